@@ -1,0 +1,49 @@
+"""A child server as the merged configuration describes it."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from switchboard.core.origins import Origin
+
+Transport = Literal["stdio", "http", "sse"]
+Framing = Literal["auto", "newline", "content-length"]
+Protocol = Literal["auto", "handshake", "modern"]
+
+
+class OAuth(Struct, frozen=True, kw_only=True):
+    """OAuth 2.1 with PKCE: metadata and client settings, never a token."""
+
+    client_id: str
+    type: Literal["oauth2_pkce"] = "oauth2_pkce"
+    client_secret_ref: str = ""
+    issuer_url: str = ""
+    metadata_url: str = ""
+    authorization_url: str = ""
+    token_url: str = ""
+    revocation_url: str = ""
+    scopes: tuple[str, ...] = ()
+
+
+class ServerEntry(Struct, frozen=True, kw_only=True):
+    """One MCP server: how to start or reach it."""
+
+    name: str
+    transport: Transport
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+    secret_env: dict[str, str] = {}
+    url: str = ""
+    headers: dict[str, str] = {}
+    auth: OAuth | None = None
+    # Absolute. A suite child runs in its own directory, any other server in the workspace.
+    cwd: str = ""
+    inherit_env: bool = False
+    framing: Framing = "auto"
+    protocol: Protocol = "auto"
+    rpc_timeout_ms: int | None = None
+    description: str = ""
+    # What a suite child's own file says of itself as a suite.
+    suite_description: str = ""
+    origin: Origin = Origin()

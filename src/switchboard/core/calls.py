@@ -1,0 +1,46 @@
+"""One call on its way through the gates, and what comes back."""
+
+from msgspec import Raw, Struct
+
+from switchboard.core.sessions import Session
+from switchboard.core.tools import ToolSpec
+
+EMPTY_OBJECT = Raw(b"{}")
+
+
+class Call(Struct, frozen=True, kw_only=True, eq=False):
+    """A request to run one tool. A gate that changes it passes on a new one."""
+
+    id: str
+    session: Session
+    tool: ToolSpec
+    arguments: Raw = EMPTY_OBJECT
+    # The suite that a narrowed call came through.
+    via: ToolSpec | None = None
+    # The smaller of this and the tool's own limit applies.
+    client_timeout_s: float | None = None
+    received_at: float = 0.0
+
+
+class TextBlock(Struct, frozen=True):
+    """Text that Switchboard wrote."""
+
+    text: str
+
+
+class WireBlock(Struct, frozen=True):
+    """A content block of a child (image, audio, resource), carried unopened."""
+
+    raw: Raw
+
+
+Block = TextBlock | WireBlock
+
+
+class Outcome(Struct, frozen=True, kw_only=True, eq=False):
+    """What a tool answered. `raw` is a child's whole result, passed on as it is."""
+
+    blocks: tuple[Block, ...] = ()
+    structured: Raw | None = None
+    is_error: bool = False
+    raw: Raw | None = None

@@ -1,0 +1,81 @@
+"""What can be observed. Events are past tense, frozen, and carry no secret and no payload."""
+
+from msgspec import Struct
+
+
+class CallStarted(Struct, frozen=True, kw_only=True):
+    call_id: str
+    session_id: str
+    tool: str
+
+
+class CallNarrowed(Struct, frozen=True, kw_only=True):
+    call_id: str
+    suite: str
+    tool: str
+
+
+class CallFinished(Struct, frozen=True, kw_only=True):
+    call_id: str
+    session_id: str
+    tool: str
+    # "ok", "error" (the tool said so) or the code of a fault.
+    outcome: str
+    duration_s: float
+    reason: str = ""
+    private: str = ""
+
+
+class SessionOpened(Struct, frozen=True, kw_only=True):
+    session_id: str
+    via: str
+
+
+class SessionClosed(Struct, frozen=True, kw_only=True):
+    session_id: str
+    reason: str = ""
+
+
+class ChildStarted(Struct, frozen=True, kw_only=True):
+    child: str
+    pid: int
+    protocol: str
+    duration_s: float
+
+
+class ChildExited(Struct, frozen=True, kw_only=True):
+    child: str
+    pid: int
+    reason: str
+    expected: bool
+    stderr_tail: str = ""
+
+
+class ChildFailed(Struct, frozen=True, kw_only=True):
+    child: str
+    reason: str
+    message: str
+
+
+class ConfigLoaded(Struct, frozen=True, kw_only=True):
+    servers: int
+    tools: int
+    warnings: tuple[str, ...] = ()
+
+
+class ConfigRejected(Struct, frozen=True, kw_only=True):
+    problems: tuple[str, ...]
+
+
+Event = (
+    CallStarted
+    | CallNarrowed
+    | CallFinished
+    | SessionOpened
+    | SessionClosed
+    | ChildStarted
+    | ChildExited
+    | ChildFailed
+    | ConfigLoaded
+    | ConfigRejected
+)

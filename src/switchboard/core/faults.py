@@ -1,0 +1,51 @@
+"""The one failure that crosses packages.
+
+A fault is what a client may see: its message, hint and details carry no path outside the workspace
+and no traceback. What only the log may know is `private`.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+
+class FaultCode(StrEnum):
+    """The twelve kinds of failure, in the words of the gRPC canon."""
+
+    INVALID_ARGUMENT = "invalid_argument"
+    NOT_FOUND = "not_found"
+    ALREADY_EXISTS = "already_exists"
+    FAILED_PRECONDITION = "failed_precondition"
+    PERMISSION_DENIED = "permission_denied"
+    UNAUTHENTICATED = "unauthenticated"
+    RESOURCE_EXHAUSTED = "resource_exhausted"
+    DEADLINE_EXCEEDED = "deadline_exceeded"
+    CANCELLED = "cancelled"
+    UNAVAILABLE = "unavailable"
+    UNIMPLEMENTED = "unimplemented"
+    INTERNAL = "internal"
+
+
+class Fault(Exception):  # noqa: N818 - "fault" is the word of the glossary
+    """A failure with a code from the canon and a stable reason of our own."""
+
+    def __init__(
+        self,
+        code: FaultCode,
+        reason: str,
+        message: str,
+        *,
+        hint: str = "",
+        details: Mapping[str, Any] | None = None,
+        private: str = "",
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.hint = hint
+        self.details = details or {}
+        self.private = private
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}"

@@ -1,0 +1,61 @@
+"""The seams between packages. What is needed from above arrives through one of these."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from switchboard.core.board import Board
+from switchboard.core.calls import Call, Outcome
+from switchboard.core.events import Event
+from switchboard.core.tools import ToolSpec
+
+Next = Callable[[Call], Awaitable[Outcome]]
+
+
+class Provider(Protocol):
+    """A source of tools. It returns an outcome or raises a fault; it never answers a client."""
+
+    @property
+    def key(self) -> str:
+        """The name under which its tools know it."""
+        ...
+
+    def specs(self) -> Sequence[ToolSpec]:
+        """Every tool it offers. Starts nothing."""
+        ...
+
+    async def narrow(self, call: Call) -> Call:
+        """Replace a call by the exact one it stands for. Free of effects; most return it as is."""
+        ...
+
+    async def invoke(self, call: Call) -> Outcome:
+        """Run the call."""
+        ...
+
+    async def aclose(self) -> None:
+        """Release what it holds."""
+        ...
+
+
+class Gate(Protocol):
+    """One step of the road: pass the call on, change it, or raise a fault."""
+
+    async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
+        """Decide, then `await proceed(call)` or not."""
+        ...
+
+
+class Events(Protocol):
+    """Where observations go."""
+
+    def emit(self, event: Event, /) -> None:
+        """Hand the event to every subscriber. Never raises, never waits."""
+        ...
+
+
+class Boards(Protocol):
+    """The running configuration, which may be swapped at any time."""
+
+    def lease(self) -> AbstractContextManager[Board]:
+        """The current board, kept alive until the lease ends."""
+        ...

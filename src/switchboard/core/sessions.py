@@ -1,0 +1,27 @@
+"""One connected client."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct
+
+
+class Era(StrEnum):
+    """The two generations of the protocol."""
+
+    HANDSHAKE = "handshake"
+    MODERN = "modern"
+
+
+class Session(Struct, frozen=True, kw_only=True, eq=False):
+    """What is known of a client for as long as it stays connected."""
+
+    id: str
+    via: str
+    workspace: str
+    era: Era = Era.HANDSHAKE
+    protocol: str = ""
+    client: str = ""
+    capabilities: Mapping[str, Any] = {}
+    started_at: float = 0.0

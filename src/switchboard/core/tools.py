@@ -1,0 +1,44 @@
+"""What a tool is, before anyone calls it."""
+
+from collections.abc import Callable
+
+from msgspec import Raw, Struct
+
+from switchboard.core.origins import Origin
+
+# Raises an `invalid_argument` fault when the raw arguments do not fit the tool.
+ArgumentsCheck = Callable[[Raw], None]
+
+
+class Effects(Struct, frozen=True, kw_only=True):
+    """What a tool may do to the world. `None` means nobody said."""
+
+    read_only: bool | None = None
+    destructive: bool | None = None
+    idempotent: bool | None = None
+    open_world: bool | None = None
+    filesystem: bool | None = None
+    network: bool | None = None
+
+
+class Policy(Struct, frozen=True, kw_only=True):
+    """How a tool is to be run."""
+
+    requires_approval: bool = False
+    timeout_s: float | None = None
+    streaming: bool = False
+
+
+class ToolSpec(Struct, frozen=True, kw_only=True, eq=False):
+    """One tool of the catalog, or, behind a suite, one tool of a child."""
+
+    name: str
+    provider: str
+    description: str = ""
+    title: str = ""
+    input_schema: Raw = Raw(b'{"type":"object"}')
+    output_schema: Raw | None = None
+    effects: Effects = Effects()
+    policy: Policy = Policy()
+    origin: Origin = Origin()
+    check: ArgumentsCheck | None = None

@@ -1,0 +1,77 @@
+"""The whole configuration after layering: frozen, checked, with the origin of every part."""
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from switchboard.children.schema import ServerEntry
+from switchboard.config.problems import Problem
+from switchboard.core.origins import Origin
+from switchboard.providers.suites.schema import Introspection, SuiteSettings
+
+
+class Timeouts(Struct, frozen=True, kw_only=True):
+    """Limits in milliseconds. `idle_ms` of 0 keeps an idle child running."""
+
+    child_spawn_ms: int = 8_000
+    rpc_ms: int = 60_000
+    idle_ms: int = 600_000
+
+
+class Listener(Struct, frozen=True, kw_only=True):
+    """How clients reach the surface."""
+
+    transport: Literal["stdio", "http"] = "stdio"
+    host: str = "127.0.0.1"
+    port: int = 8081
+    allow_remote: bool = False
+
+
+class Logging(Struct, frozen=True, kw_only=True):
+    """What the structured log looks like and where it goes."""
+
+    format: Literal["json", "compact", "pretty"] = "compact"
+    # A level, or directives as in RUST_LOG: `info`, `switchboard=debug,children=trace`.
+    filter: str = "info"
+    to_file: bool = False
+    dir: str = ""
+
+
+class ToolFilters(Struct, frozen=True, kw_only=True):
+    """Which tool names clients may see. Deny wins."""
+
+    allow: tuple[str, ...] | None = None
+    deny: tuple[str, ...] = ()
+
+
+class Source(Struct, frozen=True, kw_only=True):
+    """One file that was read."""
+
+    path: str
+    digest: str
+    origin: Origin
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """Everything the board is built from."""
+
+    workspace: str
+    home: str
+    servers: tuple[ServerEntry, ...] = ()
+    # Servers of the workspace that its owner has not trusted yet: neither started nor shown.
+    untrusted: tuple[ServerEntry, ...] = ()
+    suites: dict[str, SuiteSettings] = {}
+    introspection: Introspection = Introspection()
+    timeouts: Timeouts = Timeouts()
+    listener: Listener = Listener()
+    logging: Logging = Logging()
+    tools: ToolFilters = ToolFilters()
+    enable_mcp_server_surface: bool = False
+    # Checked for their shape and kept for the providers that read them.
+    agents: dict[str, Any] = {}
+    commands: dict[str, Any] = {}
+    allowed_marketplace_mcp: tuple[str, ...] = ()
+    sources: tuple[Source, ...] = ()
+    # Files and folders whose change makes a reload worth trying.
+    watched: tuple[str, ...] = ()
+    warnings: tuple[Problem, ...] = ()
