@@ -1,0 +1,87 @@
+"""The JSON-RPC envelope. Payloads stay raw bytes until somebody needs them."""
+
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+MessageId = int | str | float | None
+
+# One message as the pieces of its text. A large payload is never copied into a larger whole.
+Parts = tuple["bytes | Raw", ...]
+
+ABSENT = Raw(b"")
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+
+
+class Envelope(Struct):
+    """A request, notification or response; which one shows in what is there."""
+
+    id: MessageId | UnsetType = UNSET
+    method: str | UnsetType = UNSET
+    params: Raw = ABSENT
+    result: Raw = ABSENT
+    error: Raw = ABSENT
+
+
+class RpcError(Exception):
+    """An answer that is an error of the protocol."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+class _ErrorBody(Struct):
+    code: int = INTERNAL_ERROR
+    message: str = ""
+    data: Any = None
+
+
+read_envelope = msgspec.json.Decoder(Envelope).decode
+read_batch = msgspec.json.Decoder(list[Raw]).decode
+_read_error = msgspec.json.Decoder(_ErrorBody).decode
+encode = msgspec.json.encode
+
+
+def error_from_raw(raw: Raw) -> RpcError:
+    """The error that a peer answered with, however badly it spelled it."""
+    try:
+        body = _read_error(raw)
+    except msgspec.MsgspecError:
+        return RpcError(INTERNAL_ERROR, "the peer answered with a malformed error")
+    return RpcError(body.code, body.message, body.data)
+
+
+def request_parts(message_id: int, method: str, params: "bytes | Raw") -> Parts:
+    """A request."""
+    return (
+        b'{"jsonrpc":"2.0","id":%d,"method":%b,"params":' % (message_id, encode(method)),
+        params,
+        b"}",
+    )
+
+
+def notification_parts(method: str, params: "bytes | Raw") -> Parts:
+    """A notification."""
+    return (b'{"jsonrpc":"2.0","method":%b,"params":' % encode(method), params, b"}")
+
+
+def result_parts(message_id: MessageId, result: Parts) -> Parts:
+    """A response with a result."""
+    return (b'{"jsonrpc":"2.0","id":%b,"result":' % encode(message_id), *result, b"}")
+
+
+def error_parts(message_id: MessageId, error: RpcError) -> Parts:
+    """A response with an error."""
+    body: dict[str, Any] = {"code": error.code, "message": error.message}
+    if error.data is not None:
+        body["data"] = error.data
+    return (b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (encode(message_id), encode(body)),)

@@ -1,0 +1,237 @@
+"""One JSON-RPC peer: ids, waiting requests, requests under way, cancellation both ways.
+
+It knows the envelope and `notifications/cancelled`, and nothing else of MCP.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Raw, Struct
+
+from switchboard.core.tasks import TaskSet
+from switchboard.wire.messages import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    Envelope,
+    MessageId,
+    Parts,
+    RpcError,
+    encode,
+    error_from_raw,
+    error_parts,
+    notification_parts,
+    read_batch,
+    read_envelope,
+    request_parts,
+    result_parts,
+)
+from switchboard.wire.pipes import Pipe
+
+CANCELLED = "notifications/cancelled"
+EMPTY_PARAMS = b"{}"
+
+Answer = Coroutine[Any, Any, Parts]
+# Returns the result at once, or a coroutine that will; raises RpcError to answer with an error.
+OnRequest = Callable[[str, Raw], "Parts | Answer"]
+OnNotification = Callable[[str, Raw], None]
+OnLost = Callable[[str], None]
+OnJunk = Callable[[bytes], None]
+
+
+class PeerLost(Exception):  # noqa: N818 - states what happened
+    """The other side went away before it answered."""
+
+
+class _CancelParams(Struct):
+    request_id: MessageId = msgspec.field(name="requestId", default=None)
+
+
+_read_cancel = msgspec.json.Decoder(_CancelParams).decode
+
+
+class Peer:
+    """The other side of a pipe."""
+
+    def __init__(
+        self,
+        pipe: Pipe,
+        *,
+        on_request: OnRequest,
+        on_notification: OnNotification | None = None,
+        on_lost: OnLost | None = None,
+        on_junk: OnJunk | None = None,
+        throttled: bool = False,
+    ) -> None:
+        self._pipe = pipe
+        self._on_request = on_request
+        self._on_notification = on_notification
+        self._on_lost = on_lost
+        self._on_junk = on_junk
+        self._throttled = throttled
+        self._loop = asyncio.get_running_loop()
+        self._last_id = 0
+        self._waiting: dict[MessageId, asyncio.Future[Envelope]] = {}
+        self._under_way: dict[MessageId, asyncio.Task[None]] = {}
+        self._tasks = TaskSet()
+        self.lost_because: str | None = None
+
+    # What we ask
+
+    async def request(self, method: str, params: "bytes | Raw" = EMPTY_PARAMS) -> Raw:
+        """The result of a request. Cancelling the await cancels the request at the other side.
+
+        Raises RpcError when the answer is an error, PeerLost when none can come any more.
+        """
+        if self.lost_because is not None:
+            raise PeerLost(self.lost_because)
+        self._last_id += 1
+        message_id = self._last_id
+        future: asyncio.Future[Envelope] = self._loop.create_future()
+        self._waiting[message_id] = future
+        self._pipe.send(request_parts(message_id, method, params))
+        try:
+            envelope = await future
+        except asyncio.CancelledError:
+            if self._waiting.pop(message_id, None) is not None:
+                self.notify(CANCELLED, encode({"requestId": message_id}))
+            raise
+        if envelope.error:
+            raise error_from_raw(envelope.error)
+        return envelope.result
+
+    def notify(self, method: str, params: "bytes | Raw" = EMPTY_PARAMS) -> None:
+        """Send a notification."""
+        self._pipe.send(notification_parts(method, params))
+
+    # What we are asked
+
+    def receive(self, message: bytes) -> None:
+        """Take one message in."""
+        try:
+            envelope = read_envelope(message)
+        except (msgspec.MsgspecError, RecursionError):
+            self._receive_oddity(message)
+            return
+        if envelope.method is not UNSET:
+            self._receive_call(envelope)
+        elif envelope.id is not UNSET:
+            future = self._waiting.pop(envelope.id, None)
+            if future is not None and not future.done():
+                future.set_result(envelope)
+        else:
+            self._receive_oddity(message)
+
+    def _receive_oddity(self, message: bytes) -> None:
+        """A batch, or something that is no message at all."""
+        if message.startswith(b"["):
+            try:
+                batch = read_batch(message)
+            except (msgspec.MsgspecError, RecursionError):
+                batch = []
+            if batch:
+                for part in batch:
+                    self.receive(bytes(part))
+                return
+        if self._on_junk is not None:
+            self._on_junk(message)
+            return
+        # A client that sends junk is told so; JSON-RPC wants `id: null` where none could be read.
+        error = RpcError(PARSE_ERROR, "the message is not JSON")
+        if message[:1] == b"{" and _is_json(message):
+            error = RpcError(INVALID_REQUEST, "the message is not a JSON-RPC request")
+        self._pipe.send(error_parts(None, error))
+
+    def _receive_call(self, envelope: Envelope) -> None:
+        assert envelope.method is not UNSET
+        if envelope.id is UNSET:
+            if envelope.method == CANCELLED:
+                self._receive_cancel(envelope.params)
+            elif self._on_notification is not None:
+                self._on_notification(envelope.method, envelope.params)
+            return
+        message_id = envelope.id
+        if message_id in self._under_way:
+            error = RpcError(INVALID_REQUEST, "a request with this id is still under way")
+            self._pipe.send(error_parts(message_id, error))
+            return
+        try:
+            answer = self._on_request(envelope.method, envelope.params)
+        except RpcError as error:
+            self._pipe.send(error_parts(message_id, error))
+            return
+        if isinstance(answer, tuple):
+            self._pipe.send(result_parts(message_id, answer))
+            return
+        task = self._tasks.start(self._answer(message_id, answer))
+        self._under_way[message_id] = task
+
+    async def _answer(self, message_id: MessageId, answer: Answer) -> None:
+        try:
+            parts = result_parts(message_id, await answer)
+        except RpcError as error:
+            parts = error_parts(message_id, error)
+        except Exception:  # noqa: BLE001 - the peer must get an answer whatever went wrong
+            parts = error_parts(message_id, RpcError(INTERNAL_ERROR, "internal error"))
+        finally:
+            del self._under_way[message_id]
+        # A cancelled request never gets here: by the protocol it is not answered.
+        self._pipe.send(parts)
+
+    def _receive_cancel(self, params: Raw) -> None:
+        try:
+            message_id = _read_cancel(params).request_id
+        except msgspec.MsgspecError:
+            return
+        task = self._under_way.get(message_id)
+        if task is not None:
+            task.cancel()
+
+    # The pipe's news
+
+    def press(self, on: bool) -> None:
+        """While a client does not read our answers, we do not read its requests.
+
+        A child is not throttled: it may be waiting for us to read before it reads again.
+        """
+        if not self._throttled:
+            return
+        if on:
+            self._pipe.pause()
+        else:
+            self._pipe.resume()
+
+    def lose(self, reason: str) -> None:
+        """The other side is gone: nothing waits for it, and nothing works for it."""
+        if self.lost_because is not None:
+            return
+        self.lost_because = reason
+        waiting, self._waiting = self._waiting, {}
+        for future in waiting.values():
+            if not future.done():
+                future.set_exception(PeerLost(reason))
+        for task in self._under_way.values():
+            task.cancel()
+        if self._on_lost is not None:
+            self._on_lost(reason)
+
+    @property
+    def busy(self) -> int:
+        """How many requests wait at the other side."""
+        return len(self._waiting)
+
+    async def aclose(self) -> None:
+        """End what is under way, say goodbye and close."""
+        await self._tasks.aclose()
+        self._pipe.close()
+        self.lose("closed")
+
+
+def _is_json(message: bytes) -> bool:
+    try:
+        msgspec.json.decode(message)
+    except (msgspec.MsgspecError, RecursionError):
+        return False
+    return True

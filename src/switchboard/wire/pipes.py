@@ -1,0 +1,205 @@
+"""Messages over a pair of byte streams: batched writes, back-pressure, half-close."""
+
+import asyncio
+from typing import Any, Protocol
+
+from switchboard.wire.frames import (
+    MAX_MESSAGE_BYTES,
+    FrameReader,
+    FrameStyle,
+    FrameTooLarge,
+)
+from switchboard.wire.messages import Parts
+
+# Up to here one joined write is cheaper than several; beyond it a copy costs more than a call.
+_JOIN_BYTES = 256 * 1024
+
+
+class Pipe(Protocol):
+    """Where one JSON-RPC peer's messages go out. What comes in is handed to the peer."""
+
+    def send(self, parts: Parts) -> None:
+        """Queue one message. Never waits; a message to a lost peer is dropped."""
+        ...
+
+    def pause(self) -> None:
+        """Take no more messages in for now."""
+        ...
+
+    def resume(self) -> None:
+        """Take messages in again."""
+        ...
+
+    def close(self) -> None:
+        """Send what is queued, then close the sending side."""
+        ...
+
+
+class Receiver(Protocol):
+    """Who gets what a pipe reads."""
+
+    def receive(self, message: bytes) -> None:
+        """One whole message."""
+        ...
+
+    def lose(self, reason: str) -> None:
+        """Nothing more will come."""
+        ...
+
+    def press(self, on: bool) -> None:
+        """The other side has stopped (or begun again) to take what we send."""
+        ...
+
+
+class StreamPipe(asyncio.Protocol):
+    """A pipe over asyncio transports; reading and writing side may be two."""
+
+    def __init__(
+        self,
+        *,
+        limit: int = MAX_MESSAGE_BYTES,
+        style: FrameStyle | None = "newline",
+    ) -> None:
+        self._frames = FrameReader(limit)
+        # None: answer in the framing of the first message that comes.
+        self._style = style
+        self._receiver: Receiver | None = None
+        self._reading: Any = None
+        self._writing: Any = None
+        self._batch: list[bytes | memoryview] = []
+        self._batch_bytes = 0
+        self._scheduled = False
+        self._closing = False
+        self._loop = asyncio.get_running_loop()
+
+    def attach(self, receiver: Receiver) -> None:
+        """Say who gets the messages. Comes before the first byte."""
+        self._receiver = receiver
+
+    def outlet(self) -> asyncio.BaseProtocol:
+        """The protocol of the writing side when it is a transport of its own."""
+        return _Outlet(self)
+
+    # Reading
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._reading = transport
+        if isinstance(transport, asyncio.Transport):
+            self.write_to(transport)
+
+    def data_received(self, data: bytes) -> None:
+        receiver = self._receiver
+        if receiver is None:
+            return
+        try:
+            messages = self._frames.feed(data)
+        except FrameTooLarge as error:
+            self.abort(str(error))
+            return
+        if self._style is None and messages:
+            self._style = self._frames.style
+        for message in messages:
+            receiver.receive(message)
+
+    def eof_received(self) -> bool | None:
+        self.lose("the other side closed the stream")
+        return None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.lose(str(exc) if exc else "the other side closed the stream")
+
+    def lose(self, reason: str) -> None:
+        """Tell the receiver once that nothing more will come."""
+        receiver, self._receiver = self._receiver, None
+        if receiver is not None:
+            receiver.lose(reason)
+
+    def pause(self) -> None:
+        if self._reading is not None and not self._reading.is_closing():
+            self._reading.pause_reading()
+
+    def resume(self) -> None:
+        if self._reading is not None and not self._reading.is_closing():
+            self._reading.resume_reading()
+
+    # Writing
+
+    def write_to(self, transport: asyncio.WriteTransport) -> None:
+        """Say where messages go out."""
+        self._writing = transport
+
+    def send(self, parts: Parts) -> None:
+        if self._closing:
+            return
+        views = [part if type(part) is bytes else memoryview(part) for part in parts]
+        size = sum(map(len, views))
+        if self._style == "content-length":
+            self._batch.append(b"Content-Length: %d\r\n\r\n" % size)
+            self._batch += views
+        else:
+            self._batch += views
+            self._batch.append(b"\n")
+        self._batch_bytes += size
+        if not self._scheduled:
+            self._scheduled = True
+            self._loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._scheduled = False
+        batch, size = self._batch, self._batch_bytes
+        self._batch, self._batch_bytes = [], 0
+        writing = self._writing
+        if writing is None or not batch or writing.is_closing():
+            return
+        if size <= _JOIN_BYTES:
+            writing.write(b"".join(batch))
+            return
+        for view in batch:
+            writing.write(view)
+
+    def press(self, on: bool) -> None:
+        """Pass back-pressure on."""
+        if self._receiver is not None:
+            self._receiver.press(on)
+
+    def pause_writing(self) -> None:
+        self.press(on=True)
+
+    def resume_writing(self) -> None:
+        self.press(on=False)
+
+    def close(self) -> None:
+        if self._closing:
+            return
+        self._flush()
+        self._closing = True
+        if self._writing is not None:
+            self._writing.close()
+
+    def abort(self, reason: str) -> None:
+        """Close both sides at once: what comes next cannot be understood."""
+        self._closing = True
+        for transport in (self._reading, self._writing):
+            if transport is not None:
+                transport.close()
+        self.lose(reason)
+
+
+class _Outlet(asyncio.BaseProtocol):
+    """Gives the news of a separate writing transport to its pipe."""
+
+    def __init__(self, pipe: StreamPipe) -> None:
+        self._pipe = pipe
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.WriteTransport)
+        self._pipe.write_to(transport)
+
+    def pause_writing(self) -> None:
+        self._pipe.press(on=True)
+
+    def resume_writing(self) -> None:
+        self._pipe.press(on=False)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._pipe.lose(str(exc) if exc else "the other side closed the stream")
