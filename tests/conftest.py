@@ -1,0 +1,52 @@
+"""Pytest's part in the requirement record, and the marks that keep long runs out of short ones."""
+
+import pytest
+
+from support.requirements_record import Record
+
+LONG_RUNS = ("soak", "bench")
+PROPERTY = "requirement"
+
+record = pytest.StashKey[Record]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[record] = Record()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        for mark in item.iter_markers("requirement"):
+            item.user_properties.extend((PROPERTY, id_) for id_ in mark.args)
+    if config.option.markexpr:
+        return
+    long_runs = [item for item in items if any(map(item.get_closest_marker, LONG_RUNS))]
+    if long_runs:
+        config.hook.pytest_deselected(items=long_runs)
+        items[:] = [item for item in items if item not in long_runs]
+
+
+class Recorder:
+    """Notes the outcome of each test; under xdist only the controller has one."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        ids = [str(value) for name, value in report.user_properties if name == PROPERTY]
+        if ids:
+            self._config.stash[record].note(report.nodeid, ids, passed=report.passed)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        config = session.config
+        whole = config.args_source is not pytest.Config.ArgsSource.ARGS
+        narrowed = config.option.markexpr or config.option.keyword or config.option.collectonly
+        if not config.option.collectonly:
+            config.stash[record].save(afresh=whole and not narrowed)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    config = session.config
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Recorder(config), "requirement-recorder")

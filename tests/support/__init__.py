@@ -1,0 +1,1 @@
+"""What tests of every kind share: clients, small children, temporary workspaces, model mocks."""
