@@ -1,0 +1,138 @@
+"""A mistake in the configuration, told so that its author can mend it."""
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+from msgspec import Struct
+
+Severity = Literal["error", "warning"]
+
+_SHORT_WORD = 4
+
+
+class Problem(Struct, frozen=True, kw_only=True):
+    """One mistake and its place. `near` says that the line is a good guess, not a fact."""
+
+    path: str
+    line: int = 0
+    column: int = 0
+    key: str = ""
+    message: str
+    hint: str = ""
+    severity: Severity = "error"
+    near: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as an object, for `--json`."""
+        return {
+            "path": self.path,
+            "line": self.line,
+            "column": self.column,
+            "key": self.key,
+            "message": self.message,
+            "hint": self.hint,
+            "severity": self.severity,
+            "near": self.near,
+        }
+
+
+class ConfigInvalid(Exception):  # noqa: N818 - the name says what is so, like `Fault`
+    """The configuration cannot be used. Carries every problem that was found."""
+
+    def __init__(
+        self, problems: Iterable[Problem], *, workspace: str = "", user_home: str = ""
+    ) -> None:
+        self.problems: tuple[Problem, ...] = tuple(problems)
+        self.workspace = workspace
+        self.user_home = user_home
+        super().__init__(f"{counted(self.problems)} in the configuration")
+
+    def render(self) -> str:
+        """The whole report as people read it."""
+        return render_problems(self.problems, workspace=self.workspace, user_home=self.user_home)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole report as programs read it."""
+        return {"problems": [problem.to_dict() for problem in self.problems]}
+
+    def __str__(self) -> str:
+        return self.render()
+
+
+def counted(problems: Sequence[Problem]) -> str:
+    """`1 problem`, `2 problems`."""
+    return f"{len(problems)} problem" if len(problems) == 1 else f"{len(problems)} problems"
+
+
+def shown_path(path: str, *, workspace: str = "", user_home: str = "") -> str:
+    """The path relative to the workspace, or with `~`, or as it is."""
+    for root, prefix in ((workspace, ""), (user_home, "~" + os.sep)):
+        if root and root != os.sep and path.startswith(root.rstrip(os.sep) + os.sep):
+            return prefix + path[len(root.rstrip(os.sep)) + 1 :]
+    return path
+
+
+def render_problems(
+    problems: Sequence[Problem], *, workspace: str = "", user_home: str = ""
+) -> str:
+    """A heading and one block a problem, in the order in which they were found."""
+    word = "error" if any(problem.severity == "error" for problem in problems) else "warning"
+    blocks = [f"{word}: {counted(problems)} in the configuration"]
+    blocks += [_block(problem, workspace, user_home) for problem in problems]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _block(problem: Problem, workspace: str, user_home: str) -> str:
+    where = shown_path(problem.path, workspace=workspace, user_home=user_home)
+    if problem.line and problem.near:
+        where = f"{where}, near line {problem.line}"
+    elif problem.line:
+        where = f"{where}:{problem.line}:{problem.column}"
+    first = f"  {where}  {problem.key}" if problem.key else f"  {where}"
+    note = "warning: " if problem.severity == "warning" else ""
+    lines = [first, *(f"    {line}" for line in f"{note}{problem.message}".splitlines())]
+    if problem.hint:
+        lines.append(f"    hint: {problem.hint}")
+    return "\n".join(lines)
+
+
+def did_you_mean(word: str, choices: Iterable[str]) -> str:
+    """The choice that the word most likely stands for, or nothing."""
+    folded = _folded(word)
+    allowed = 1 if len(folded) <= _SHORT_WORD else 2
+    best, best_distance = "", allowed + 1
+    for choice in sorted(choices):
+        distance = _distance(folded, _folded(choice), best_distance)
+        if distance < best_distance:
+            best, best_distance = choice, distance
+    return best
+
+
+def _folded(word: str) -> str:
+    # `rpc_ms`, `rpc-ms` and `rpcMs` are the same word in three habits.
+    return word.replace("_", "").replace("-", "").casefold()
+
+
+def _distance(one: str, other: str, limit: int) -> int:
+    """Edits between two words, with swapped neighbours as one edit; `limit` when farther."""
+    if abs(len(one) - len(other)) >= limit:
+        return limit
+    before: list[int] = []
+    previous = list(range(len(other) + 1))
+    for row, letter in enumerate(one, 1):
+        current = [row]
+        for column, theirs in enumerate(other, 1):
+            cost = min(
+                previous[column] + 1,
+                current[column - 1] + 1,
+                previous[column - 1] + (letter != theirs),
+            )
+            swapped = (
+                row > 1 and column > 1 and letter == other[column - 2] and one[row - 2] == theirs
+            )
+            if swapped:
+                cost = min(cost, before[column - 2] + 1)
+            current.append(cost)
+        before, previous = previous, current
+    return min(previous[-1], limit)
