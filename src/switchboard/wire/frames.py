@@ -90,8 +90,9 @@ class FrameReader:
 
     def _header(self, data: bytes, start: int, messages: list[bytes]) -> int:
         """Read the header block at `start`; a line that only looked like one is a line."""
-        word = data[start : start + len(_HEADER)].lower()
-        if word != _HEADER and b"\n" in word:
+        line_end = data.find(b"\n", start, start + _MAX_HEADER_BYTES)
+        length = _content_length(data[start:line_end]) if line_end >= 0 else 0
+        if length is None:
             return self._line(data, start, messages)
         end, skip = _header_end(data, start)
         if end < 0:
@@ -99,9 +100,6 @@ class FrameReader:
                 raise FrameTooLarge(_MAX_HEADER_BYTES)
             self._hold(data[start:])
             return len(data)
-        length = _content_length(data[start:end])
-        if length is None:
-            return self._line(data, start, messages)
         if length > self._limit:
             raise FrameTooLarge(self._limit)
         self._missing = length
@@ -149,10 +147,7 @@ def _header_end(data: bytes, start: int) -> tuple[int, int]:
     return lone, 2
 
 
-def _content_length(header: bytes) -> int | None:
-    for line in header.splitlines():
-        name, _, value = line.partition(b":")
-        if name.strip().lower() == b"content-length":
-            value = value.strip()
-            return int(value) if value.isdigit() else None
-    return None
+def _content_length(line: bytes) -> int | None:
+    """The number in a `Content-Length` line; None when it is another kind of line."""
+    value = line[len(_HEADER) :].strip()
+    return int(value) if line[: len(_HEADER)].lower() == _HEADER and value.isdigit() else None
