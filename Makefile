@@ -1,0 +1,88 @@
+# Every verb first sets up what it needs: a virtual environment from the lock, and for tests the
+# npm packages of tests/node. Stamp files make a second run free of cost.
+
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+NODE_HOME := tests/node
+# Debian packages that tests use: the Switchyard example runs a real PostgreSQL.
+APT_PACKAGES := postgresql
+PYTEST := $(PY) -m pytest -n 2 --dist loadgroup
+PIP := $(PY) -m pip --disable-pip-version-check install --quiet
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help run test check fix lint types bench soak requirements schemas lock apt clean
+
+help: ## Show the verbs.
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: $(VENV)/.runtime ## Show Switchboard at work on the embedded example; Ctrl-C stops it.
+	@$(PY) examples/run.py
+
+test: apt lint types $(NODE_HOME)/node_modules/.stamp ## Lint, check types, run every test, sum up the requirements.
+	$(PYTEST)
+
+check: lint types ## The quick part of `test`: no engines, no real processes.
+	$(PYTEST) --ignore=tests/e2e --ignore=tests/process
+
+fix: $(VENV)/.dev ## Mend what the tools can mend: imports, format, simple lint.
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+lint: $(VENV)/.dev ## Check format and lint.
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+
+types: $(VENV)/.dev ## Check types, strictly.
+	$(PY) -m pyright
+
+bench: $(VENV)/.dev $(NODE_HOME)/node_modules/.stamp ## Measure against the peers; takes minutes.
+	$(PY) bench/run.py
+
+soak: $(VENV)/.dev $(NODE_HOME)/node_modules/.stamp ## Run the tests that take minutes.
+	$(PYTEST) -m soak
+
+requirements: $(VENV)/.dev ## Say which requirements have a passing test in the last run, and which have none.
+	@PYTHONPATH=tests $(PY) -m support.requirements_record
+
+schemas: $(VENV)/.dev ## Write the JSON Schemas of every file anew.
+	$(PY) tools/schemas.py
+
+lock: ## Resolve the locks anew from pyproject.toml.
+	$(PYTHON) -m venv .run/lock
+	.run/lock/bin/pip --disable-pip-version-check install --quiet uv
+	.run/lock/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header \
+		--universal --python-version 3.11 pyproject.toml --output-file requirements.lock
+	.run/lock/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header \
+		--universal --python-version 3.11 --group dev --constraint requirements.lock \
+		pyproject.toml --output-file requirements-dev.lock
+	cd $(NODE_HOME) && npm install --package-lock-only --ignore-scripts
+
+apt: ## Install the Debian packages that tests use, where that is allowed.
+	@tools/apt-install $(APT_PACKAGES)
+
+clean: ## Remove everything that the verbs made.
+	rm -rf $(VENV) $(NODE_HOME)/node_modules .run .pytest_cache .ruff_cache .hypothesis dist build
+	find src tests examples bench -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(PY):
+	@tools/need-python $(PYTHON)
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.package: pyproject.toml | $(PY)
+	$(PIP) --no-deps --editable .
+	@touch $@
+
+$(VENV)/.runtime: requirements.lock $(VENV)/.package | $(PY)
+	$(PIP) --require-hashes -r requirements.lock
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.lock requirements.lock $(VENV)/.package | $(PY)
+	$(PIP) --require-hashes -r requirements-dev.lock
+	@touch $(VENV)/.runtime $@
+
+$(NODE_HOME)/node_modules/.stamp: $(NODE_HOME)/package.json $(NODE_HOME)/package-lock.json
+	@tools/need-node
+	cd $(NODE_HOME) && npm ci --ignore-scripts --no-audit --no-fund
+	@touch $@
