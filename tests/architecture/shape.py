@@ -1,0 +1,78 @@
+"""The shape that the code has to keep: who may import whom, and where outside names may appear.
+
+A package is a folder of `src/switchboard`; the providers count one by one, as `providers/suites`
+does. Imports point down this table only. What a package needs from above it gets through a port of
+`core`, handed in by `daemon`.
+"""
+
+from typing import NamedTuple
+
+MAY_IMPORT: dict[str, set[str]] = {
+    "core": set(),
+    "ipc": set(),
+    "wire": {"core"},
+    "config": {"core"},
+    "procs": {"core"},
+    "store": {"core"},
+    "vault": {"core"},
+    "approvals": {"core"},
+    "pipeline": {"core"},
+    "sandbox": {"core", "procs"},
+    "children": {"core", "wire", "config", "procs", "vault"},
+    "providers": {"core", "config", "procs", "sandbox", "children", "store", "providers/*"},
+    "providers/*": {"core", "config", "procs", "sandbox", "children", "store"},
+    "settings": {"core", "config", "children:schema", "providers/*:schema"},
+    "surface": {"core", "wire", "ipc"},
+    "control": {"core", "wire", "ipc"},
+    "web": {"control"},
+    "daemon": {
+        *("core", "ipc", "wire", "config", "procs", "store", "vault", "approvals", "pipeline"),
+        *("sandbox", "children", "providers", "providers/*", "settings", "surface", "control"),
+        "web",
+    },
+    "shim": {"ipc"},
+    "cli": {"core", "ipc", "control", "shim"},
+}
+
+
+class Allowance(NamedTuple):
+    """One module, or a pattern of modules, that may import more than its package may."""
+
+    modules: str
+    packages: set[str]
+    why: str
+
+
+ALSO_MAY_IMPORT = (
+    Allowance("__main__.py", {"cli"}, "`python -m switchboard` is the command line"),
+    Allowance("cli/verbs/*.py", {"settings", "daemon"}, "a verb works on settings or on a board"),
+)
+
+
+class Outsider(NamedTuple):
+    """A third-party name, the modules that may import it, and the reason."""
+
+    where: tuple[str, ...]
+    why: str
+
+
+_HTTP = ("wire/http_*", "surface/http*", "children/remote*")
+
+THIRD_PARTY = {
+    "msgspec": Outsider(("*",), "values are frozen structs, decoded without a detour"),
+    "httpx2": Outsider(_HTTP, "only the HTTP edges know the client"),
+    "starlette": Outsider(_HTTP, "only the HTTP edges know the framework"),
+    "uvicorn": Outsider(_HTTP, "only the HTTP edges know the server"),
+    "yaml": Outsider(("config/front_matter.py",), "only front matter is YAML"),
+    "jsonschema_rs": Outsider(("pipeline/*",), "arguments are checked in one gate"),
+    "bpe_openai": Outsider(("cli/*",), "only the count of tokens needs a tokenizer"),
+    "uvloop": Outsider(("daemon/*",), "the daemon chooses the loop"),
+}
+# The shim has to start in a blink, so it and what it stands on use the standard library alone.
+WITHOUT_OUTSIDERS = ("shim/*", "ipc/*")
+ONLY_IN_ONE_MODULE = ("bpe_openai",)
+
+# Modules that import inside functions, each with the reason. Everywhere else imports sit on top.
+LATE_IMPORTS: dict[str, str] = {}
+
+MAX_LINES = 400

@@ -1,0 +1,149 @@
+"""The code keeps its shape: imports point down, outside names stay where they belong."""
+
+import re
+import sys
+from fnmatch import fnmatch
+from pathlib import Path
+
+from architecture.modules import SOURCES, Module, modules, package_of, packages
+from architecture.shape import (
+    ALSO_MAY_IMPORT,
+    LATE_IMPORTS,
+    MAX_LINES,
+    MAY_IMPORT,
+    ONLY_IN_ONE_MODULE,
+    THIRD_PARTY,
+    WITHOUT_OUTSIDERS,
+)
+
+CODEMAP = SOURCES.parent / "ARCHITECTURE.md"
+OURS = modules("switchboard")
+YARD = modules("switchyard")
+
+
+def rows(package: str) -> set[str]:
+    return MAY_IMPORT["providers/*" if package.startswith("providers/") else package]
+
+
+def allowed(module: Module, imported: str) -> bool:
+    """Say whether the module may import this dotted name below `switchboard`."""
+    parts = imported.split(".")
+    target = package_of(parts if _is_module(parts) else parts[:-1])
+    if target in {"", module.package}:
+        return True
+    may = set(rows(module.package)) if module.package else set[str]()
+    for extra in ALSO_MAY_IMPORT:
+        if fnmatch(module.place, extra.modules):
+            may |= extra.packages
+    kind = "providers/*" if target.startswith("providers/") else target
+    return kind in may or (f"{kind}:schema" in may and "schema" in parts)
+
+
+def _is_module(parts: list[str]) -> bool:
+    path = SOURCES.joinpath("switchboard", *parts)
+    return path.is_dir() or path.with_suffix(".py").exists()
+
+
+def test_every_package_stands_in_the_table_of_imports() -> None:
+    assert {module.package for module in OURS if not module.package.startswith("providers/")} <= {
+        "",
+        *MAY_IMPORT,
+    }
+
+
+def test_imports_point_down_the_table() -> None:
+    wrong = [
+        f"{module.place}:{found.line} imports {found.name}"
+        for module in OURS
+        for found in module.imports
+        if found.name.startswith("switchboard.")
+        and not allowed(module, found.name.removeprefix("switchboard."))
+    ]
+    assert wrong == []
+
+
+def test_imports_name_their_module_in_full() -> None:
+    relative = [
+        f"{module.place}:{found.line}"
+        for module in OURS + YARD
+        for found in module.imports
+        if found.name.startswith(".")
+    ]
+    assert relative == []
+
+
+def test_third_party_names_appear_only_where_they_belong() -> None:
+    wrong: list[str] = []
+    for module in OURS:
+        for found in module.imports:
+            name = found.name.split(".")[0]
+            if name in sys.stdlib_module_names or name == "switchboard":
+                continue
+            outsider = THIRD_PARTY.get(name)
+            home = outsider is not None and any(fnmatch(module.place, p) for p in outsider.where)
+            if not home or any(fnmatch(module.place, p) for p in WITHOUT_OUTSIDERS):
+                wrong.append(f"{module.place}:{found.line} imports {name}")
+    assert wrong == []
+
+
+def test_some_third_party_names_are_known_to_one_module_only() -> None:
+    users = {
+        name: {m.place for m in OURS for f in m.imports if f.name.split(".")[0] == name}
+        for name in ONLY_IN_ONE_MODULE
+    }
+    assert {name: places for name, places in users.items() if len(places) > 1} == {}
+
+
+def test_switchyard_knows_the_standard_library_alone() -> None:
+    wrong = [
+        f"{module.place}:{found.line} imports {found.name}"
+        for module in YARD
+        for found in module.imports
+        if found.name.split(".")[0] not in {"switchyard", *sys.stdlib_module_names}
+    ]
+    assert wrong == []
+
+
+def test_imports_sit_at_the_top_of_their_module() -> None:
+    late = [
+        f"{module.place}:{found.line} imports {found.name}"
+        for module in OURS + YARD
+        for found in module.imports
+        if not found.on_top and module.place not in LATE_IMPORTS
+    ]
+    assert late == []
+
+
+def test_the_list_of_late_imports_names_real_modules() -> None:
+    late = {m.place for m in OURS + YARD for found in m.imports if not found.on_top}
+    assert set(LATE_IMPORTS) - late == set()
+
+
+def test_values_are_structs_not_dataclasses() -> None:
+    users = [m.place for m in OURS for f in m.imports if f.name.split(".")[0] == "dataclasses"]
+    assert users == []
+
+
+def test_files_are_short_enough_to_hold_one_noun() -> None:
+    long = {m.place: n for m in OURS + YARD if (n := len(m.text.splitlines())) > MAX_LINES}
+    assert long == {}
+
+
+def test_init_files_hold_nothing_but_words() -> None:
+    busy = [
+        module.place
+        for module in OURS
+        if module.path.name == "__init__.py" and (module.imports or "def " in module.text)
+    ]
+    assert busy == []
+
+
+def test_the_codemap_names_every_package() -> None:
+    text = CODEMAP.read_text("utf-8")
+    missing = [
+        f"{distribution}/{package}"
+        for distribution in ("switchboard", "switchyard")
+        for package in packages(distribution)
+        if not re.search(rf"(?<!\w){re.escape(Path(package).name)}(/|`)", text)
+    ]
+    assert missing == []
