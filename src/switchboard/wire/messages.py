@@ -60,18 +60,15 @@ def error_from_raw(raw: Raw) -> RpcError:
     return RpcError(body.code, body.message, body.data)
 
 
-def request_parts(message_id: int, method: str, params: "bytes | Raw") -> Parts:
+def request_parts(message_id: int, method: str, params: Parts) -> Parts:
     """A request."""
-    return (
-        b'{"jsonrpc":"2.0","id":%d,"method":%b,"params":' % (message_id, encode(method)),
-        params,
-        b"}",
-    )
+    head = b'{"jsonrpc":"2.0","id":%d,"method":%b,"params":' % (message_id, encode(method))
+    return (head, *params, b"}")
 
 
-def notification_parts(method: str, params: "bytes | Raw") -> Parts:
+def notification_parts(method: str, params: Parts) -> Parts:
     """A notification."""
-    return (b'{"jsonrpc":"2.0","method":%b,"params":' % encode(method), params, b"}")
+    return (b'{"jsonrpc":"2.0","method":%b,"params":' % encode(method), *params, b"}")
 
 
 def result_parts(message_id: MessageId, result: Parts) -> Parts:

@@ -19,7 +19,6 @@ from switchboard.wire.messages import (
     MessageId,
     Parts,
     RpcError,
-    encode,
     error_from_raw,
     error_parts,
     notification_parts,
@@ -28,21 +27,25 @@ from switchboard.wire.messages import (
     request_parts,
     result_parts,
 )
-from switchboard.wire.pipes import Pipe
+from switchboard.wire.pipes import Loss, Pipe
 
 CANCELLED = "notifications/cancelled"
-EMPTY_PARAMS = b"{}"
+NO_PARAMS: Parts = (b"{}",)
 
 Answer = Coroutine[Any, Any, Parts]
 # Returns the result at once, or a coroutine that will; raises RpcError to answer with an error.
 OnRequest = Callable[[str, Raw], "Parts | Answer"]
 OnNotification = Callable[[str, Raw], None]
-OnLost = Callable[[str], None]
+OnLost = Callable[[Loss], None]
 OnJunk = Callable[[bytes], None]
 
 
 class PeerLost(Exception):  # noqa: N818 - states what happened
     """The other side went away before it answered."""
+
+    def __init__(self, loss: Loss) -> None:
+        super().__init__(loss.message)
+        self.loss = loss
 
 
 class _CancelParams(Struct):
@@ -76,17 +79,17 @@ class Peer:
         self._waiting: dict[MessageId, asyncio.Future[Envelope]] = {}
         self._under_way: dict[MessageId, asyncio.Task[None]] = {}
         self._tasks = TaskSet()
-        self.lost_because: str | None = None
+        self.lost: Loss | None = None
 
     # What we ask
 
-    async def request(self, method: str, params: "bytes | Raw" = EMPTY_PARAMS) -> Raw:
+    async def request(self, method: str, params: Parts = NO_PARAMS) -> Raw:
         """The result of a request. Cancelling the await cancels the request at the other side.
 
         Raises RpcError when the answer is an error, PeerLost when none can come any more.
         """
-        if self.lost_because is not None:
-            raise PeerLost(self.lost_because)
+        if self.lost is not None:
+            raise PeerLost(self.lost)
         self._last_id += 1
         message_id = self._last_id
         future: asyncio.Future[Envelope] = self._loop.create_future()
@@ -96,13 +99,13 @@ class Peer:
             envelope = await future
         except asyncio.CancelledError:
             if self._waiting.pop(message_id, None) is not None:
-                self.notify(CANCELLED, encode({"requestId": message_id}))
+                self.notify(CANCELLED, (b'{"requestId":%d}' % message_id,))
             raise
         if envelope.error:
             raise error_from_raw(envelope.error)
         return envelope.result
 
-    def notify(self, method: str, params: "bytes | Raw" = EMPTY_PARAMS) -> None:
+    def notify(self, method: str, params: Parts = NO_PARAMS) -> None:
         """Send a notification."""
         self._pipe.send(notification_parts(method, params))
 
@@ -203,19 +206,19 @@ class Peer:
         else:
             self._pipe.resume()
 
-    def lose(self, reason: str) -> None:
+    def lose(self, loss: Loss) -> None:
         """The other side is gone: nothing waits for it, and nothing works for it."""
-        if self.lost_because is not None:
+        if self.lost is not None:
             return
-        self.lost_because = reason
+        self.lost = loss
         waiting, self._waiting = self._waiting, {}
         for future in waiting.values():
             if not future.done():
-                future.set_exception(PeerLost(reason))
+                future.set_exception(PeerLost(loss))
         for task in self._under_way.values():
             task.cancel()
         if self._on_lost is not None:
-            self._on_lost(reason)
+            self._on_lost(loss)
 
     @property
     def busy(self) -> int:
@@ -226,7 +229,7 @@ class Peer:
         """End what is under way, say goodbye and close."""
         await self._tasks.aclose()
         self._pipe.close()
-        self.lose("closed")
+        self.lose(Loss(message="closed"))
 
 
 def _is_json(message: bytes) -> bool:

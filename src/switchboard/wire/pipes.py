@@ -1,7 +1,9 @@
 """Messages over a pair of byte streams: batched writes, back-pressure, half-close."""
 
 import asyncio
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
+
+from msgspec import Struct
 
 from switchboard.wire.frames import (
     MAX_MESSAGE_BYTES,
@@ -13,6 +15,15 @@ from switchboard.wire.messages import Parts
 
 # Up to here one joined write is cheaper than several; beyond it a copy costs more than a call.
 _JOIN_BYTES = 256 * 1024
+# A client that writes many requests before it reads an answer must not be stopped at the first few.
+_HIGH_WATER_BYTES = 4 * 1024 * 1024
+
+
+class Loss(Struct, frozen=True, kw_only=True):
+    """Why nothing more will come."""
+
+    reason: Literal["closed", "broken", "too-large"] = "closed"
+    message: str = "the other side closed the stream"
 
 
 class Pipe(Protocol):
@@ -42,7 +53,7 @@ class Receiver(Protocol):
         """One whole message."""
         ...
 
-    def lose(self, reason: str) -> None:
+    def lose(self, loss: Loss) -> None:
         """Nothing more will come."""
         ...
 
@@ -59,10 +70,13 @@ class StreamPipe(asyncio.Protocol):
         *,
         limit: int = MAX_MESSAGE_BYTES,
         style: FrameStyle | None = "newline",
+        duplex: bool = False,
     ) -> None:
         self._frames = FrameReader(limit)
         # None: answer in the framing of the first message that comes.
         self._style = style
+        # One transport for both directions, as a socket is.
+        self._duplex = duplex
         self._receiver: Receiver | None = None
         self._reading: Any = None
         self._writing: Any = None
@@ -84,7 +98,7 @@ class StreamPipe(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._reading = transport
-        if isinstance(transport, asyncio.Transport):
+        if self._duplex:
             self.write_to(transport)
 
     def data_received(self, data: bytes) -> None:
@@ -94,25 +108,24 @@ class StreamPipe(asyncio.Protocol):
         try:
             messages = self._frames.feed(data)
         except FrameTooLarge as error:
-            self.abort(str(error))
+            self.abort(Loss(reason="too-large", message=str(error)))
             return
         if self._style is None and messages:
             self._style = self._frames.style
         for message in messages:
             receiver.receive(message)
 
-    def eof_received(self) -> bool | None:
-        self.lose("the other side closed the stream")
-        return None
+    def eof_received(self) -> None:
+        self.lose(Loss())
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.lose(str(exc) if exc else "the other side closed the stream")
+        self.lose(Loss(reason="broken", message=str(exc)) if exc else Loss())
 
-    def lose(self, reason: str) -> None:
+    def lose(self, loss: Loss) -> None:
         """Tell the receiver once that nothing more will come."""
         receiver, self._receiver = self._receiver, None
         if receiver is not None:
-            receiver.lose(reason)
+            receiver.lose(loss)
 
     def pause(self) -> None:
         if self._reading is not None and not self._reading.is_closing():
@@ -124,9 +137,10 @@ class StreamPipe(asyncio.Protocol):
 
     # Writing
 
-    def write_to(self, transport: asyncio.WriteTransport) -> None:
+    def write_to(self, transport: asyncio.BaseTransport) -> None:
         """Say where messages go out."""
         self._writing = transport
+        self._writing.set_write_buffer_limits(high=_HIGH_WATER_BYTES)
 
     def send(self, parts: Parts) -> None:
         if self._closing:
@@ -176,13 +190,13 @@ class StreamPipe(asyncio.Protocol):
         if self._writing is not None:
             self._writing.close()
 
-    def abort(self, reason: str) -> None:
+    def abort(self, loss: Loss) -> None:
         """Close both sides at once: what comes next cannot be understood."""
         self._closing = True
         for transport in (self._reading, self._writing):
             if transport is not None:
                 transport.close()
-        self.lose(reason)
+        self.lose(loss)
 
 
 class _Outlet(asyncio.BaseProtocol):
@@ -192,7 +206,6 @@ class _Outlet(asyncio.BaseProtocol):
         self._pipe = pipe
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.WriteTransport)
         self._pipe.write_to(transport)
 
     def pause_writing(self) -> None:
@@ -202,4 +215,4 @@ class _Outlet(asyncio.BaseProtocol):
         self._pipe.press(on=False)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._pipe.lose(str(exc) if exc else "the other side closed the stream")
+        self._pipe.connection_lost(exc)

@@ -1,0 +1,325 @@
+"""One child server: started when it is needed, kept, stopped when idle, brought back after a crash.
+
+Its ends and errors become faults here; nobody above sees a process or an error of the protocol.
+"""
+
+import asyncio
+import typing
+from collections.abc import Callable
+
+from msgspec import Raw, Struct
+
+from switchboard.children.back_off import BackOff
+from switchboard.children.faults import (
+    fault_from_back_off,
+    fault_from_loss,
+    fault_from_old_protocol,
+    fault_from_rpc,
+    fault_from_timeout,
+)
+from switchboard.children.greeting import Greeting, NotModern, greet, modern_meta
+from switchboard.children.links import Link
+from switchboard.children.listing import Listing, fetch_listing
+from switchboard.children.schema import Protocol, ServerEntry
+from switchboard.core.events import ChildExited, ChildFailed, ChildStarted
+from switchboard.core.faults import Fault
+from switchboard.core.ports import Events
+from switchboard.core.sessions import Era
+from switchboard.core.tasks import TaskSet
+from switchboard.wire.messages import METHOD_NOT_FOUND, Parts, RpcError, encode
+from switchboard.wire.peer import Answer, OnLost, OnNotification, OnRequest, PeerLost
+from switchboard.wire.pipes import Loss
+
+# A wait this short is not worth an error.
+_SHORT_WAIT_S = 1.0
+_DRAIN_STEP_S = 0.1
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """How long things may take. `idle_s` of 0 keeps an idle child running."""
+
+    spawn_s: float = 8.0
+    rpc_s: float = 60.0
+    idle_s: float = 600.0
+
+
+class OpenLink(typing.Protocol):
+    """How a child is reached."""
+
+    async def __call__(
+        self,
+        entry: ServerEntry,
+        *,
+        timeout_s: float,
+        on_request: OnRequest,
+        on_notification: OnNotification,
+        on_lost: OnLost,
+    ) -> Link:
+        """Start or connect. Raises a fault."""
+        ...
+
+
+class Child:
+    """A server behind Switchboard."""
+
+    def __init__(
+        self, entry: ServerEntry, *, limits: Limits, open_link: OpenLink, events: Events
+    ) -> None:
+        self.entry = entry
+        self.limits = limits
+        self._open_link = open_link
+        self._events = events
+        self._loop = asyncio.get_running_loop()
+        self._tasks = TaskSet()
+        self._mode: Protocol = entry.protocol
+        self._link: Link | None = None
+        self._starting: asyncio.Task[Link] | None = None
+        self._listing: Listing | None = None
+        self._fetching: asyncio.Task[Listing] | None = None
+        self._meta = b""
+        self._started_at = 0.0
+        self._last_used = 0.0
+        self._in_flight = 0
+        self._back_off = BackOff(self._loop.time)
+        self._last_fault: Fault | None = None
+        self._expected_end = False
+        self.on_tools_changed: Callable[[], None] = lambda: None
+
+    # What it is asked
+
+    async def call(self, name: str, arguments: Raw) -> Raw:
+        """The child's result of one of its tools, unopened."""
+        head = b'{"name":%b,"arguments":' % encode(name)
+        link = self._link or await self._ready()
+        self._in_flight += 1
+        try:
+            return await link.peer.request("tools/call", (head, arguments, self._meta or b"}"))
+        except RpcError as error:
+            raise fault_from_rpc(self.entry.name, error, link.hidden) from error
+        except PeerLost as lost:
+            raise await fault_from_loss(self.entry.name, link, lost.loss) from lost
+        finally:
+            self._in_flight -= 1
+            self._last_used = self._loop.time()
+
+    async def tools(self) -> Listing:
+        """Its tools, asked for once until it says that they changed or is started anew."""
+        if self._listing is not None:
+            return self._listing
+        if self._fetching is None:
+            self._fetching = self._tasks.start(self._fetch())
+            self._fetching.add_done_callback(self._fetched)
+        return await asyncio.shield(self._fetching)
+
+    @property
+    def known_tools(self) -> Listing | None:
+        """Its tools if they are known without asking."""
+        return self._listing
+
+    async def _fetch(self) -> Listing:
+        link = self._link or await self._ready()
+
+        async def ask(members: bytes) -> Raw:
+            head = b"{" + members if members else b"{"
+            tail = self._meta or b"}"
+            return await link.peer.request(
+                "tools/list", (head, tail if members else tail.lstrip(b","))
+            )
+
+        self._in_flight += 1
+        try:
+            async with asyncio.timeout(self.limits.rpc_s):
+                listing = await fetch_listing(ask)
+        except RpcError as error:
+            raise fault_from_rpc(self.entry.name, error, link.hidden) from error
+        except PeerLost as lost:
+            raise await fault_from_loss(self.entry.name, link, lost.loss) from lost
+        except TimeoutError:
+            raise self._timeout("list its tools", "child-timeout") from None
+        finally:
+            self._in_flight -= 1
+            self._last_used = self._loop.time()
+        if self._link is link:
+            self._listing = listing
+        return listing
+
+    def _fetched(self, task: "asyncio.Task[Listing]") -> None:
+        self._fetching = None
+        if not task.cancelled():
+            task.exception()
+
+    # Starting
+
+    async def _ready(self) -> Link:
+        """The way to the child; whoever comes first starts it, the rest wait with them."""
+        if self._link is not None:
+            return self._link
+        if self._starting is None:
+            self._starting = self._tasks.start(self._start())
+            self._starting.add_done_callback(self._start_ended)
+        return await asyncio.shield(self._starting)
+
+    def _start_ended(self, task: "asyncio.Task[Link]") -> None:
+        self._starting = None
+        if not task.cancelled():
+            task.exception()
+
+    async def _start(self) -> Link:
+        await self._wait_out_back_off()
+        began = self._loop.time()
+        self._expected_end = False
+        try:
+            link, greeting = await self._open_and_greet()
+        except Fault as fault:
+            if fault.reason != "child-backing-off":
+                self._back_off.fail()
+                self._last_fault = fault
+            self._events.emit(
+                ChildFailed(child=self.entry.name, reason=fault.reason, message=fault.message)
+            )
+            raise
+        self._listing = None
+        self._meta = b""
+        if greeting.era is Era.MODERN:
+            self._meta = b"," + modern_meta(greeting.protocol) + b"}"
+        self._link = link
+        now = self._started_at = self._last_used = self._loop.time()
+        self._events.emit(
+            ChildStarted(
+                child=self.entry.name,
+                pid=link.pid,
+                protocol=greeting.protocol,
+                duration_s=now - began,
+            )
+        )
+        self._follow_changes(link, greeting)
+        self._watch_idle()
+        return link
+
+    async def _open_and_greet(self) -> tuple[Link, Greeting]:
+        link = await self._open_link(
+            self.entry,
+            timeout_s=self.limits.spawn_s,
+            on_request=self._on_request,
+            on_notification=self._on_notification,
+            on_lost=self._on_lost,
+        )
+        try:
+            async with asyncio.timeout(self.limits.rpc_s):
+                return link, await greet(link.peer, self._mode)
+        except TimeoutError:
+            await link.aclose()
+            raise self._timeout("answer", "child-start-timeout") from None
+        except RpcError as error:
+            await link.aclose()
+            raise fault_from_rpc(self.entry.name, error, link.hidden) from error
+        except NotModern:
+            await link.aclose()
+            raise fault_from_old_protocol(self.entry.name) from None
+        except PeerLost as lost:
+            if self._mode == "auto" and lost.loss.reason != "too-large":
+                # Some servers of the handshake era end when their first message is another one.
+                await link.aclose()
+                self._mode = "handshake"
+                return await self._open_and_greet()
+            fault = await fault_from_loss(self.entry.name, link, lost.loss)
+            await link.aclose()
+            raise fault from lost
+        except BaseException:
+            await link.aclose()
+            raise
+
+    async def _wait_out_back_off(self) -> None:
+        wait = self._back_off.wait_s()
+        if wait > _SHORT_WAIT_S:
+            raise fault_from_back_off(
+                self.entry.name, self._back_off.failures, wait, self._last_fault
+            )
+        if wait > 0:
+            await asyncio.sleep(wait)
+
+    # What it tells us
+
+    def _on_request(self, method: str, params: Raw) -> "Parts | Answer":
+        del params
+        if method == "ping":
+            return (b"{}",)
+        raise RpcError(METHOD_NOT_FOUND, f"`{method}` is not offered")
+
+    def _on_notification(self, method: str, params: Raw) -> None:
+        del params
+        if method == "notifications/tools/list_changed":
+            self._listing = None
+            self.on_tools_changed()
+
+    def _follow_changes(self, link: Link, greeting: Greeting) -> None:
+        """The modern era announces changes only to those who listen."""
+        if greeting.era is Era.MODERN and greeting.announces_tools:
+            self._tasks.start(self._listen(link))
+
+    async def _listen(self, link: Link) -> None:
+        params = (b'{"notifications":{"toolsListChanged":true}', self._meta)
+        try:
+            await link.peer.request("subscriptions/listen", params)
+        except (RpcError, PeerLost):
+            return
+
+    # Ending
+
+    def _on_lost(self, loss: Loss) -> None:
+        link, self._link = self._link, None
+        if link is None:
+            return
+        if not self._expected_end:
+            self._back_off.fail(lived_s=self._loop.time() - self._started_at)
+        self._tasks.start(self._bury(link, loss))
+
+    async def _bury(self, link: Link, loss: Loss) -> None:
+        ended, private = await link.diagnosis()
+        await link.aclose()
+        self._events.emit(
+            ChildExited(
+                child=self.entry.name,
+                pid=link.pid,
+                reason=ended if loss.reason == "closed" else loss.message,
+                expected=self._expected_end,
+                stderr_tail="" if self._expected_end else private,
+            )
+        )
+
+    def _watch_idle(self) -> None:
+        if self.limits.idle_s > 0:
+            self._loop.call_later(self.limits.idle_s, self._stop_if_idle)
+
+    def _stop_if_idle(self) -> None:
+        link = self._link
+        if link is None:
+            return
+        rest = self._last_used + self.limits.idle_s - self._loop.time()
+        if rest > 0 or self._in_flight:
+            self._loop.call_later(max(rest, self.limits.idle_s / 4), self._stop_if_idle)
+            return
+        self._expected_end = True
+        self._link = None
+        self._tasks.start(self._bury(link, Loss(message="idle")))
+
+    async def idle(self) -> None:
+        """Wait until nobody waits for it."""
+        while self._in_flight or self._starting is not None:
+            await asyncio.sleep(_DRAIN_STEP_S)
+
+    @property
+    def pid(self) -> int:
+        """Its process, or 0 when none runs."""
+        return self._link.pid if self._link is not None else 0
+
+    async def aclose(self) -> None:
+        """End it for good."""
+        self._expected_end = True
+        link, self._link = self._link, None
+        if link is not None:
+            await self._bury(link, Loss(message="closed"))
+        await self._tasks.aclose()
+
+    def _timeout(self, doing: str, reason: str) -> Fault:
+        return fault_from_timeout(self.entry.name, doing, self.limits.rpc_s, reason)

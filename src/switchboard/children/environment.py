@@ -1,0 +1,66 @@
+"""The exact environment of a stdio child: a short base, what its entry declares, its secrets."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from switchboard.children.schema import ServerEntry
+from switchboard.core.faults import Fault, FaultCode
+
+# What a program needs to run at all; nothing that could carry a secret.
+BASE_NAMES = (
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LC_ALL",
+    "TERM",
+    "TZ",
+    "TMPDIR",
+    "TMP",
+    "TEMP",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+)
+
+
+class SecretSource(Protocol):
+    """Where the values of `env:` and `vault:` references come from."""
+
+    def resolve(self, reference: str) -> str | None:
+        """The value, or None when there is none."""
+        ...
+
+
+class EnvironmentSecrets:
+    """Resolves `env:NAME`."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+
+    def resolve(self, reference: str) -> str | None:
+        kind, _, name = reference.partition(":")
+        return self._environ.get(name) if kind == "env" else None
+
+
+def child_environment(
+    entry: ServerEntry, environ: Mapping[str, str], secrets: SecretSource
+) -> dict[str, str]:
+    """The environment to start the child with. Raises a fault when a secret has no value."""
+    if entry.inherit_env:
+        env = dict(environ)
+    else:
+        env = {name: environ[name] for name in BASE_NAMES if name in environ}
+    env.update(entry.env)
+    for name, reference in entry.secret_env.items():
+        value = secrets.resolve(reference)
+        if value is None:
+            raise Fault(
+                FaultCode.UNAUTHENTICATED,
+                "secret-missing",
+                f"the secret `{name}` of `{entry.name}` has no value",
+                hint=f"it is read from `{reference}`",
+            )
+        env[name] = value
+    return env

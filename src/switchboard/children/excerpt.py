@@ -1,0 +1,15 @@
+"""What a client may read of a child's own words."""
+
+import re
+
+_PATH = re.compile(r"(?<![\w/:.])(?:/[\w.@+~-]+){2,}/?")
+_MAX_CHARS = 2_000
+_SHORTEST_SECRET = 4
+
+
+def client_excerpt(text: str, secrets: frozenset[str] = frozenset()) -> str:
+    """The end of `text` without absolute paths and without any of the secret values."""
+    for value in sorted(secrets, key=len, reverse=True):
+        if len(value) >= _SHORTEST_SECRET:
+            text = text.replace(value, "[redacted]")
+    return _PATH.sub("<path>", text)[-_MAX_CHARS:]

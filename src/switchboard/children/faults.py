@@ -1,0 +1,69 @@
+"""A child's ends and errors, as faults."""
+
+from switchboard.children.excerpt import client_excerpt
+from switchboard.children.links import Link
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.wire.messages import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+from switchboard.wire.pipes import Loss
+
+
+def fault_from_timeout(name: str, doing: str, limit_s: float, reason: str) -> Fault:
+    """It took too long."""
+    return Fault(
+        FaultCode.DEADLINE_EXCEEDED,
+        reason,
+        f"`{name}` did not {doing} within {limit_s:g} s",
+        hint="raise `rpcTimeoutMs` for this server",
+    )
+
+
+def fault_from_rpc(name: str, error: RpcError, hidden: frozenset[str]) -> Fault:
+    """It answered with an error of the protocol."""
+    message = f"`{name}` answered: {client_excerpt(error.message, hidden)}"
+    if error.code == INVALID_PARAMS:
+        return Fault(FaultCode.INVALID_ARGUMENT, "child-rejected", message)
+    if error.code == METHOD_NOT_FOUND:
+        return Fault(FaultCode.UNIMPLEMENTED, "child-lacks-tools", message)
+    return Fault(FaultCode.INTERNAL, "child-error", message, details={"rpc_code": error.code})
+
+
+async def fault_from_loss(name: str, link: Link, loss: Loss) -> Fault:
+    """It went away."""
+    if loss.reason == "too-large":
+        return Fault(
+            FaultCode.RESOURCE_EXHAUSTED,
+            "message-too-large",
+            f"`{name}` was ended: {loss.message}",
+            hint="ask it for less at a time",
+        )
+    ended, private = await link.diagnosis()
+    excerpt = client_excerpt(private, link.hidden)
+    return Fault(
+        FaultCode.UNAVAILABLE,
+        "child-exited",
+        f"`{name}` went away before it answered: {ended}",
+        hint="it is started again on the next call",
+        details={"stderr": excerpt} if excerpt else None,
+        private=private,
+    )
+
+
+def fault_from_back_off(name: str, failures: int, wait_s: float, last: Fault | None) -> Fault:
+    """It failed too often to be tried again at once."""
+    return Fault(
+        FaultCode.UNAVAILABLE,
+        "child-backing-off",
+        f"`{name}` failed {failures} times in a row" + (f": {last.message}" if last else ""),
+        hint=f"it is tried again in {wait_s:.0f} s",
+        details=last.details if last else None,
+    )
+
+
+def fault_from_old_protocol(name: str) -> Fault:
+    """It does not speak the era that its entry demands."""
+    return Fault(
+        FaultCode.UNIMPLEMENTED,
+        "child-not-modern",
+        f"`{name}` does not speak the protocol that `protocol` demands",
+        hint="set `protocol` to `auto`",
+    )

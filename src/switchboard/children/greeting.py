@@ -1,0 +1,150 @@
+"""The first words with a child: which era it speaks and what it can do."""
+
+import asyncio
+from typing import Any, TypeVar, cast
+
+import msgspec
+from msgspec import Raw, Struct
+
+from switchboard import __version__
+from switchboard.children.schema import Protocol
+from switchboard.core.sessions import Era
+from switchboard.wire.eras import (
+    CLIENT_CAPABILITIES_KEY,
+    CLIENT_INFO_KEY,
+    LATEST_HANDSHAKE,
+    LATEST_MODERN,
+    MODERN_VERSIONS,
+    PROTOCOL_VERSION_KEY,
+)
+from switchboard.wire.messages import RpcError, encode
+from switchboard.wire.peer import Peer
+
+# A child that is up answers the probe in milliseconds. One that is still starting, or that does
+# not know the question and keeps silent, gets the handshake behind it.
+PROBE_PATIENCE_S = 1.0
+
+_CLIENT_INFO = {"name": "switchboard", "title": "Switchboard", "version": __version__}
+_CAPABILITIES: dict[str, Any] = {}
+
+
+class Greeting(Struct, frozen=True, kw_only=True):
+    """What a child said of itself."""
+
+    era: Era
+    protocol: str
+    capabilities: dict[str, Any] = {}
+    instructions: str = ""
+
+    @property
+    def announces_tools(self) -> bool:
+        """Whether it says when its tools change."""
+        tools: Any = self.capabilities.get("tools")
+        return isinstance(tools, dict) and bool(cast("dict[str, Any]", tools).get("listChanged"))
+
+
+class _Initialized(Struct, rename="camel"):
+    protocol_version: str
+    capabilities: dict[str, Any] = {}
+    instructions: str | None = None
+
+
+class _Discovered(Struct, rename="camel"):
+    supported_versions: list[str]
+    capabilities: dict[str, Any] = {}
+    instructions: str | None = None
+
+
+class NotModern(Exception):  # noqa: N818 - a finding, not an error
+    """The child does not speak the modern era."""
+
+
+def modern_meta(version: str) -> bytes:
+    """The `_meta` member that every modern request carries."""
+    return b'"_meta":' + encode(
+        {
+            PROTOCOL_VERSION_KEY: version,
+            CLIENT_INFO_KEY: _CLIENT_INFO,
+            CLIENT_CAPABILITIES_KEY: _CAPABILITIES,
+        }
+    )
+
+
+async def greet(peer: Peer, mode: Protocol) -> Greeting:
+    """Agree on an era. Raises RpcError when the child refuses every one."""
+    if mode == "handshake":
+        return await _handshake(peer)
+    probe = asyncio.ensure_future(_discover(peer))
+    try:
+        if mode == "modern":
+            return await probe
+        await asyncio.wait({probe}, timeout=PROBE_PATIENCE_S)
+        if not probe.done():
+            return await _first_of(probe, asyncio.ensure_future(_handshake(peer)))
+        try:
+            return probe.result()
+        except (RpcError, NotModern):
+            return await _handshake(peer)
+    finally:
+        probe.cancel()
+
+
+async def _first_of(
+    probe: asyncio.Future[Greeting], handshake: asyncio.Future[Greeting]
+) -> Greeting:
+    """Whichever era answers well first; the handshake's refusal is the one to report."""
+    try:
+        waiting = {probe, handshake}
+        while waiting:
+            done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            for answer in done:
+                if answer.exception() is None:
+                    return answer.result()
+        return handshake.result()
+    finally:
+        handshake.cancel()
+
+
+async def _discover(peer: Peer) -> Greeting:
+    answer = await peer.request("server/discover", (b"{%b}" % modern_meta(LATEST_MODERN),))
+    found = _read(_Discovered, answer)
+    if found is None:
+        raise NotModern
+    mutual = [version for version in MODERN_VERSIONS if version in found.supported_versions]
+    if not mutual:
+        raise NotModern
+    return Greeting(
+        era=Era.MODERN,
+        protocol=mutual[-1],
+        capabilities=found.capabilities,
+        instructions=found.instructions or "",
+    )
+
+
+async def _handshake(peer: Peer) -> Greeting:
+    params = {
+        "protocolVersion": LATEST_HANDSHAKE,
+        "capabilities": _CAPABILITIES,
+        "clientInfo": _CLIENT_INFO,
+    }
+    answer = await peer.request("initialize", (encode(params),))
+    agreed = _read(_Initialized, answer)
+    if agreed is None:
+        raise RpcError(0, "its answer to `initialize` makes no sense")
+    peer.notify("notifications/initialized")
+    return Greeting(
+        era=Era.HANDSHAKE,
+        protocol=agreed.protocol_version,
+        capabilities=agreed.capabilities,
+        instructions=agreed.instructions or "",
+    )
+
+
+T = TypeVar("T")
+
+
+def _read(kind: type[T], raw: Raw) -> T | None:
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except msgspec.MsgspecError:
+        return None

@@ -1,0 +1,105 @@
+"""A way to a child: a peer to talk to and something to close."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Protocol
+
+from switchboard.children.schema import ServerEntry
+from switchboard.procs.spawn import Running, SpawnSpec, Warden, spawn
+from switchboard.procs.stop import stop
+from switchboard.wire.peer import OnLost, OnNotification, OnRequest, Peer
+from switchboard.wire.pipes import Loss, StreamPipe
+
+# After a process has ended its last words may still be in the pipe.
+_LAST_WORDS_S = 0.1
+
+
+class Link(Protocol):
+    """An open way to a child."""
+
+    @property
+    def peer(self) -> Peer:
+        """Whom to ask."""
+        ...
+
+    @property
+    def pid(self) -> int:
+        """The process, or 0 for a remote one."""
+        ...
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """Values that no client may read in the child's words."""
+        ...
+
+    async def diagnosis(self) -> tuple[str, str]:
+        """How it ended, for a client; and what only the log may know of it."""
+        ...
+
+    async def aclose(self) -> None:
+        """End it."""
+        ...
+
+
+class StdioLink:
+    """A process of ours, spoken to over its standard streams."""
+
+    def __init__(
+        self, running: Running, pipe: StreamPipe, peer: Peer, hidden: frozenset[str]
+    ) -> None:
+        self._running = running
+        self.hidden = hidden
+        self._pipe = pipe
+        self.peer = peer
+        self.pid = running.pid
+        running.exited.add_done_callback(self._exited)
+
+    def _exited(self, _: object) -> None:
+        # A grandchild may hold the pipe open, so its end cannot be waited for.
+        asyncio.get_running_loop().call_later(_LAST_WORDS_S, self._pipe.lose, Loss())
+
+    async def diagnosis(self) -> tuple[str, str]:
+        await asyncio.wait({self._running.exited}, timeout=_LAST_WORDS_S * 2)
+        if not self._running.exited.done():
+            return "it closed its output", self._running.errors.text()
+        status = self._running.exited.result()
+        ended = f"it ended with status {status}" if status >= 0 else f"signal {-status} ended it"
+        return ended, self._running.errors.text()
+
+    async def aclose(self) -> None:
+        await self.peer.aclose()
+        await stop(self._running, close_input=self._pipe.close)
+        self._pipe.abort(Loss(message="closed"))
+
+
+async def open_stdio(
+    entry: ServerEntry,
+    env: Mapping[str, str],
+    *,
+    warden: Warden,
+    timeout_s: float,
+    on_request: OnRequest,
+    on_notification: OnNotification,
+    on_lost: OnLost,
+) -> StdioLink:
+    """Start the child's process and connect to it."""
+    running = await spawn(
+        SpawnSpec(argv=(entry.command, *entry.args), cwd=entry.cwd, env=env),
+        warden=warden,
+        timeout_s=timeout_s,
+    )
+    pipe = StreamPipe(style="content-length" if entry.framing == "content-length" else "newline")
+    peer = Peer(
+        pipe,
+        on_request=on_request,
+        on_notification=on_notification,
+        on_lost=on_lost,
+        # Many servers print a banner or a log line where only messages belong.
+        on_junk=lambda _: None,
+    )
+    pipe.attach(peer)
+    loop = asyncio.get_running_loop()
+    await loop.connect_write_pipe(pipe.outlet, running.stdin)
+    await loop.connect_read_pipe(lambda: pipe, running.stdout)
+    declared = {*entry.env, *entry.secret_env}
+    return StdioLink(running, pipe, peer, frozenset(env[name] for name in declared))
