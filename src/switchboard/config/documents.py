@@ -1,0 +1,210 @@
+"""A file of the configuration: its tree, the places of its keys, and its digest."""
+
+# ruff: noqa: PTH - this is on the cold-start path, and pathlib would double its cost
+
+import hashlib
+import os
+import stat
+from typing import Any, cast
+
+from msgspec import Struct
+
+from switchboard.config.json_text import JsonInvalid, read_json
+from switchboard.config.problems import Problem, Severity
+from switchboard.config.spots import KeyPath, Spots, dotted, spot_at
+from switchboard.config.toml_text import TomlInvalid, read_toml
+from switchboard.core.origins import Origin, Scope
+
+MAX_BYTES = 1 << 20
+
+
+class Document(Struct, frozen=True, kw_only=True):
+    """One parsed file. Its root is always an object."""
+
+    path: str
+    scope: Scope
+    tree: dict[str, Any]
+    spots: Spots
+    digest: str
+
+    def origin(self, at: KeyPath) -> Origin:
+        """The place of a key as an origin."""
+        spot = self.spots.find(at)
+        return Origin(scope=self.scope, path=self.path, line=spot.line, column=spot.column)
+
+    def problem(
+        self, at: KeyPath, message: str, hint: str = "", severity: Severity = "error"
+    ) -> Problem:
+        """A problem at a key of this file."""
+        spot = self.spots.find(at)
+        return Problem(
+            path=self.path,
+            line=spot.line,
+            column=spot.column,
+            key=dotted(at),
+            message=message,
+            hint=hint,
+            severity=severity,
+            near=spot.near,
+        )
+
+
+def read_text(path: str, problems: list[Problem], *, within: str = "") -> tuple[str, str] | None:
+    """The text of a file and its digest; `None` when it is absent or cannot be used.
+
+    With `within`, the file must lie inside that directory once every link is followed.
+    """
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+    opened = path
+    if within:
+        opened = os.path.realpath(path)
+        if not is_inside(opened, os.path.realpath(within)):
+            problems.append(
+                Problem(
+                    path=path,
+                    message="the file leads outside its directory through a symbolic link",
+                    hint=f"keep the file itself inside `{os.path.basename(within)}`",
+                )
+            )
+            return None
+        # The real path has no link left in it; one that appears now is somebody's trick.
+        flags |= os.O_NOFOLLOW
+    try:
+        handle = os.open(opened, flags)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as refused:
+        problems.append(_unreadable(path, refused))
+        return None
+    try:
+        raw = _read(handle, path, problems)
+    except OSError as refused:
+        problems.append(_unreadable(path, refused))
+        return None
+    finally:
+        os.close(handle)
+    return None if raw is None else _decoded(raw, path, problems)
+
+
+def read_json_document(
+    path: str, scope: Scope, problems: list[Problem], *, within: str = ""
+) -> Document | None:
+    """Read a strict JSON file whose root is an object; what is wrong goes to `problems`."""
+    read = read_text(path, problems, within=within)
+    if read is None:
+        return None
+    text, digest = read
+    try:
+        parsed = read_json(text)
+    except JsonInvalid as refused:
+        spot = spot_at(text, refused.offset)
+        problems.append(
+            Problem(
+                path=path,
+                line=spot.line,
+                column=spot.column,
+                message=refused.message,
+                hint=refused.hint,
+            )
+        )
+        return None
+    for twice in parsed.repeated:
+        spot = spot_at(text, twice.offset)
+        problems.append(
+            Problem(
+                path=path,
+                line=spot.line,
+                column=spot.column,
+                key=dotted(twice.path),
+                message=f"the key `{twice.key}` is written twice in one object",
+                hint="keep one of them",
+            )
+        )
+    if parsed.repeated:
+        return None
+    if not isinstance(parsed.value, dict):
+        spot = parsed.spots.find(())
+        problems.append(
+            Problem(
+                path=path,
+                line=spot.line,
+                column=spot.column,
+                message="the file must hold a JSON object",
+                hint="begin with `{`",
+            )
+        )
+        return None
+    return Document(
+        path=path,
+        scope=scope,
+        tree=cast("dict[str, Any]", parsed.value),
+        spots=parsed.spots,
+        digest=digest,
+    )
+
+
+def read_toml_document(path: str, scope: Scope, problems: list[Problem]) -> Document | None:
+    """Read a TOML file; what is wrong goes to `problems`."""
+    read = read_text(path, problems)
+    if read is None:
+        return None
+    text, digest = read
+    try:
+        tree, spots = read_toml(text)
+    except TomlInvalid as refused:
+        problems.append(
+            Problem(path=path, line=refused.line, column=refused.column, message=refused.message)
+        )
+        return None
+    return Document(path=path, scope=scope, tree=tree, spots=spots, digest=digest)
+
+
+def is_inside(path: str, directory: str) -> bool:
+    """Whether a real path lies in a real directory."""
+    return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)
+
+
+def _read(handle: int, path: str, problems: list[Problem]) -> bytes | None:
+    about = os.fstat(handle)
+    if not stat.S_ISREG(about.st_mode):
+        kind = "a directory" if stat.S_ISDIR(about.st_mode) else "not a regular file"
+        problems.append(Problem(path=path, message=f"expected a file, but this is {kind}"))
+        return None
+    chunks: list[bytes] = []
+    left = MAX_BYTES + 1
+    while left and (chunk := os.read(handle, left)):
+        chunks.append(chunk)
+        left -= len(chunk)
+    if not left:
+        problems.append(
+            Problem(path=path, message=f"the file is larger than {MAX_BYTES // 1024} KiB")
+        )
+        return None
+    return b"".join(chunks)
+
+
+def _decoded(raw: bytes, path: str, problems: list[Problem]) -> tuple[str, str] | None:
+    try:
+        return raw.decode(), hashlib.sha256(raw).hexdigest()
+    except UnicodeDecodeError as refused:
+        before = raw[: refused.start].decode()
+        spot = spot_at(before, len(before))
+        problems.append(
+            Problem(
+                path=path,
+                line=spot.line,
+                column=spot.column,
+                message=f"the file is not UTF-8: byte 0x{raw[refused.start]:02X}",
+                hint="save it as UTF-8",
+            )
+        )
+        return None
+
+
+def _unreadable(path: str, refused: OSError | ValueError) -> Problem:
+    reason = refused.strerror if isinstance(refused, OSError) else str(refused)
+    return Problem(
+        path=path,
+        message=f"the file cannot be read: {(reason or 'unknown reason').lower()}",
+        hint="give yourself read permission, or remove the file",
+    )

@@ -1,0 +1,166 @@
+"""Layers of the configuration, laid over each other with the origin of every value kept."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from msgspec import Struct
+
+from switchboard.config.documents import Document
+from switchboard.config.problems import Problem, Severity
+from switchboard.config.spots import KeyPath, dotted
+from switchboard.core.origins import Origin, Scope
+
+
+class Layer(Struct, frozen=True, kw_only=True):
+    """One source in the one tree of keys that all sources share."""
+
+    scope: Scope
+    tree: dict[str, Any]
+    document: Document | None = None
+    # Keys of the tree that the source writes otherwise: another path in the file, or the name of
+    # an environment variable or a flag.
+    written: dict[KeyPath, KeyPath] = {}
+    # JSON replaces a whole server, TOML and YAML lay field over field.
+    replaces: bool = False
+    # Only TOML expands `${VAR}`.
+    expands: bool = False
+
+    def place(self, at: KeyPath) -> KeyPath:
+        """The path of a key as the source writes it."""
+        for length in range(len(at), 0, -1):
+            written = self.written.get(at[:length])
+            if written is not None:
+                return (*written, *at[length:])
+        return at
+
+    def origin(self, at: KeyPath) -> Origin:
+        """Where the source sets a key."""
+        if self.document is not None:
+            return self.document.origin(self.place(at))
+        return Origin(scope=self.scope, path=dotted(self.place(at)) if self.written else "")
+
+    def problem(
+        self, at: KeyPath, message: str, hint: str = "", severity: Severity = "error"
+    ) -> Problem:
+        """A problem at a key, at the place where the source writes it."""
+        if self.document is not None:
+            return self.document.problem(self.place(at), message, hint, severity)
+        return Problem(
+            path=str(self.scope),
+            key=dotted(self.place(at)),
+            message=message,
+            hint=hint,
+            severity=severity,
+        )
+
+
+class Replaced(Struct, frozen=True):
+    """A value that a later layer took the place of."""
+
+    layer: Layer
+    value: Any
+
+
+class Merged:
+    """The layers laid so far: one tree, the layer of each leaf, and what was covered."""
+
+    def __init__(self) -> None:
+        self.tree: dict[str, Any] = {}
+        self.layers: dict[KeyPath, Layer] = {}
+        self.replaced: dict[KeyPath, list[Replaced]] = {}
+
+    def layer_of(self, at: KeyPath) -> Layer | None:
+        """The layer that set a key, or the thing around it."""
+        for length in range(len(at), 0, -1):
+            layer = self.layers.get(at[:length])
+            if layer is not None:
+                return layer
+        return None
+
+    def layers_under(self, at: KeyPath) -> list[Layer]:
+        """Every layer that set something at the key or below it."""
+        found: list[Layer] = []
+        for path, layer in self.layers.items():
+            if path[: len(at)] == at and layer not in found:
+                found.append(layer)
+        return found
+
+
+def merge_fields(
+    merged: Merged,
+    layer: Layer,
+    at: KeyPath,
+    fields: Mapping[str, Any],
+    *,
+    skip_empty: bool = False,
+) -> None:
+    """Lay fields over those that are there. With `skip_empty`, an empty value covers nothing."""
+    _merge(merged, layer, at, _table(merged, at), fields, skip_empty=skip_empty)
+
+
+def replace_whole(merged: Merged, layer: Layer, at: KeyPath, value: Mapping[str, Any]) -> None:
+    """Put an object in the place of whatever was there; nothing of the old one is kept."""
+    table = _table(merged, at[:-1])
+    if at[-1] in table:
+        _cover(merged, at, table[at[-1]])
+        for path in [path for path in merged.layers if path[: len(at)] == at]:
+            del merged.layers[path]
+    table[at[-1]] = {}
+    merged.layers[at] = layer
+    _merge(merged, layer, at, table[at[-1]], value, skip_empty=False)
+
+
+def set_value(merged: Merged, layer: Layer, at: KeyPath, value: Any) -> None:
+    """Set one leaf."""
+    table = _table(merged, at[:-1])
+    if at[-1] in table:
+        _cover(merged, at, table[at[-1]])
+    table[at[-1]] = value
+    merged.layers[at] = layer
+
+
+def _merge(
+    merged: Merged,
+    layer: Layer,
+    at: KeyPath,
+    table: dict[Any, Any],
+    fields: Mapping[str, Any],
+    *,
+    skip_empty: bool,
+) -> None:
+    for name, value in fields.items():
+        here = (*at, name)
+        if isinstance(value, dict):
+            inner = table.get(name)
+            if not isinstance(inner, dict):
+                if name in table:
+                    _cover(merged, here, inner)
+                inner = table[name] = {}
+            _merge(
+                merged,
+                layer,
+                here,
+                cast("dict[Any, Any]", inner),
+                cast("dict[str, Any]", value),
+                skip_empty=skip_empty,
+            )
+        elif skip_empty and value in ("", []):
+            continue
+        else:
+            if name in table:
+                _cover(merged, here, table[name])
+            table[name] = value
+            merged.layers[here] = layer
+
+
+def _cover(merged: Merged, at: KeyPath, value: Any) -> None:
+    layer = merged.layer_of(at)
+    if layer is not None:
+        merged.replaced.setdefault(at, []).append(Replaced(layer, value))
+
+
+def _table(merged: Merged, at: KeyPath) -> dict[Any, Any]:
+    table: dict[Any, Any] = merged.tree
+    for step in at:
+        table = table.setdefault(step, {})
+    return table

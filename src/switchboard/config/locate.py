@@ -1,0 +1,136 @@
+"""Which files, in which order, for home, workspace, agent and skill."""
+
+# ruff: noqa: PTH - this is on the cold-start path, and pathlib would double its cost
+
+import os
+from collections.abc import Mapping
+from typing import Literal
+
+from msgspec import Struct
+
+from switchboard.config.problems import Problem
+from switchboard.core.origins import Scope
+
+FileKind = Literal["toml", "foreign_toml", "sidecar", "suites", "child", "given"]
+
+DEFAULT_GLOBS = (".switchboard/mcps/*/.mcp.json",)
+
+
+class Places(Struct, frozen=True, kw_only=True):
+    """The directories that everything else is found from. All are absolute."""
+
+    user_home: str
+    home: str
+    agh_home: str
+    workspace: str
+
+
+class File(Struct, frozen=True, kw_only=True):
+    """A file to look for. Its kind is decided by its place, never by its contents."""
+
+    kind: FileKind
+    path: str
+    scope: Scope
+    # Links in the path may not lead out of this directory.
+    within: str = ""
+
+
+def find_places(
+    environ: Mapping[str, str], workspace: str | None, problems: list[Problem]
+) -> Places:
+    """The home of Switchboard, of AGH, and the workspace."""
+    user_home = environ.get("HOME") or os.path.expanduser("~")
+    # An absolute home only: `~` must mean the same from every directory.
+    user_home = os.path.abspath(user_home)
+    where = workspace or environ.get("WORKSPACE_DIR") or os.getcwd()
+    where = os.path.realpath(expand_user(where, user_home))
+    if not os.path.isdir(where):
+        problems.append(
+            Problem(
+                path=where,
+                message="the workspace is not a directory",
+                hint="name an existing directory with `--workspace` or `WORKSPACE_DIR`",
+            )
+        )
+    return Places(
+        user_home=user_home,
+        home=_home(environ, "SWITCHBOARD_HOME", ".switchboard", user_home),
+        agh_home=_home(environ, "AGH_HOME", ".agh", user_home),
+        workspace=where,
+    )
+
+
+def top_level_files(places: Places) -> tuple[File, ...]:
+    """The files of home and workspace, lowest first.
+
+    Each AGH location stands just below its counterpart, so that TOML still comes before JSON. The
+    files of suite children belong between the two scopes of home and workspace TOML.
+    """
+    return (*home_files(places), *workspace_files(places))
+
+
+def home_files(places: Places) -> tuple[File, ...]:
+    """Lowest first."""
+    home, agh = places.home, places.agh_home
+    join = os.path.join
+    return (
+        File(kind="foreign_toml", path=join(agh, "config.toml"), scope=Scope.HOME),
+        File(kind="toml", path=join(home, "config.toml"), scope=Scope.HOME),
+        File(kind="sidecar", path=join(agh, "mcp.json"), scope=Scope.HOME),
+        File(kind="sidecar", path=join(home, "mcp.json"), scope=Scope.HOME),
+        File(kind="suites", path=join(home, "switchboard.config.json"), scope=Scope.HOME),
+    )
+
+
+def workspace_files(places: Places) -> tuple[File, ...]:
+    """Lowest first. Nothing when the workspace is the directory that holds the home itself."""
+    workspace = places.workspace
+    join = os.path.join
+    own, agh = join(workspace, ".switchboard"), join(workspace, ".agh")
+    files = [
+        File(kind="foreign_toml", path=join(agh, "config.toml"), scope=Scope.WORKSPACE),
+        File(kind="toml", path=join(own, "config.toml"), scope=Scope.WORKSPACE),
+        File(kind="sidecar", path=join(agh, "mcp.json"), scope=Scope.WORKSPACE),
+        File(kind="sidecar", path=join(own, "mcp.json"), scope=Scope.WORKSPACE),
+        File(kind="suites", path=join(workspace, "switchboard.config.json"), scope=Scope.WORKSPACE),
+    ]
+    # Started in `$HOME`, `~/.switchboard` is the home, and must not be read a second time as a
+    # workspace that nobody trusts.
+    homes = {os.path.realpath(places.home), os.path.realpath(places.agh_home)}
+    return tuple(
+        file for file in files if os.path.realpath(os.path.dirname(file.path)) not in homes
+    )
+
+
+def agent_files(agent: str) -> tuple[str, str]:
+    """The file of an agent and its sidecar.
+
+    A directory is an agent with `AGENT.md`; a flat file has its sidecar beside it, by its stem.
+    """
+    if os.path.isdir(agent):
+        return os.path.join(agent, "AGENT.md"), os.path.join(agent, "mcp.json")
+    folder, name = os.path.split(agent)
+    for ending in (".agent.md", ".chatmode.md", ".toml", ".md"):
+        if name.endswith(ending):
+            name = name.removesuffix(ending)
+            break
+    return agent, os.path.join(folder, f"{name}.mcp.json")
+
+
+def skill_files(skill: str) -> tuple[str, str]:
+    """The file of a skill and its sidecar."""
+    return os.path.join(skill, "SKILL.md"), os.path.join(skill, "mcp.json")
+
+
+def expand_user(path: str, user_home: str) -> str:
+    """`~` and `~/…` from the given home; other users' homes are not looked up."""
+    if path == "~" or path.startswith("~/"):
+        return user_home + path[1:]
+    return path
+
+
+def _home(environ: Mapping[str, str], variable: str, name: str, user_home: str) -> str:
+    chosen = environ.get(variable)
+    if chosen:
+        return os.path.abspath(expand_user(chosen, user_home))
+    return os.path.join(user_home, name)

@@ -1,0 +1,76 @@
+"""Places in a text: where a key of the parsed tree was written."""
+
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+# The way from the root of a tree to a value: names of members and indexes of items.
+KeyPath = tuple[str | int, ...]
+
+
+class Spot(Struct, frozen=True):
+    """A line and a column, both from 1. A `near` spot is a good guess."""
+
+    line: int
+    column: int
+    near: bool = False
+
+
+NOWHERE = Spot(0, 0)
+
+
+class Spots(Protocol):
+    """Finds the place of a key, or of the nearest thing around it that has one."""
+
+    def find(self, path: KeyPath) -> Spot: ...
+
+
+class NoSpots:
+    """For values that were never written in a file."""
+
+    def find(self, path: KeyPath) -> Spot:  # noqa: ARG002 - the shape of the protocol
+        return NOWHERE
+
+
+class OffsetSpots:
+    """Offsets of keys and items, kept per container; lines are counted only when asked for.
+
+    The table is keyed by the identity of the containers in `tree`, which this object keeps alive.
+    """
+
+    def __init__(self, text: str, tree: Any, table: dict[int, dict[Any, int]]) -> None:
+        self._text = text
+        self._tree = tree
+        self._table = table
+
+    def find(self, path: KeyPath) -> Spot:
+        value, offset = self._tree, -1
+        for step in path:
+            found = self._table.get(id(value), {}).get(step)
+            if found is None:
+                break
+            offset = found
+            value = value[step]
+        if offset < 0:
+            return spot_at(self._text, _start(self._text))
+        return spot_at(self._text, offset)
+
+
+def spot_at(text: str, offset: int, *, near: bool = False) -> Spot:
+    """The line and column of an offset."""
+    return Spot(text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset), near)
+
+
+def dotted(path: KeyPath) -> str:
+    """The path as people write it: `mcpServers.github.args[1]`."""
+    words: list[str] = []
+    for step in path:
+        if isinstance(step, int) and words:
+            words[-1] += f"[{step}]"
+        else:
+            words.append(str(step))
+    return ".".join(words)
+
+
+def _start(text: str) -> int:
+    return len(text) - len(text.lstrip())

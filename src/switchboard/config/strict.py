@@ -1,0 +1,270 @@
+"""A small checker: says what a tree may hold, and reports everything that it may not.
+
+A shape is data. The same tables make the JSON Schemas in `schemas/`, so what an editor underlines
+and what `config check` refuses cannot drift apart.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, Protocol, cast
+
+from msgspec import Struct
+
+from switchboard.config.documents import Document
+from switchboard.config.problems import Problem, Severity, did_you_mean
+from switchboard.config.spots import KeyPath
+
+Unknown = Literal["error", "warning", "ignore"]
+
+
+class Report:
+    """Where a check says what it found."""
+
+    def __init__(self, document: Document, problems: list[Problem]) -> None:
+        self.document = document
+        self.problems = problems
+
+    def say(self, at: KeyPath, message: str, hint: str = "", severity: Severity = "error") -> None:
+        self.problems.append(self.document.problem(at, message, hint, severity))
+
+
+class Kind(Protocol):
+    """What one value may be."""
+
+    def check(self, value: Any, at: KeyPath, report: Report) -> bool:
+        """Report what is wrong with the value; whether nothing was."""
+        ...
+
+    def wanted(self) -> str:
+        """The kind in words: `a string`."""
+        ...
+
+
+class Rule(Struct, frozen=True, kw_only=True):
+    """What must hold between the fields of a table, for the checker and for the schema."""
+
+    check: Callable[[Mapping[str, Any], KeyPath, Report], None]
+    schema: dict[str, Any] = {}
+
+
+class Text(Struct, frozen=True, kw_only=True):
+    """A string."""
+
+    choices: tuple[str, ...] = ()
+    pattern: str = ""
+    # What the pattern asks for, in words.
+    says: str = ""
+    empty: bool = True
+    about: str = ""
+
+    def check(self, value: Any, at: KeyPath, report: Report) -> bool:
+        if not isinstance(value, str):
+            return _wrong(self, value, at, report)
+        if "\x00" in value:
+            report.say(at, f"{_name(at)} holds a NUL character")
+            return False
+        if not self.empty and not value.strip():
+            report.say(at, f"{_name(at)} must not be empty")
+            return False
+        if self.choices and value not in self.choices:
+            meant = did_you_mean(value, self.choices)
+            hint = f"did you mean `{meant}`?" if meant else ""
+            report.say(at, f"{_name(at)} must be {_any_of(self.choices)}, not `{value}`", hint)
+            return False
+        if self.pattern and re.fullmatch(self.pattern, value) is None:
+            report.say(at, f"{_name(at)} must be {self.says}, not `{value}`")
+            return False
+        return True
+
+    def wanted(self) -> str:
+        return "a string"
+
+
+class Whole(Struct, frozen=True, kw_only=True):
+    """A whole number."""
+
+    minimum: int = 0
+    maximum: int = 2_147_483_647
+    about: str = ""
+
+    def check(self, value: Any, at: KeyPath, report: Report) -> bool:
+        if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
+            return _wrong(self, value, at, report)
+        if not self.minimum <= value <= self.maximum:
+            report.say(
+                at, f"{_name(at)} must be from {self.minimum} to {self.maximum}, not {value}"
+            )
+            return False
+        return True
+
+    def wanted(self) -> str:
+        return "a whole number"
+
+
+class Truth(Struct, frozen=True, kw_only=True):
+    """True or false."""
+
+    about: str = ""
+
+    def check(self, value: Any, at: KeyPath, report: Report) -> bool:
+        return isinstance(value, bool) or _wrong(self, value, at, report)
+
+    def wanted(self) -> str:
+        return "true or false"
+
+
+class Anything(Struct, frozen=True, kw_only=True):
+    """Whatever it is, somebody else judges it."""
+
+    about: str = ""
+
+    def check(self, value: Any, at: KeyPath, report: Report) -> bool:  # noqa: ARG002 - the protocol
+        return True
+
+    def wanted(self) -> str:
+        return "anything"
+
+
+class Items(Struct, frozen=True, kw_only=True):
+    """A list of one kind."""
+
+    item: Any
+    about: str = ""
+
+    def check(self, value: Any, at: KeyPath, report: Report) -> bool:
+        if not isinstance(value, list):
+            return _wrong(self, value, at, report)
+        item = cast("Kind", self.item)
+        fine = True
+        for index, each in enumerate(cast("list[Any]", value)):
+            fine = item.check(each, (*at, index), report) and fine
+        return fine
+
+    def wanted(self) -> str:
+        return f"a list of {_plural(cast('Kind', self.item).wanted())}"
+
+
+class Members(Struct, frozen=True, kw_only=True):
+    """An object whose keys are names that the user chooses."""
+
+    value: Any
+    key: Text = Text()
+    about: str = ""
+
+    def check(self, value: Any, at: KeyPath, report: Report) -> bool:
+        if not isinstance(value, dict):
+            return _wrong(self, value, at, report)
+        kind = cast("Kind", self.value)
+        fine = True
+        for name, each in cast("dict[str, Any]", value).items():
+            fine = self.key.check(name, (*at, name), report) and fine
+            fine = kind.check(each, (*at, name), report) and fine
+        return fine
+
+    def wanted(self) -> str:
+        return f"an object of {_plural(cast('Kind', self.value).wanted())}"
+
+
+class Either(Struct, frozen=True, kw_only=True):
+    """One of two kinds, told apart by whether the value is a list."""
+
+    items: Items
+    other: Any
+    about: str = ""
+
+    def check(self, value: Any, at: KeyPath, report: Report) -> bool:
+        kind = self.items if isinstance(value, list) else cast("Kind", self.other)
+        return kind.check(value, at, report)
+
+    def wanted(self) -> str:
+        return f"{self.items.wanted()} or {cast('Kind', self.other).wanted()}"
+
+
+class Table(Struct, frozen=True, kw_only=True):
+    """An object with known fields."""
+
+    noun: str
+    fields: dict[str, Any]
+    required: tuple[str, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    unknown: Unknown = "error"
+    # Foreign spellings, and what to write instead.
+    notes: dict[str, str] = {}
+    about: str = ""
+
+    def check(self, value: Any, at: KeyPath, report: Report) -> bool:
+        if not isinstance(value, dict):
+            return _wrong(self, value, at, report)
+        members = cast("dict[str, Any]", value)
+        fine = True
+        for name, each in members.items():
+            kind = self.fields.get(name)
+            if kind is not None:
+                fine = cast("Kind", kind).check(each, (*at, name), report) and fine
+            elif self.unknown != "ignore":
+                report.say((*at, name), f"unknown field `{name}`", self._hint(name), self.unknown)
+                fine = fine and self.unknown != "error"
+        for name in self.required:
+            if name not in members:
+                report.say(at, f"`{name}` is required", f"add `{name}` to {self.noun}")
+                fine = False
+        if fine:
+            before = len(report.problems)
+            for rule in self.rules:
+                rule.check(members, at, report)
+            fine = all(each.severity != "error" for each in report.problems[before:])
+        return fine
+
+    def wanted(self) -> str:
+        return "an object"
+
+    def _hint(self, name: str) -> str:
+        takes = f"{self.noun[:1].upper()}{self.noun[1:]} takes: {', '.join(sorted(self.fields))}"
+        if name in self.notes:
+            return self.notes[name]
+        meant = did_you_mean(name, self.fields)
+        return f"did you mean `{meant}`? {takes}" if meant else takes
+
+
+_KINDS: tuple[tuple[type, str], ...] = (
+    (bool, "true or false"),
+    (str, "a string"),
+    (int, "a number"),
+    (float, "a number"),
+    (list, "a list"),
+    (dict, "an object"),
+    (type(None), "null"),
+)
+
+
+def kind_of(value: Any) -> str:
+    """The kind of a value in words."""
+    for kind, words in _KINDS:
+        if isinstance(value, kind):
+            return words
+    return f"a {type(value).__name__}"
+
+
+def _wrong(kind: Kind, value: Any, at: KeyPath, report: Report) -> bool:
+    report.say(at, f"{_name(at)} must be {kind.wanted()}, not {kind_of(value)}")
+    return False
+
+
+def _name(at: KeyPath) -> str:
+    if not at:
+        return "the file"
+    *around, last = at
+    if isinstance(last, int):
+        return f"item {last + 1} of `{around[-1]}`" if around else f"item {last + 1}"
+    return f"`{last}`"
+
+
+def _any_of(choices: tuple[str, ...]) -> str:
+    quoted = [f"`{choice}`" for choice in choices]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+
+
+def _plural(words: str) -> str:
+    return {"a string": "strings", "an object": "objects", "a whole number": "whole numbers"}.get(
+        words, words
+    )
