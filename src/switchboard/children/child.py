@@ -26,13 +26,12 @@ from switchboard.core.faults import Fault
 from switchboard.core.ports import Events
 from switchboard.core.sessions import Era
 from switchboard.core.tasks import TaskSet
-from switchboard.wire.messages import METHOD_NOT_FOUND, Parts, RpcError, encode
+from switchboard.wire.messages import METHOD_NOT_FOUND, MessageId, Parts, RpcError, encode
 from switchboard.wire.peer import Answer, OnLost, OnNotification, OnRequest, PeerLost
 from switchboard.wire.pipes import Loss
 
 # A wait this short is not worth an error.
 _SHORT_WAIT_S = 1.0
-_DRAIN_STEP_S = 0.1
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -80,6 +79,7 @@ class Child:
         self._started_at = 0.0
         self._last_used = 0.0
         self._in_flight = 0
+        self._draining: asyncio.Event | None = None
         self._back_off = BackOff(self._loop.time)
         self._last_fault: Fault | None = None
         self._expected_end = False
@@ -100,7 +100,7 @@ class Child:
             raise await fault_from_loss(self.entry.name, link, lost.loss) from lost
         finally:
             self._in_flight -= 1
-            self._last_used = self._loop.time()
+            self._settle()
 
     async def tools(self) -> Listing:
         """Its tools, asked for once until it says that they changed or is started anew."""
@@ -138,7 +138,7 @@ class Child:
             raise self._timeout("list its tools", "child-timeout") from None
         finally:
             self._in_flight -= 1
-            self._last_used = self._loop.time()
+            self._settle()
         if self._link is link:
             self._listing = listing
         return listing
@@ -161,6 +161,7 @@ class Child:
 
     def _start_ended(self, task: "asyncio.Task[Link]") -> None:
         self._starting = None
+        self._settle()
         if not task.cancelled():
             task.exception()
 
@@ -240,8 +241,8 @@ class Child:
 
     # What it tells us
 
-    def _on_request(self, method: str, params: Raw) -> "Parts | Answer":
-        del params
+    def _on_request(self, method: str, params: Raw, message_id: MessageId) -> "Parts | Answer":
+        del params, message_id
         if method == "ping":
             return (b"{}",)
         raise RpcError(METHOD_NOT_FOUND, f"`{method}` is not offered")
@@ -303,10 +304,24 @@ class Child:
         self._link = None
         self._tasks.start(self._bury(link, Loss(message="idle")))
 
-    async def idle(self) -> None:
-        """Wait until nobody waits for it."""
-        while self._in_flight or self._starting is not None:
-            await asyncio.sleep(_DRAIN_STEP_S)
+    async def drain(self) -> None:
+        """End it for good as soon as nobody waits for it."""
+        self._draining = asyncio.Event()
+        self._settle()
+        try:
+            await self._draining.wait()
+        finally:
+            await self.aclose()
+
+    def _settle(self) -> None:
+        self._last_used = self._loop.time()
+        if self._draining is not None and not self._in_flight and self._starting is None:
+            self._draining.set()
+
+    @property
+    def is_modern(self) -> bool:
+        """Whether its results carry what the modern era wants of them."""
+        return bool(self._meta)
 
     @property
     def pid(self) -> int:

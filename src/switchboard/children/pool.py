@@ -45,13 +45,7 @@ class ChildPool:
         for key, child in tuple(self._children.items()):
             if id(child) not in kept:
                 del self._children[key]
-                self._tasks.start(self._drain(child))
-
-    async def _drain(self, child: Child) -> None:
-        try:
-            await child.idle()
-        finally:
-            await child.aclose()
+                self._tasks.start(child.drain())
 
     async def _open(
         self,

@@ -8,6 +8,12 @@ from switchboard.core.tools import ToolSpec
 EMPTY_OBJECT = Raw(b"{}")
 
 
+class Execution(Struct, frozen=True, kw_only=True):
+    """Where a call runs."""
+
+    cwd: str
+
+
 class Call(Struct, frozen=True, kw_only=True, eq=False):
     """A request to run one tool. A gate that changes it passes on a new one."""
 
@@ -15,6 +21,7 @@ class Call(Struct, frozen=True, kw_only=True, eq=False):
     session: Session
     tool: ToolSpec
     arguments: Raw = EMPTY_OBJECT
+    execution: Execution | None = None
     # The suite that a narrowed call came through.
     via: ToolSpec | None = None
     # The smaller of this and the tool's own limit applies.
@@ -38,9 +45,11 @@ Block = TextBlock | WireBlock
 
 
 class Outcome(Struct, frozen=True, kw_only=True, eq=False):
-    """What a tool answered. `raw` is a child's whole result, passed on as it is."""
+    """What a tool answered."""
 
     blocks: tuple[Block, ...] = ()
     structured: Raw | None = None
     is_error: bool = False
+    # A child's whole result, passed on as it is; `is_modern` tells which era it was written for.
     raw: Raw | None = None
+    is_modern: bool = False

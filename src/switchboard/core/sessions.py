@@ -20,6 +20,8 @@ class Session(Struct, frozen=True, kw_only=True, eq=False):
     id: str
     via: str
     workspace: str
+    # Where the client works, when it said so; the workspace otherwise.
+    cwd: str = ""
     era: Era = Era.HANDSHAKE
     protocol: str = ""
     client: str = ""

@@ -34,7 +34,7 @@ NO_PARAMS: Parts = (b"{}",)
 
 Answer = Coroutine[Any, Any, Parts]
 # Returns the result at once, or a coroutine that will; raises RpcError to answer with an error.
-OnRequest = Callable[[str, Raw], "Parts | Answer"]
+OnRequest = Callable[[str, Raw, MessageId], "Parts | Answer"]
 OnNotification = Callable[[str, Raw], None]
 OnLost = Callable[[Loss], None]
 OnJunk = Callable[[bytes], None]
@@ -161,7 +161,7 @@ class Peer:
             self._pipe.send(error_parts(message_id, error))
             return
         try:
-            answer = self._on_request(envelope.method, envelope.params)
+            answer = self._on_request(envelope.method, envelope.params, message_id)
         except RpcError as error:
             self._pipe.send(error_parts(message_id, error))
             return

@@ -1,0 +1,18 @@
+"""Gates in a row: the first one is outermost. Built once per board."""
+
+from collections.abc import Sequence
+
+from switchboard.core.ports import Gate, Next
+
+
+def compose(gates: Sequence[Gate], last: Next) -> Next:
+    """The road that leads through every gate to `last`."""
+    road = last
+    for gate in reversed(gates):
+        road = _through(gate, road)
+    return road
+
+
+def _through(gate: Gate, proceed: Next) -> Next:
+    # A plain function that returns the gate's coroutine: one frame less on the road of every call.
+    return lambda call: gate(call, proceed)

@@ -1,0 +1,23 @@
+"""A suite call becomes the exact call it stands for."""
+
+from collections.abc import Mapping
+
+from switchboard.core.calls import Call, Outcome
+from switchboard.core.events import CallNarrowed
+from switchboard.core.ports import Events, Next, Provider
+
+
+class Narrowing:
+    """Asks the provider which call is really meant."""
+
+    def __init__(self, providers: Mapping[str, Provider], events: Events) -> None:
+        self._providers = providers
+        self._events = events
+
+    async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
+        narrowed = await self._providers[call.tool.provider].narrow(call)
+        if narrowed is not call:
+            self._events.emit(
+                CallNarrowed(call_id=call.id, suite=call.tool.name, tool=narrowed.tool.name)
+            )
+        return await proceed(narrowed)

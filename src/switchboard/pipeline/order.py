@@ -1,0 +1,35 @@
+"""THE list of gates."""
+
+from collections.abc import Mapping
+
+from switchboard.core.ports import Events, Next, Provider
+from switchboard.pipeline.compose import compose
+from switchboard.pipeline.gates.arguments import Arguments
+from switchboard.pipeline.gates.boundary import Boundary
+from switchboard.pipeline.gates.deadline import Deadline
+from switchboard.pipeline.gates.execution import Execution
+from switchboard.pipeline.gates.limits import Limits
+from switchboard.pipeline.gates.narrowing import Narrowing
+from switchboard.pipeline.gates.visibility import Visibility
+
+
+def build_road(providers: Mapping[str, Provider], visibility: Visibility, events: Events) -> Next:
+    """The road of every call, from whichever client, to whichever provider."""
+    gates = (
+        # Outermost, so that nothing but a fault gets out and every call is seen to begin and end.
+        Boundary(events),
+        # A tool that is not shown does not exist: nobody learns more of it by calling.
+        visibility,
+        # Before anything looks into the arguments they have the shape that the tool asks for.
+        Arguments(),
+        # From here on a suite call is the exact subtool with its own arguments.
+        Narrowing(providers, events),
+        # What will run, where. An approval shows this, so it comes before.
+        Execution(),
+        # Approval belongs here: after it is known what will run, before time or slots are spent.
+        # A slot is taken only by a call that may run.
+        Limits(),
+        # Innermost: waiting for a person or a slot does not spend the tool's time.
+        Deadline(),
+    )
+    return compose(gates, lambda call: providers[call.tool.provider].invoke(call))
