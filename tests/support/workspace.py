@@ -1,0 +1,90 @@
+"""A temporary workspace and home for one test, with Switchboard's files in them."""
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+Json = dict[str, Any]
+Scope = Literal["workspace", "home"]
+
+CHECKOUT = Path(__file__).parents[2]
+CHILDREN = Path(__file__).parent / "children"
+SCRIPTS = Path(sys.prefix) / "bin"
+SWITCHBOARD = SCRIPTS / "switchboard"
+NODE_MODULES = CHECKOUT / "tests" / "node" / "node_modules"
+
+
+def child_command(script: str, *args: str) -> list[str]:
+    """Give the command of one of the small children: `echo_child`, `misbehaving_child`."""
+    return [sys.executable, str(CHILDREN / f"{script}.py"), *args]
+
+
+def server(command: Sequence[str | Path], **more: Any) -> Json:
+    """Write a command as an entry of `mcp.json`."""
+    first, *rest = map(str, command)
+    return {"command": first, "args": rest, **more}
+
+
+class Workspace:
+    """Builds the files; `env` and `root` are what a program under test gets."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder / "workspace"
+        self.user_home = folder / "user"
+        self.home = self.user_home / ".switchboard"
+        self.settings = self.root / ".switchboard"
+        for made in (self.settings, self.home):
+            made.mkdir(parents=True)
+        self.env: dict[str, str] = {
+            "HOME": str(self.user_home),
+            "LANG": "C.UTF-8",
+            "PATH": os.pathsep.join([str(SCRIPTS), os.environ["PATH"]]),
+            "SWITCHBOARD_HOME": str(self.home),
+            "SWITCHBOARD_TRUST_WORKSPACE": "1",
+        }
+
+    def write(self, place: str, text: str) -> Path:
+        """Write a file of the workspace, with the folders above it."""
+        path = self.root / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+        return path
+
+    def mcp_json(self, servers: Mapping[str, Json], *, scope: Scope = "workspace") -> Path:
+        """Write the `mcp.json` of a scope."""
+        folder = self.settings if scope == "workspace" else self.home
+        path = folder / "mcp.json"
+        path.write_text(json.dumps({"mcpServers": servers}, indent=2), "utf-8")
+        return path
+
+    def config_toml(self, text: str, *, scope: Scope = "workspace") -> Path:
+        folder = self.settings if scope == "workspace" else self.home
+        path = folder / "config.toml"
+        path.write_text(text, "utf-8")
+        return path
+
+    def config_json(self, tree: Json) -> Path:
+        """Write `switchboard.config.json`."""
+        return self.write("switchboard.config.json", json.dumps(tree, indent=2))
+
+    def child(
+        self, name: str, command: Sequence[str | Path], *, env: Json | None = None, **more: Any
+    ) -> Path:
+        """Write `.switchboard/mcps/<name>/.mcp.json`; gives the folder that the child runs in."""
+        first, *rest = map(str, command)
+        entry: Json = {"cmd": first, "args": rest}
+        if env is not None:
+            entry["env"] = env
+        place = f".switchboard/mcps/{name}/.mcp.json"
+        return self.write(place, json.dumps({"name": name, "command": entry, **more})).parent
+
+    def echo_child(self, name: str = "echo", **more: Any) -> Path:
+        """Write a child that behaves well."""
+        return self.child(name, child_command("echo_child", name), **more)
+
+    def command(self, *args: str) -> list[str]:
+        """Give a command line of Switchboard."""
+        return [str(SWITCHBOARD), *args]
