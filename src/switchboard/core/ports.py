@@ -56,6 +56,6 @@ class Events(Protocol):
 class Boards(Protocol):
     """The running configuration, which may be swapped at any time."""
 
-    def lease(self) -> AbstractContextManager[Board]:
+    def lease(self) -> AbstractContextManager[Board, None]:
         """The current board, kept alive until the lease ends."""
         ...

@@ -1,0 +1,107 @@
+"""The structured log: the first subscriber of every event."""
+
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any, TextIO
+
+import msgspec
+
+from switchboard.core.events import (
+    CallFinished,
+    ChildExited,
+    ChildFailed,
+    ConfigLoaded,
+    ConfigRejected,
+    Event,
+)
+from switchboard.wire.messages import encode
+
+LEVELS: Mapping[str, int] = {
+    "trace": 0,
+    "debug": 1,
+    "info": 2,
+    "warn": 3,
+    "warning": 3,
+    "error": 4,
+    "off": 5,
+}
+_NAMES = ("trace", "debug", "info", "warn", "error")
+_OURS = "switchboard"
+
+
+def threshold(directives: str) -> int:
+    """The level of a filter such as `info` or `warn,switchboard=debug`, as RUST_LOG spells it."""
+    level = LEVELS["info"]
+    for directive in directives.split(","):
+        target, _, name = directive.strip().rpartition("=")
+        known = LEVELS.get(name.strip().lower())
+        if known is not None and (not target or target.split("::")[0].startswith(_OURS)):
+            level = known
+    return level
+
+
+def level_of(event: Event) -> int:
+    """How much an event matters. A call that went well is news only to who debugs."""
+    match event:
+        case CallFinished(outcome="ok" | "error" | "cancelled"):
+            return LEVELS["debug"]
+        case CallFinished() | ChildFailed() | ConfigRejected():
+            return LEVELS["warn"]
+        case ChildExited():
+            return LEVELS["info"] if event.expected else LEVELS["warn"]
+        case ConfigLoaded():
+            return LEVELS["warn"] if event.warnings else LEVELS["info"]
+        case _:
+            return LEVELS["debug"] if type(event).__name__.startswith("Call") else LEVELS["info"]
+
+
+class Log:
+    """Writes events as lines."""
+
+    def __init__(self, *, style: str = "compact", directives: str = "info") -> None:
+        self._style = style
+        self._threshold = threshold(directives)
+        self._stream: TextIO = sys.stderr
+
+    def write_to(self, stream: TextIO) -> None:
+        """Write somewhere else than to standard error."""
+        self._stream = stream
+
+    def __call__(self, event: Event, /) -> None:
+        if isinstance(event, CallFinished) and event.outcome == "ok" and self._threshold > 1:
+            return
+        level = level_of(event)
+        if level < self._threshold:
+            return
+        try:
+            self._stream.write(self._line(event, level))
+            self._stream.flush()
+        except (OSError, ValueError):
+            # A log that cannot be written must not stop a call.
+            return
+
+    def _line(self, event: Event, level: int) -> str:
+        name = type(event).__name__
+        fields: dict[str, Any] = {
+            key: value for key, value in msgspec.structs.asdict(event).items() if value != ""
+        }
+        now = time.time()
+        stamp = (
+            time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03}Z"
+        )
+        if self._style == "json":
+            record = {"ts": stamp, "level": _NAMES[level], "event": name, **fields}
+            return encode(record).decode() + "\n"
+        if self._style == "pretty":
+            body = "".join(f"\n    {key}: {value}" for key, value in fields.items())
+            return f"{stamp} {_NAMES[level].upper():5} {name}{body}\n"
+        body = " ".join(f"{key}={_compact(value)}" for key, value in fields.items())
+        return f"{stamp} {_NAMES[level]} {name} {body}\n"
+
+
+def _compact(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    text = value if isinstance(value, str) else encode(value).decode()
+    return encode(text).decode() if " " in text or "\n" in text or '"' in text else text

@@ -1,0 +1,102 @@
+"""Children as suites: `introspect` tells what a child can do, `call` does it."""
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+from msgspec.structs import replace
+
+from switchboard.children.listing import Listing
+from switchboard.core.calls import Call, Outcome, TextBlock
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.tools import ToolSpec
+from switchboard.providers.suites.arguments import read_arguments
+from switchboard.providers.suites.results import outcome_from_result, passed_through
+from switchboard.providers.suites.specs import PROVIDER
+from switchboard.providers.suites.suite import Suite
+
+
+class SuitesProvider:
+    """Every configured child as one tool."""
+
+    key = PROVIDER
+
+    def __init__(self, suites: Iterable[Suite]) -> None:
+        self._suites = {suite.spec.name: suite for suite in suites}
+
+    def specs(self) -> Sequence[ToolSpec]:
+        return tuple(suite.spec for suite in self._suites.values())
+
+    async def narrow(self, call: Call) -> Call:
+        suite = self._suites[call.tool.name]
+        arguments = read_arguments(call.arguments)
+        if arguments.subtool:
+            self._check_shown(suite, arguments.subtool)
+        if arguments.action == "introspect":
+            return replace(call, tool=suite.introspection, via=suite.spec)
+        if not arguments.subtool:
+            raise Fault(
+                FaultCode.INVALID_ARGUMENT,
+                "subtool-missing",
+                f"`{suite.spec.name}` needs a `subtool` to call",
+                hint='send {"action": "introspect"} to see them',
+            )
+        return replace(
+            call,
+            tool=suite.subtool(arguments.subtool),
+            arguments=arguments.args,
+            via=suite.spec,
+        )
+
+    async def invoke(self, call: Call) -> Outcome:
+        assert call.via is not None, "every suite call is narrowed first"
+        suite = self._suites[call.via.name]
+        if call.tool is suite.introspection:
+            return await self._introspect(suite, read_arguments(call.arguments).subtool)
+        try:
+            result = await suite.child.call(call.tool.name, call.arguments)
+        except Fault as fault:
+            await self._explain(suite, call.tool.name, fault)
+            raise
+        if suite.result_mode == "passthrough":
+            return passed_through(result, is_modern=suite.child.is_modern)
+        return outcome_from_result(result)
+
+    async def _introspect(self, suite: Suite, subtool: str) -> Outcome:
+        listing = await suite.child.tools()
+        if not subtool:
+            return Outcome(blocks=(TextBlock(suite.introspect(listing)),))
+        tool = listing.tools.get(subtool)
+        if tool is None:
+            raise _unknown_subtool(suite, subtool, listing)
+        return Outcome(blocks=(TextBlock(suite.introspect_one(tool)),))
+
+    def _check_shown(self, suite: Suite, subtool: str) -> None:
+        if not suite.subtools.shows(subtool):
+            raise Fault(
+                FaultCode.PERMISSION_DENIED,
+                "subtool-not-allowed",
+                f"subtool `{subtool}` is not allowed in `{suite.spec.name}`",
+                hint="the suite's `expose` lists decide what is",
+            )
+
+    async def _explain(self, suite: Suite, subtool: str, fault: Fault) -> None:
+        """A child that refused a name it does not list is told of as an unknown subtool."""
+        if fault.reason not in {"child-rejected", "child-error", "child-lacks-tools"}:
+            return
+        listing = await suite.child.tools()
+        if subtool not in listing.tools:
+            raise _unknown_subtool(suite, subtool, listing) from fault
+
+    async def aclose(self) -> None:
+        """The pool owns the children, and may keep them for the next board."""
+
+
+def _unknown_subtool(suite: Suite, subtool: str, listing: Listing) -> Fault:
+    shown = [name for name in listing.tools if suite.subtools.shows(name)]
+    close = get_close_matches(subtool, shown, n=1)
+    return Fault(
+        FaultCode.NOT_FOUND,
+        "unknown-subtool",
+        f"`{suite.spec.name}` has no subtool `{subtool}`",
+        hint=f"did you mean `{close[0]}`?" if close else f"it has: {', '.join(shown)}",
+    )

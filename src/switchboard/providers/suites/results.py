@@ -1,0 +1,85 @@
+"""A child's result as the one text block that a suite answers with.
+
+The text is the JSON of the whole result. What is not text (images, audio, resources) follows as
+blocks of its own, and the text names it instead of repeating it.
+"""
+
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from switchboard.core.calls import Outcome, TextBlock, WireBlock
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.wire.messages import encode
+
+
+class _Head(Struct, rename="camel"):
+    is_error: bool = False
+    content: list["_BlockHead"] = []
+    result_type: str = "complete"
+
+
+class _BlockHead(Struct):
+    type: str = "text"
+
+
+class _Blocks(Struct):
+    content: list[Raw] = []
+
+
+_read_head = msgspec.json.Decoder(_Head).decode
+_read_blocks = msgspec.json.Decoder(_Blocks).decode
+_read_members = msgspec.json.Decoder(dict[str, Raw]).decode
+_read_block = msgspec.json.Decoder(dict[str, Any]).decode
+
+# What a named block keeps of itself in the text.
+_KEPT = ("type", "mimeType", "uri", "name", "title")
+
+
+def outcome_from_result(result: Raw) -> Outcome:
+    """The outcome of a call whose result is shown as JSON."""
+    try:
+        head = _read_head(result)
+        if head.result_type != "complete":
+            raise Fault(
+                FaultCode.UNIMPLEMENTED,
+                "child-asks",
+                "the server wants more input than this suite can pass on",
+            )
+        if all(block.type == "text" for block in head.content):
+            text = bytes(result).decode()
+            return Outcome(blocks=(TextBlock(text),), is_error=head.is_error)
+        return _outcome_with_blocks(result, is_error=head.is_error)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise Fault(
+            FaultCode.INTERNAL,
+            "result-malformed",
+            "the server's result makes no sense",
+            private=str(error),
+        ) from None
+
+
+def passed_through(result: Raw, *, is_modern: bool) -> Outcome:
+    """The outcome of a call whose result is passed on as it is."""
+    try:
+        is_error = _read_head(result).is_error
+    except msgspec.MsgspecError:
+        is_error = False
+    return Outcome(raw=result, is_error=is_error, is_modern=is_modern)
+
+
+def _outcome_with_blocks(result: Raw, *, is_error: bool) -> Outcome:
+    members = _read_members(result)
+    content: list[Raw | dict[str, Any]] = []
+    moved: list[WireBlock] = []
+    for raw in _read_blocks(result).content:
+        block = _read_block(raw)
+        if block.get("type", "text") == "text":
+            content.append(raw)
+            continue
+        moved.append(WireBlock(raw))
+        named = {key: block[key] for key in _KEPT if key in block}
+        content.append({**named, "block": len(moved)})
+    text = encode({**members, "content": content}).decode()
+    return Outcome(blocks=(TextBlock(text), *moved), is_error=is_error)

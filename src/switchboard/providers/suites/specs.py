@@ -1,0 +1,29 @@
+"""Suite tools from the configuration."""
+
+from switchboard.children.schema import ServerEntry
+from switchboard.core.names import suite_name, tool_name
+from switchboard.core.tools import ToolSpec
+from switchboard.providers.suites.arguments import SUITE_SCHEMA, check_arguments
+from switchboard.providers.suites.schema import SuiteSettings
+
+PROVIDER = "suites"
+
+
+def suite_spec(entry: ServerEntry, settings: SuiteSettings) -> ToolSpec:
+    """The one tool that stands for a child."""
+    name = tool_name(settings.suite_name) if settings.suite_name else suite_name(entry.name)
+    return ToolSpec(
+        name=name,
+        provider=PROVIDER,
+        description=_description(entry, settings),
+        input_schema=SUITE_SCHEMA,
+        origin=entry.origin,
+        check=check_arguments,
+    )
+
+
+def _description(entry: ServerEntry, settings: SuiteSettings) -> str:
+    own, chosen = entry.suite_description, settings.description
+    wanted = (chosen or own) if settings.override_description else (own or chosen)
+    subject = entry.description or entry.name
+    return wanted or f"Use this tool for {subject}. Actions: 'introspect' | 'call'"

@@ -1,0 +1,89 @@
+"""One child shown as one tool."""
+
+from msgspec import Raw, Struct
+
+from switchboard.children.child import Child
+from switchboard.children.listing import Listing, ToolEntry
+from switchboard.core.tools import Effects, Policy, ToolSpec
+from switchboard.providers.suites.filters import SubtoolFilter
+from switchboard.providers.suites.schema import IntrospectionMode, ResultMode
+from switchboard.providers.suites.summaries import summarise
+from switchboard.wire.messages import encode
+
+
+class _Shown(Struct, rename="camel"):
+    name: str
+    summary: str
+    input_schema: Raw
+
+
+class _Introspection(Struct):
+    tools: list[_Shown]
+
+
+class Suite:
+    """A child, how it is shown, and what was said of it already."""
+
+    def __init__(
+        self,
+        spec: ToolSpec,
+        child: Child,
+        *,
+        subtools: SubtoolFilter,
+        mode: IntrospectionMode,
+        summary_max_chars: int,
+        result_mode: ResultMode,
+    ) -> None:
+        self.spec = spec
+        self.child = child
+        self.subtools = subtools
+        self.result_mode = result_mode
+        self._mode = mode
+        self._summary_max_chars = summary_max_chars
+        self._timeout = Policy(timeout_s=child.limits.rpc_s)
+        self._specs: dict[str, ToolSpec] = {}
+        self._shown: tuple[Listing, str] | None = None
+        # Looking at a suite changes nothing, so it is a tool of its own on the road.
+        self.introspection = ToolSpec(
+            name=spec.name,
+            provider=spec.provider,
+            effects=Effects(read_only=True, destructive=False, idempotent=True),
+            origin=spec.origin,
+            # The child bounds its own start and listing.
+        )
+
+    def subtool(self, name: str) -> ToolSpec:
+        """The exact tool that a call is narrowed to."""
+        spec = self._specs.get(name)
+        if spec is None:
+            spec = ToolSpec(
+                name=name,
+                provider=self.spec.provider,
+                policy=self._timeout,
+                origin=self.spec.origin,
+            )
+            # Names come from clients: what no listing confirms is not worth remembering.
+            known = self.child.known_tools
+            if known is not None and name in known.tools:
+                self._specs[name] = spec
+        return spec
+
+    def introspect(self, listing: Listing) -> str:
+        """Every subtool that is shown, as JSON."""
+        if self._shown is None or self._shown[0] is not listing:
+            shown = [
+                self._describe(tool, full=self._mode == "full")
+                for tool in listing.tools.values()
+                if self.subtools.shows(tool.name)
+            ]
+            self._shown = (listing, encode(_Introspection(shown)).decode())
+        return self._shown[1]
+
+    def introspect_one(self, tool: ToolEntry) -> str:
+        """One subtool in full, as JSON."""
+        return encode(_Introspection([self._describe(tool, full=True)])).decode()
+
+    def _describe(self, tool: ToolEntry, *, full: bool) -> _Shown:
+        text = tool.description or tool.title or ""
+        summary = text if full else summarise(text, self._summary_max_chars)
+        return _Shown(name=tool.name, summary=summary, input_schema=tool.input_schema)

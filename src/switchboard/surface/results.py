@@ -1,0 +1,127 @@
+"""Outcomes and faults as results of the wire. The only place that knows both shapes."""
+
+from typing import Any
+
+from msgspec import Raw
+
+from switchboard import __version__
+from switchboard.core.calls import Outcome, TextBlock
+from switchboard.core.catalog import Catalog
+from switchboard.core.faults import Fault
+from switchboard.core.sessions import Era
+from switchboard.core.tools import Effects, ToolSpec
+from switchboard.wire.eras import SERVER_INFO_KEY
+from switchboard.wire.messages import Parts, encode
+
+SERVER_INFO = {"name": "switchboard", "title": "Switchboard", "version": __version__}
+ERROR_KEY = "switchboard/error"
+
+# What every result of the modern era carries, spliced in before its other members.
+_MODERN_HEAD = b'{"resultType":"complete",'
+_MODERN_META = b',"_meta":' + encode({SERVER_INFO_KEY: SERVER_INFO})
+# A listing may be kept until it is announced as changed; five minutes bound what was missed.
+_CACHE_HINT = b',"ttlMs":300000,"cacheScope":"private"'
+
+# Hosts that hide tools behind a search of their own would hide the few that stand for many.
+_ALWAYS_LOAD = {"anthropic/alwaysLoad": True}
+
+
+def outcome_parts(outcome: Outcome, era: Era) -> Parts:
+    """The result of `tools/call`."""
+    modern = era is Era.MODERN
+    if outcome.raw is not None:
+        if not modern or outcome.is_modern:
+            return (outcome.raw,)
+        # An object of at least one member: `content` is required.
+        return (_MODERN_HEAD, Raw(memoryview(outcome.raw)[1:]))
+    parts: list[bytes | Raw] = [_MODERN_HEAD if modern else b"{", b'"content":[']
+    for position, block in enumerate(outcome.blocks):
+        if position:
+            parts.append(b",")
+        if isinstance(block, TextBlock):
+            parts += (b'{"type":"text","text":', encode(block.text), b"}")
+        else:
+            parts.append(block.raw)
+    parts.append(b"]")
+    if outcome.structured is not None:
+        parts += (b',"structuredContent":', outcome.structured)
+    if outcome.is_error:
+        parts.append(b',"isError":true')
+    if modern:
+        parts.append(_MODERN_META)
+    parts.append(b"}")
+    return tuple(parts)
+
+
+def fault_parts(fault: Fault, call_id: str, era: Era) -> Parts:
+    """The result of a call that failed: an error that the model can read and act on."""
+    lines = [f"{fault.code}: {fault.message} [{call_id}]"]
+    if fault.hint:
+        lines.append(f"hint: {fault.hint}")
+    lines += [f"{key}: {value}" for key, value in fault.details.items()]
+    error: dict[str, Any] = {
+        "code": fault.code,
+        "reason": fault.reason,
+        "message": fault.message,
+        "call_id": call_id,
+    }
+    if fault.hint:
+        error["hint"] = fault.hint
+    if fault.details:
+        error["details"] = fault.details
+    meta: dict[str, Any] = {ERROR_KEY: error}
+    result: dict[str, Any] = {
+        "content": [{"type": "text", "text": "\n".join(lines)}],
+        "isError": True,
+        "_meta": meta,
+    }
+    if era is Era.MODERN:
+        result["resultType"] = "complete"
+        meta[SERVER_INFO_KEY] = SERVER_INFO
+    return (encode(result),)
+
+
+def listing_parts(catalog: Catalog, era: Era) -> Parts:
+    """The result of `tools/list`."""
+    tools = b'"tools":%b' % encode([_listed(spec) for spec in catalog.tools.values()])
+    if era is Era.MODERN:
+        return (_MODERN_HEAD, tools, _CACHE_HINT, _MODERN_META, b"}")
+    return (b"{", tools, b"}")
+
+
+def discover_parts(versions: tuple[str, ...], body: dict[str, Any]) -> Parts:
+    """The result of `server/discover`."""
+    return (
+        _MODERN_HEAD,
+        b'"supportedVersions":%b,' % encode(versions),
+        encode(body)[1:-1],
+        _CACHE_HINT,
+        _MODERN_META,
+        b"}",
+    )
+
+
+def _listed(spec: ToolSpec) -> dict[str, Any]:
+    tool: dict[str, Any] = {
+        "name": spec.name,
+        "description": spec.description,
+        "inputSchema": spec.input_schema,
+    }
+    if spec.title:
+        tool["title"] = spec.title
+    if spec.output_schema is not None:
+        tool["outputSchema"] = spec.output_schema
+    if annotations := _annotations(spec.effects):
+        tool["annotations"] = annotations
+    tool["_meta"] = _ALWAYS_LOAD
+    return tool
+
+
+def _annotations(effects: Effects) -> dict[str, bool]:
+    hints = {
+        "readOnlyHint": effects.read_only,
+        "destructiveHint": effects.destructive,
+        "idempotentHint": effects.idempotent,
+        "openWorldHint": effects.open_world,
+    }
+    return {name: value for name, value in hints.items() if value is not None}
