@@ -1,0 +1,135 @@
+"""Real MCP hosts, run once without a person against a scripted model: Claude Code and Codex.
+
+Each runs its native program, not the Node launcher, with a private configuration and nothing of
+the machine's own.
+"""
+
+import asyncio
+import json
+import platform
+from asyncio.subprocess import PIPE
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from support.models.loopback import ScriptedModel
+from support.workspace import CHECKOUT, NODE_MODULES, Json, Workspace
+
+PATIENCE = 90.0
+# Codex will not put its helpers into the system's folder for temporary files.
+PRIVATE = CHECKOUT / ".run" / "hosts"
+
+
+class Finished(NamedTuple):
+    """How a host ended."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def events(self) -> list[Json]:
+        return [json.loads(line) for line in self.stdout.splitlines() if line.startswith("{")]
+
+
+def claude_program(package: str = "@anthropic-ai/claude-code") -> Path:
+    """Find the native Claude Code that belongs to an npm package."""
+    platform_package = f"@anthropic-ai/claude-code-linux-{_node_arch()}"
+    nested = NODE_MODULES / package / "node_modules" / platform_package / "claude"
+    return nested if nested.exists() else NODE_MODULES / platform_package / "claude"
+
+
+def codex_program() -> Path:
+    """Find the native Codex."""
+    found = NODE_MODULES.glob(f"@openai/codex-linux-{_node_arch()}/vendor/*/bin/codex")
+    return next(iter(found))
+
+
+async def run_claude(
+    program: Path,
+    model: ScriptedModel,
+    workspace: Workspace,
+    servers: Mapping[str, Json],
+    *,
+    model_name: str = "mock-model",
+) -> Finished:
+    """Run one prompt in Claude Code, with these servers and all their tools allowed."""
+    env = {
+        **workspace.env,
+        "ANTHROPIC_BASE_URL": model.url,
+        "ANTHROPIC_API_KEY": "loopback",
+        "CLAUDE_CONFIG_DIR": str(workspace.user_home / "claude"),
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "CLAUDE_CODE_MAX_RETRIES": "1",
+        "DISABLE_AUTOUPDATER": "1",
+    }
+    arguments = [
+        "--print",
+        *("--output-format", "stream-json", "--verbose", "--no-session-persistence"),
+        *("--model", model_name, "--setting-sources", "user"),
+        *("--strict-mcp-config", "--mcp-config", json.dumps({"mcpServers": servers})),
+        *("--allowedTools", *(f"mcp__{name}" for name in servers)),
+    ]
+    return await _run([program, *arguments], workspace, env)
+
+
+async def run_codex(
+    program: Path,
+    model: ScriptedModel,
+    workspace: Workspace,
+    servers: Mapping[str, Json],
+    *,
+    model_name: str = "mock-model",
+) -> Finished:
+    """Run one prompt in Codex, with these servers and all their tools approved."""
+    provider = {"name": "loopback", "base_url": f"{model.url}/v1", "wire_api": "responses"}
+    settings: Json = {
+        "model": model_name,
+        "model_provider": "loopback",
+        "model_providers": {"loopback": {**provider, "request_max_retries": 1}},
+        "projects": {str(workspace.root): {"trust_level": "untrusted"}},
+        "mcp_servers": {
+            name: {**entry, "default_tools_approval_mode": "approve", "env": workspace.env}
+            for name, entry in servers.items()
+        },
+    }
+    overrides = [f"{key}={_toml(value)}" for key, value in settings.items()]
+    arguments = [
+        *("exec", "--json", "--skip-git-repo-check", "--ephemeral", "--strict-config"),
+        *("-C", str(workspace.root), "-s", "read-only"),
+        *(word for override in overrides for word in ("-c", override)),
+        "-",
+    ]
+    PRIVATE.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=PRIVATE, prefix="codex-", ignore_cleanup_errors=True) as home:
+        return await _run([program, *arguments], workspace, {**workspace.env, "CODEX_HOME": home})
+
+
+async def _run(
+    command: Sequence[str | Path], workspace: Workspace, env: Mapping[str, str]
+) -> Finished:
+    process = await asyncio.create_subprocess_exec(
+        *map(str, command), stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=workspace.root, env=env
+    )
+    try:
+        async with asyncio.timeout(PATIENCE):
+            out, err = await process.communicate(b"Please do as the script says.")
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    assert process.returncode is not None
+    return Finished(process.returncode, out.decode(), err.decode())
+
+
+def _toml(value: Json | str | int | list[str]) -> str:
+    """Write a value as inline TOML."""
+    if isinstance(value, dict):
+        pairs = [f"{json.dumps(key)} = {_toml(inner)}" for key, inner in value.items()]
+        return "{" + ", ".join(pairs) + "}"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _node_arch() -> str:
+    return {"x86_64": "x64", "aarch64": "arm64"}[platform.machine()]

@@ -1,0 +1,66 @@
+"""What a scripted model says: a text, or the call of a tool that the host offers."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+Json = dict[str, Any]
+
+
+class Offered(NamedTuple):
+    """One tool that a host offers; `namespace` is set where the host groups tools."""
+
+    name: str
+    namespace: str | None = None
+    kind: str = "function"
+
+
+class Say(NamedTuple):
+    """The model answers with text and ends its turn."""
+
+    text: str
+
+
+class Use(NamedTuple):
+    """The model calls a tool."""
+
+    tool: Offered
+    arguments: Json
+
+
+Reply = Say | Use
+
+
+class Situation(NamedTuple):
+    """What the model has before it: tools, a tool that finds more, and whether it just searched."""
+
+    tools: Sequence[Offered]
+    search: Offered | None
+    searched: bool
+
+
+Step = Callable[[Situation], Reply]
+
+
+def say(text: str) -> Step:
+    def step(_situation: Situation) -> Reply:
+        return Say(text)
+
+    return step
+
+
+def use(ending: str, **arguments: Any) -> Step:
+    """Call the tool whose name ends so, after a search where the host keeps it back.
+
+    When there is no such tool the model says so, and the turn is over.
+    """
+
+    def step(situation: Situation) -> Reply:
+        for tool in situation.tools:
+            if tool.name.endswith(ending):
+                return Use(tool, arguments)
+        if situation.search is not None and not situation.searched:
+            return Use(situation.search, {"query": ending})
+        names = ", ".join(f"{tool.namespace or ''}/{tool.name}" for tool in situation.tools)
+        return Say(f"no tool ends with {ending}; there are: {names}")
+
+    return step
