@@ -46,4 +46,6 @@ class ServerEntry(Struct, frozen=True, kw_only=True):
     description: str = ""
     # What a suite child's own file says of itself as a suite.
     suite_description: str = ""
+    # What the owner of a workspace trusts; empty for a server that needs no trust.
+    fingerprint: str = ""
     origin: Origin = Origin()

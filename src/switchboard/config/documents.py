@@ -1,6 +1,7 @@
 """A file of the configuration: its tree, the places of its keys, and its digest."""
 
-# ruff: noqa: PTH - this is on the cold-start path, and pathlib would double its cost
+# On the cold-start path, where pathlib would double the cost.
+# ruff: noqa: PTH119
 
 import hashlib
 import os
@@ -122,7 +123,8 @@ def read_json_document(
         )
     if parsed.repeated:
         return None
-    if not isinstance(parsed.value, dict):
+    value: Any = parsed.value
+    if not isinstance(value, dict):
         spot = parsed.spots.find(())
         problems.append(
             Problem(
@@ -137,7 +139,7 @@ def read_json_document(
     return Document(
         path=path,
         scope=scope,
-        tree=cast("dict[str, Any]", parsed.value),
+        tree=cast("dict[str, Any]", value),
         spots=parsed.spots,
         digest=digest,
     )

@@ -132,7 +132,7 @@ def environment_layer(environ: Mapping[str, str], problems: list[Problem]) -> La
         text = environ.get(variable.name)
         if not text or not text.strip():
             continue
-        _set(tree, written, variable, text, Scope.ENVIRONMENT, problems)
+        _set(tree, written, variable, text, scope=Scope.ENVIRONMENT, problems=problems)
     return Layer(scope=Scope.ENVIRONMENT, tree=tree, written=written)
 
 
@@ -155,7 +155,7 @@ def flags_layer(flags: Mapping[str, Any], problems: list[Problem]) -> Layer:
                 )
             )
             continue
-        _set(tree, written, flag, str(value), Scope.FLAG, problems)
+        _set(tree, written, flag, str(value), scope=Scope.FLAG, problems=problems)
     return Layer(scope=Scope.FLAG, tree=tree, written=written)
 
 
@@ -164,6 +164,7 @@ def _set(
     written: dict[KeyPath, KeyPath],
     variable: Variable,
     text: str,
+    *,
     scope: Scope,
     problems: list[Problem],
 ) -> None:
@@ -186,25 +187,23 @@ def _set(
     written[variable.key] = (variable.name,)
 
 
-def _typed(variable: Variable, text: str) -> tuple[Any, str]:
+def _typed(variable: Variable, text: str) -> tuple[Any, str]:  # noqa: PLR0911 - one return a kind
     """The value and nothing, or nothing and what was wanted."""
     match variable.kind:
         case "truth":
-            if text.casefold() in _TRUE | _FALSE:
-                return text.casefold() in _TRUE, ""
-            return None, "`1` or `0`"
+            word = text.casefold()
+            return (word in _TRUE, "") if word in _TRUE | _FALSE else (None, "`1` or `0`")
         case "whole" | "port":
             most = _MAX_PORT if variable.kind == "port" else _MAX_INT
-            if text.isascii() and text.isdigit() and len(text) <= len(str(most)):
-                number = int(text)
-                if number <= most:
-                    return number, ""
+            fits = text.isascii() and text.isdigit() and len(text) <= len(str(most))
+            if fits and int(text) <= most:
+                return int(text), ""
             return None, f"a whole number from 0 to {most}"
         case "words":
             return [word.strip() for word in text.split(",") if word.strip()], ""
+        case "choice" if text.casefold() in variable.choices:
+            return text.casefold(), ""
         case "choice":
-            if text.casefold() in variable.choices:
-                return text.casefold(), ""
             return None, " or ".join(f"`{choice}`" for choice in variable.choices)
         case "text":
             return text, ""

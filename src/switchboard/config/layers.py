@@ -77,12 +77,14 @@ class Merged:
                 return layer
         return None
 
-    def layers_under(self, at: KeyPath) -> list[Layer]:
-        """Every layer that set something at the key or below it."""
-        found: list[Layer] = []
+    def layers_by_name(self, section: str) -> dict[str, list[Layer]]:
+        """For each name in a section, the layers that set something of it, lowest first."""
+        found: dict[str, list[Layer]] = {}
         for path, layer in self.layers.items():
-            if path[: len(at)] == at and layer not in found:
-                found.append(layer)
+            if path[0] == section and len(path) > 1:
+                layers = found.setdefault(str(path[1]), [])
+                if not any(layer is known for known in layers):
+                    layers.append(layer)
         return found
 
 
@@ -103,8 +105,7 @@ def replace_whole(merged: Merged, layer: Layer, at: KeyPath, value: Mapping[str,
     table = _table(merged, at[:-1])
     if at[-1] in table:
         _cover(merged, at, table[at[-1]])
-        for path in [path for path in merged.layers if path[: len(at)] == at]:
-            del merged.layers[path]
+        _forget(merged, at, table[at[-1]])
     table[at[-1]] = {}
     merged.layers[at] = layer
     _merge(merged, layer, at, table[at[-1]], value, skip_empty=False)
@@ -157,6 +158,13 @@ def _cover(merged: Merged, at: KeyPath, value: Any) -> None:
     layer = merged.layer_of(at)
     if layer is not None:
         merged.replaced.setdefault(at, []).append(Replaced(layer, value))
+
+
+def _forget(merged: Merged, at: KeyPath, value: Any) -> None:
+    merged.layers.pop(at, None)
+    if isinstance(value, dict):
+        for name, inner in cast("dict[str, Any]", value).items():
+            _forget(merged, (*at, name), inner)
 
 
 def _table(merged: Merged, at: KeyPath) -> dict[Any, Any]:

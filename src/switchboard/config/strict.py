@@ -55,17 +55,27 @@ class Text(Struct, frozen=True, kw_only=True):
     # What the pattern asks for, in words.
     says: str = ""
     empty: bool = True
+    # An empty string, or one with `${`, is judged later: when layers are merged and expanded.
+    later: bool = False
     about: str = ""
 
     def check(self, value: Any, at: KeyPath, report: Report) -> bool:
         if not isinstance(value, str):
             return _wrong(self, value, at, report)
+        if self.later and (not value.strip() or "${" in value):
+            return True
         if "\x00" in value:
             report.say(at, f"{_name(at)} holds a NUL character")
             return False
         if not self.empty and not value.strip():
             report.say(at, f"{_name(at)} must not be empty")
             return False
+        return self._fits(value, at, report)
+
+    def wanted(self) -> str:
+        return "a string"
+
+    def _fits(self, value: str, at: KeyPath, report: Report) -> bool:
         if self.choices and value not in self.choices:
             meant = did_you_mean(value, self.choices)
             hint = f"did you mean `{meant}`?" if meant else ""
@@ -75,9 +85,6 @@ class Text(Struct, frozen=True, kw_only=True):
             report.say(at, f"{_name(at)} must be {self.says}, not `{value}`")
             return False
         return True
-
-    def wanted(self) -> str:
-        return "a string"
 
 
 class Whole(Struct, frozen=True, kw_only=True):

@@ -70,6 +70,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     # Checked for their shape and kept for the providers that read them.
     agents: dict[str, Any] = {}
     commands: dict[str, Any] = {}
+    # Command tools of the workspace that its owner has not trusted yet.
+    untrusted_commands: dict[str, Any] = {}
+    # The servers that a model provider brings along, by the name of the provider.
+    providers: dict[str, dict[str, Any]] = {}
     allowed_marketplace_mcp: tuple[str, ...] = ()
     sources: tuple[Source, ...] = ()
     # Files and folders whose change makes a reload worth trying.

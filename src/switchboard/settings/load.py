@@ -1,0 +1,217 @@
+"""From files, environment and flags to settings, as a list of stages.
+
+No stage prints and none stops at the first problem: what is wrong is collected and raised once.
+"""
+
+# On the cold-start path, where pathlib would double the cost.
+# ruff: noqa: PTH100, PTH118
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from switchboard.config.documents import Document, read_json_document, read_toml_document
+from switchboard.config.environ import environment_layer, flags_layer
+from switchboard.config.globs import watched_folders
+from switchboard.config.layers import Layer, Merged
+from switchboard.config.locate import (
+    DEFAULT_GLOBS,
+    File,
+    Places,
+    expand_user,
+    find_places,
+    home_files,
+    workspace_files,
+)
+from switchboard.config.problems import ConfigInvalid, Problem
+from switchboard.core.origins import Origin, Scope
+from switchboard.settings import build
+from switchboard.settings.child_files import child_layers
+from switchboard.settings.layering import (
+    given_layer,
+    settle_logging,
+    sidecar_layer,
+    suites_layer,
+    toml_layer,
+)
+from switchboard.settings.merging import lay
+from switchboard.settings.sections import Settings, Source
+from switchboard.settings.servers import Resolution, merged_commands, merged_servers
+from switchboard.settings.trust import read_trust
+from switchboard.settings.validate import validated_servers
+
+
+class Loading:
+    """The load under way: what each stage leaves for the next."""
+
+    def __init__(self, environ: Mapping[str, str], flags: Mapping[str, Any]) -> None:
+        self.environ = environ
+        self.flags = flags
+        self.problems: list[Problem] = []
+        self.warnings: list[Problem] = []
+        self.places = Places(user_home="", home="", agh_home="", workspace="")
+        self.files: list[File] = []
+        self.documents: list[tuple[File, Document]] = []
+        self.layers: list[Layer] = []
+        self.patterns: tuple[str, ...] = DEFAULT_GLOBS
+        self.merged = Merged()
+
+
+def load_settings(
+    *,
+    workspace: str | None = None,
+    environ: Mapping[str, str],
+    flags: Mapping[str, Any] = {},
+    config: str | None = None,
+) -> Settings:
+    """The settings of a workspace, or `ConfigInvalid` with every problem at once."""
+    settings, _ = load(workspace=workspace, environ=environ, flags=flags, config=config)
+    return settings
+
+
+def load(
+    *,
+    workspace: str | None = None,
+    environ: Mapping[str, str],
+    flags: Mapping[str, Any] = {},
+    config: str | None = None,
+) -> tuple[Settings, Loading]:
+    """The settings, and the layers that they came from."""
+    loading = Loading(environ, flags)
+    _locate(loading, workspace, config)
+    _read(loading)
+    _parse(loading)
+    _layer(loading)
+    settings = _freeze(loading)
+    _refuse(loading)
+    return settings, loading
+
+
+def _locate(loading: Loading, workspace: str | None, config: str | None) -> None:
+    loading.places = places = find_places(loading.environ, workspace, loading.problems)
+    loading.files += [*home_files(places), *workspace_files(places)]
+    if config is not None:
+        path = os.path.abspath(expand_user(config, places.user_home))
+        loading.files.append(File(kind="given", path=path, scope=Scope.FLAG))
+        # Any other file may be absent; one that was asked for by name may not.
+        if not os.path.lexists(path):
+            hint = "check the path given with `--config`"
+            loading.problems.append(Problem(path=path, message="there is no such file", hint=hint))
+
+
+def _read(loading: Loading) -> None:
+    for file in loading.files:
+        if file.kind in ("toml", "foreign_toml"):
+            document = read_toml_document(file.path, file.scope, loading.problems)
+        else:
+            document = read_json_document(file.path, file.scope, loading.problems)
+        if document is not None:
+            loading.documents.append((file, document))
+
+
+def _parse(loading: Loading) -> None:
+    """Check each document by the kind of its file, and put the children in their place."""
+    problems = loading.problems
+    home: list[Layer] = []
+    above: list[Layer] = []
+    for file, document in loading.documents:
+        match file.kind:
+            case "toml" | "foreign_toml":
+                layer = toml_layer(document, problems, foreign=file.kind == "foreign_toml")
+            case "sidecar":
+                layer = sidecar_layer(document, problems)
+            case "given":
+                layer = given_layer(document, problems)
+            case _:
+                layer = suites_layer(document, problems)
+        if layer is not None:
+            (home if file.scope is Scope.HOME else above).append(layer)
+            if "discoverGlobs" in layer.tree:
+                loading.patterns = tuple(layer.tree["discoverGlobs"])
+    children: list[Layer] = []
+    if not problems or not any(problem.key.startswith("discoverGlobs") for problem in problems):
+        children = child_layers(loading.places.workspace, loading.patterns, loading.warnings)
+    loading.layers += [*home, *children, *above]
+
+
+def _layer(loading: Loading) -> None:
+    for layer in (
+        environment_layer(loading.environ, loading.problems),
+        flags_layer(loading.flags, loading.problems),
+    ):
+        settle_logging(layer.tree, layer.written)
+        loading.layers.append(layer)
+    for layer in loading.layers:
+        lay(loading.merged, layer, loading.environ, loading.problems)
+
+
+def _freeze(loading: Loading) -> Settings:
+    """Resolve references, decide trust, validate across sections, and build the values."""
+    places, merged, tree = loading.places, loading.merged, loading.merged.tree
+    suites = build.suites_from_tree(tree)
+    record = None
+    if not tree.get("trust_workspace", False):
+        record = read_trust(places.home, loading.warnings)
+    resolution = Resolution(
+        merged=merged,
+        workspace=places.workspace,
+        environ=loading.environ,
+        record=record,
+        problems=loading.problems,
+    )
+    servers, untrusted = merged_servers(resolution, suites)
+    commands, untrusted_commands = merged_commands(resolution)
+    servers = validated_servers(servers, untrusted, suites, merged, loading.warnings)
+    return Settings(
+        workspace=places.workspace,
+        home=places.home,
+        servers=tuple(servers),
+        untrusted=tuple(untrusted),
+        suites=suites,
+        introspection=build.introspection_from_tree(tree),
+        timeouts=build.timeouts_from_tree(tree),
+        listener=build.listener_from_tree(tree),
+        logging=build.logging_from_tree(tree),
+        tools=build.tools_from_tree(tree),
+        enable_mcp_server_surface=tree.get("enable_mcp_server_surface", False),
+        agents=tree.get("agents", {}),
+        commands=commands,
+        untrusted_commands=untrusted_commands,
+        providers=tree.get("providers", {}),
+        allowed_marketplace_mcp=tuple(tree.get("skills", {}).get("allowed_marketplace_mcp", ())),
+        sources=_sources(loading),
+        watched=_watched(loading),
+        warnings=(
+            *(each for each in loading.problems if each.severity == "warning"),
+            *loading.warnings,
+        ),
+    )
+
+
+def _refuse(loading: Loading) -> None:
+    errors = [problem for problem in loading.problems if problem.severity == "error"]
+    if errors:
+        places = loading.places
+        order = {file.path: index for index, file in enumerate(loading.files)}
+        errors.sort(key=lambda each: (order.get(each.path, len(order)), each.line, each.column))
+        raise ConfigInvalid(errors, workspace=places.workspace, user_home=places.user_home)
+
+
+def _sources(loading: Loading) -> tuple[Source, ...]:
+    return tuple(
+        Source(
+            path=layer.document.path,
+            digest=layer.document.digest,
+            origin=Origin(scope=layer.scope, path=layer.document.path),
+        )
+        for layer in loading.layers
+        if layer.document is not None
+    )
+
+
+def _watched(loading: Loading) -> tuple[str, ...]:
+    files = [file.path for file in loading.files]
+    children = [source.path for source in _sources(loading) if source.path not in files]
+    folders = watched_folders(loading.places.workspace, loading.patterns)
+    trust = os.path.join(loading.places.home, "trust.json")
+    return (*files, *children, *folders, trust)

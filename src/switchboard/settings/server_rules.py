@@ -1,0 +1,228 @@
+"""What must hold between the fields of one server."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from msgspec import Struct
+
+from switchboard.config.placeholders import has_placeholder
+from switchboard.config.problems import Severity
+from switchboard.config.spots import KeyPath
+from switchboard.settings.server_shape import MAX_NAME, WEB_URL
+
+# Says a problem at a field of the server; the layers know where that field was written.
+Say = Callable[[KeyPath, str, str, Severity], None]
+
+# A value of these makes the child load foreign code before its own first line.
+_LOADER_KEYS = re.compile(r"NODE_OPTIONS|PYTHONPATH|PYTHONHOME|LD_PRELOAD|DYLD_.*")
+# Further ones that a repository must not set for whoever opens it.
+_REPOSITORY_KEYS = re.compile(
+    r"LD_LIBRARY_PATH|LD_AUDIT|PYTHONSTARTUP|NODE_PATH|BASH_ENV|GIT_SSH.*|GIT_CONFIG.*|PERL5OPT"
+    r"|RUBYOPT|JAVA_TOOL_OPTIONS"
+)
+_SURPRISING_KEYS = frozenset({"PATH", "ENV", "BROWSER"})
+_SECRET_WORDS = re.compile(
+    # `MAX_TOKENS` counts; `GITHUB_TOKEN` opens doors.
+    r"SECRET|TOKEN(?!S)|PASSWORD|PASSWD|API_?KEY|PRIVATE_?KEY|AUTHORIZATION|BEARER|CREDENTIAL"
+)
+_HARMLESS_ENDS = ("_URL", "_URI", "_PATH", "_FILE", "_DIR")
+_REMOTE = ("http", "sse")
+
+
+class Habits(Struct, frozen=True, kw_only=True):
+    """How strictly a kind of file is judged."""
+
+    # The file lies in a repository that somebody else may have written.
+    repository: bool = False
+    # The file was named by hand, and need not follow the habits of our own files.
+    given: bool = False
+    # `${VAR}` is expanded here, so it is no mistake.
+    expands: bool = False
+
+
+def is_secret_like(name: str) -> bool:
+    """Whether a variable of this name probably holds a secret."""
+    upper = name.upper()
+    return _SECRET_WORDS.search(upper) is not None and not upper.endswith(_HARMLESS_ENDS)
+
+
+def name_fault(name: str) -> str:
+    """Why a server cannot have this name, or nothing."""
+    if not name.strip():
+        return "the name of a server must not be empty"
+    if len(name.strip()) > MAX_NAME:
+        return f"the name of a server must not be longer than {MAX_NAME} characters"
+    if not name.strip().isprintable():
+        return "the name of a server must not hold control characters"
+    return ""
+
+
+def transport_of(fields: Mapping[str, Any]) -> str:
+    """The transport as written, else as `command` and `url` imply."""
+    written = fields.get("transport")
+    if written:
+        return str(written)
+    return "http" if fields.get("url") and not fields.get("command") else "stdio"
+
+
+def judge(name: str, fields: Mapping[str, Any], habits: Habits, say: Say) -> None:
+    """Say everything that is wrong between the fields of a server."""
+    transport = transport_of(fields)
+    if transport not in ("stdio", *_REMOTE):
+        if not has_placeholder(transport):
+            message = f"`transport` must be `stdio`, `http` or `sse`, not `{transport}`"
+            say(("transport",), message, "", "error")
+    elif transport in _REMOTE:
+        _judge_remote(fields, transport, say)
+    else:
+        _judge_stdio(fields, say)
+    if fields.get("auth") is not None:
+        _judge_auth(cast("Mapping[str, Any]", fields["auth"]), say)
+    _judge_references(name, fields, say)
+    _judge_env(cast("Mapping[str, str]", fields.get("env") or {}), habits, say)
+    if not habits.expands:
+        _judge_literals(fields, say)
+
+
+def _judge_stdio(fields: Mapping[str, Any], say: Say) -> None:
+    for field in ("url", "auth", "headers"):
+        if fields.get(field):
+            hint = f"remove `{field}`, or set `transport` to `http` and remove `command`"
+            say((field,), f"`{field}` is not allowed when `transport` is `stdio`", hint, "error")
+    if not str(fields.get("command") or "").strip():
+        say(
+            (),
+            "`command` is required when `transport` is `stdio`",
+            "add `command`, or `url` for a remote server",
+            "error",
+        )
+
+
+def _judge_remote(fields: Mapping[str, Any], transport: str, say: Say) -> None:
+    if fields.get("command"):
+        say(
+            ("command",),
+            f"`command` is not allowed when `transport` is `{transport}`",
+            "remove `command`, or set `transport` to `stdio`",
+            "error",
+        )
+    url = str(fields.get("url") or "")
+    if not url:
+        say((), f"`url` is required when `transport` is `{transport}`", "add `url`", "error")
+    elif not has_placeholder(url) and re.fullmatch(WEB_URL, url) is None:
+        say(("url",), f"`url` must be an absolute http or https URL, not `{url}`", "", "error")
+    if fields.get("secret_env"):
+        say(
+            ("secret_env",),
+            f"`secret_env` is not allowed when `transport` is `{transport}`",
+            "a remote server has no environment; use `auth` or `headers`",
+            "error",
+        )
+    for field in ("args", "env"):
+        if fields.get(field):
+            message = f"`{field}` means nothing when `transport` is `{transport}`"
+            say((field,), message, f"remove `{field}`", "warning")
+
+
+def _judge_auth(auth: Mapping[str, Any], say: Say) -> None:
+    for field in ("type", "client_id"):
+        if not auth.get(field):
+            say(("auth",), f"`{field}` is required", f"add `{field}` to `auth`", "error")
+    for field, value in auth.items():
+        wrong = field.endswith("_url") and value and not has_placeholder(value)
+        if wrong and re.fullmatch(WEB_URL, value) is None:
+            message = f"`{field}` must be an absolute http or https URL, not `{value}`"
+            say(("auth", field), message, "", "error")
+    has_authorization, has_token = bool(auth.get("authorization_url")), bool(auth.get("token_url"))
+    if has_authorization != has_token:
+        there, missing = (
+            ("authorization_url", "token_url")
+            if has_authorization
+            else ("token_url", "authorization_url")
+        )
+        say(
+            ("auth", there),
+            f"`{there}` needs `{missing}` beside it",
+            f"add `{missing}`, or name the issuer with `issuer_url` alone",
+            "error",
+        )
+    elif not (has_token or auth.get("issuer_url") or auth.get("metadata_url")):
+        say(
+            ("auth",),
+            "`auth` does not say where to log in",
+            "add `issuer_url`, `metadata_url`, or `authorization_url` with `token_url`",
+            "error",
+        )
+
+
+def _judge_references(name: str, fields: Mapping[str, Any], say: Say) -> None:
+    """A vault reference may only name the server that it stands in."""
+    secrets = cast("Mapping[str, str]", fields.get("secret_env") or {})
+    for key, ref in secrets.items():
+        _judge_reference(name, ref, ("secret_env", key), say)
+        if key in cast("Mapping[str, str]", fields.get("env") or {}):
+            say(
+                ("secret_env", key),
+                f"`{key}` is in both `env` and `secret_env`",
+                "keep it in `secret_env`",
+                "error",
+            )
+    auth = cast("Mapping[str, Any]", fields.get("auth") or {})
+    _judge_reference(
+        name, str(auth.get("client_secret_ref") or ""), ("auth", "client_secret_ref"), say
+    )
+
+
+def _judge_reference(name: str, ref: str, at: KeyPath, say: Say) -> None:
+    if ref.startswith("vault:mcp/") and ref.split("/")[1] != name:
+        wanted = "/".join([f"vault:mcp/{name}", *ref.split("/")[2:]])
+        say(at, f"`{ref}` belongs to another server", f"write `{wanted}`", "error")
+
+
+def _judge_env(env: Mapping[str, str], habits: Habits, say: Say) -> None:
+    for key in env:
+        if _LOADER_KEYS.fullmatch(key) or (habits.repository and _REPOSITORY_KEYS.fullmatch(key)):
+            say(
+                ("env", key),
+                f"`{key}` can make the server run foreign code and is not allowed here",
+                "set what you need through `args`, or start the server from a script of your own",
+                "warning" if habits.given else "error",
+            )
+        elif habits.repository and key in _SURPRISING_KEYS:
+            say(
+                ("env", key),
+                f"`{key}` changes which programs the server starts",
+                "",
+                "warning",
+            )
+        elif is_secret_like(key):
+            say(
+                ("env", key),
+                f"`{key}` looks like a secret, and this file keeps it in plain text",
+                f"move it to `secret_env` of `mcp.json`, for example as `env:{key}`",
+                "warning",
+            )
+
+
+def _judge_literals(fields: Mapping[str, Any], say: Say) -> None:
+    """Many hosts expand `${VAR}`; these files do not, and silence would be a trap."""
+    for field in ("env", "headers"):
+        for key, value in cast("Mapping[str, str]", fields.get(field) or {}).items():
+            if has_placeholder(value):
+                _say_literal((field, key), say)
+    for index, value in enumerate(cast("list[str]", fields.get("args") or [])):
+        if has_placeholder(value):
+            _say_literal(("args", index), say)
+    for field in ("command", "url"):
+        if has_placeholder(str(fields.get(field) or "")):
+            _say_literal((field,), say)
+
+
+def _say_literal(at: KeyPath, say: Say) -> None:
+    say(
+        at,
+        "`${…}` is not expanded in this file",
+        "use `secret_env` with `env:NAME`, or declare the server in `config.toml`",
+        "warning",
+    )

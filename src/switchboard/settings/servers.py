@@ -1,0 +1,128 @@
+"""Servers and command tools after merging: judged, trusted or not, expanded, frozen."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from switchboard.children.schema import ServerEntry
+from switchboard.config.layers import Layer, Merged
+from switchboard.config.placeholders import Unfilled, expand_tree
+from switchboard.config.problems import Problem, Severity
+from switchboard.config.spots import KeyPath
+from switchboard.core.origins import Scope
+from switchboard.providers.suites.schema import SuiteSettings
+from switchboard.settings import build
+from switchboard.settings.fingerprints import command_fingerprint, fingerprint
+from switchboard.settings.server_rules import Habits, judge
+from switchboard.settings.trust import TrustRecord
+
+
+class Resolution(Struct, frozen=True, kw_only=True):
+    """What deciding over servers takes. Without a record, everything is trusted."""
+
+    merged: Merged
+    workspace: str
+    environ: Mapping[str, str]
+    record: TrustRecord | None
+    problems: list[Problem]
+
+    def waits(self, print_: str) -> bool:
+        """Whether something of the workspace has to wait for the trust of its user."""
+        return self.record is not None and not self.record.holds(self.workspace, print_)
+
+
+def merged_servers(
+    resolution: Resolution, suites: Mapping[str, SuiteSettings]
+) -> tuple[list[ServerEntry], list[ServerEntry]]:
+    """The servers that may be used, and those that nobody has trusted."""
+    usable: list[ServerEntry] = []
+    untrusted: list[ServerEntry] = []
+    merged, workspace = resolution.merged, resolution.workspace
+    layers_of = merged.layers_by_name("mcp_servers")
+    for name, raw in cast("dict[str, dict[str, Any]]", merged.tree.get("mcp_servers", {})).items():
+        layers = layers_of.get(name, [])
+        fields = {**raw, **build.suite_overrides(suites.get(name))}
+        if _is_toml(layers) and not _judged(resolution, name, fields, layers):
+            continue
+        origin = layers[-1].origin(("mcp_servers", name))
+        entry = build.entry_from_fields(name, fields, origin, workspace)
+        if any(layer.scope is Scope.WORKSPACE for layer in layers):
+            entry = replace(entry, fingerprint=fingerprint(entry, workspace))
+            if resolution.waits(entry.fingerprint):
+                untrusted.append(entry)
+                continue
+        if _is_toml(layers):
+            filled = _filled(resolution, ("mcp_servers", name), fields)
+            if filled != fields:
+                if not _judged(resolution, name, filled, layers, errors_only=True):
+                    continue
+                expanded = build.entry_from_fields(name, filled, origin, workspace)
+                entry = replace(expanded, fingerprint=entry.fingerprint)
+        usable.append(entry)
+    return usable, untrusted
+
+
+def merged_commands(resolution: Resolution) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The command tools that may be used, and those that nobody has trusted."""
+    usable: dict[str, Any] = {}
+    untrusted: dict[str, Any] = {}
+    merged, workspace = resolution.merged, resolution.workspace
+    layers_of = merged.layers_by_name("mcp")
+    for name, fields in cast("dict[str, dict[str, Any]]", merged.tree.get("mcp", {})).items():
+        if any(layer.scope is Scope.WORKSPACE for layer in layers_of.get(name, [])) and (
+            resolution.waits(command_fingerprint(name, fields, workspace))
+        ):
+            untrusted[name] = fields
+        else:
+            usable[name] = _filled(resolution, ("mcp", name), fields)
+    return usable, untrusted
+
+
+def _is_toml(layers: list[Layer]) -> bool:
+    return any(not layer.replaces for layer in layers)
+
+
+def _filled(resolution: Resolution, at: KeyPath, fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields with placeholders filled, where their layer expands them."""
+    filled: dict[str, Any] = {}
+    for name, value in fields.items():
+        here = (*at, name)
+        if isinstance(value, dict):
+            filled[name] = _filled(resolution, here, cast("dict[str, Any]", value))
+            continue
+        layer = resolution.merged.layer_of(here)
+        if layer is None or not layer.expands:
+            filled[name] = value
+            continue
+        refused: list[tuple[KeyPath, Unfilled]] = []
+        filled[name] = expand_tree(value, resolution.environ, here, refused)
+        resolution.problems.extend(
+            layer.problem(path, why.message, why.hint) for path, why in refused
+        )
+    return filled
+
+
+def _judged(
+    resolution: Resolution,
+    name: str,
+    fields: Mapping[str, Any],
+    layers: list[Layer],
+    *,
+    errors_only: bool = False,
+) -> bool:
+    """Whether the merged fields make a server; each fault is told where its field was written."""
+    fine = True
+
+    def say(field: KeyPath, message: str, hint: str, severity: Severity) -> None:
+        nonlocal fine
+        fine = fine and severity != "error"
+        if severity == "error" or not errors_only:
+            at: KeyPath = ("mcp_servers", name, *field)
+            layer = resolution.merged.layer_of(at) or layers[-1]
+            resolution.problems.append(layer.problem(at, message, hint, severity))
+
+    repository = any(layer.scope is Scope.WORKSPACE for layer in layers)
+    judge(name, fields, Habits(repository=repository, expands=True), say)
+    return fine
