@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.requirements_record import Record
+from support.requirements_record import Record, summary
 
 LONG_RUNS = ("soak", "bench")
 PROPERTY = "requirement"
@@ -37,12 +37,19 @@ class Recorder:
         if ids:
             self._config.stash[record].note(report.nodeid, ids, passed=report.passed)
 
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        config = session.config
-        whole = config.args_source is not pytest.Config.ArgsSource.ARGS
-        narrowed = config.option.markexpr or config.option.keyword or config.option.collectonly
-        if not config.option.collectonly:
-            config.stash[record].save(afresh=whole and not narrowed)
+    def pytest_sessionfinish(self) -> None:
+        if not self._config.option.collectonly:
+            self._config.stash[record].save(afresh=self._whole_suite())
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self._whole_suite():
+            terminalreporter.section("requirements")
+            terminalreporter.write_line(summary(self._config.stash[record], missing=False))
+
+    def _whole_suite(self) -> bool:
+        narrowed = self._config.option.markexpr or self._config.option.keyword
+        whole = self._config.args_source is not pytest.Config.ArgsSource.ARGS
+        return whole and not narrowed and not self._config.option.collectonly
 
 
 @pytest.hookimpl(trylast=True)

@@ -1,0 +1,38 @@
+"""What `switchboard serve --stdio` may load before a host has its first answers.
+
+A host waits for these imports each time that it starts. What only some sessions need, like HTTP,
+YAML or argument schemas, is loaded when it is needed.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+from support.mcp_stdio import talking_to
+from support.workspace import Workspace
+
+LOADED_LATER = {
+    "argparse": "the command line of a server needs no parser of options",
+    "httpx2": "only remote children need it",
+    "jsonschema_rs": "only a call with arguments needs it",
+    "mcp": "the SDK is a partner in tests",
+    "pydantic": "values are structs",
+    "starlette": "only the HTTP surface needs it",
+    "uvicorn": "only the HTTP surface needs it",
+    "yaml": "only front matter needs it",
+}
+_LINE = re.compile(r"^import time:.*\|\s*(?P<name>[\w.]+)$", re.MULTILINE)
+
+
+async def test_the_first_answers_need_no_heavy_import(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    workspace.echo_child()
+    program, *arguments = workspace.command("serve", "--stdio")
+    command = [sys.executable, "-X", "importtime", program, *arguments]
+    async with talking_to(command, cwd=workspace.root, env=workspace.env) as client:
+        await client.initialize()
+        assert set(await client.tools()) == {"echo_suite"}
+        await client.close()
+        loaded = {name.split(".")[0] for name in _LINE.findall(client.stderr)}
+    assert "msgspec" in loaded
+    assert loaded & set(LOADED_LATER) == set()
