@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from fnmatch import translate
 
 _MAGIC = re.compile(r"[*?\[]")
-_BRACES = re.compile(r"\{([^{}]*)\}")
+_BRACES = r"\{([^{}]*)\}"
 _SKIPPED = frozenset({"node_modules", ".git"})
 # A pattern such as `**/*` in a huge tree must not hang the start.
 _MAX_ENTRIES = 20_000
@@ -68,7 +68,7 @@ def _alternatives(pattern: str) -> list[str]:
     pending = [pattern]
     while pending and len(done) + len(pending) <= _MAX_PATTERNS:
         current = pending.pop()
-        found = _BRACES.search(current)
+        found = re.search(_BRACES, current)
         if found is None:
             done.append(current)
             continue

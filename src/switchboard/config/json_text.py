@@ -26,11 +26,14 @@ _VALUE = re.compile(
 )
 _KEY = re.compile(_BLANK + r'"([^"\\\x00-\x1f]*)"' + _BLANK + r":")
 _NEXT = re.compile(_BLANK + r"([,}\]])?")
-_STRING = re.compile(r'"([^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*)"')
-_ESCAPE = re.compile(r"\\(?:(u)([0-9a-fA-F]{4})|(.))")
 _SPACE = re.compile(_BLANK)
-_WORD = re.compile(r"[A-Za-z0-9_.+-]{1,20}")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+
+# Compiled on first use, for compiling costs more than reading a file: these are for strings with
+# escapes and for texts that are refused.
+_STRING = r'"([^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*)"'
+_ESCAPE = r"\\(?:(u)([0-9a-fA-F]{4})|(.))"
+_WORD = r"[A-Za-z0-9_.+-]{1,20}"
+_SURROGATE = "[\ud800-\udfff]"
 
 _WORDS = {"true": True, "false": False, "null": None}
 _PLAIN_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
@@ -176,7 +179,7 @@ class _Reader:
         return key, start, colon.end() + 1
 
     def _string(self, start: int) -> tuple[str, int]:
-        found = _STRING.match(self.text, start)
+        found = re.compile(_STRING).match(self.text, start)
         if found is None:
             self._refuse_string(start)
         try:
@@ -201,7 +204,7 @@ class _Reader:
         text = self.text
         if at >= len(text):
             raise JsonInvalid(at, "the file ends where a value should be")
-        word = _WORD.match(text, at)
+        word = re.compile(_WORD).match(text, at)
         if word is not None and word[0].lstrip("+-") in {"NaN", "Infinity", "nan", "inf"}:
             raise JsonInvalid(at, f"`{word[0]}` is not a JSON number")
         if word is not None:
@@ -249,7 +252,7 @@ class _Reader:
                     "write it as an escape such as `\\n`, or close the string",
                 )
             if letter == "\\":
-                if _ESCAPE.match(text, at) is None or (
+                if re.compile(_ESCAPE).match(text, at) is None or (
                     text[at + 1] not in '"\\/bfnrtu'
                     or (text[at + 1] == "u" and not _is_hex(text[at + 2 : at + 6]))
                 ):
@@ -264,8 +267,8 @@ class _Reader:
 def _unescaped(body: str) -> str:
     if "\\" not in body:
         return body
-    text = _ESCAPE.sub(_escape, body)
-    if _SURROGATE.search(text) is None:
+    text = re.sub(_ESCAPE, _escape, body)
+    if re.search(_SURROGATE, text) is None:
         return text
     # Pairs join into one character; half a pair cannot be encoded and is refused.
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")

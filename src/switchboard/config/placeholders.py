@@ -8,8 +8,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-_PLACEHOLDER = re.compile(r"\$(\$\{|\{([^}]*)\}|\{)")
-_INSIDE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
+# Compiled on first use: few files have placeholders.
+_PLACEHOLDER = r"\$(\$\{|\{([^}]*)\}|\{)"
+_INSIDE = r"(?s)([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?"
 
 
 class Unfilled(Exception):  # noqa: N818 - a fact about the text, told to its author
@@ -34,7 +35,7 @@ def expand(text: str, environ: Mapping[str, str]) -> str:
     def fill(found: re.Match[str]) -> str:
         if found[1] == "${":
             return "${"
-        inside = _INSIDE.fullmatch(found[2] or "")
+        inside = re.fullmatch(_INSIDE, found[2] or "")
         if inside is None:
             raise Unfilled(
                 f"`{found[0]}` is not a placeholder",
@@ -50,7 +51,7 @@ def expand(text: str, environ: Mapping[str, str]) -> str:
             )
         return value
 
-    return _PLACEHOLDER.sub(fill, text)
+    return re.sub(_PLACEHOLDER, fill, text)
 
 
 def expand_tree(

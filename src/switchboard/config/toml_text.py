@@ -9,9 +9,10 @@ from typing import Any
 
 from switchboard.config.spots import KeyPath, Spot, spot_at
 
-_AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
-_HEADER = re.compile(r"^[ \t]*(\[\[?)[ \t]*([^\]\n]+?)[ \t]*\]\]?[ \t]*(?:#.*)?$", re.MULTILINE)
-_PART = re.compile(r"""[ \t]*(?:"([^"\n]*)"|'([^'\n]*)'|([A-Za-z0-9_-]+))[ \t]*(\.|$)""")
+# Compiled on first use: most workspaces have no TOML, and most TOML has no problems.
+_AT = r" \(at (?:line (\d+), column (\d+)|end of document)\)$"
+_HEADER = r"(?m)^[ \t]*(\[\[?)[ \t]*([^\]\n]+?)[ \t]*\]\]?[ \t]*(?:#.*)?$"
+_PART = r"""[ \t]*(?:"([^"\n]*)"|'([^'\n]*)'|([A-Za-z0-9_-]+))[ \t]*(\.|$)"""
 
 
 class TomlInvalid(Exception):  # noqa: N818 - named like the other refusals of this package
@@ -38,7 +39,7 @@ def read_toml(text: str) -> tuple[dict[str, Any], "TomlSpots"]:
         raise TomlInvalid("the value is nested too deep", 1, 1) from None
     except ValueError as refused:
         words = str(refused)
-        at = _AT.search(words)
+        at = re.search(_AT, words)
         message = words[: at.start()] if at else words
         message = "not valid TOML: " + message[:1].lower() + message[1:]
         if at and at[1]:
@@ -76,7 +77,7 @@ class TomlSpots:
         if self._headers is None:
             counts: dict[KeyPath, int] = {}
             self._headers = [((), 0, 0)]
-            for found in _HEADER.finditer(self._text):
+            for found in re.finditer(_HEADER, self._text):
                 path: KeyPath = _indexed(_parts(found[2]), counts)
                 if found[1] == "[[":
                     counts[path] = counts.get(path, -1) + 1
@@ -85,7 +86,7 @@ class TomlSpots:
         return self._headers
 
     def _key(self, names: KeyPath, start: int) -> int | None:
-        following = _HEADER.search(self._text, start)
+        following = re.compile(_HEADER).search(self._text, start)
         end = following.start() if following else len(self._text)
         spelled = r"[ \t]*\.[ \t]*".join(
             rf"""(?:"{re.escape(str(name))}"|'{re.escape(str(name))}'|{re.escape(str(name))})"""
@@ -100,7 +101,7 @@ class TomlSpots:
 def _parts(header: str) -> tuple[str, ...]:
     parts: list[str] = []
     at = 0
-    while found := _PART.match(header, at):
+    while found := re.compile(_PART).match(header, at):
         parts.append(found[1] or found[2] or found[3] or "")
         at = found.end()
         if not found[4]:

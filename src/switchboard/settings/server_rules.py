@@ -15,16 +15,35 @@ from switchboard.settings.server_shape import MAX_NAME, WEB_URL
 Say = Callable[[KeyPath, str, str, Severity], None]
 
 # A value of these makes the child load foreign code before its own first line.
-_LOADER_KEYS = re.compile(r"NODE_OPTIONS|PYTHONPATH|PYTHONHOME|LD_PRELOAD|DYLD_.*")
+_LOADER_KEYS = frozenset({"NODE_OPTIONS", "PYTHONPATH", "PYTHONHOME", "LD_PRELOAD"})
+_LOADER_STARTS = ("DYLD_",)
 # Further ones that a repository must not set for whoever opens it.
-_REPOSITORY_KEYS = re.compile(
-    r"LD_LIBRARY_PATH|LD_AUDIT|PYTHONSTARTUP|NODE_PATH|BASH_ENV|GIT_SSH.*|GIT_CONFIG.*|PERL5OPT"
-    r"|RUBYOPT|JAVA_TOOL_OPTIONS"
+_REPOSITORY_KEYS = frozenset(
+    {
+        "LD_LIBRARY_PATH",
+        "LD_AUDIT",
+        "PYTHONSTARTUP",
+        "NODE_PATH",
+        "BASH_ENV",
+        "PERL5OPT",
+        "RUBYOPT",
+        "JAVA_TOOL_OPTIONS",
+    }
 )
+_REPOSITORY_STARTS = ("GIT_SSH", "GIT_CONFIG")
 _SURPRISING_KEYS = frozenset({"PATH", "ENV", "BROWSER"})
-_SECRET_WORDS = re.compile(
-    # `MAX_TOKENS` counts; `GITHUB_TOKEN` opens doors.
-    r"SECRET|TOKEN(?!S)|PASSWORD|PASSWD|API_?KEY|PRIVATE_?KEY|AUTHORIZATION|BEARER|CREDENTIAL"
+_SECRET_WORDS = (
+    "SECRET",
+    "TOKEN",
+    "PASSWORD",
+    "PASSWD",
+    "API_KEY",
+    "APIKEY",
+    "PRIVATE_KEY",
+    "PRIVATEKEY",
+    "AUTHORIZATION",
+    "BEARER",
+    "CREDENTIAL",
 )
 _HARMLESS_ENDS = ("_URL", "_URI", "_PATH", "_FILE", "_DIR")
 _REMOTE = ("http", "sse")
@@ -43,8 +62,9 @@ class Habits(Struct, frozen=True, kw_only=True):
 
 def is_secret_like(name: str) -> bool:
     """Whether a variable of this name probably holds a secret."""
-    upper = name.upper()
-    return _SECRET_WORDS.search(upper) is not None and not upper.endswith(_HARMLESS_ENDS)
+    # `MAX_TOKENS` counts; `GITHUB_TOKEN` opens doors.
+    upper = name.upper().replace("TOKENS", "")
+    return not upper.endswith(_HARMLESS_ENDS) and any(word in upper for word in _SECRET_WORDS)
 
 
 def name_fault(name: str) -> str:
@@ -182,7 +202,7 @@ def _judge_reference(name: str, ref: str, at: KeyPath, say: Say) -> None:
 
 def _judge_env(env: Mapping[str, str], habits: Habits, say: Say) -> None:
     for key in env:
-        if _LOADER_KEYS.fullmatch(key) or (habits.repository and _REPOSITORY_KEYS.fullmatch(key)):
+        if _loads_code(key, repository=habits.repository):
             say(
                 ("env", key),
                 f"`{key}` can make the server run foreign code and is not allowed here",
@@ -203,6 +223,12 @@ def _judge_env(env: Mapping[str, str], habits: Habits, say: Say) -> None:
                 f"move it to `secret_env` of `mcp.json`, for example as `env:{key}`",
                 "warning",
             )
+
+
+def _loads_code(key: str, *, repository: bool) -> bool:
+    if key in _LOADER_KEYS or key.startswith(_LOADER_STARTS):
+        return True
+    return repository and (key in _REPOSITORY_KEYS or key.startswith(_REPOSITORY_STARTS))
 
 
 def _judge_literals(fields: Mapping[str, Any], say: Say) -> None:
