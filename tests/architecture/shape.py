@@ -72,7 +72,12 @@ THIRD_PARTY = {
 WITHOUT_OUTSIDERS = ("shim/*", "ipc/*")
 ONLY_IN_ONE_MODULE = ("bpe_openai",)
 
-# Modules that import inside functions, each with the reason. Everywhere else imports sit on top.
-LATE_IMPORTS: dict[str, str] = {}
+# What is imported inside a function, and why. Everywhere else imports sit on top.
+LATE_IMPORTS: dict[tuple[str, str], str] = {
+    ("children/pool.py", "switchboard.children.remote.open_remote"): "few have remote children",
+    ("config/toml_text.py", "tomllib"): "few workspaces have a TOML file",
+    ("daemon/serve.py", "uvloop"): "absent on some systems",
+    ("pipeline/schemas.py", "jsonschema_rs"): "it loads slowly, and listing needs no schema",
+}
 
 MAX_LINES = 400
