@@ -276,8 +276,8 @@ class Child:
         self._tasks.start(self._bury(link, loss))
 
     async def _bury(self, link: Link, loss: Loss) -> None:
-        ended, private = await link.diagnosis()
         await link.aclose()
+        ended, private = await link.diagnosis()
         self._events.emit(
             ChildExited(
                 child=self.entry.name,

@@ -1,63 +1,41 @@
-"""The composition root: settings become a board."""
+"""The composition root, first half: settings become a catalog, which is all that a listing needs.
 
-from collections.abc import Iterable
+The second half, `daemon.engine`, is loaded when the first call comes (or when the first listing has
+been answered): a client that waits for its tools does not wait for what runs them.
+"""
 
 from msgspec import Struct
 
-from switchboard.children.child import Limits
-from switchboard.children.pool import ChildPool
-from switchboard.core.board import Board
 from switchboard.core.catalog import Catalog
 from switchboard.core.names import is_reserved
-from switchboard.core.ports import Events
-from switchboard.core.tools import ToolSpec
-from switchboard.pipeline.gates.visibility import Visibility
-from switchboard.pipeline.order import build_road
-from switchboard.providers.suites.build import build_suites
-from switchboard.providers.suites.provider import SuitesProvider
-from switchboard.providers.suites.suite import Suite
+from switchboard.core.visibility import Visibility
+from switchboard.providers.suites.schema import SuiteSettings
+from switchboard.providers.suites.specs import suite_spec
 from switchboard.settings.sections import Settings
+
+_DEFAULT = SuiteSettings()
 
 
 class Assembly(Struct, frozen=True):
-    """A board, the suites on it, and what was left off it."""
+    """What clients see of these settings, and what was left out of it."""
 
-    board: Board
-    suites: tuple[Suite, ...]
+    catalog: Catalog
     omissions: tuple[str, ...]
 
 
-def assemble(settings: Settings, *, pool: ChildPool, events: Events) -> Assembly:
-    """Build the board of these settings. Starts nothing."""
-    limits = Limits(
-        spawn_s=settings.timeouts.child_spawn_ms / 1000,
-        rpc_s=settings.timeouts.rpc_ms / 1000,
-        idle_s=settings.timeouts.idle_ms / 1000,
-    )
-    suites = build_suites(
-        settings.servers,
-        settings.suites,
-        introspection=settings.introspection,
-        limits=limits,
-        pool=pool,
-    )
-    visibility = Visibility(allow=settings.tools.allow, deny=settings.tools.deny)
-    provider = SuitesProvider(suites)
-    providers = {provider.key: provider}
-    catalog = Catalog(_offered(provider.specs(), visibility))
-    board = Board(
-        catalog=catalog,
-        providers=providers,
-        pipeline=build_road(providers, visibility, events),
+def assemble(settings: Settings) -> Assembly:
+    """The catalog of these settings. Starts nothing."""
+    visibility = Visibility(settings.tools.allow, settings.tools.deny)
+    specs = [
+        suite_spec(entry, settings.suites.get(entry.name, _DEFAULT)) for entry in settings.servers
+    ]
+    catalog = Catalog(
+        spec for spec in specs if visibility.shows(spec.name) and not is_reserved(spec.name)
     )
     omissions = [str(clash) for clash in catalog.clashes]
     omissions += [
         f"the name `{spec.name}` is reserved ({spec.origin})"
-        for spec in provider.specs()
+        for spec in specs
         if is_reserved(spec.name)
     ]
-    return Assembly(board, tuple(suites), tuple(omissions))
-
-
-def _offered(specs: Iterable[ToolSpec], visibility: Visibility) -> list[ToolSpec]:
-    return [spec for spec in specs if visibility.shows(spec.name) and not is_reserved(spec.name)]
+    return Assembly(catalog, tuple(omissions))

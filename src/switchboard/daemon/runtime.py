@@ -1,41 +1,58 @@
-"""Switchboard in one process: children, the current board, the log, and how they end."""
+"""Switchboard in one process: the current board, the children behind it, and how they end."""
 
-from collections.abc import AsyncGenerator, Mapping
+from __future__ import annotations
+
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
-from switchboard.children.environment import EnvironmentSecrets
-from switchboard.children.pool import ChildPool
-from switchboard.core.bus import EventBus
+from switchboard.core.board import Board
 from switchboard.core.events import ConfigLoaded
 from switchboard.daemon.assemble import Assembly, assemble
 from switchboard.daemon.boards import BoardRack
-from switchboard.procs.spawn import Warden
-from switchboard.settings.sections import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping
+
+    from switchboard.children.child import Child
+    from switchboard.core.bus import EventBus
+    from switchboard.core.calls import Call, Outcome
+    from switchboard.core.ports import Next
+    from switchboard.daemon.engine import Engine
+    from switchboard.settings.sections import Settings
 
 
 class Runtime:
-    """What runs: settings, children and the board built from them."""
+    """What runs: settings, the board built from them, and the engine that calls need."""
 
     def __init__(self, settings: Settings, *, environ: Mapping[str, str], events: EventBus) -> None:
         self.settings = settings
         self.events = events
-        self.warden = Warden()
-        self.pool = ChildPool(
-            environ=environ,
-            secrets=EnvironmentSecrets(environ),
-            events=events,
-            warden=self.warden,
-        )
+        self._environ = environ
+        self._engine: Engine | None = None
+        self._road = Road(self, settings)
         self.assembly = self._assemble(settings)
-        self.boards = BoardRack(self.assembly.board)
+        self.boards = BoardRack(Board(catalog=self.assembly.catalog, pipeline=self._road))
+
+    @property
+    def engine(self) -> Engine:
+        """What runs calls, loaded by the first who needs it."""
+        if self._engine is None:
+            from switchboard.daemon.engine import Engine  # noqa: PLC0415 - see daemon.assemble
+
+            self._engine = Engine(self._environ, self.events)
+        return self._engine
+
+    def warm(self) -> None:
+        """Be ready for the first call."""
+        self._road.open()
 
     def _assemble(self, settings: Settings) -> Assembly:
-        assembly = assemble(settings, pool=self.pool, events=self.events)
+        assembly = assemble(settings)
         warnings = [str(problem) for problem in settings.warnings]
         self.events.emit(
             ConfigLoaded(
                 servers=len(settings.servers),
-                tools=len(assembly.board.catalog.tools),
+                tools=len(assembly.catalog.tools),
                 warnings=(*warnings, *assembly.omissions),
             )
         )
@@ -44,14 +61,37 @@ class Runtime:
     def adopt(self, settings: Settings) -> None:
         """Swap in the board of new settings; children that both use go on running."""
         assembly = self._assemble(settings)
-        self.settings, self.assembly = settings, assembly
-        children = [suite.child for suite in assembly.suites]
-        self.boards.swap(assembly.board, lambda: self.pool.retain(children))
+        road = Road(self, settings)
+        road.open()
+        self.settings, self.assembly, self._road = settings, assembly, road
+        self.boards.swap(
+            Board(catalog=assembly.catalog, pipeline=road),
+            lambda: self.engine.pool.retain(self._road.children),
+        )
 
     async def aclose(self) -> None:
         """End every child."""
-        await self.pool.aclose()
-        self.warden.close()
+        if self._engine is not None:
+            await self._engine.aclose()
+
+
+class Road:
+    """The road of one board, built when it is first needed."""
+
+    def __init__(self, runtime: Runtime, settings: Settings) -> None:
+        self._runtime = runtime
+        self._settings = settings
+        self._next: Next | None = None
+        self.children: list[Child] = []
+
+    def open(self) -> Next:
+        """Build it, once."""
+        if self._next is None:
+            self._next, self.children = self._runtime.engine.road(self._settings)
+        return self._next
+
+    async def __call__(self, call: Call) -> Outcome:
+        return await (self._next or self.open())(call)
 
 
 @asynccontextmanager

@@ -36,6 +36,7 @@ async def serve_stdio(settings: Settings, environ: Mapping[str, str]) -> int:
             runtime.events,
             workspace=settings.workspace,
             instructions=instructions_for(settings),
+            on_listed=runtime.warm,
         )
         stopped = _until_signal()
         await connect(pipe, sys.stdin.buffer, sys.stdout.buffer)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from switchboard.core.ports import Events, Next, Provider
+from switchboard.core.visibility import Visibility as Lists
 from switchboard.pipeline.compose import compose
 from switchboard.pipeline.gates.arguments import Arguments
 from switchboard.pipeline.gates.boundary import Boundary
@@ -13,13 +14,13 @@ from switchboard.pipeline.gates.narrowing import Narrowing
 from switchboard.pipeline.gates.visibility import Visibility
 
 
-def build_road(providers: Mapping[str, Provider], visibility: Visibility, events: Events) -> Next:
+def build_road(providers: Mapping[str, Provider], shown: Lists, events: Events) -> Next:
     """The road of every call, from whichever client, to whichever provider."""
     gates = (
         # Outermost, so that nothing but a fault gets out and every call is seen to begin and end.
         Boundary(events),
         # A tool that is not shown does not exist: nobody learns more of it by calling.
-        visibility,
+        Visibility(shown),
         # Before anything looks into the arguments they have the shape that the tool asks for.
         Arguments(),
         # From here on a suite call is the exact subtool with its own arguments.

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import msgspec
@@ -42,6 +43,7 @@ from switchboard.wire.peer import Answer
 
 LIST_CHANGED = "notifications/tools/list_changed"
 _ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+_AFTER_ANSWER_S = 0.002
 _CAPABILITIES = {"tools": {"listChanged": True}}
 
 
@@ -53,7 +55,7 @@ class Notify(Protocol):
         ...
 
 
-class _Implementation(Struct):
+class _Implementation(Struct, frozen=True):
     name: str = ""
     version: str = ""
 
@@ -98,11 +100,18 @@ class Front:
     """One client's view of Switchboard. Which era it is in is decided by its first request."""
 
     def __init__(
-        self, boards: Boards, session: Session, *, notify: Notify, instructions: str = ""
+        self,
+        boards: Boards,
+        session: Session,
+        *,
+        notify: Notify,
+        instructions: str = "",
+        on_listed: Callable[[], None] | None = None,
     ) -> None:
         self._boards = boards
         self._notify = notify
         self._instructions = instructions
+        self._on_listed = on_listed
         self._calls = 0
         self._listeners: set[MessageId] = set()
         self._is_open = False
@@ -122,6 +131,10 @@ class Front:
         if method == "tools/list":
             if read.cursor:
                 raise RpcError(INVALID_PARAMS, "there is no such page")
+            if self._on_listed is not None:
+                # The answer goes out first: whoever listed thinks before it calls.
+                asyncio.get_running_loop().call_later(_AFTER_ANSWER_S, self._on_listed)
+                self._on_listed = None
             with self._boards.lease() as board:
                 return listing_parts(board.catalog, session.era)
         if session.era is Era.MODERN:

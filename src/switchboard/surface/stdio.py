@@ -5,6 +5,7 @@ import os
 import stat
 import threading
 import time
+from collections.abc import Callable
 from typing import BinaryIO
 
 from switchboard.core.events import SessionClosed, SessionOpened
@@ -21,14 +22,27 @@ class StreamClient:
     """One client whose messages come over streams."""
 
     def __init__(
-        self, pipe: StreamPipe, boards: Boards, events: Events, *, workspace: str, instructions: str
+        self,
+        pipe: StreamPipe,
+        boards: Boards,
+        events: Events,
+        *,
+        workspace: str,
+        instructions: str,
+        on_listed: Callable[[], None] | None = None,
     ) -> None:
         self._events = events
         session = Session(
             id=os.urandom(5).hex(), via="stdio", workspace=workspace, started_at=time.time()
         )
         self.gone: asyncio.Future[Loss] = asyncio.get_running_loop().create_future()
-        self.front = Front(boards, session, notify=self._notify, instructions=instructions)
+        self.front = Front(
+            boards,
+            session,
+            notify=self._notify,
+            instructions=instructions,
+            on_listed=on_listed,
+        )
         self.peer = Peer(
             pipe,
             on_request=self.front.request,

@@ -1,28 +1,19 @@
-"""Which tools exist for clients. Deny wins."""
-
-from collections.abc import Sequence
-from fnmatch import fnmatchcase
+"""A tool that is not shown does not exist."""
 
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.ports import Next
+from switchboard.core.visibility import Visibility as Lists
 
 
 class Visibility:
-    """Global allow and deny lists over tool names; `*` stands for any characters."""
+    """The global allow and deny lists. The catalog is filtered by them too; this is the lock."""
 
-    def __init__(self, *, allow: Sequence[str] | None = None, deny: Sequence[str] = ()) -> None:
-        self._allow = None if allow is None else tuple(allow)
-        self._deny = tuple(deny)
-        self._is_open = allow is None and not deny
-
-    def shows(self, name: str) -> bool:
-        """Whether a tool of this name is shown."""
-        if any(fnmatchcase(name, pattern) for pattern in self._deny):
-            return False
-        return self._allow is None or any(fnmatchcase(name, pattern) for pattern in self._allow)
+    def __init__(self, lists: Lists) -> None:
+        self._lists = lists
+        self._is_open = lists.is_open
 
     async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
-        if not self._is_open and not self.shows(call.tool.name):
+        if not self._is_open and not self._lists.shows(call.tool.name):
             raise Fault(FaultCode.NOT_FOUND, "unknown-tool", f"no tool `{call.tool.name}`")
         return await proceed(call)

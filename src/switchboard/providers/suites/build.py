@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from switchboard.children.child import Limits
 from switchboard.children.pool import ChildPool
 from switchboard.children.schema import ServerEntry
-from switchboard.providers.suites.filters import SubtoolFilter
+from switchboard.core.visibility import Visibility
 from switchboard.providers.suites.schema import Introspection, SuiteSettings
 from switchboard.providers.suites.specs import suite_spec
 from switchboard.providers.suites.suite import Suite
@@ -50,7 +50,7 @@ def _suite(
     return Suite(
         suite_spec(entry, own),
         pool.child(entry, limits),
-        subtools=SubtoolFilter(own.allow, own.deny),
+        subtools=Visibility(own.allow, own.deny),
         mode=introspection.mode,
         summary_max_chars=own.summary_max_chars or introspection.summary_max_chars,
         result_mode=own.result_mode,

@@ -5,7 +5,7 @@ from msgspec import Raw, Struct
 from switchboard.children.child import Child
 from switchboard.children.listing import Listing, ToolEntry
 from switchboard.core.tools import Effects, Policy, ToolSpec
-from switchboard.providers.suites.filters import SubtoolFilter
+from switchboard.core.visibility import Visibility
 from switchboard.providers.suites.schema import IntrospectionMode, ResultMode
 from switchboard.providers.suites.summaries import summarise
 from switchboard.wire.messages import encode
@@ -29,7 +29,7 @@ class Suite:
         spec: ToolSpec,
         child: Child,
         *,
-        subtools: SubtoolFilter,
+        subtools: Visibility,
         mode: IntrospectionMode,
         summary_max_chars: int,
         result_mode: ResultMode,
