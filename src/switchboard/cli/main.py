@@ -1,0 +1,108 @@
+"""The command line: read the first word, import that verb's module, print what it reports."""
+
+# First, before anything imports msgspec.
+from switchboard import lean  # noqa: I001 - the order is the point
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+from switchboard.cli.crash import save_crash
+from switchboard.cli.options import GLOBAL_OPTIONS, Usage, UsageError, read_arguments, split_verb
+from switchboard.cli.printer import Printer
+from switchboard.cli.report import FAILED, INTERRUPTED, ErrorReport, Report
+from switchboard.cli.request import Request
+from switchboard.cli.table import VERBS
+from switchboard.config.environ import process_environ
+from switchboard.config.problems import ConfigInvalid, did_you_mean
+from switchboard.core.faults import Fault
+
+assert lean
+
+_UNDERSTOOD = (UsageError, ConfigInvalid, Fault)
+
+
+class VerbModule(Protocol):
+    """What the module of a verb defines."""
+
+    USAGE: Usage
+
+    def run(self, request: Request) -> Report:
+        """Do it. Raises `UsageError`, `ConfigInvalid` or `Fault`."""
+        ...
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run one command and give its exit code. A person never sees a traceback."""
+    words = sys.argv[1:] if words is None else words
+    environ = process_environ()
+    printer = Printer(environ, as_json=_wants_json(words))
+    try:
+        return _run(words, environ, printer)
+    except _UNDERSTOOD as error:
+        return _explain(error, words, environ, printer)
+    except BrokenPipeError:
+        return _reader_left()
+    except KeyboardInterrupt:
+        printer.talk.clear()
+        return INTERRUPTED
+    except Exception as error:  # noqa: BLE001 - the last place that can turn it into words
+        return printer.show(save_crash(error, words, environ))
+
+
+def _run(words: Sequence[str], environ: dict[str, str], printer: Printer) -> int:
+    name, others = split_verb(words)
+    if not name:
+        name, others = _verb_for_options(others)
+    module = _module(name)
+    arguments = read_arguments(module.USAGE, others)
+    if arguments.has("help") and name != "help":
+        module = _module("help")
+        arguments = read_arguments(module.USAGE, [name])
+    if home := arguments.one("home"):
+        environ["SWITCHBOARD_HOME"] = home
+    request = Request(arguments=arguments, environ=environ, talk=printer.talk)
+    return printer.show(module.run(request))
+
+
+def _verb_for_options(options: list[str]) -> tuple[str, list[str]]:
+    """What a command line without a verb means."""
+    if "--version" in options or "-V" in options:
+        return "version", [option for option in options if option not in {"--version", "-V"}]
+    usage = Usage(verb="--help", summary="")
+    if read_arguments(usage, options).has("help"):
+        return "help", [option for option in options if option not in {"--help", "-h"}]
+    raise UsageError("a command is missing", "switchboard --help")
+
+
+def _module(name: str) -> VerbModule:
+    verb = VERBS.get(name)
+    if verb is None:
+        meant = did_you_mean(name, VERBS)
+        hint = f"did you mean `switchboard {meant}`?" if meant else "switchboard --help"
+        raise UsageError(f"there is no command `{name}`", hint)
+    __import__(verb.module)
+    return cast("VerbModule", sys.modules[verb.module])
+
+
+def _explain(
+    error: UsageError | ConfigInvalid | Fault,
+    words: Sequence[str],
+    environ: dict[str, str],
+    printer: Printer,
+) -> int:
+    if isinstance(error, Fault) and error.reason == "unexpected":
+        return printer.show(save_crash(error.__cause__ or error, words, environ))
+    return printer.show(ErrorReport.of(error))
+
+
+def _wants_json(words: Sequence[str]) -> bool:
+    ours = words[: words.index("--")] if "--" in words else words
+    return f"--{GLOBAL_OPTIONS[0].name}" in ours
+
+
+def _reader_left() -> int:
+    """Whoever read our stdout has had enough, as `head` does; the interpreter must not complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return FAILED

@@ -1,0 +1,84 @@
+"""The only writer of the command line: data goes to stdout, talk to stderr."""
+
+import sys
+from collections.abc import Mapping
+
+import msgspec
+
+from switchboard.cli.report import ErrorReport, Report
+from switchboard.cli.style import Style, is_terminal, style_for
+
+
+class Talk:
+    """What is said while work goes on. Progress is for terminals only."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._stream = sys.stderr
+        self._is_live = is_terminal(self._stream) and environ.get("TERM") != "dumb"
+        self._shows = False
+        self.style: Style = style_for(self._stream, environ)
+
+    def progress(self, text: str) -> None:
+        """Say what is going on, over what was said before."""
+        if self._is_live:
+            self._stream.write(f"\r\x1b[K{self.style.dim(text)}")
+            self._stream.flush()
+            self._shows = True
+
+    def say(self, text: str) -> None:
+        """Say something that stays."""
+        self.clear()
+        self._stream.write(text + "\n")
+        self._stream.flush()
+
+    def clear(self) -> None:
+        """Take the progress away."""
+        if self._shows:
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
+            self._shows = False
+
+
+class Printer:
+    """Prints reports, for people or as JSON."""
+
+    def __init__(self, environ: Mapping[str, str], *, as_json: bool) -> None:
+        self._as_json = as_json
+        self._environ = environ
+        self.talk = Talk(environ)
+
+    def show(self, report: Report) -> int:
+        """Print a report and give the exit code that it means."""
+        self.talk.clear()
+        if isinstance(report, ErrorReport):
+            self._show_error(report)
+        elif self._as_json and not report.silent:
+            self._write_json(report)
+        elif not report.silent:
+            style = style_for(sys.stdout, self._environ)
+            text = "".join(f"{line}\n" for line in report.lines(style))
+            sys.stdout.write(text)
+            sys.stdout.flush()
+            for line in report.notes(self.talk.style):
+                self.talk.say(line)
+        return report.exit_code()
+
+    def _show_error(self, report: ErrorReport) -> None:
+        if self._as_json:
+            self._write_json(report)
+            return
+        style = self.talk.style
+        if report.problems:
+            # A whole report of its own, with a heading.
+            self.talk.say(report.message)
+            return
+        self.talk.say(f"{style.red('error:')} {report.message}")
+        for key, value in report.details.items():
+            self.talk.say(f"  {key}: {value}")
+        if report.hint:
+            self.talk.say(f"\n{style.cyan('hint:')} {report.hint}")
+
+    def _write_json(self, report: Report) -> None:
+        raw = msgspec.json.format(msgspec.json.encode(report), indent=2)
+        sys.stdout.write(raw.decode() + "\n")
+        sys.stdout.flush()

@@ -1,0 +1,51 @@
+"""Colour for terminals that want it. It never carries a meaning alone."""
+
+from collections.abc import Mapping
+from typing import TextIO
+
+
+class Style:
+    """Marks up text, or leaves it as it is."""
+
+    __slots__ = ("_is_on",)
+
+    def __init__(self, *, is_on: bool = False) -> None:
+        self._is_on = is_on
+
+    def bold(self, text: str) -> str:
+        return self._marked(text, "1")
+
+    def dim(self, text: str) -> str:
+        return self._marked(text, "2")
+
+    def red(self, text: str) -> str:
+        return self._marked(text, "31")
+
+    def green(self, text: str) -> str:
+        return self._marked(text, "32")
+
+    def yellow(self, text: str) -> str:
+        return self._marked(text, "33")
+
+    def cyan(self, text: str) -> str:
+        return self._marked(text, "36")
+
+    def _marked(self, text: str, code: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self._is_on and text else text
+
+
+PLAIN = Style()
+
+
+def style_for(stream: TextIO, environ: Mapping[str, str]) -> Style:
+    """Colour on a terminal, unless `NO_COLOR` is set or the terminal is a dumb one."""
+    wanted = not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
+    return Style(is_on=wanted and is_terminal(stream))
+
+
+def is_terminal(stream: TextIO) -> bool:
+    """Whether a person may be looking. A closed stream has no one."""
+    try:
+        return stream.isatty()
+    except ValueError:
+        return False

@@ -1,0 +1,35 @@
+"""Every verb: where its module is and what it does, so that help needs to import none of them."""
+
+from msgspec import Struct
+
+
+class Verb(Struct, frozen=True):
+    """One line of the help."""
+
+    module: str
+    summary: str
+    group: str
+
+
+_VERBS = "switchboard.cli.verbs."
+
+VERBS: dict[str, Verb] = {
+    name: Verb(_VERBS + module, summary, group)
+    for name, module, summary, group in (
+        ("init", "init", "Prepare this workspace, and show the lines for your clients", "Set up"),
+        ("add", "add", "Put an MCP server behind Switchboard", "Set up"),
+        ("remove", "remove", "Take an MCP server away again", "Set up"),
+        ("trust", "trust", "Let servers that this workspace brings along run", "Set up"),
+        ("list", "list", "Show the configured servers, starting none", "Use"),
+        ("introspect", "introspect", "Show the tools of one suite, or of all", "Use"),
+        ("call", "call", "Call a tool of a suite", "Use"),
+        ("tokens", "tokens", "Count the tokens that suites save", "Use"),
+        ("mcp", "mcp", "Serve one client on stdin and stdout; what a client launches", "Serve"),
+        ("serve", "serve", "Serve on stdin and stdout, or over HTTP", "Serve"),
+        ("config", "config", "Check, show or explain the configuration", "Look closer"),
+        ("doctor", "doctor", "Find what is wrong, and say what to type next", "Look closer"),
+        ("completion", "completion", "Print the completion script of a shell", "Look closer"),
+        ("help", "help", "Explain a command", "Look closer"),
+        ("version", "version", "Print the version", "Look closer"),
+    )
+}

@@ -1,0 +1,52 @@
+"""`switchboard serve`: the surface on stdio or over HTTP, until the client leaves or Ctrl-C."""
+
+from switchboard.cli.options import Option, Usage, UsageError
+from switchboard.cli.report import Report, Silent
+from switchboard.cli.request import Request
+from switchboard.cli.verbs.parts.loading import settings_for
+from switchboard.daemon.serve import run as run_loop
+from switchboard.daemon.serve import serve_stdio
+
+USAGE = Usage(
+    verb="serve",
+    summary="Serve the suites of a workspace, on stdin and stdout or over Streamable HTTP.",
+    options=(
+        Option(name="stdio", about="serve one client on stdin and stdout"),
+        Option(name="http", about="serve many clients over Streamable HTTP"),
+        Option(name="host", value="HOST", about="listen on this address (HTTP)"),
+        Option(name="port", value="PORT", about="listen on this port (HTTP)"),
+        Option(name="allow-remote", about="let an address that is not loopback be used (HTTP)"),
+    ),
+    details="Without --stdio or --http, TRANSPORT, HOST and PORT of the environment decide.",
+    examples=("switchboard serve --stdio", "switchboard serve --http --port 8081"),
+)
+
+
+def run(request: Request) -> Report:
+    arguments = request.arguments
+    if arguments.has("stdio") and arguments.has("http"):
+        raise UsageError("`--stdio` and `--http` exclude each other")
+    transport = next((name for name in ("stdio", "http") if arguments.has(name)), None)
+    settings = settings_for(
+        request,
+        transport=transport,
+        host=arguments.one("host"),
+        port=arguments.one("port"),
+        allow_remote="1" if arguments.has("allow-remote") else None,
+    )
+    if settings.listener.transport == "stdio":
+        _refuse_http_options(request)
+        return Silent(code=run_loop(serve_stdio(settings, request.environ)))
+    # The HTTP stack is large, and a client that launches us waits for every import.
+    from switchboard.daemon.serve_http import serve_http  # noqa: PLC0415
+
+    return Silent(code=run_loop(serve_http(settings, request.environ)))
+
+
+def _refuse_http_options(request: Request) -> None:
+    for name in ("host", "port", "allow-remote"):
+        if request.arguments.has(name):
+            raise UsageError(
+                f"`--{name}` needs HTTP, and this serves stdio",
+                f"switchboard serve --http --{name} …",
+            )

@@ -1,0 +1,26 @@
+"""`switchboard version`, and `switchboard --version`."""
+
+from collections.abc import Iterator
+
+from switchboard import __version__
+from switchboard.cli.options import Usage
+from switchboard.cli.report import Report
+from switchboard.cli.request import Request
+from switchboard.cli.style import Style
+
+USAGE = Usage(verb="version", summary="Print the version.")
+
+
+class VersionReport(Report, frozen=True, kw_only=True, tag="switchboard.version/1"):
+    """Which Switchboard this is."""
+
+    version: str
+
+    def lines(self, style: Style) -> Iterator[str]:
+        del style
+        yield f"switchboard {self.version}"
+
+
+def run(request: Request) -> Report:
+    del request
+    return VersionReport(version=__version__)
