@@ -5,7 +5,6 @@ and what `config check` refuses cannot drift apart.
 """
 
 import re
-from collections.abc import Callable, Mapping
 from typing import Any, Literal, Protocol, cast
 
 from msgspec import Struct
@@ -38,13 +37,6 @@ class Kind(Protocol):
     def wanted(self) -> str:
         """The kind in words: `a string`."""
         ...
-
-
-class Rule(Struct, frozen=True, kw_only=True):
-    """What must hold between the fields of a table, for the checker and for the schema."""
-
-    check: Callable[[Mapping[str, Any], KeyPath, Report], None]
-    schema: dict[str, Any] = {}
 
 
 class Text(Struct, frozen=True, kw_only=True):
@@ -193,7 +185,8 @@ class Table(Struct, frozen=True, kw_only=True):
     noun: str
     fields: dict[str, Any]
     required: tuple[str, ...] = ()
-    rules: tuple[Rule, ...] = ()
+    # What must hold between the fields, for the schema; the checker's side needs merged layers.
+    conditions: dict[str, Any] = {}
     unknown: Unknown = "error"
     # Foreign spellings, and what to write instead.
     notes: dict[str, str] = {}
@@ -215,11 +208,6 @@ class Table(Struct, frozen=True, kw_only=True):
             if name not in members:
                 report.say(at, f"`{name}` is required", f"add `{name}` to {self.noun}")
                 fine = False
-        if fine:
-            before = len(report.problems)
-            for rule in self.rules:
-                rule.check(members, at, report)
-            fine = all(each.severity != "error" for each in report.problems[before:])
         return fine
 
     def wanted(self) -> str:

@@ -239,6 +239,13 @@ def _named(
 
 
 def _drop_owner_keys(tree: dict[str, Any], report: Report) -> None:
+    if tree.pop("providers", None):
+        report.say(
+            ("providers",),
+            "`providers` is ignored in a workspace: only its user may decide this",
+            "set it in the `config.toml` of your home",
+            "warning",
+        )
     for section, key in _OWNER_KEYS:
         if key in tree.get(section, {}):
             del tree[section][key]

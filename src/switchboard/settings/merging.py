@@ -11,7 +11,7 @@ from switchboard.config.spots import KeyPath
 from switchboard.core.origins import Scope
 
 # Their placeholders wait until it is known whether the thing is trusted.
-_LATE = frozenset({"mcp_servers", "mcp", "providers"})
+_LATE = frozenset({"mcp_servers", "mcp"})
 
 
 def lay(merged: Merged, layer: Layer, environ: Mapping[str, str], problems: list[Problem]) -> None:

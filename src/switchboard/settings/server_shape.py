@@ -17,63 +17,6 @@ _ENV_KEY = Text(pattern=ENV_NAME, says="a name of letters, digits and `_`")
 _HEADER = Text(pattern=r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", says="the name of an HTTP header")
 _URL = Text(pattern=WEB_URL, says="an absolute http or https URL")
 
-AUTH = Table(
-    noun="`auth`",
-    about="OAuth 2.1 with PKCE: metadata and client settings, never a token.",
-    fields={
-        "type": Text(choices=("oauth2_pkce",)),
-        "client_id": Text(empty=False, about="The client ID registered with the provider."),
-        "client_secret_ref": Text(
-            pattern=CLIENT_SECRET_REF,
-            says="`env:NAME` or `vault:mcp/<server>/oauth/client-secret`",
-        ),
-        "issuer_url": _URL,
-        "metadata_url": _URL,
-        "authorization_url": _URL,
-        "token_url": _URL,
-        "revocation_url": _URL,
-        "scopes": Items(item=Text(empty=False)),
-    },
-    notes={"client_secret": "a secret is never written here: name it with `client_secret_ref`"},
-)
-
-FIELDS: dict[str, Any] = {
-    "transport": Text(
-        choices=("stdio", "http", "sse"),
-        about="Without it, `command` means stdio and `url` means http.",
-    ),
-    "command": Text(empty=False, about="The program of a stdio server."),
-    "args": Items(item=Text(), about="Its arguments, passed as they are."),
-    "env": Members(
-        value=Text(), key=_ENV_KEY, about="Literal environment values of a stdio server."
-    ),
-    "secret_env": Members(
-        value=Text(pattern=SECRET_REF, says="`env:NAME` or `vault:mcp/<server>/env/<KEY>`"),
-        key=_ENV_KEY,
-        about="Environment values that are looked up when the server starts.",
-    ),
-    "url": Text(
-        pattern=WEB_URL, says="an absolute http or https URL", about="The endpoint of a remote one."
-    ),
-    "auth": AUTH,
-    "headers": Members(value=Text(), key=_HEADER, about="HTTP headers for a remote server."),
-    "inherit_env": Truth(about="Start the server with the whole environment of Switchboard."),
-    "framing": Text(choices=("auto", "newline", "content-length")),
-    "protocol": Text(choices=("auto", "handshake", "modern")),
-    "rpc_timeout_ms": Whole(minimum=1, about="The longest that one request may take."),
-    "description": Text(),
-}
-
-NOTES = {
-    "type": "write `transport`: `stdio`, `http` or `sse`",
-    "cwd": "a server of this file always runs in the workspace",
-    "disabled": "remove the server, or move it to a file of its own",
-    "enabled": "remove the server, or move it to a file of its own",
-    "tools": "this file declares servers only; choose subtools in `switchboard.config.json`",
-    "timeout": "write `rpc_timeout_ms`",
-    "serverUrl": "write `url`",
-}
-
 # The conditions between fields, for the schemas; `server_rules` says them with positions.
 CONDITIONS: dict[str, Any] = {
     "allOf": [
@@ -117,8 +60,66 @@ AUTH_CONDITIONS: dict[str, Any] = {
     ],
 }
 
+AUTH = Table(
+    noun="`auth`",
+    about="OAuth 2.1 with PKCE: metadata and client settings, never a token.",
+    fields={
+        "type": Text(choices=("oauth2_pkce",)),
+        "client_id": Text(empty=False, about="The client ID registered with the provider."),
+        "client_secret_ref": Text(
+            pattern=CLIENT_SECRET_REF,
+            says="`env:NAME` or `vault:mcp/<server>/oauth/client-secret`",
+        ),
+        "issuer_url": _URL,
+        "metadata_url": _URL,
+        "authorization_url": _URL,
+        "token_url": _URL,
+        "revocation_url": _URL,
+        "scopes": Items(item=Text(empty=False)),
+    },
+    conditions=AUTH_CONDITIONS,
+    notes={"client_secret": "a secret is never written here: name it with `client_secret_ref`"},
+)
+
+FIELDS: dict[str, Any] = {
+    "transport": Text(
+        choices=("stdio", "http", "sse"),
+        about="Without it, `command` means stdio and `url` means http.",
+    ),
+    "command": Text(empty=False, about="The program of a stdio server."),
+    "args": Items(item=Text(), about="Its arguments, passed as they are."),
+    "env": Members(
+        value=Text(), key=_ENV_KEY, about="Literal environment values of a stdio server."
+    ),
+    "secret_env": Members(
+        value=Text(pattern=SECRET_REF, says="`env:NAME` or `vault:mcp/<server>/env/<KEY>`"),
+        key=_ENV_KEY,
+        about="Environment values that are looked up when the server starts.",
+    ),
+    "url": Text(
+        pattern=WEB_URL, says="an absolute http or https URL", about="The endpoint of a remote one."
+    ),
+    "auth": AUTH,
+    "headers": Members(value=Text(), key=_HEADER, about="HTTP headers for a remote server."),
+    "inherit_env": Truth(about="Start the server with the whole environment of Switchboard."),
+    "framing": Text(choices=("auto", "newline", "content-length")),
+    "protocol": Text(choices=("auto", "handshake", "modern")),
+    "rpc_timeout_ms": Whole(minimum=1, about="The longest that one request may take."),
+    "description": Text(),
+}
+
+NOTES = {
+    "type": "write `transport`: `stdio`, `http` or `sse`",
+    "cwd": "a server of this file always runs in the workspace",
+    "disabled": "remove the server, or move it to a file of its own",
+    "enabled": "remove the server, or move it to a file of its own",
+    "tools": "this file declares servers only; choose subtools in `switchboard.config.json`",
+    "timeout": "write `rpc_timeout_ms`",
+    "serverUrl": "write `url`",
+}
+
 # Strict: a field that is not known fails the file.
-SERVER = Table(noun="a server", fields=FIELDS, notes=NOTES)
+SERVER = Table(noun="a server", fields=FIELDS, notes=NOTES, conditions=CONDITIONS)
 
 # In TOML a layer may hold half a server, and `${VAR}` where a value will be.
 _TOML_FIELDS = {
@@ -126,6 +127,7 @@ _TOML_FIELDS = {
     **{name: replace(FIELDS[name], later=True) for name in ("transport", "command", "url")},
     "auth": replace(
         AUTH,
+        conditions={},
         fields={
             name: replace(kind, later=True) if isinstance(kind, Text) else kind
             for name, kind in AUTH.fields.items()

@@ -1,0 +1,232 @@
+"""The servers of one session: top level, then provider, agent, and active skills."""
+
+# ruff: noqa: PTH112, PTH120
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from switchboard.children.schema import ServerEntry
+from switchboard.config.documents import Document, is_inside, read_json_document, read_toml_document
+from switchboard.config.front_matter import read_front_matter
+from switchboard.config.layers import Layer, Merged
+from switchboard.config.locate import agent_files, skill_files
+from switchboard.config.problems import ConfigInvalid, Problem, Severity, did_you_mean
+from switchboard.config.spots import KeyPath
+from switchboard.core.origins import Scope
+from switchboard.settings import build
+from switchboard.settings.fingerprints import fingerprint
+from switchboard.settings.layering import front_matter_layer, sidecar_layer
+from switchboard.settings.merging import lay_servers
+from switchboard.settings.sections import Settings
+from switchboard.settings.server_rules import Habits, judge
+from switchboard.settings.trust import read_trust
+
+SkillSource = Literal["bundled", "marketplace", "user", "workspace", "agent"]
+
+
+class Skill(Struct, frozen=True, kw_only=True):
+    """An active skill: its directory and where it came from."""
+
+    directory: str
+    source: SkillSource = "user"
+    # How a marketplace names it: the user may allow a slug, `registry:slug` or a digest.
+    slug: str = ""
+    registry: str = ""
+    digest: str = ""
+
+    def consent_keys(self) -> set[str]:
+        """The words by which a user may have allowed it."""
+        keys = {self.slug, self.digest, f"{self.registry}:{self.slug}" if self.registry else ""}
+        return keys - {""}
+
+
+class ScopedServers(Struct, frozen=True, kw_only=True):
+    """What a session may use, what still waits for trust, and what was left out and why."""
+
+    servers: tuple[ServerEntry, ...]
+    untrusted: tuple[ServerEntry, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+
+
+def servers_in_scope(
+    settings: Settings,
+    *,
+    provider: str = "",
+    agent: str = "",
+    skills: Sequence[Skill] = (),
+) -> ScopedServers:
+    """Resolve the servers of a session, lowest first; `ConfigInvalid` when a file is wrong.
+
+    `agent` is the directory of an agent or its flat file.
+    """
+    if not (provider or agent or skills):
+        return ScopedServers(servers=settings.servers, untrusted=settings.untrusted)
+    problems: list[Problem] = []
+    layers = [
+        *_provider_layers(settings, provider, problems),
+        *(_agent_layers(agent, problems) if agent else ()),
+    ]
+    for skill in skills:
+        layers += _skill_layers(settings, skill, problems)
+    errors = [problem for problem in problems if problem.severity == "error"]
+    if errors:
+        raise ConfigInvalid(errors, workspace=settings.workspace)
+    return _resolved(settings, layers, problems)
+
+
+def _resolved(
+    settings: Settings, layers: Sequence[Layer], problems: list[Problem]
+) -> ScopedServers:
+    below = {entry.name: entry for entry in (*settings.servers, *settings.untrusted)}
+    merged = Merged()
+    ground = Layer(
+        scope=Scope.HOME,
+        tree={"mcp_servers": {name: build.fields_from_entry(e) for name, e in below.items()}},
+        replaces=True,
+    )
+    for layer in (ground, *layers):
+        lay_servers(merged, layer, cast("dict[str, Any]", layer.tree["mcp_servers"]))
+    record = read_trust(settings.home, problems)
+    waiting = {entry.name for entry in settings.untrusted}
+    usable: list[ServerEntry] = []
+    untrusted: list[ServerEntry] = []
+    for name, used in merged.layers_by_name("mcp_servers").items():
+        if used == [ground]:
+            (untrusted if name in waiting else usable).append(below[name])
+            continue
+        fields = merged.tree["mcp_servers"][name]
+        origin = used[-1].origin(("mcp_servers", name))
+        if not _judged(merged, name, fields, used, problems):
+            continue
+        entry = build.entry_from_fields(name, fields, origin, settings.workspace)
+        inherits = any(layer is ground for layer in used)
+        foreign = any(_is_foreign(settings, layer) for layer in used) or (
+            inherits and (name in waiting or bool(below[name].fingerprint))
+        )
+        if foreign:
+            entry = replace(entry, fingerprint=fingerprint(entry, settings.workspace))
+            if not record.holds(settings.workspace, entry.fingerprint):
+                untrusted.append(entry)
+                continue
+        usable.append(entry)
+    errors = [problem for problem in problems if problem.severity == "error"]
+    if errors:
+        raise ConfigInvalid(errors, workspace=settings.workspace)
+    return ScopedServers(
+        servers=tuple(usable), untrusted=tuple(untrusted), warnings=tuple(problems)
+    )
+
+
+def _is_foreign(settings: Settings, layer: Layer) -> bool:
+    """Whether a layer lies in the workspace, and not in a home that happens to be inside it."""
+    if layer.document is None:
+        return False
+    path = os.path.realpath(layer.document.path)
+    home = os.path.realpath(settings.home)
+    return is_inside(path, settings.workspace) and not is_inside(path, home)
+
+
+def _provider_layers(settings: Settings, provider: str, problems: list[Problem]) -> list[Layer]:
+    if not provider:
+        return []
+    known = settings.providers.get(provider)
+    if known is None:
+        meant = did_you_mean(provider, settings.providers)
+        hint = f"did you mean `{meant}`?" if meant else ""
+        if meant:
+            message = f"no provider is named `{provider}`"
+            problems.append(
+                Problem(path="config.toml", message=message, hint=hint, severity="warning")
+            )
+        return []
+    servers: Mapping[str, Any] = known.get("mcp_servers", {})
+    return [Layer(scope=Scope.PROVIDER, tree={"mcp_servers": dict(servers)})]
+
+
+def _agent_layers(agent: str, problems: list[Problem]) -> list[Layer]:
+    main, sidecar = agent_files(agent)
+    folder = os.path.dirname(main)
+    layers: list[Layer] = []
+    document: Document | None
+    if main.endswith(".toml"):
+        document = read_toml_document(main, Scope.AGENT, problems)
+    else:
+        read = read_front_matter(main, Scope.AGENT, problems, within=folder)
+        document = None if read is None else read[0]
+    if document is not None:
+        layers.append(front_matter_layer(document, problems))
+    beside = read_json_document(sidecar, Scope.AGENT, problems, within=folder)
+    if beside is not None:
+        layers.append(sidecar_layer(beside, problems))
+    return layers
+
+
+def _skill_layers(settings: Settings, skill: Skill, problems: list[Problem]) -> list[Layer]:
+    """A skill's servers replace whole objects, so that they inherit no secret of another's."""
+    main, sidecar = skill_files(skill.directory)
+    found: list[Problem] = []
+    servers: dict[str, Layer] = {}
+    if os.path.isdir(skill.directory):
+        read = read_front_matter(main, Scope.SKILL, found, within=skill.directory)
+        if read is not None:
+            layer = front_matter_layer(read[0], found)
+            servers |= dict.fromkeys(layer.tree["mcp_servers"], layer)
+        beside = read_json_document(sidecar, Scope.SKILL, found, within=skill.directory)
+        if beside is not None:
+            layer = sidecar_layer(beside, found)
+            servers |= dict.fromkeys(layer.tree["mcp_servers"], layer)
+    if skill.source == "marketplace" and not (
+        skill.consent_keys() & set(settings.allowed_marketplace_mcp)
+    ):
+        if servers:
+            name = skill.slug or os.path.basename(skill.directory)  # noqa: PTH119
+            problems.append(
+                Problem(
+                    path=sidecar,
+                    message=f"the servers of the marketplace skill `{name}` are blocked",
+                    hint=f'add "{name}" to `[skills] allowed_marketplace_mcp` in your home',
+                    severity="warning",
+                )
+            )
+        return []
+    problems += found
+    return [
+        Layer(
+            scope=Scope.SKILL,
+            tree={"mcp_servers": {name: layer.tree["mcp_servers"][name]}},
+            document=layer.document,
+            written=layer.written,
+            replaces=True,
+        )
+        for name, layer in servers.items()
+    ]
+
+
+def _judged(
+    merged: Merged,
+    name: str,
+    fields: Mapping[str, Any],
+    layers: Sequence[Layer],
+    problems: list[Problem],
+) -> bool:
+    fine = True
+
+    def say(field: KeyPath, message: str, hint: str, severity: Severity) -> None:
+        nonlocal fine
+        fine = fine and severity != "error"
+        at: KeyPath = ("mcp_servers", name, *field)
+        layer = merged.layer_of(at) or layers[-1]
+        # Sidecars were judged when they were read; here only mixed servers can still be wrong.
+        if severity == "error" and (not layers[-1].replaces or layer is not layers[-1]):
+            problems.append(layer.problem(at, message, hint, severity))
+
+    judge(name, fields, Habits(repository=True, expands=True), say)
+    if not fine and not any(problem.severity == "error" for problem in problems):
+        problems.append(
+            layers[-1].problem(("mcp_servers", name), f"the server `{name}` is not usable")
+        )
+    return fine
