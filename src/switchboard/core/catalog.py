@@ -38,3 +38,20 @@ class Catalog:
             for group in groups.values()
             if len(group) > 1
         )
+
+    def differs_from(self, other: "Catalog") -> bool:
+        """Whether a client that knows the other one should list again."""
+        return [_shown(spec) for spec in self.tools.values()] != [
+            _shown(spec) for spec in other.tools.values()
+        ]
+
+
+def _shown(spec: ToolSpec) -> tuple[object, ...]:
+    return (
+        spec.name,
+        spec.title,
+        spec.description,
+        spec.input_schema,
+        spec.output_schema,
+        spec.effects,
+    )

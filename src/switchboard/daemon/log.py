@@ -1,5 +1,6 @@
 """The structured log: the first subscriber of every event."""
 
+import os
 import sys
 import time
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from switchboard.core.events import (
     ConfigRejected,
     Event,
 )
+from switchboard.settings.sections import Settings
 from switchboard.wire.messages import encode
 
 LEVELS: Mapping[str, int] = {
@@ -59,14 +61,10 @@ def level_of(event: Event) -> int:
 class Log:
     """Writes events as lines."""
 
-    def __init__(self, *, style: str = "compact", directives: str = "info") -> None:
+    def __init__(self, stream: TextIO, *, style: str = "compact", directives: str = "info") -> None:
+        self._stream = stream
         self._style = style
         self._threshold = threshold(directives)
-        self._stream: TextIO = sys.stderr
-
-    def write_to(self, stream: TextIO) -> None:
-        """Write somewhere else than to standard error."""
-        self._stream = stream
 
     def __call__(self, event: Event, /) -> None:
         if isinstance(event, CallFinished) and event.outcome == "ok" and self._threshold > 1:
@@ -98,6 +96,22 @@ class Log:
             return f"{stamp} {_NAMES[level].upper():5} {name}{body}\n"
         body = " ".join(f"{key}={_compact(value)}" for key, value in fields.items())
         return f"{stamp} {_NAMES[level]} {name} {body}\n"
+
+
+def log_for(settings: Settings) -> Log:
+    """The log that the settings ask for; standard error when a file cannot be written."""
+    wanted = settings.logging
+    stream = sys.stderr
+    if wanted.to_file:
+        folder = wanted.dir or f"{settings.home}/logs"
+        try:
+            os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
+            path = f"{folder}/switchboard-{time.strftime('%Y-%m-%d')}.log"
+            handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+            stream = open(handle, "a", encoding="utf-8")  # noqa: PTH123, SIM115
+        except OSError as error:
+            sys.stderr.write(f"warning: no log in {folder} ({error.strerror}): it goes here\n")
+    return Log(stream, style=wanted.format, directives=wanted.filter)
 
 
 def _compact(value: Any) -> str:

@@ -11,7 +11,7 @@ from switchboard.daemon.assemble import Assembly, assemble
 from switchboard.daemon.boards import BoardRack
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import AsyncGenerator, Callable, Mapping
 
     from switchboard.children.child import Child
     from switchboard.core.bus import EventBus
@@ -29,6 +29,8 @@ class Runtime:
         self.events = events
         self._environ = environ
         self._engine: Engine | None = None
+        # Called when clients should list the tools again.
+        self.on_tools_changed: set[Callable[[], None]] = set()
         self._road = Road(self, settings)
         self.assembly = self._assemble(settings)
         self.boards = BoardRack(Board(catalog=self.assembly.catalog, pipeline=self._road))
@@ -61,6 +63,7 @@ class Runtime:
     def adopt(self, settings: Settings) -> None:
         """Swap in the board of new settings; children that both use go on running."""
         assembly = self._assemble(settings)
+        changed = assembly.catalog.differs_from(self.assembly.catalog)
         road = Road(self, settings)
         road.open()
         self.settings, self.assembly, self._road = settings, assembly, road
@@ -68,6 +71,9 @@ class Runtime:
             Board(catalog=assembly.catalog, pipeline=road),
             lambda: self.engine.pool.retain(self._road.children),
         )
+        if changed:
+            for tell in tuple(self.on_tools_changed):
+                tell()
 
     async def aclose(self) -> None:
         """End every child."""

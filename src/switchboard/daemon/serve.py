@@ -7,8 +7,10 @@ from collections.abc import Coroutine, Mapping
 from typing import Any
 
 from switchboard.core.bus import EventBus
+from switchboard.core.tasks import TaskSet
 from switchboard.daemon.instructions import instructions_for
-from switchboard.daemon.log import Log
+from switchboard.daemon.log import log_for
+from switchboard.daemon.reload import Load, Reloader
 from switchboard.daemon.runtime import running
 from switchboard.settings.sections import Settings
 from switchboard.surface.stdio import StreamClient, connect
@@ -24,10 +26,12 @@ def run(work: Coroutine[Any, Any, int]) -> int:
     return uvloop.run(work)
 
 
-async def serve_stdio(settings: Settings, environ: Mapping[str, str]) -> int:
-    """Serve one client on our standard streams."""
-    log = Log(style=settings.logging.format, directives=settings.logging.filter)
-    async with running(settings, environ=environ, events=EventBus(log)) as runtime:
+async def serve_stdio(
+    settings: Settings, environ: Mapping[str, str], *, load: Load | None = None
+) -> int:
+    """Serve one client on our standard streams; `load` reads the settings again when they change."""
+    events = EventBus(log_for(settings))
+    async with running(settings, environ=environ, events=events) as runtime, TaskSet() as tasks:
         # The framing of the client's first message is the framing of every answer.
         pipe = StreamPipe(style=None)
         client = StreamClient(
@@ -38,14 +42,18 @@ async def serve_stdio(settings: Settings, environ: Mapping[str, str]) -> int:
             instructions=instructions_for(settings),
             on_listed=runtime.warm,
         )
-        stopped = _until_signal()
+        runtime.on_tools_changed.add(client.front.tools_changed)
+        if load is not None:
+            tasks.start(Reloader(runtime, load).watch())
+        stopped = until_signal()
         await connect(pipe, sys.stdin.buffer, sys.stdout.buffer)
         await asyncio.wait({client.gone, stopped}, return_when=asyncio.FIRST_COMPLETED)
         await client.aclose()
     return 0
 
 
-def _until_signal() -> "asyncio.Future[int]":
+def until_signal() -> "asyncio.Future[int]":
+    """Done with the number of the first signal that asks us to stop."""
     loop = asyncio.get_running_loop()
     stopped: asyncio.Future[int] = loop.create_future()
 

@@ -1,0 +1,59 @@
+"""Hot reload: look for changes, build the new settings, swap them in; a bad edit keeps the old."""
+
+import asyncio
+import os
+from collections.abc import Callable
+
+from switchboard.config.problems import ConfigInvalid
+from switchboard.core.events import ConfigRejected
+from switchboard.daemon.runtime import Runtime
+from switchboard.settings.sections import Settings
+
+POLL_S = 0.5
+
+Load = Callable[[], Settings]
+Signature = tuple[tuple[int, int, int] | None, ...]
+
+
+def signature(paths: tuple[str, ...]) -> Signature:
+    """What tells a changed file from an unchanged one, without reading it."""
+    return tuple(_stat(path) for path in paths)
+
+
+def _stat(path: str) -> tuple[int, int, int] | None:
+    try:
+        found = os.stat(path)  # noqa: PTH116 - a Path for every file and poll is waste
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+class Reloader:
+    """Follows the files that the settings of a runtime came from."""
+
+    def __init__(self, runtime: Runtime, load: Load) -> None:
+        self._runtime = runtime
+        self._load = load
+        self._seen = signature(runtime.settings.watched)
+
+    async def watch(self) -> None:
+        """Look twice a second until cancelled."""
+        while True:
+            await asyncio.sleep(POLL_S)
+            now = signature(self._runtime.settings.watched)
+            if now != self._seen:
+                self._seen = now
+                self.reload()
+
+    def reload(self) -> None:
+        """Try the files as they are now."""
+        try:
+            settings = self._load()
+        except ConfigInvalid as invalid:
+            problems = tuple(str(problem) for problem in invalid.problems)
+            self._runtime.events.emit(ConfigRejected(problems=problems))
+            return
+        # The new settings may come from more files than the old ones.
+        self._seen = signature(settings.watched)
+        if settings != self._runtime.settings:
+            self._runtime.adopt(settings)
