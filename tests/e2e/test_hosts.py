@@ -1,5 +1,6 @@
 """Real hosts use a suite through `switchboard mcp`, driven by a scripted model on loopback."""
 
+import json
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from functools import partial
@@ -13,7 +14,7 @@ from support.models.loopback import ScriptedModel
 from support.models.messages import messages_model
 from support.models.responses import responses_model
 from support.models.script import Step, say, use
-from support.processes import describe, mentioning, wait_until_none_mention
+from support.processes import wait_until_none_mention
 from support.requirements import requirement
 from support.workspace import Json, Workspace, child_command, server
 
@@ -26,18 +27,24 @@ class Host(NamedTuple):
     program: Callable[[], Path]
     model: Callable[..., AbstractContextManager[ScriptedModel]]
     run: Run
-    defers: bool
 
+
+run_searching_claude = partial(run_claude, tool_search=True)
+run_searching_codex = partial(run_codex, model_name="gpt-5.5")
+modern_claude = partial(claude_program, "claude-modern")
 
 HOSTS = {
-    "claude-code": Host(claude_program, messages_model, run_claude, defers=False),
-    "claude-code-modern": Host(
-        partial(claude_program, "claude-modern"), messages_model, run_claude, defers=True
-    ),
-    "codex": Host(codex_program, responses_model, run_codex, defers=False),
-    "codex-deferring": Host(
-        codex_program, responses_model, partial(run_codex, model_name="gpt-5.5"), defers=True
-    ),
+    "claude-code": Host(claude_program, messages_model, run_claude),
+    "claude-code-searching": Host(claude_program, messages_model, run_searching_claude),
+    "claude-code-modern": Host(modern_claude, messages_model, run_searching_claude),
+    "codex": Host(codex_program, responses_model, run_codex),
+    "codex-searching": Host(codex_program, responses_model, run_searching_codex),
+}
+SEARCHING = {"claude-code-searching", "claude-code-modern", "codex-searching"}
+FIRST_WORDS = {
+    "claude-code": ("initialize", "2025-11-25"),
+    "claude-code-modern": ("server/discover", "2026-07-28"),
+    "codex": ("initialize", "2025-06-18"),
 }
 
 
@@ -51,11 +58,18 @@ def host(request: pytest.FixtureRequest) -> Host:
     return HOSTS[request.param]
 
 
-async def played(host: Host, workspace: Workspace, *steps: Step) -> ScriptedModel:
-    """Let the host play the script with Switchboard as its only server."""
-    board = {"board": server(workspace.command("mcp"))}
+async def played(
+    host: Host, workspace: Workspace, *steps: Step, heard: Path | None = None
+) -> ScriptedModel:
+    """Let the host play the script with Switchboard as its only server.
+
+    With `heard`, what the host writes to Switchboard is copied into that file.
+    """
+    command = workspace.command("mcp")
+    if heard is not None:
+        command = ["sh", "-c", 'tee "$0" | "$@"', str(heard), *command]
     with host.model(*steps) as model:
-        finished = await host.run(host.program(), model, workspace, board)
+        finished = await host.run(host.program(), model, workspace, {"board": server(command)})
     assert finished.code == 0, finished.stderr + finished.stdout
     return model
 
@@ -80,21 +94,40 @@ async def test_a_host_introspects_a_suite_and_calls_a_subtool(
     wait_until_none_mention(str(workspace.root))
 
 
+@pytest.mark.parametrize("name", HOSTS)
 async def test_a_host_sees_suites_and_not_the_tools_behind_them(
-    host: Host, workspace: Workspace
+    name: str, workspace: Workspace
 ) -> None:
     workspace.echo_child()
     workspace.echo_child("second")
-    model = await played(host, workspace, use("echo_suite", action="introspect"), say("done"))
+    model = await played(HOSTS[name], workspace, use("echo_suite", action="introspect"))
     offered = {
         tool.name.removeprefix("mcp__board__")
         for situation in model.offers
         for tool in situation.tools
         if "board" in (tool.namespace or tool.name)
     }
-    assert offered <= {"echo_suite", "second_suite"}
-    assert "echo_suite" in offered
-    assert (model.offers[0].search is not None) == host.defers
+    assert {"echo_suite"} <= offered <= {"echo_suite", "second_suite"}
+    assert (model.offers[0].search is not None) == (name in SEARCHING)
+
+
+@pytest.mark.parametrize("name", FIRST_WORDS)
+async def test_a_host_is_served_in_the_version_that_it_speaks(
+    name: str, workspace: Workspace, tmp_path: Path
+) -> None:
+    workspace.echo_child()
+    heard = tmp_path / "heard.jsonl"
+    model = await played(
+        HOSTS[name], workspace, use("echo_suite", action="introspect"), say("done"), heard=heard
+    )
+    assert len(model.results) == 1
+    messages: list[Json] = [json.loads(line) for line in heard.read_text("utf-8").splitlines()]
+    method, version = FIRST_WORDS[name]
+    assert messages[0]["method"] == method
+    assert version in json.dumps(messages[0]["params"])
+    later = [message["method"] for message in messages[1:] if "method" in message]
+    assert "initialize" not in later
+    assert later.count("tools/call") == 1
 
 
 async def test_a_host_is_told_of_an_unknown_subtool(host: Host, workspace: Workspace) -> None:
@@ -122,4 +155,4 @@ async def test_a_host_goes_on_when_one_child_is_broken(host: Host, workspace: Wo
         say("done"),
     )
     assert "echo: still here" in model.results[1]
-    assert not describe(mentioning(str(workspace.root)))
+    wait_until_none_mention(str(workspace.root))

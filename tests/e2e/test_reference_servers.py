@@ -131,7 +131,7 @@ class _Page(BaseHTTPRequestHandler):
 
 
 async def test_fetch_reads_a_page(workspace: Workspace) -> None:
-    workspace.mcp_json({"fetch": pypi("fetch")})
+    workspace.mcp_json({"fetch": pypi("fetch", "--allow-private-ips")})
     with ThreadingHTTPServer(("127.0.0.1", 0), _Page) as pages:
         thread = Thread(target=pages.serve_forever, args=(0.05,))
         thread.start()

@@ -52,9 +52,12 @@ async def run_claude(
     workspace: Workspace,
     servers: Mapping[str, Json],
     *,
-    model_name: str = "mock-model",
+    tool_search: bool = False,
 ) -> Finished:
-    """Run one prompt in Claude Code, with these servers and all their tools allowed."""
+    """Run one prompt in Claude Code, with these servers and all their tools allowed.
+
+    With `tool_search` the host keeps the tools of servers back until the model searches for them.
+    """
     env = {
         **workspace.env,
         "ANTHROPIC_BASE_URL": model.url,
@@ -63,11 +66,12 @@ async def run_claude(
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "CLAUDE_CODE_MAX_RETRIES": "1",
         "DISABLE_AUTOUPDATER": "1",
+        "ENABLE_TOOL_SEARCH": str(tool_search).lower(),
     }
     arguments = [
         "--print",
         *("--output-format", "stream-json", "--verbose", "--no-session-persistence"),
-        *("--model", model_name, "--setting-sources", "user"),
+        *("--model", "mock-model", "--setting-sources", "user"),
         *("--strict-mcp-config", "--mcp-config", json.dumps({"mcpServers": servers})),
         *("--allowedTools", *(f"mcp__{name}" for name in servers)),
     ]
@@ -82,7 +86,10 @@ async def run_codex(
     *,
     model_name: str = "mock-model",
 ) -> Finished:
-    """Run one prompt in Codex, with these servers and all their tools approved."""
+    """Run one prompt in Codex, with these servers and all their tools approved.
+
+    What Codex knows of a model by its name decides whether it keeps tools back for a search.
+    """
     provider = {"name": "loopback", "base_url": f"{model.url}/v1", "wire_api": "responses"}
     settings: Json = {
         "model": model_name,
