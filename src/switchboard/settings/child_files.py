@@ -81,13 +81,11 @@ def child_layer(document: Document, problems: list[Problem]) -> Layer | None:
         "cwd": os.path.dirname(document.path),
     }
     fields |= {ours: tree[theirs] for theirs, ours in _RENAMED.items() if theirs in tree}
-    before = len(problems)
 
     def say(field: KeyPath, message: str, hint: str, severity: Severity) -> None:
         report.say((*_WRITTEN.get(str(field[0]), field[:1]), *field[1:]), message, hint, severity)
 
-    judge(name, fields, Habits(repository=True), say)
-    if any(problem.severity == "error" for problem in problems[before:]):
+    if not judge(name, fields, Habits(repository=True), say):
         return None
     at: KeyPath = ("mcp_servers", name)
     written: dict[KeyPath, KeyPath] = {(*at, ours): path for ours, path in _WRITTEN.items()}

@@ -154,9 +154,9 @@ def _json_layer(
             ) -> None:
                 report.say((*at, *field), message, hint, severity)
 
-            judge(name, fields, habits, say)
-            servers[name] = fields
-            written[SERVERS, name] = at
+            if judge(name, fields, habits, say):
+                servers[name] = fields
+                written[SERVERS, name] = at
     return Layer(
         scope=document.scope,
         tree={SERVERS: servers},

@@ -213,20 +213,12 @@ def _judged(
     layers: Sequence[Layer],
     problems: list[Problem],
 ) -> bool:
-    fine = True
-
     def say(field: KeyPath, message: str, hint: str, severity: Severity) -> None:
-        nonlocal fine
-        fine = fine and severity != "error"
-        at: KeyPath = ("mcp_servers", name, *field)
-        layer = merged.layer_of(at) or layers[-1]
-        # Sidecars were judged when they were read; here only mixed servers can still be wrong.
-        if severity == "error" and (not layers[-1].replaces or layer is not layers[-1]):
+        # Sidecars were judged, and warned of, when they were read; here only a server that was
+        # mixed from several layers can still be wrong.
+        if severity == "error":
+            at: KeyPath = ("mcp_servers", name, *field)
+            layer = merged.layer_of(at) or layers[-1]
             problems.append(layer.problem(at, message, hint, severity))
 
-    judge(name, fields, Habits(repository=True, expands=True), say)
-    if not fine and not any(problem.severity == "error" for problem in problems):
-        problems.append(
-            layers[-1].problem(("mcp_servers", name), f"the server `{name}` is not usable")
-        )
-    return fine
+    return judge(name, fields, Habits(repository=True, expands=True), say)

@@ -86,8 +86,15 @@ def transport_of(fields: Mapping[str, Any]) -> str:
     return "http" if fields.get("url") and not fields.get("command") else "stdio"
 
 
-def judge(name: str, fields: Mapping[str, Any], habits: Habits, say: Say) -> None:
-    """Say everything that is wrong between the fields of a server."""
+def judge(name: str, fields: Mapping[str, Any], habits: Habits, tell: Say) -> bool:
+    """Say everything that is wrong between the fields of a server; whether it can be used."""
+    fine = True
+
+    def say(at: KeyPath, message: str, hint: str, severity: Severity) -> None:
+        nonlocal fine
+        fine = fine and severity != "error"
+        tell(at, message, hint, severity)
+
     transport = transport_of(fields)
     if transport not in ("stdio", *_REMOTE):
         if not has_placeholder(transport):
@@ -103,6 +110,7 @@ def judge(name: str, fields: Mapping[str, Any], habits: Habits, say: Say) -> Non
     _judge_env(cast("Mapping[str, str]", fields.get("env") or {}), habits, say)
     if not habits.expands:
         _judge_literals(fields, say)
+    return fine
 
 
 def _judge_stdio(fields: Mapping[str, Any], say: Say) -> None:

@@ -113,16 +113,12 @@ def _judged(
     errors_only: bool = False,
 ) -> bool:
     """Whether the merged fields make a server; each fault is told where its field was written."""
-    fine = True
 
     def say(field: KeyPath, message: str, hint: str, severity: Severity) -> None:
-        nonlocal fine
-        fine = fine and severity != "error"
         if severity == "error" or not errors_only:
             at: KeyPath = ("mcp_servers", name, *field)
             layer = resolution.merged.layer_of(at) or layers[-1]
             resolution.problems.append(layer.problem(at, message, hint, severity))
 
     repository = any(layer.scope is Scope.WORKSPACE for layer in layers)
-    judge(name, fields, Habits(repository=repository, expands=True), say)
-    return fine
+    return judge(name, fields, Habits(repository=repository, expands=True), say)

@@ -1,0 +1,68 @@
+"""A home and a workspace of real files, and the settings that they give."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from switchboard.config.problems import ConfigInvalid, Problem
+from switchboard.settings.load import load_settings
+from switchboard.settings.sections import Settings
+
+
+class Ground:
+    """Files below a temporary directory, and a load with a fixed environment."""
+
+    def __init__(self, root: Path) -> None:
+        self.user_home = root / "user"
+        self.home = self.user_home / ".switchboard"
+        self.agh_home = self.user_home / ".agh"
+        self.workspace = root / "workspace"
+        self.own = self.workspace / ".switchboard"
+        self.user_home.mkdir()
+        self.workspace.mkdir()
+
+    def put(self, path: Path, content: str | bytes | Mapping[str, Any]) -> Path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        else:
+            text = content if isinstance(content, str) else json.dumps(content, indent=2)
+            path.write_text(text, "utf-8")
+        return path
+
+    def child(self, name: str, content: str | bytes | Mapping[str, Any] | None = None) -> Path:
+        """A suite child of the workspace."""
+        told = {"name": name, "command": {"cmd": name}} if content is None else content
+        return self.put(self.own / "mcps" / name / ".mcp.json", told)
+
+    def environ(self, **variables: str) -> dict[str, str]:
+        return {"HOME": str(self.user_home), **variables}
+
+    def load(
+        self,
+        *,
+        trusted: bool = True,
+        flags: Mapping[str, Any] | None = None,
+        config: Path | None = None,
+        **variables: str,
+    ) -> Settings:
+        if trusted:
+            variables["SWITCHBOARD_TRUST_WORKSPACE"] = "1"
+        return load_settings(
+            workspace=str(self.workspace),
+            environ=self.environ(**variables),
+            flags=flags or {},
+            config=None if config is None else str(config),
+        )
+
+    def refused(self, **options: Any) -> tuple[Problem, ...]:
+        """The problems of a load that must fail."""
+        with pytest.raises(ConfigInvalid) as caught:
+            self.load(**options)
+        return caught.value.problems
+
+    def refused_keys(self, **options: Any) -> list[str]:
+        return [problem.key for problem in self.refused(**options)]
