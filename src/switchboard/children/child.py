@@ -262,7 +262,7 @@ class Child:
         params = (b'{"notifications":{"toolsListChanged":true}', self._meta)
         try:
             await link.peer.request("subscriptions/listen", params)
-        except (RpcError, PeerLost):
+        except (RpcError, PeerLost, Fault):
             return
 
     # Ending

@@ -1,0 +1,60 @@
+"""A child that runs elsewhere and is reached over HTTP."""
+
+from switchboard.children.remote_client import RemoteClient
+from switchboard.children.remote_sse import SsePipe
+from switchboard.children.remote_streamable import StreamablePipe
+from switchboard.children.schema import ServerEntry
+from switchboard.wire.peer import OnLost, OnNotification, OnRequest, Peer
+
+
+class RemoteLink:
+    """A way to a server that is not a process of ours."""
+
+    pid = 0
+
+    def __init__(self, pipe: StreamablePipe | SsePipe, peer: Peer, hidden: frozenset[str]) -> None:
+        self._pipe = pipe
+        self.peer = peer
+        self.hidden = hidden
+
+    async def diagnosis(self) -> tuple[str, str]:
+        return self._pipe.ended, ""
+
+    async def aclose(self) -> None:
+        await self.peer.aclose()
+        await self._pipe.aclose()
+
+
+async def open_remote(
+    entry: ServerEntry,
+    *,
+    timeout_s: float,
+    on_request: OnRequest,
+    on_notification: OnNotification,
+    on_lost: OnLost,
+) -> RemoteLink:
+    """Get ready to talk to a server over HTTP. Raises a fault."""
+    client = RemoteClient(entry, timeout_s=timeout_s)
+    pipe = StreamablePipe(client) if entry.transport == "http" else SsePipe(client, entry.name)
+    peer = Peer(
+        pipe,
+        on_request=on_request,
+        on_notification=on_notification,
+        on_lost=on_lost,
+        on_junk=lambda _: None,
+    )
+    pipe.attach(peer)
+    link = RemoteLink(pipe, peer, _hidden(entry, client))
+    if isinstance(pipe, SsePipe):
+        try:
+            await pipe.open(timeout_s)
+        except BaseException:
+            await link.aclose()
+            raise
+    return link
+
+
+def _hidden(entry: ServerEntry, client: RemoteClient) -> frozenset[str]:
+    """Header values, with and without the scheme of an `Authorization`, and a URL's password."""
+    values = {word for value in entry.headers.values() for word in (value, value.split(" ")[-1])}
+    return frozenset(values | {client.url.password}) - {""}

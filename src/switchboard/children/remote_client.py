@@ -1,0 +1,169 @@
+"""The HTTP client of one remote child: its headers, its one origin, its failures as faults."""
+
+import contextlib
+import ipaddress
+import ssl
+from collections.abc import AsyncGenerator, Mapping
+
+import httpx2
+
+from switchboard.children.schema import ServerEntry
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.wire.frames import MAX_MESSAGE_BYTES, FrameTooLarge
+
+_MOST_REDIRECTS = 3
+# A redirect that keeps the method and the body.
+_KEEPING = frozenset({307, 308})
+_UNAUTHORIZED = 401
+_FORBIDDEN = 403
+_BUSY_GATEWAYS = frozenset({502, 503, 504})
+
+
+class RemoteClient:
+    """Sends requests to one server, with the headers of its entry, and to no other origin."""
+
+    def __init__(self, entry: ServerEntry, *, timeout_s: float) -> None:
+        self._entry = entry
+        self.url = httpx2.URL(entry.url)
+        self._http = httpx2.AsyncClient(
+            headers={
+                # What was compressed could unfold to more than the limit of a message.
+                "accept-encoding": "identity",
+                "user-agent": "switchboard",
+                **entry.headers,
+            },
+            # How long an answer may take is for the road to decide, not for the connection.
+            timeout=httpx2.Timeout(timeout_s, read=None, pool=None),
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=32),
+            follow_redirects=False,
+            # The certificates take a while to load, and plain HTTP shows none.
+            verify=self.url.scheme == "https",
+            trust_env=not is_loopback(self.url.host),
+        )
+
+    @contextlib.asynccontextmanager
+    async def stream(
+        self, method: str, url: httpx2.URL, headers: Mapping[str, str], body: bytes | None = None
+    ) -> AsyncGenerator[httpx2.Response]:
+        """Open the answer to a request. Raises a fault when there is none to be had."""
+        try:
+            for _ in range(_MOST_REDIRECTS):
+                request = self._http.build_request(method, url, headers=headers, content=body)
+                response = await self._http.send(request, stream=True)
+                if not response.has_redirect_location:
+                    break
+                await response.aclose()
+                url = self._redirected(response, method)
+            else:
+                raise self._fault("remote-redirected", "redirects again and again")
+            try:
+                self._check(response)
+                yield response
+            finally:
+                await response.aclose()
+        except httpx2.TransportError as error:
+            raise self.unreachable(error) from error
+
+    def _redirected(self, response: httpx2.Response, method: str) -> httpx2.URL:
+        target = response.url.join(response.headers["location"])
+        kept = method == "GET" or response.status_code in _KEEPING
+        if not kept or not self.is_ours(target):
+            raise self._fault(
+                "remote-redirected",
+                f"redirects to {target.scheme}://{target.host}, which is not followed",
+                hint="set `url` to the address that it redirects to, if that is the right server",
+            )
+        return target
+
+    def is_ours(self, url: httpx2.URL) -> bool:
+        """Whether an address is of the server's own origin."""
+        ours = self.url
+        return (url.scheme, url.host, _port(url)) == (ours.scheme, ours.host, _port(ours))
+
+    def _check(self, response: httpx2.Response) -> None:
+        status = response.status_code
+        if status == _FORBIDDEN or (
+            status == _UNAUTHORIZED and "authorization" in response.request.headers
+        ):
+            raise Fault(
+                FaultCode.UNAUTHENTICATED,
+                "token-refused",
+                f"`{self._entry.name}` refused our credentials (HTTP status {status})",
+                hint="check the `headers` of this server",
+            )
+        if status == _UNAUTHORIZED:
+            raise Fault(
+                FaultCode.UNAUTHENTICATED,
+                "login-required",
+                f"`{self._entry.name}` wants us to log in",
+                hint="give this server an `Authorization` header",
+            )
+        if status in _BUSY_GATEWAYS:
+            raise self._fault("remote-unreachable", f"answered with HTTP status {status}")
+
+    async def read(self, response: httpx2.Response) -> bytes:
+        """The whole body. Raises a fault when it is larger than a message may be."""
+        chunks: list[bytes] = []
+        size = 0
+        async for chunk in response.aiter_bytes():
+            size += len(chunk)
+            if size > MAX_MESSAGE_BYTES:
+                raise self.too_large(FrameTooLarge(MAX_MESSAGE_BYTES))
+            chunks.append(chunk)
+        return b"".join(chunks)
+
+    def too_large(self, error: FrameTooLarge) -> Fault:
+        """It sent more than a message may hold."""
+        return Fault(
+            FaultCode.RESOURCE_EXHAUSTED,
+            "message-too-large",
+            f"`{self._entry.name}` answered too much: {error}",
+            hint="ask it for less at a time",
+        )
+
+    def unreachable(self, error: httpx2.TransportError) -> Fault:
+        """No way there, or the way broke. The error's own text may hold more than a host."""
+        why = f"{type(error).__name__}: {error}"
+        return self._fault("remote-unreachable", _in_words(error), private=why)
+
+    def _fault(self, reason: str, what: str, *, hint: str = "", private: str = "") -> Fault:
+        return Fault(
+            FaultCode.UNAVAILABLE,
+            reason,
+            f"`{self._entry.name}` at {self.url.host} {what}",
+            hint=hint,
+            private=private,
+        )
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._http.aclose()
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine, so that no proxy has a part in it."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _port(url: httpx2.URL) -> int | None:
+    return url.port or {"http": 80, "https": 443}.get(url.scheme)
+
+
+def _in_words(error: httpx2.TransportError) -> str:
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLError):
+            return "cannot be trusted: its certificate or its TLS is not accepted"
+        cause = cause.__cause__ or cause.__context__
+    if isinstance(error, httpx2.ConnectTimeout):
+        return "did not accept a connection in time"
+    if isinstance(error, httpx2.ConnectError):
+        return "cannot be reached"
+    if isinstance(error, httpx2.ProxyError):
+        return "cannot be reached through the proxy"
+    return "broke the connection"

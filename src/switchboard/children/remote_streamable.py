@@ -1,0 +1,298 @@
+"""Streamable HTTP: every message of ours is a POST, and each request's answer comes back on it.
+
+In the handshake era the server may keep a session, and may offer a stream of its own messages. In
+the modern era there is neither, and closing the answer is how a request is cancelled.
+"""
+
+import asyncio
+import contextlib
+
+import httpx2
+import msgspec
+from msgspec import Struct
+
+from switchboard.children.remote_client import RemoteClient
+from switchboard.children.remote_outgoing import ACCEPT_EVENTS, Outgoing, read_outgoing
+from switchboard.children.remote_replies import as_line, refusal
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.tasks import TaskSet
+from switchboard.wire.frames import FrameTooLarge
+from switchboard.wire.http_headers import (
+    JSON_TYPE,
+    LAST_EVENT_ID,
+    PROTOCOL_VERSION,
+    SESSION_ID,
+    SSE_TYPE,
+    media_type,
+)
+from switchboard.wire.messages import INTERNAL_ERROR, MessageId, Parts, RpcError
+from switchboard.wire.peer import CANCELLED, Peer
+from switchboard.wire.pipes import Loss
+from switchboard.wire.sse import EventReader, ServerEvent
+
+SESSION_ENDED = "the server ended the session"
+
+_OK = 200
+_REFUSED_FROM = 400
+_NOT_FOUND = 404
+_GOODBYE_S = 2.0
+# After an answer the end of its stream follows at once; waiting for it saves the connection.
+_LAST_BYTES_S = 0.5
+_MOST_RESUMPTIONS = 3
+_PAUSE_S = 1.0
+_LONGEST_PAUSE_S = 60.0
+
+
+class _Agreed(Struct, frozen=True, rename="camel"):
+    protocol_version: str = ""
+
+
+class _Agreement(Struct, frozen=True):
+    result: _Agreed = _Agreed()
+
+
+class _Post(Struct, frozen=True):
+    task: "asyncio.Task[None]"
+    is_modern: bool
+
+
+class _Place(Struct):
+    """How far a stream was read, and how long to wait before it is taken up again."""
+
+    event_id: str = ""
+    pause_s: float = _PAUSE_S
+
+    def note(self, event: ServerEvent) -> None:
+        self.event_id = event.id or self.event_id
+        if event.retry_ms is not None:
+            self.pause_s = min(event.retry_ms / 1000, _LONGEST_PAUSE_S)
+
+
+class StreamablePipe:
+    """Where the messages for one server go out."""
+
+    def __init__(self, client: RemoteClient) -> None:
+        self._client = client
+        self._peer: Peer | None = None
+        self._tasks = TaskSet()
+        self._posts: dict[MessageId, _Post] = {}
+        self._opening: asyncio.Task[None] | None = None
+        self._session_id = ""
+        self._version = ""
+        self._closing = False
+        self.ended = "the connection was closed"
+
+    def attach(self, peer: Peer) -> None:
+        """Say who gets the messages."""
+        self._peer = peer
+
+    def send(self, parts: Parts) -> None:
+        if self._closing:
+            return
+        body = b"".join(parts)
+        message = read_outgoing(body)
+        if message.method == CANCELLED:
+            self._cancel(message, body)
+            return
+        task = self._tasks.start(self._post(message, body))
+        if message.is_request:
+            message_id = message.id
+            assert message_id is not msgspec.UNSET
+            self._posts[message_id] = _Post(task, is_modern=bool(message.modern_version))
+            task.add_done_callback(lambda _: self._posts.pop(message_id, None))
+        elif message.method == "notifications/initialized":
+            self._opening = task
+
+    def _cancel(self, message: Outgoing, body: bytes) -> None:
+        post = self._posts.get(message.cancels)
+        if post is None:
+            return
+        if post.is_modern:
+            post.task.cancel()
+        else:
+            self._tasks.start(self._cancel_in_words(post, message, body))
+
+    async def _cancel_in_words(self, post: _Post, message: Outgoing, body: bytes) -> None:
+        """In the handshake era closing the answer means nothing; the notification does."""
+        await self._post(message, body)
+        post.task.cancel()
+
+    async def _post(self, message: Outgoing, body: bytes) -> None:
+        if message.is_request and self._opening is not None:
+            # Some servers refuse every request that overtakes `notifications/initialized`.
+            await asyncio.wait({self._opening})
+        try:
+            await self._exchange(message, body)
+        except (Fault, RpcError) as error:
+            self._fail(message, error)
+        else:
+            self._fail(message, RpcError(INTERNAL_ERROR, "no answer came to this request"))
+
+    def _fail(self, message: Outgoing, error: Exception) -> None:
+        if message.is_request and self._peer is not None and message.id is not msgspec.UNSET:
+            self._peer.fail(message.id, error)
+
+    async def _exchange(self, message: Outgoing, body: bytes) -> None:
+        headers = self._with_session(message)
+        async with self._client.stream("POST", self._client.url, headers, body) as response:
+            if response.status_code >= _REFUSED_FROM:
+                await self._refused(response)
+            elif not message.is_request:
+                await self._client.read(response)
+                if message.method == "notifications/initialized" and self._session_id:
+                    self._tasks.start(self._hear())
+            else:
+                if message.method == "initialize":
+                    self._session_id = response.headers.get(SESSION_ID, "")
+                await self._take_answer(response, message)
+
+    def _with_session(self, message: Outgoing | None) -> dict[str, str]:
+        headers = message.headers() if message is not None else dict(ACCEPT_EVENTS)
+        if message is None or not (message.modern_version or message.method == "initialize"):
+            if self._session_id:
+                headers[SESSION_ID] = self._session_id
+            if self._version:
+                headers[PROTOCOL_VERSION] = self._version
+        return headers
+
+    async def _refused(self, response: httpx2.Response) -> None:
+        error = refusal(response, await self._client.read(response))
+        if SESSION_ID in response.request.headers and (
+            response.status_code == _NOT_FOUND or _is_about_the_session(error)
+        ):
+            self._end_session()
+        raise error
+
+    def _end_session(self) -> None:
+        self._session_id = ""
+        self.ended = SESSION_ENDED
+        if self._peer is not None:
+            self._peer.lose(Loss(message=SESSION_ENDED))
+
+    # Answers
+
+    async def _take_answer(self, response: httpx2.Response, message: Outgoing) -> None:
+        kind = media_type(response.headers.get("content-type", ""))
+        if kind == JSON_TYPE:
+            self._receive(await self._client.read(response), message)
+        elif kind == SSE_TYPE:
+            place = _Place()
+            await self._take_events(response, place, message)
+            await self._resume(place, message)
+        else:
+            status = response.status_code
+            raise RpcError(
+                INTERNAL_ERROR, f"it answered with HTTP status {status} and `{kind}`, not with JSON"
+            )
+
+    async def _resume(self, place: _Place, message: Outgoing) -> None:
+        """Take up a stream that ended before the answer, where the server made that possible."""
+        tries = 0
+        while self._is_open(message) and place.event_id and tries < _MOST_RESUMPTIONS:
+            await asyncio.sleep(place.pause_s)
+            before = place.event_id
+            headers = {**self._with_session(None), LAST_EVENT_ID: before}
+            async with self._client.stream("GET", self._client.url, headers) as response:
+                if not _is_event_stream(response):
+                    return
+                await self._take_events(response, place, message)
+            tries = 0 if place.event_id != before else tries + 1
+
+    async def _take_events(
+        self, response: httpx2.Response, place: _Place, message: Outgoing | None
+    ) -> None:
+        reader = EventReader()
+        chunks = response.aiter_bytes()
+        try:
+            async for chunk in chunks:
+                for event in reader.feed(chunk):
+                    place.note(event)
+                    if event.data and event.name == "message":
+                        self._receive(event.data, message)
+                if message is not None and not self._is_open(message):
+                    break
+        except FrameTooLarge as error:
+            raise self._client.too_large(error) from None
+        except httpx2.TransportError:
+            if not place.event_id:
+                raise
+        else:
+            with contextlib.suppress(TimeoutError, httpx2.TransportError):
+                async with asyncio.timeout(_LAST_BYTES_S):
+                    async for _ in chunks:
+                        pass
+
+    def _is_open(self, message: Outgoing) -> bool:
+        return (
+            self._peer is not None
+            and message.id is not msgspec.UNSET
+            and self._peer.awaits(message.id)
+        )
+
+    def _receive(self, data: bytes, message: Outgoing | None) -> None:
+        if self._peer is None:
+            return
+        if message is not None and message.method == "initialize":
+            with contextlib.suppress(msgspec.MsgspecError):
+                agreement = msgspec.json.decode(data, type=_Agreement)
+                self._version = agreement.result.protocol_version or self._version
+        self._peer.receive(as_line(data))
+
+    # The server's own messages
+
+    async def _hear(self) -> None:
+        """Follow the stream of the server's own messages for as long as it offers one."""
+        place = _Place()
+        pause_s = place.pause_s
+        while True:
+            headers = self._with_session(None)
+            if place.event_id:
+                headers[LAST_EVENT_ID] = place.event_id
+            try:
+                async with self._client.stream("GET", self._client.url, headers) as response:
+                    if response.status_code == _NOT_FOUND and self._session_id:
+                        self._end_session()
+                    if not _is_event_stream(response):
+                        return
+                    pause_s = place.pause_s
+                    await self._take_events(response, place, None)
+            except Fault as fault:
+                if fault.code is FaultCode.UNAUTHENTICATED:
+                    return
+                pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+            await asyncio.sleep(pause_s)
+
+    # Ending
+
+    def pause(self) -> None:
+        """Each answer has a connection of its own, which holds back by itself."""
+
+    def resume(self) -> None:
+        """See `pause`."""
+
+    def close(self) -> None:
+        self._closing = True
+
+    async def aclose(self) -> None:
+        """End what is under way, give the session back and close every connection."""
+        self._closing = True
+        await self._tasks.aclose()
+        if self._session_id:
+            headers = self._with_session(None)
+            with contextlib.suppress(Fault, TimeoutError):
+                async with (
+                    asyncio.timeout(_GOODBYE_S),
+                    self._client.stream("DELETE", self._client.url, headers),
+                ):
+                    pass
+        await self._client.aclose()
+
+
+def _is_event_stream(response: httpx2.Response) -> bool:
+    kind = media_type(response.headers.get("content-type", ""))
+    return response.status_code == _OK and kind == SSE_TYPE
+
+
+def _is_about_the_session(error: RpcError) -> bool:
+    """A server much copied answers a lost session with status 400 and these words."""
+    return "no valid session id" in error.message.lower()

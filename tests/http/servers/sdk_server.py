@@ -1,0 +1,84 @@
+"""A server of the official SDK over HTTP. Prints its port when it listens.
+
+Usage: sdk_server.py streamable|json|stateless|sse
+"""
+
+import asyncio
+import socket
+import sys
+
+import uvicorn
+from mcp.server.mcpserver import Context, MCPServer
+
+server = MCPServer("remote", instructions="serves the tests")
+cancelled: list[str] = []
+
+
+@server.tool()
+def echo(text: str) -> str:
+    """Say it again."""
+    return f"echo: {text}"
+
+
+@server.tool()
+async def stall(name: str) -> str:
+    """Take for ever."""
+    try:
+        await asyncio.sleep(600)
+    except asyncio.CancelledError:
+        cancelled.append(name)
+        raise
+    return "never"
+
+
+@server.tool()
+def cancellations() -> list[str]:
+    """Tell which stalled calls were cancelled."""
+    return cancelled
+
+
+@server.tool()
+def big(size: int) -> str:
+    """Answer with much."""
+    return "x" * size
+
+
+@server.tool()
+async def grow(ctx: Context) -> str:
+    """Get one more tool."""
+
+    def extra() -> str:
+        return "extra"
+
+    server.add_tool(extra)
+    await ctx.session.send_tool_list_changed()
+    return "grown"
+
+
+@server.tool()
+async def progress(ctx: Context) -> str:
+    """Report progress on the way."""
+    for step in range(3):
+        await ctx.report_progress(step, 3)
+    return "done"
+
+
+def main(kind: str) -> None:
+    match kind:
+        case "sse":
+            app = server.sse_app()
+        case "json":
+            app = server.streamable_http_app(json_response=True)
+        case "stateless":
+            app = server.streamable_http_app(stateless_http=True)
+        case _:
+            app = server.streamable_http_app()
+    listening = socket.create_server(("127.0.0.1", 0))
+    sys.stdout.write(f"{listening.getsockname()[1]}\n")
+    sys.stdout.flush()
+    config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1)
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
