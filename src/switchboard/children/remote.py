@@ -1,10 +1,11 @@
 """A child that runs elsewhere and is reached over HTTP."""
 
 from switchboard.children.remote_client import RemoteClient
+from switchboard.children.remote_peer import RemotePeer
 from switchboard.children.remote_sse import SsePipe
 from switchboard.children.remote_streamable import StreamablePipe
 from switchboard.children.schema import ServerEntry
-from switchboard.wire.peer import OnLost, OnNotification, OnRequest, Peer
+from switchboard.wire.peer import OnLost, OnNotification, OnRequest
 
 
 class RemoteLink:
@@ -12,7 +13,9 @@ class RemoteLink:
 
     pid = 0
 
-    def __init__(self, pipe: StreamablePipe | SsePipe, peer: Peer, hidden: frozenset[str]) -> None:
+    def __init__(
+        self, pipe: StreamablePipe | SsePipe, peer: RemotePeer, hidden: frozenset[str]
+    ) -> None:
         self._pipe = pipe
         self.peer = peer
         self.hidden = hidden
@@ -36,7 +39,7 @@ async def open_remote(
     """Get ready to talk to a server over HTTP. Raises a fault."""
     client = RemoteClient(entry, timeout_s=timeout_s)
     pipe = StreamablePipe(client) if entry.transport == "http" else SsePipe(client, entry.name)
-    peer = Peer(
+    peer = RemotePeer(
         pipe,
         on_request=on_request,
         on_notification=on_notification,

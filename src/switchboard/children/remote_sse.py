@@ -9,6 +9,7 @@ import msgspec
 
 from switchboard.children.remote_client import RemoteClient
 from switchboard.children.remote_outgoing import ACCEPT_EVENTS, Outgoing, read_outgoing
+from switchboard.children.remote_peer import RemotePeer
 from switchboard.children.remote_replies import as_line, refusal
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.tasks import TaskSet
@@ -16,7 +17,6 @@ from switchboard.wire.eras import MODERN_ONLY
 from switchboard.wire.frames import FrameTooLarge
 from switchboard.wire.http_headers import SSE_TYPE, media_type
 from switchboard.wire.messages import METHOD_NOT_FOUND, Parts, RpcError
-from switchboard.wire.peer import Peer
 from switchboard.wire.pipes import Loss
 from switchboard.wire.sse import EventReader, ServerEvent
 
@@ -29,7 +29,7 @@ class SsePipe:
     def __init__(self, client: RemoteClient, name: str) -> None:
         self._client = client
         self._name = name
-        self._peer: Peer | None = None
+        self._peer: RemotePeer | None = None
         self._tasks = TaskSet()
         self._sending = asyncio.Lock()
         self._closing = False
@@ -37,7 +37,7 @@ class SsePipe:
         self._found: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.ended = "it closed the stream"
 
-    def attach(self, peer: Peer) -> None:
+    def attach(self, peer: RemotePeer) -> None:
         """Say who gets the messages."""
         self._peer = peer
 

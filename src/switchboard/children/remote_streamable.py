@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from switchboard.children.remote_client import RemoteClient
 from switchboard.children.remote_outgoing import ACCEPT_EVENTS, Outgoing, read_outgoing
+from switchboard.children.remote_peer import RemotePeer
 from switchboard.children.remote_replies import as_line, refusal
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.tasks import TaskSet
@@ -26,7 +27,7 @@ from switchboard.wire.http_headers import (
     media_type,
 )
 from switchboard.wire.messages import INTERNAL_ERROR, MessageId, Parts, RpcError
-from switchboard.wire.peer import CANCELLED, Peer
+from switchboard.wire.peer import CANCELLED
 from switchboard.wire.pipes import Loss
 from switchboard.wire.sse import EventReader, ServerEvent
 
@@ -73,7 +74,7 @@ class StreamablePipe:
 
     def __init__(self, client: RemoteClient) -> None:
         self._client = client
-        self._peer: Peer | None = None
+        self._peer: RemotePeer | None = None
         self._tasks = TaskSet()
         self._posts: dict[MessageId, _Post] = {}
         self._opening: asyncio.Task[None] | None = None
@@ -82,7 +83,7 @@ class StreamablePipe:
         self._closing = False
         self.ended = "the connection was closed"
 
-    def attach(self, peer: Peer) -> None:
+    def attach(self, peer: RemotePeer) -> None:
         """Say who gets the messages."""
         self._peer = peer
 

@@ -109,16 +109,6 @@ class Peer:
         """Send a notification."""
         self._pipe.send(notification_parts(method, params))
 
-    def awaits(self, message_id: MessageId) -> bool:
-        """Whether a request still has no answer."""
-        return message_id in self._waiting
-
-    def fail(self, message_id: MessageId, error: Exception) -> None:
-        """Let a request end with an error of our own: no answer to it can come any more."""
-        future = self._waiting.pop(message_id, None)
-        if future is not None and not future.done():
-            future.set_exception(error)
-
     # What we are asked
 
     def receive(self, message: bytes) -> None:

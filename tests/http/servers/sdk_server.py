@@ -14,13 +14,13 @@ server = MCPServer("remote", instructions="serves the tests")
 cancelled: list[str] = []
 
 
-@server.tool()
+@server.tool(structured_output=False)
 def echo(text: str) -> str:
     """Say it again."""
     return f"echo: {text}"
 
 
-@server.tool()
+@server.tool(structured_output=False)
 async def stall(name: str) -> str:
     """Take for ever."""
     try:
@@ -31,19 +31,19 @@ async def stall(name: str) -> str:
     return "never"
 
 
-@server.tool()
+@server.tool(structured_output=False)
 def cancellations() -> list[str]:
     """Tell which stalled calls were cancelled."""
     return cancelled
 
 
-@server.tool()
+@server.tool(structured_output=False)
 def big(size: int) -> str:
     """Answer with much."""
     return "x" * size
 
 
-@server.tool()
+@server.tool(structured_output=False)
 async def grow(ctx: Context) -> str:
     """Get one more tool."""
 
@@ -55,7 +55,7 @@ async def grow(ctx: Context) -> str:
     return "grown"
 
 
-@server.tool()
+@server.tool(structured_output=False)
 async def progress(ctx: Context) -> str:
     """Report progress on the way."""
     for step in range(3):
