@@ -4,12 +4,14 @@ import os
 import sys
 import time
 from collections.abc import Mapping
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 import msgspec
 
 from switchboard.core.events import (
     CallFinished,
+    CallNarrowed,
+    CallStarted,
     ChildExited,
     ChildFailed,
     ConfigLoaded,
@@ -65,10 +67,16 @@ class Log:
         self._stream = stream
         self._style = style
         self._threshold = threshold(directives)
+        # Known beforehand, because these come with every call.
+        self._hides_calls = self._threshold > LEVELS["debug"]
 
     def __call__(self, event: Event, /) -> None:
-        if isinstance(event, CallFinished) and event.outcome == "ok" and self._threshold > 1:
-            return
+        if self._hides_calls:
+            kind = type(event)
+            if kind is CallStarted or kind is CallNarrowed:
+                return
+            if kind is CallFinished and cast("CallFinished", event).outcome == "ok":
+                return
         level = level_of(event)
         if level < self._threshold:
             return

@@ -11,7 +11,7 @@ from switchboard.daemon.assemble import Assembly, assemble
 from switchboard.daemon.boards import BoardRack
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 
     from switchboard.children.child import Child
     from switchboard.core.bus import EventBus
@@ -96,8 +96,8 @@ class Road:
             self._next, self.children = self._runtime.engine.road(self._settings)
         return self._next
 
-    async def __call__(self, call: Call) -> Outcome:
-        return await (self._next or self.open())(call)
+    def __call__(self, call: Call) -> Awaitable[Outcome]:
+        return (self._next or self.open())(call)
 
 
 @asynccontextmanager

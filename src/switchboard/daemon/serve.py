@@ -29,7 +29,7 @@ def run(work: Coroutine[Any, Any, int]) -> int:
 async def serve_stdio(
     settings: Settings, environ: Mapping[str, str], *, load: Load | None = None
 ) -> int:
-    """Serve one client on our standard streams; `load` reads the settings again when they change."""
+    """Serve one client on our standard streams. `load` reads the settings again after a change."""
     events = EventBus(log_for(settings))
     async with running(settings, environ=environ, events=events) as runtime, TaskSet() as tasks:
         # The framing of the client's first message is the framing of every answer.

@@ -67,16 +67,19 @@ class StreamClient:
 
 
 async def connect(pipe: StreamPipe, reading: BinaryIO, writing: BinaryIO) -> None:
-    """Begin to read and write. A plain file in place of a pipe works too."""
+    """Begin to read and write. A terminal, a plain file or `/dev/null` works too."""
     loop = asyncio.get_running_loop()
     await loop.connect_write_pipe(pipe.outlet, _as_pipe(writing, outgoing=True))
     await loop.connect_read_pipe(lambda: pipe, _as_pipe(reading, outgoing=False))
 
 
 def _as_pipe(file: BinaryIO, *, outgoing: bool) -> BinaryIO:
-    """The file itself if it can be polled, else a pipe whose other end a thread copies."""
+    """The file itself if it can be polled, else a pipe whose other end a thread copies.
+
+    Plain files and `/dev/null` cannot: asked to, one event loop refuses and the other aborts.
+    """
     mode = os.fstat(file.fileno()).st_mode
-    if not stat.S_ISREG(mode):
+    if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
         return file
     reading, writing = os.pipe()
     inner, outer = (writing, reading) if outgoing else (reading, writing)

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any, Literal, Protocol
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from switchboard.wire.frames import (
     MAX_MESSAGE_BYTES,
@@ -80,8 +80,7 @@ class StreamPipe(asyncio.Protocol):
         self._receiver: Receiver | None = None
         self._reading: Any = None
         self._writing: Any = None
-        self._batch: list[bytes | memoryview] = []
-        self._batch_bytes = 0
+        self._batch: list[bytes | Raw] = []
         self._scheduled = False
         self._closing = False
         self._loop = asyncio.get_running_loop()
@@ -145,31 +144,27 @@ class StreamPipe(asyncio.Protocol):
     def send(self, parts: Parts) -> None:
         if self._closing:
             return
-        views = [part if type(part) is bytes else memoryview(part) for part in parts]
-        size = sum(map(len, views))
         if self._style == "content-length":
-            self._batch.append(b"Content-Length: %d\r\n\r\n" % size)
-            self._batch += views
+            self._batch.append(b"Content-Length: %d\r\n\r\n" % sum(map(_size, parts)))
+            self._batch += parts
         else:
-            self._batch += views
+            self._batch += parts
             self._batch.append(b"\n")
-        self._batch_bytes += size
         if not self._scheduled:
             self._scheduled = True
             self._loop.call_soon(self._flush)
 
     def _flush(self) -> None:
         self._scheduled = False
-        batch, size = self._batch, self._batch_bytes
-        self._batch, self._batch_bytes = [], 0
+        batch, self._batch = self._batch, []
         writing = self._writing
         if writing is None or not batch or writing.is_closing():
             return
-        if size <= _JOIN_BYTES:
+        if sum(map(_size, batch)) <= _JOIN_BYTES:
             writing.write(b"".join(batch))
             return
-        for view in batch:
-            writing.write(view)
+        for part in batch:
+            writing.write(part if type(part) is bytes else memoryview(part))
 
     def press(self, on: bool) -> None:
         """Pass back-pressure on."""
@@ -197,6 +192,10 @@ class StreamPipe(asyncio.Protocol):
             if transport is not None:
                 transport.close()
         self.lose(loss)
+
+
+def _size(part: bytes | Raw) -> int:
+    return len(part) if type(part) is bytes else memoryview(part).nbytes
 
 
 class _Outlet(asyncio.BaseProtocol):

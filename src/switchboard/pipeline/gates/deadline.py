@@ -1,6 +1,7 @@
 """The smaller of the client's and the tool's limit."""
 
 import asyncio
+from typing import cast
 
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault, FaultCode
@@ -16,12 +17,16 @@ class Deadline:
             limit = call.client_timeout_s if limit is None else min(limit, call.client_timeout_s)
         if limit is None:
             return await proceed(call)
-        scope = asyncio.timeout(limit)
+        # What `asyncio.timeout` does, without an object and three calls on the road of every call.
+        task = cast("asyncio.Task[Outcome]", asyncio.current_task())
+        begun = task.cancelling()
+        rung: list[bool] = []
+        alarm = task.get_loop().call_later(limit, _ring, task, rung)
         try:
-            async with scope:
-                return await proceed(call)
-        except TimeoutError:
-            if not scope.expired():
+            return await proceed(call)
+        except asyncio.CancelledError:
+            # Cancelled by the alarm and by nobody else: that is a deadline, not a cancellation.
+            if not rung or task.uncancel() > begun:
                 raise
             raise Fault(
                 FaultCode.DEADLINE_EXCEEDED,
@@ -29,3 +34,10 @@ class Deadline:
                 f"`{call.tool.name}` did not finish within {limit:g} s",
                 hint="raise `rpcTimeoutMs` for this server, or ask for less",
             ) from None
+        finally:
+            alarm.cancel()
+
+
+def _ring(task: "asyncio.Task[Outcome]", rung: list[bool]) -> None:
+    rung.append(True)
+    task.cancel()

@@ -3,7 +3,7 @@
 from switchboard.children.schema import ServerEntry
 from switchboard.core.names import suite_name, tool_name
 from switchboard.core.tools import ToolSpec
-from switchboard.providers.suites.arguments import SUITE_SCHEMA, check_arguments
+from switchboard.providers.suites.arguments import SUITE_SCHEMA, checked_when_narrowed
 from switchboard.providers.suites.schema import SuiteSettings
 
 PROVIDER = "suites"
@@ -18,7 +18,7 @@ def suite_spec(entry: ServerEntry, settings: SuiteSettings) -> ToolSpec:
         description=_description(entry, settings),
         input_schema=SUITE_SCHEMA,
         origin=entry.origin,
-        check=check_arguments,
+        check=checked_when_narrowed,
     )
 
 
