@@ -141,8 +141,11 @@ class StdioClient:
         return self._next_id
 
     async def answer_to(self, id_: int, *, patience: float | None = None) -> Json:
+        """Wait for the answer to a request that was begun; it can be had once."""
         async with asyncio.timeout(patience or self.patience):
-            return await self._waiting[id_]
+            answer = await self._waiting[id_]
+        del self._waiting[id_]
+        return answer
 
     async def notify(self, method: str, params: Json | None = None) -> None:
         message: Json = {"jsonrpc": "2.0", "method": method}
