@@ -3,6 +3,8 @@
 from typing import Any
 
 from switchboard.cli.request import Request
+from switchboard.config.locate import Places, find_places
+from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.settings.load import load_settings
 from switchboard.settings.sections import Settings
 
@@ -15,3 +17,12 @@ def settings_for(request: Request, **flags: Any) -> Settings:
         flags=flags,
         config=request.config,
     )
+
+
+def places_for(request: Request) -> Places:
+    """Where home and workspace are. Raises `ConfigInvalid` when the workspace is no directory."""
+    problems: list[Problem] = []
+    places = find_places(request.environ, request.workspace, problems)
+    if problems:
+        raise ConfigInvalid(problems)
+    return places

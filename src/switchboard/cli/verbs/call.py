@@ -1,0 +1,165 @@
+"""`switchboard call SUITE TOOL`: one call, through the gates that a client's call passes."""
+
+# ruff: noqa: PTH123
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from switchboard.cli.options import Option, Usage, UsageError, Word
+from switchboard.cli.render import as_json
+from switchboard.cli.report import DONE, FAILED, Report
+from switchboard.cli.request import Request
+from switchboard.cli.style import Style
+from switchboard.cli.verbs.parts.board import calling, run_to_end
+from switchboard.cli.verbs.parts.loading import settings_for
+from switchboard.cli.verbs.parts.servers import suite_for
+from switchboard.core.calls import Outcome
+from switchboard.providers.suites.schema import SuiteSettings
+from switchboard.settings.sections import Settings
+
+USAGE = Usage(
+    verb="call",
+    summary="Call a tool of a suite and print what it answers.",
+    words=(
+        Word(name="SUITE", about="a suite, or the server behind it"),
+        Word(name="TOOL", about="one of its tools"),
+    ),
+    options=(
+        Option(
+            name="args",
+            value="JSON",
+            about="the arguments: a JSON object, `@file`, or `-` for stdin",
+        ),
+    ),
+    details="The exit code is 1 when the tool says that it failed.",
+    examples=(
+        "switchboard call calc_suite add --args '{\"numbers\": [19, 23]}'",
+        "switchboard call notes_suite add_note --args @note.json",
+    ),
+)
+
+
+_NULL = Raw(b"null")
+
+
+class _Block(Struct, rename="camel"):
+    type: str = "text"
+    text: str = ""
+    mime_type: str = ""
+    data: str = ""
+    uri: str = ""
+
+
+class _Result(Struct, rename="camel"):
+    content: tuple[_Block, ...] = ()
+    # Not `Raw | None`: msgspec reads only `null` into that.
+    structured_content: Raw = _NULL
+    is_error: bool = False
+
+
+class CallReport(Report, frozen=True, kw_only=True, tag="switchboard.call/1"):
+    """What the tool answered, unchanged."""
+
+    suite: str
+    tool: str
+    is_error: bool
+    result: Raw
+
+    def exit_code(self) -> int:
+        return FAILED if self.is_error else DONE
+
+    def lines(self, style: Style) -> Iterator[str]:
+        result = _read(self.result)
+        if self.is_error:
+            return
+        for block in result.content:
+            yield _shown(block, style)
+        if not result.content and result.structured_content != _NULL:
+            yield as_json(result.structured_content, indent=2)
+
+    def notes(self, style: Style) -> Iterator[str]:
+        if self.is_error:
+            text = "\n".join(_shown(block, style) for block in _read(self.result).content)
+            yield f"{style.red('error:')} `{self.tool}` failed: {text}"
+
+
+def run(request: Request) -> Report:
+    arguments = _arguments(request.arguments.one("args"))
+    settings = settings_for(request)
+    suite = suite_for(settings, request.arguments.word(0))
+    return run_to_end(_run(request, _unopened(settings), suite, arguments))
+
+
+async def _run(request: Request, settings: Settings, suite: str, arguments: Raw) -> CallReport:
+    tool = request.arguments.word(1)
+    async with calling(settings, request.environ) as caller:
+        request.talk.progress(f"calling {tool} of {suite} …")
+        outcome = await caller.call(suite, {"action": "call", "subtool": tool, "args": arguments})
+    result = _result_of(outcome)
+    return CallReport(suite=suite, tool=tool, is_error=_read(result).is_error, result=result)
+
+
+def _unopened(settings: Settings) -> Settings:
+    """The same settings with every suite passing its child's results on as they are."""
+    suites = {
+        entry.name: replace(
+            settings.suites.get(entry.name, SuiteSettings()), result_mode="passthrough"
+        )
+        for entry in settings.servers
+    }
+    return replace(settings, suites={**settings.suites, **suites})
+
+
+def _result_of(outcome: Outcome) -> Raw:
+    assert outcome.raw is not None, "a suite in this mode passes results through"
+    return Raw(bytes(outcome.raw))
+
+
+def _read(result: Raw) -> _Result:
+    try:
+        return msgspec.json.decode(result, type=_Result)
+    except msgspec.MsgspecError:
+        return _Result(structured_content=result)
+
+
+def _shown(block: _Block, style: Style) -> str:
+    if block.type == "text":
+        return block.text
+    about = ", ".join(filter(None, (block.type, block.mime_type, block.uri)))
+    size = f", {len(block.data) * 3 // 4:,} bytes" if block.data else ""
+    return style.dim(f"[{about}{size}]")
+
+
+def _arguments(given: str | None) -> Raw:
+    if given is None:
+        return Raw(b"{}")
+    text = _text_of(given)
+    try:
+        value: Any = msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        raise UsageError(
+            f"`--args` is not JSON: {error}", """--args '{"name": "value"}'"""
+        ) from None
+    if not isinstance(value, dict):
+        raise UsageError("`--args` must be a JSON object", """--args '{"name": "value"}'""")
+    return Raw(text.encode())
+
+
+def _text_of(given: str) -> str:
+    try:
+        if given == "-":
+            return sys.stdin.read()
+        if given.startswith("@"):
+            with open(given[1:], encoding="utf-8") as file:
+                return file.read()
+    except OSError as error:
+        why = (error.strerror or "unknown error").lower()
+        raise UsageError(f"`{given[1:] or 'stdin'}` cannot be read: {why}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"`{given}` is not UTF-8 text") from None
+    return given

@@ -1,0 +1,207 @@
+"""`switchboard doctor`: everything that is or will be wrong, each with what to type next."""
+
+import os
+import platform
+from collections.abc import Iterator, Mapping
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as version_of
+from typing import Literal
+
+from msgspec import Struct
+
+from switchboard import __version__
+from switchboard.cli.options import Option, Usage
+from switchboard.cli.render import counted, hint, shown_origin
+from switchboard.cli.report import DONE, FAILED, Report
+from switchboard.cli.request import Request
+from switchboard.cli.style import Style
+from switchboard.cli.verbs.parts.board import calling, run_to_end
+from switchboard.cli.verbs.parts.loading import settings_for
+from switchboard.cli.verbs.parts.servers import program_of, target_of
+from switchboard.cli.verbs.parts.suites import introspect
+from switchboard.config.problems import ConfigInvalid, Problem
+from switchboard.settings.sections import Settings
+
+USAGE = Usage(
+    verb="doctor",
+    summary="Find what is wrong, and say what to type next.",
+    options=(Option(name="deep", about="start every server and ask for its tools"),),
+    details="The exit code is 1 when something is wrong, not when it could be better.",
+)
+
+_PACKAGES = ("msgspec", "uvloop", "jsonschema-rs", "starlette", "uvicorn", "httpx2")
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """One thing to know, and the way out of it."""
+
+    severity: Literal["error", "warning"]
+    subject: str
+    message: str
+    hint: str = ""
+
+
+class Server(Struct, frozen=True, kw_only=True):
+    """A server that was started."""
+
+    suite: str
+    tools: int
+
+
+class DoctorReport(Report, frozen=True, kw_only=True, tag="switchboard.doctor/1"):
+    """What was looked at and what was found."""
+
+    versions: dict[str, str]
+    loop: str
+    workspace: str
+    home: str
+    servers: int
+    findings: tuple[Finding, ...]
+    started: tuple[Server, ...] = ()
+
+    def exit_code(self) -> int:
+        return FAILED if any(each.severity == "error" for each in self.findings) else DONE
+
+    def lines(self, style: Style) -> Iterator[str]:
+        names = ", ".join(f"{name} {number}" for name, number in self.versions.items())
+        yield f"versions   {names}"
+        yield f"loop       {self.loop}"
+        yield f"workspace  {self.workspace}"
+        yield f"home       {self.home}"
+        yield f"servers    {self.servers}"
+        for server in self.started:
+            yield f"started    {server.suite}: {counted(server.tools, 'tool')}"
+        for finding in self.findings:
+            yield ""
+            mark = style.red if finding.severity == "error" else style.yellow
+            yield f"{mark(finding.severity + ':')} {finding.subject}: {finding.message}"
+            if finding.hint:
+                yield hint(style, finding.hint)
+        if not self.findings:
+            yield ""
+            yield style.green("nothing is wrong")
+
+
+def run(request: Request) -> Report:
+    findings: list[Finding] = []
+    settings: Settings | None = None
+    started: tuple[Server, ...] = ()
+    try:
+        settings = settings_for(request)
+    except ConfigInvalid as error:
+        findings += [_finding(each, error.workspace) for each in error.problems]
+    if settings is not None:
+        findings += [_finding(each, settings.workspace) for each in settings.warnings]
+        findings += _about_trust(settings)
+        findings += _about_descriptions(settings)
+        findings += _about_servers(settings, request.environ)
+        if request.arguments.has("deep"):
+            started = run_to_end(_start(request, settings, findings))
+    return DoctorReport(
+        versions=_versions(),
+        loop="uvloop" if "uvloop" in _versions() else "asyncio",
+        workspace=settings.workspace if settings else request.workspace or os.getcwd(),  # noqa: PTH109
+        home=settings.home if settings else "",
+        servers=len(settings.servers) + len(settings.untrusted) if settings else 0,
+        findings=tuple(findings),
+        started=started,
+    )
+
+
+def _finding(problem: Problem, workspace: str) -> Finding:
+    place = shown_origin("", problem.path, problem.line, workspace)
+    subject = f"{place} {problem.key}" if problem.key else place
+    return Finding(
+        severity=problem.severity, subject=subject, message=problem.message, hint=problem.hint
+    )
+
+
+def _about_trust(settings: Settings) -> Iterator[Finding]:
+    for entry in settings.untrusted:
+        yield Finding(
+            severity="warning",
+            subject=entry.name,
+            message=f"not trusted yet, so it is not shown; it would run `{target_of(entry)}`",
+            hint=f"switchboard trust {entry.name}",
+        )
+    for name in settings.untrusted_commands:
+        yield Finding(
+            severity="warning",
+            subject=name,
+            message="this command tool is not trusted yet, so it is not shown",
+            hint=f"switchboard trust {name}",
+        )
+
+
+def _about_descriptions(settings: Settings) -> Iterator[Finding]:
+    for entry in settings.servers:
+        suite = settings.suites.get(entry.name)
+        if entry.suite_description and suite and suite.description:
+            wins = "the suite's `description`"
+            if not suite.override_description:
+                wins = "the child's `switchboardDescription`"
+            yield Finding(
+                severity="warning",
+                subject=entry.name,
+                message=f"its suite is described twice; {wins} is shown",
+                hint=f"remove one of the two: switchboard config explain suites.{entry.name}",
+            )
+
+
+def _about_servers(settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
+    if not settings.servers and not settings.untrusted:
+        yield Finding(
+            severity="warning",
+            subject=settings.workspace,
+            message="no server is configured",
+            hint="switchboard add NAME -- COMMAND",
+        )
+    for entry in settings.servers:
+        if entry.transport == "stdio" and program_of(entry, environ) is None:
+            yield Finding(
+                severity="error",
+                subject=entry.name,
+                message=f"the command `{entry.command}` was not found",
+                hint=f"install it, or: switchboard config explain mcp_servers.{entry.name}.command",
+            )
+        for name, reference in entry.secret_env.items():
+            kind, _, variable = reference.partition(":")
+            if kind == "env" and not environ.get(variable):
+                yield Finding(
+                    severity="error",
+                    subject=entry.name,
+                    message=f"the secret `{name}` has no value: `{variable}` is not set",
+                    hint=f"export {variable}=…",
+                )
+
+
+async def _start(
+    request: Request, settings: Settings, findings: list[Finding]
+) -> tuple[Server, ...]:
+    async with calling(settings, request.environ) as caller:
+        request.talk.progress(f"starting {counted(len(caller.tools), 'server')} …")
+        suites = await introspect(caller, tuple(caller.tools))
+    for suite in suites:
+        if suite.failure:
+            text = "".join(f"; {key}: {value}" for key, value in suite.failure.details.items())
+            findings.append(
+                Finding(
+                    severity="error",
+                    subject=suite.suite,
+                    message=suite.failure.message + text,
+                    hint=suite.failure.hint,
+                )
+            )
+    return tuple(
+        Server(suite=each.suite, tools=len(each.tools)) for each in suites if not each.failure
+    )
+
+
+def _versions() -> dict[str, str]:
+    found = {"switchboard": __version__, "python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = version_of(name)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,116 @@
+"""`switchboard introspect`: the tools behind one suite, or behind all of them side by side."""
+
+from collections.abc import Iterator
+
+import msgspec
+from msgspec import Raw, Struct
+
+from switchboard.cli.options import Option, Usage, Word
+from switchboard.cli.render import as_json, counted, hint
+from switchboard.cli.report import DONE, FAILED, Report
+from switchboard.cli.request import Request
+from switchboard.cli.style import Style
+from switchboard.cli.verbs.parts.board import calling, run_to_end
+from switchboard.cli.verbs.parts.loading import settings_for
+from switchboard.cli.verbs.parts.servers import suite_for
+from switchboard.cli.verbs.parts.suites import IntrospectedSuite, introspect, subtools_of
+from switchboard.settings.sections import Settings
+
+USAGE = Usage(
+    verb="introspect",
+    summary="Show the tools of a suite, or of every suite.",
+    words=(
+        Word(name="SUITE", about="a suite, or the server behind it; all without", optional=True),
+        Word(name="TOOL", about="show only this tool, with its whole schema", optional=True),
+    ),
+    options=(Option(name="full", about="show whole descriptions instead of summaries"),),
+    examples=("switchboard introspect", "switchboard introspect notes_suite add_note"),
+)
+
+
+class IntrospectReport(Report, frozen=True, kw_only=True, tag="switchboard.introspect/1"):
+    """The suites that were asked, in the order of the configuration."""
+
+    suites: tuple[IntrospectedSuite, ...]
+    # The one tool that was asked for.
+    tool: str = ""
+
+    def exit_code(self) -> int:
+        return FAILED if any(suite.failure for suite in self.suites) else DONE
+
+    def lines(self, style: Style) -> Iterator[str]:
+        if self.tool:
+            (tool,) = self.suites[0].tools
+            yield style.bold(tool.name)
+            yield tool.summary
+            yield as_json(tool.input_schema, indent=2)
+            return
+        for place, suite in enumerate(each for each in self.suites if not each.failure):
+            if place:
+                yield ""
+            yield style.bold(suite.suite) + style.dim(f"  {counted(len(suite.tools), 'tool')}")
+            for tool in suite.tools:
+                yield f"  {tool.name}({_parameters(tool.input_schema)})"
+                if tool.summary:
+                    yield f"      {style.dim(tool.summary)}"
+
+    def notes(self, style: Style) -> Iterator[str]:
+        if not self.suites:
+            yield "no server may be started: none is configured, or none is trusted"
+            yield hint(style, "switchboard list")
+        for suite in self.suites:
+            if suite.failure:
+                yield f"{style.red('error:')} {suite.suite}: {suite.failure.message}"
+                yield from (f"  {key}: {value}" for key, value in suite.failure.details.items())
+                if suite.failure.hint:
+                    yield hint(style, suite.failure.hint)
+
+
+class _Schema(Struct):
+    properties: dict[str, Raw] = {}
+    required: tuple[str, ...] = ()
+
+
+class _Parameter(Struct):
+    type: str | tuple[str, ...] = "any"
+
+
+def run(request: Request) -> Report:
+    mode = "full" if request.arguments.has("full") else None
+    settings = settings_for(request, introspection_mode=mode)
+    wanted = request.arguments.word(0)
+    suite = suite_for(settings, wanted) if wanted else ""
+    return run_to_end(_run(request, settings, suite))
+
+
+async def _run(request: Request, settings: Settings, suite: str) -> IntrospectReport:
+    tool = request.arguments.word(1)
+    async with calling(settings, request.environ) as caller:
+        if suite:
+            request.talk.progress(f"starting the server of {suite} …")
+            # A single failure is the command's own, and is raised.
+            tools = await subtools_of(caller, suite, tool)
+            asked = IntrospectedSuite(suite=suite, tools=tools)
+            return IntrospectReport(suites=(asked,), tool=tool)
+        request.talk.progress(f"starting {counted(len(caller.tools), 'server')} …")
+        return IntrospectReport(suites=await introspect(caller, tuple(caller.tools)))
+
+
+def _parameters(schema: Raw) -> str:
+    """The parameters of a tool as a signature; a `?` marks what may be left out."""
+    try:
+        head = msgspec.json.decode(schema, type=_Schema)
+    except msgspec.MsgspecError:
+        return "…"
+    return ", ".join(
+        f"{name}{'' if name in head.required else '?'}: {_type_of(inner)}"
+        for name, inner in head.properties.items()
+    )
+
+
+def _type_of(schema: Raw) -> str:
+    try:
+        kind = msgspec.json.decode(schema, type=_Parameter).type
+    except msgspec.MsgspecError:
+        return "any"
+    return kind if isinstance(kind, str) else "|".join(kind)

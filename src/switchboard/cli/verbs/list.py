@@ -1,0 +1,57 @@
+"""`switchboard list`: the configured servers. Starts none of them."""
+
+from collections.abc import Iterator
+
+from switchboard.cli.options import Usage
+from switchboard.cli.render import columns, hint
+from switchboard.cli.report import Report
+from switchboard.cli.request import Request
+from switchboard.cli.style import Style
+from switchboard.cli.verbs.parts.loading import settings_for
+from switchboard.cli.verbs.parts.servers import ListedServer, listed_servers
+
+USAGE = Usage(
+    verb="list",
+    summary="Show the configured servers: their suites, where they come from, and their trust.",
+    details="No server is started.",
+)
+
+_TRUST = {"own": "yours", "trusted": "trusted", "waiting": "NOT TRUSTED"}
+
+
+class ListReport(Report, frozen=True, kw_only=True, tag="switchboard.list/1"):
+    """Every server."""
+
+    workspace: str
+    servers: tuple[ListedServer, ...]
+
+    def lines(self, style: Style) -> Iterator[str]:
+        if not self.servers:
+            return
+        heads = ("SERVER", "SUITE", "TRANSPORT", "TRUST", "FROM", "RUNS")
+        rows = [
+            (
+                server.name,
+                server.suite,
+                server.transport,
+                _TRUST[server.trust],
+                server.origin,
+                server.target,
+            )
+            for server in self.servers
+        ]
+        yield from columns(heads, rows, style)
+
+    def notes(self, style: Style) -> Iterator[str]:
+        if not self.servers:
+            yield "no server is configured"
+            yield hint(style, "switchboard add NAME -- COMMAND")
+        waiting = [server.name for server in self.servers if server.trust == "waiting"]
+        if waiting:
+            yield ""
+            yield hint(style, f"switchboard trust {' '.join(waiting)}")
+
+
+def run(request: Request) -> Report:
+    settings = settings_for(request)
+    return ListReport(workspace=settings.workspace, servers=listed_servers(settings))

@@ -1,0 +1,81 @@
+"""A board that runs for one command, called through the same gates as a client's calls."""
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncGenerator, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Raw
+
+from switchboard import __version__
+from switchboard.core.bus import EventBus
+from switchboard.core.calls import Call, Outcome, TextBlock
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.sessions import Session
+from switchboard.core.tools import ToolSpec
+from switchboard.daemon.runtime import Runtime, running
+from switchboard.settings.sections import Settings
+
+T = TypeVar("T")
+
+
+class Caller:
+    """The command line as a client of a board in this process."""
+
+    def __init__(self, runtime: Runtime, settings: Settings) -> None:
+        self._boards = runtime.boards
+        self._calls = 0
+        self._session = Session(
+            id="cli",
+            via="cli",
+            workspace=settings.workspace,
+            cwd=os.getcwd(),  # noqa: PTH109 - a string is wanted
+            client=f"switchboard {__version__}",
+            started_at=time.time(),
+        )
+
+    @property
+    def tools(self) -> Mapping[str, ToolSpec]:
+        """What a client sees."""
+        return self._boards.current.catalog.tools
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> Outcome:
+        """Call one tool. Raises a fault."""
+        with self._boards.lease() as board:
+            spec = board.catalog.tools.get(tool)
+            if spec is None:
+                raise Fault(
+                    FaultCode.NOT_FOUND,
+                    "unknown-tool",
+                    f"the tool `{tool}` is not shown to clients",
+                    hint="switchboard config explain tools.deny",
+                )
+            self._calls += 1
+            call = Call(
+                id=f"cli-{self._calls}",
+                session=self._session,
+                tool=spec,
+                arguments=Raw(msgspec.json.encode(arguments)),
+                received_at=time.time(),
+            )
+            return await board.pipeline(call)
+
+
+@asynccontextmanager
+async def calling(settings: Settings, environ: Mapping[str, str]) -> AsyncGenerator[Caller]:
+    """A caller whose children end with it."""
+    async with running(settings, environ=environ, events=EventBus()) as runtime:
+        yield Caller(runtime, settings)
+
+
+def run_to_end(work: Coroutine[Any, Any, T]) -> T:
+    """Run on a loop of its own. Ctrl-C cancels the work, which ends its children."""
+    return asyncio.run(work)
+
+
+def text_of(outcome: Outcome) -> str:
+    """The text that Switchboard wrote into an outcome."""
+    return "".join(block.text for block in outcome.blocks if isinstance(block, TextBlock))

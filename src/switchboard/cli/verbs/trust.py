@@ -1,0 +1,115 @@
+"""`switchboard trust`: servers that a workspace brings along run only after their user agreed."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+from msgspec import Struct
+
+from switchboard.cli.options import Option, Usage, UsageError, Word
+from switchboard.cli.render import columns, counted, hint
+from switchboard.cli.report import Report
+from switchboard.cli.request import Request
+from switchboard.cli.style import Style
+from switchboard.cli.verbs.parts.loading import settings_for
+from switchboard.cli.verbs.parts.servers import listed_servers, no_server
+from switchboard.settings.sections import Settings
+from switchboard.settings.trust import trust, untrust
+
+USAGE = Usage(
+    verb="trust",
+    summary="Let servers that this workspace brings along run.",
+    words=(Word(name="NAME", about="servers or command tools", optional=True, many=True),),
+    options=(
+        Option(name="all", about="everything of this workspace"),
+        Option(name="list", about="only show what is trusted and what waits"),
+        Option(name="revoke", about="take trust back instead"),
+    ),
+    details=(
+        "A server of a workspace can run any program, so it waits until you have looked at it.\n"
+        "Trust holds for exactly what is shown: a change of the command asks again."
+    ),
+    examples=("switchboard trust", "switchboard trust notes", "switchboard trust --all"),
+)
+
+
+class Trustee(Struct, frozen=True, kw_only=True):
+    """Something of the workspace that runs only when it is trusted."""
+
+    name: str
+    kind: Literal["server", "command"]
+    state: Literal["trusted", "waiting"]
+    runs: str
+    origin: str = ""
+
+
+class TrustReport(Report, frozen=True, kw_only=True, tag="switchboard.trust/1"):
+    """What was changed, and how things stand now."""
+
+    workspace: str
+    changed: tuple[str, ...]
+    revoked: bool
+    entries: tuple[Trustee, ...]
+
+    def lines(self, style: Style) -> Iterator[str]:
+        if self.entries:
+            rows = [(each.name, each.state, each.origin, each.runs) for each in self.entries]
+            yield from columns(("NAME", "TRUST", "FROM", "RUNS"), rows, style)
+
+    def notes(self, style: Style) -> Iterator[str]:
+        if self.changed:
+            done = "no longer trusts" if self.revoked else "now trusts"
+            yield f"this workspace {done} {', '.join(f'`{name}`' for name in self.changed)}"
+        elif not self.entries:
+            yield "this workspace brings no server along; nothing needs trust"
+        waiting = [each.name for each in self.entries if each.state == "waiting"]
+        if waiting and not self.revoked:
+            yield f"{counted(len(waiting), 'entry').replace('entrys', 'entries')} not trusted yet"
+            yield hint(style, f"look at what would run, then: switchboard trust {_words(waiting)}")
+
+
+def run(request: Request) -> Report:
+    arguments = request.arguments
+    names = arguments.words
+    if names and arguments.has("all"):
+        raise UsageError("`--all` needs no names", f"switchboard trust {' '.join(names)}")
+    if arguments.has("list") and (names or arguments.has("all") or arguments.has("revoke")):
+        raise UsageError("`--list` stands alone", "switchboard trust --list")
+    if arguments.has("revoke") and not names and not arguments.has("all"):
+        raise UsageError("`--revoke` needs names, or `--all`", "switchboard trust --revoke --all")
+    # Only the record counts here, not a variable that trusts everything.
+    settings = settings_for(request, trust_workspace="0")
+    known = {trustee.name for trustee in _trustees(settings)}
+    for name in names:
+        if name not in known:
+            raise no_server(name, known)
+    wanted = names or None
+    changed: tuple[str, ...] = ()
+    if names or arguments.has("all"):
+        done = untrust(settings, wanted) if arguments.has("revoke") else trust(settings, wanted)
+        changed = tuple(dict.fromkeys(each.name for each in done))
+        settings = settings_for(request, trust_workspace="0")
+    return TrustReport(
+        workspace=settings.workspace,
+        changed=changed,
+        revoked=arguments.has("revoke"),
+        entries=tuple(_trustees(settings)),
+    )
+
+
+def _trustees(settings: Settings) -> Iterator[Trustee]:
+    for server in listed_servers(settings):
+        if server.trust != "own":
+            yield Trustee(
+                name=server.name,
+                kind="server",
+                state=server.trust,
+                runs=server.target,
+                origin=server.origin,
+            )
+    for name, fields in settings.untrusted_commands.items():
+        runs = " ".join((fields["command"], *fields.get("args", ())))
+        yield Trustee(name=name, kind="command", state="waiting", runs=runs)
+
+
+def _words(names: list[str]) -> str:
+    return " ".join(names) if len(names) == 1 else "--all"
