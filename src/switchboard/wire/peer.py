@@ -143,7 +143,7 @@ class Peer:
             return
         # A client that sends junk is told so; JSON-RPC wants `id: null` where none could be read.
         error = RpcError(PARSE_ERROR, "the message is not JSON")
-        if message[:1] == b"{" and _is_json(message):
+        if _is_json(message):
             error = RpcError(INVALID_REQUEST, "the message is not a JSON-RPC request")
         self._pipe.send(error_parts(None, error))
 
