@@ -126,24 +126,19 @@ class Front:
             return self._initialize(params)
         read = _params(params)
         session = self._session_for(read.meta)
+        if method == "ping" and session.era is Era.HANDSHAKE:
+            return (b"{}",)
+        if self._is_modern is None:
+            raise RpcError(INVALID_REQUEST, "`initialize` comes first")
         if method == "tools/call":
             return self._call(read, session)
         if method == "tools/list":
-            if read.cursor:
-                raise RpcError(INVALID_PARAMS, "there is no such page")
-            if self._on_listed is not None:
-                # The answer goes out first: whoever listed thinks before it calls.
-                asyncio.get_running_loop().call_later(_AFTER_ANSWER_S, self._on_listed)
-                self._on_listed = None
-            with self._boards.lease() as board:
-                return listing_parts(board.catalog, session.era)
+            return self._list(read.cursor, session)
         if session.era is Era.MODERN:
             if method == "server/discover":
                 return discover_parts(MODERN_VERSIONS, self._about())
             if method == "subscriptions/listen":
                 return self._listen(params, message_id)
-        elif method == "ping":
-            return (b"{}",)
         raise RpcError(METHOD_NOT_FOUND, f"`{method}` is not offered")
 
     def notification(self, method: str, params: Raw) -> None:
@@ -237,11 +232,19 @@ class Front:
 
     # Calls
 
+    def _list(self, cursor: str | None, session: Session) -> Parts:
+        if cursor:
+            raise RpcError(INVALID_PARAMS, "there is no such page")
+        if self._on_listed is not None:
+            # The answer goes out first: whoever listed thinks before it calls.
+            asyncio.get_running_loop().call_later(_AFTER_ANSWER_S, self._on_listed)
+            self._on_listed = None
+        with self._boards.lease() as board:
+            return listing_parts(board.catalog, session.era)
+
     def _call(self, params: _Params, session: Session) -> Answer:
         if params.name is UNSET:
             raise RpcError(INVALID_PARAMS, "`name` is missing")
-        if self._is_modern is None:
-            raise RpcError(INVALID_REQUEST, "`initialize` comes first")
         return self._run(params.name, params.arguments, session)
 
     async def _run(self, name: str, arguments: Raw, session: Session) -> Parts:
