@@ -47,7 +47,7 @@ requirements: $(VENV)/.dev ## Say which requirements have a passing test in the 
 	@PYTHONPATH=tests $(PY) -m support.requirements_record
 
 schemas: $(VENV)/.dev ## Write the JSON Schemas of every file anew.
-	$(PY) tools/schemas.py
+	$(PY) -m switchboard.settings.schemas schemas
 
 lock: ## Resolve the locks anew from pyproject.toml.
 	$(PYTHON) -m venv .run/lock
