@@ -138,7 +138,7 @@ def _shown(spec: ToolSpec) -> _Shown:
 
 
 def _count(tool: _Shown) -> int:
-    return get_encoding(TOKENIZER).count(msgspec.json.encode(tool).decode())
+    return len(get_encoding(TOKENIZER).encode_ordinary(msgspec.json.encode(tool).decode()))
 
 
 def _saved(direct: int, shown: int) -> float:

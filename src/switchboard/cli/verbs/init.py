@@ -1,0 +1,158 @@
+"""`switchboard init`: prepare a workspace. Nothing that exists is changed."""
+
+# ruff: noqa: PTH118
+
+import os
+import sys
+from collections.abc import Iterator
+from shutil import which
+from typing import Literal
+
+from msgspec import Struct
+
+from switchboard.cli.options import Option, Usage
+from switchboard.cli.render import hint
+from switchboard.cli.report import Report
+from switchboard.cli.request import Request
+from switchboard.cli.style import Style
+from switchboard.cli.verbs.parts.clients import ClientLines, stdio_lines
+from switchboard.cli.verbs.parts.imports import (
+    Candidate,
+    ImportedServer,
+    candidates,
+    take_over,
+)
+from switchboard.cli.verbs.parts.loading import places_for, settings_for
+from switchboard.cli.verbs.parts.servers import entries
+from switchboard.config.problems import ConfigInvalid
+from switchboard.config.writing import write_whole
+
+USAGE = Usage(
+    verb="init",
+    summary="Prepare this workspace, and show the lines that make it known to your clients.",
+    options=(
+        Option(name="import", about="take over the servers that other clients keep here"),
+        Option(name="dry-run", about="say what would be done, and do nothing"),
+    ),
+    details=(
+        "Writes .switchboard/config.toml. With --import the servers of .mcp.json,\n"
+        ".vscode/mcp.json and .cursor/mcp.json are copied into .switchboard/mcp.json; those\n"
+        "files stay as they are. Nothing that exists is overwritten."
+    ),
+    examples=("switchboard init", "switchboard init --import --dry-run"),
+)
+
+_MODE = 0o644
+_CONFIG = """\
+# Settings of Switchboard for this workspace. All of them: switchboard config show
+
+# Ask for approval before tools run, and run them in a sandbox.
+enable_mcp_server_surface = true
+"""
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """A file, and what became of it."""
+
+    path: str
+    state: Literal["written", "kept", "planned"]
+
+
+class InitReport(Report, frozen=True, kw_only=True, tag="switchboard.init/1"):
+    """What was prepared, and what remains to be done in the clients."""
+
+    workspace: str
+    dry_run: bool
+    files: tuple[Step, ...]
+    imported: tuple[ImportedServer, ...]
+    # Servers of other clients that `--import` would take over.
+    importable: int
+    clients: tuple[ClientLines, ...]
+
+    def lines(self, style: Style) -> Iterator[str]:
+        words = {"written": "wrote", "kept": "kept", "planned": "would write"}
+        for step in self.files:
+            yield f"{words[step.state]} {step.path}"
+        for server in self.imported:
+            if server.reason:
+                yield f"left {server.name} in {server.file}: {server.reason}"
+            else:
+                verb = "would copy" if self.dry_run else "copied"
+                yield f"{verb} {server.name} from {server.file}"
+        for lines in self.clients:
+            yield ""
+            place = f"put into {lines.file}" if lines.file else "run"
+            yield f"{style.bold(lines.client)}: {place}"
+            yield from (f"  {line}" for line in lines.text.splitlines())
+
+    def notes(self, style: Style) -> Iterator[str]:
+        yield ""
+        if self.importable and not self.imported:
+            yield hint(style, "other clients keep servers here: switchboard init --import")
+        elif any(not server.reason for server in self.imported) and not self.dry_run:
+            yield hint(style, "look at what would run, then: switchboard trust --all")
+        else:
+            yield hint(style, "switchboard add NAME -- COMMAND")
+
+
+def run(request: Request) -> Report:
+    places = places_for(request)
+    dry_run = request.arguments.has("dry-run")
+    folder = os.path.join(places.workspace, ".switchboard")
+    config = os.path.join(folder, "config.toml")
+    found = _candidates(request, places.workspace)
+    # Read before anything is written: a broken configuration is told first.
+    taken = {entry.name for entry in entries(settings_for(request))}
+    files = [_write(config, dry_run=dry_run)]
+    imported: list[ImportedServer] = []
+    if request.arguments.has("import"):
+        path = os.path.join(folder, "mcp.json")
+        for candidate in found:
+            if dry_run:
+                reason = candidate.reason
+                if candidate.name in taken:
+                    reason = reason or "a server of this name is already there"
+                server = ImportedServer(name=candidate.name, file=candidate.file, reason=reason)
+            else:
+                server = take_over(candidate, path, taken)
+            imported.append(server)
+            taken.add(candidate.name)
+    return InitReport(
+        workspace=places.workspace,
+        dry_run=dry_run,
+        files=tuple(
+            Step(path=os.path.relpath(step.path, places.workspace), state=step.state)
+            for step in files
+        ),
+        imported=tuple(imported),
+        importable=sum(not candidate.reason for candidate in found),
+        clients=stdio_lines(program()),
+    )
+
+
+def _candidates(request: Request, workspace: str) -> list[Candidate]:
+    try:
+        return candidates(workspace)
+    except ConfigInvalid:
+        # Another client's file that we cannot read matters only to who wants to import it.
+        if request.arguments.has("import"):
+            raise
+        return []
+
+
+def program() -> str:
+    """How a client starts this very Switchboard."""
+    own = os.path.join(sys.prefix, "bin", "switchboard")
+    on_path = which("switchboard")
+    if on_path is not None and os.path.realpath(on_path) == os.path.realpath(own):
+        return "switchboard"
+    return own if os.access(own, os.X_OK) else on_path or "switchboard"
+
+
+def _write(path: str, *, dry_run: bool) -> Step:
+    if os.path.lexists(path):
+        return Step(path=path, state="kept")
+    if dry_run:
+        return Step(path=path, state="planned")
+    write_whole(path, _CONFIG, mode=_MODE)
+    return Step(path=path, state="written")
