@@ -84,8 +84,8 @@ def _zsh() -> Iterator[str]:
     for name, _, usage in _usages():
         specs = [_zsh_spec(option) for option in _options(usage)]
         if _choices(usage):
-            name = usage.words[0].name.lower()
-            specs.append(_quoted(f"2:{name}:({' '.join(_choices(usage))})"))
+            what = usage.words[0].name.lower()
+            specs.append(_quoted(f"2:{what}:({' '.join(_choices(usage))})"))
         yield f"    {name}) _arguments {' '.join(specs)} '*:file:_files' ;;"
     yield "  esac"
     yield "}"
