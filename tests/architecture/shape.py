@@ -47,6 +47,9 @@ ALSO_MAY_IMPORT = (
     Allowance("__main__.py", {"cli"}, "`python -m switchboard` is the command line"),
     Allowance("cli/*.py", {"config"}, "it reads the environment and shows problems"),
     Allowance("cli/verbs/*.py", {"settings", "daemon"}, "a verb works on settings or on a board"),
+    Allowance(
+        "cli/verbs/*.py", {"children:schema", "providers/*:schema"}, "settings are made of these"
+    ),
 )
 
 
