@@ -1,0 +1,186 @@
+"""What a peer is asked: answers, errors, cancellation, batches, junk, and ids used twice."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from msgspec import Raw
+
+from fakes.pipes import FakePipe
+from switchboard.wire.messages import MessageId, Parts, RpcError
+from switchboard.wire.peer import Answer, Peer
+from switchboard.wire.pipes import Loss
+
+
+class Desk:
+    """Answers requests: some at once, some when they are let go, some badly."""
+
+    def __init__(self) -> None:
+        self.begun: list[MessageId] = []
+        self.cancelled: list[MessageId] = []
+        self.gate = asyncio.Event()
+        self._news = asyncio.Event()
+
+    def request(self, method: str, params: Raw, message_id: MessageId) -> "Parts | Answer":
+        self.begun.append(message_id)
+        match method:
+            case "now":
+                return (b"[", params or b"null", b"]")
+            case "refuse":
+                raise RpcError(-32601, "not here", {"method": method})
+            case _:
+                return self._later(method, message_id)
+
+    async def _later(self, method: str, message_id: MessageId) -> Parts:
+        if method == "refuse-later":
+            raise RpcError(-32000, "later")
+        if method == "burst":
+            raise RuntimeError("/secret/path went wrong")
+        try:
+            await self.gate.wait()
+        except asyncio.CancelledError:
+            self.cancelled.append(message_id)
+            self._news.set()
+            raise
+        return (b'"late"',)
+
+    async def has_cancelled(self) -> None:
+        """Wait until the first request was cancelled here."""
+        async with asyncio.timeout(5):
+            await self._news.wait()
+        assert self.cancelled == [1]
+
+
+@pytest.fixture
+async def desk() -> Desk:
+    return Desk()
+
+
+def make_peer(desk: Desk, **more: Any) -> tuple[Peer, FakePipe]:
+    pipe = FakePipe()
+    return Peer(pipe, on_request=desk.request, **more), pipe
+
+
+def message(method: str, message_id: str = "1", params: str = "{}") -> bytes:
+    return f'{{"jsonrpc":"2.0","id":{message_id},"method":"{method}","params":{params}}}'.encode()
+
+
+async def test_an_answer_carries_the_id_of_the_request_in_its_own_type(desk: Desk) -> None:
+    peer, pipe = make_peer(desk)
+    for message_id in ("7", '"seven"', "1.5"):
+        peer.receive(message("now", message_id))
+    assert [sent["id"] for sent in pipe.messages] == [7, "seven", 1.5]
+    assert all(sent["result"] == [{}] and sent["jsonrpc"] == "2.0" for sent in pipe.messages)
+
+
+async def test_a_slow_request_does_not_hold_up_a_fast_one(desk: Desk) -> None:
+    peer, pipe = make_peer(desk)
+    peer.receive(message("wait", "1"))
+    peer.receive(message("now", "2"))
+    assert [sent["id"] for sent in pipe.messages] == [2]
+    desk.gate.set()
+    assert [sent["id"] for sent in await pipe.has_sent(2)] == [2, 1]
+
+
+async def test_errors_are_answered_with_their_code_and_data(desk: Desk) -> None:
+    peer, pipe = make_peer(desk)
+    peer.receive(message("refuse", "1"))
+    peer.receive(message("refuse-later", "2"))
+    first, second = await pipe.has_sent(2)
+    assert first["error"] == {"code": -32601, "message": "not here", "data": {"method": "refuse"}}
+    assert second["error"] == {"code": -32000, "message": "later"}
+
+
+async def test_what_nobody_foresaw_is_an_internal_error_without_its_text(desk: Desk) -> None:
+    peer, pipe = make_peer(desk)
+    peer.receive(message("burst"))
+    [answer] = await pipe.has_sent(1)
+    assert answer["error"]["code"] == -32603
+    assert b"/secret/path" not in pipe.sent[0]
+
+
+async def test_a_cancelled_request_is_ended_and_never_answered(desk: Desk) -> None:
+    peer, pipe = make_peer(desk)
+    peer.receive(message("wait", "1"))
+    peer.receive(message("wait", "2"))
+    await asyncio.sleep(0)
+    peer.receive(b'{"method":"notifications/cancelled","params":{"requestId":1}}')
+    await desk.has_cancelled()
+    desk.gate.set()
+    assert [sent["id"] for sent in await pipe.has_sent(1)] == [2]
+    peer.receive(message("now", "3"))
+    assert [sent["id"] for sent in pipe.messages] == [2, 3]
+
+
+@pytest.mark.parametrize("params", ['{"requestId":9}', "{}", '{"requestId":[]}', "[]", "7"])
+async def test_a_cancellation_of_nothing_disturbs_nothing(desk: Desk, params: str) -> None:
+    peer, pipe = make_peer(desk)
+    peer.receive(message("wait", "1"))
+    peer.receive(f'{{"method":"notifications/cancelled","params":{params}}}'.encode())
+    desk.gate.set()
+    assert [sent["id"] for sent in await pipe.has_sent(1)] == [1]
+
+
+async def test_an_id_that_is_still_under_way_is_refused_and_the_first_goes_on(desk: Desk) -> None:
+    peer, pipe = make_peer(desk)
+    peer.receive(message("wait", "1"))
+    peer.receive(message("wait", "1"))
+    assert pipe.messages[0]["error"]["code"] == -32600
+    assert len(desk.begun) == 1
+    desk.gate.set()
+    await pipe.has_sent(2)
+    peer.receive(message("now", "1"))
+    assert [sent.get("result") for sent in pipe.messages] == [None, "late", [{}]]
+
+
+async def test_every_part_of_a_batch_is_answered(desk: Desk) -> None:
+    peer, pipe = make_peer(desk)
+    peer.receive(b"[%b,%b,7]" % (message("now", "1"), message("refuse", "2")))
+    assert [sent["id"] for sent in pipe.messages] == [1, 2, None]
+    assert pipe.messages[2]["error"]["code"] == -32600
+
+
+@pytest.mark.parametrize("junk", [b"{not json", b"hello", b'{"id":', b"\xff\xfe", b"[" * 5000])
+async def test_what_is_not_json_is_a_parse_error_with_the_id_null(desk: Desk, junk: bytes) -> None:
+    peer, pipe = make_peer(desk)
+    peer.receive(junk)
+    [answer] = pipe.messages
+    assert (answer["id"], answer["error"]["code"]) == (None, -32700)
+
+
+@pytest.mark.parametrize(
+    "odd", [b"{}", b"7", b"null", b"[]", b'"text"', b'{"method":7,"id":1}', b'{"id":{}}']
+)
+async def test_json_that_is_no_message_is_an_invalid_request(desk: Desk, odd: bytes) -> None:
+    peer, pipe = make_peer(desk)
+    peer.receive(odd)
+    [answer] = pipe.messages
+    assert (answer["id"], answer["error"]["code"]) == (None, -32600)
+
+
+async def test_junk_is_handed_on_without_an_answer_where_it_is_expected(desk: Desk) -> None:
+    heard: list[bytes] = []
+    peer, pipe = make_peer(desk, on_junk=heard.append)
+    for junk in (b"Starting up...", b"null", b"{}"):
+        peer.receive(junk)
+    assert heard == [b"Starting up...", b"null", b"{}"]
+    assert pipe.sent == []
+
+
+async def test_what_is_under_way_ends_with_the_other_side(desk: Desk) -> None:
+    peer, pipe = make_peer(desk)
+    peer.receive(message("wait", "1"))
+    await asyncio.sleep(0)
+    peer.lose(Loss())
+    await desk.has_cancelled()
+    assert pipe.sent == []
+
+
+async def test_only_a_throttled_peer_stops_reading_under_pressure(desk: Desk) -> None:
+    client, client_pipe = make_peer(desk, throttled=True)
+    child, child_pipe = make_peer(desk)
+    for peer in (client, child):
+        peer.press(on=True)
+    assert (client_pipe.reading, child_pipe.reading) == (False, True)
+    client.press(on=False)
+    assert client_pipe.reading
