@@ -2,6 +2,7 @@
 
 import json
 import math
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -55,15 +56,15 @@ def test_every_key_is_where_it_says_it_is(value: object) -> None:
     text = json.dumps(value, indent=1, ensure_ascii=False)
     read = read_json(text)
 
-    def walk(node: object, path: tuple[str | int, ...]) -> None:
+    def walk(node: Any, path: tuple[str | int, ...]) -> None:
         if isinstance(node, dict):
-            for key, inner in node.items():
+            for key, inner in cast("dict[str, Any]", node).items():
                 spot = read.spots.find((*path, key))
                 line = text.split("\n")[spot.line - 1]
                 assert line[spot.column - 1 :].startswith(json.dumps(key, ensure_ascii=False))
                 walk(inner, (*path, key))
         elif isinstance(node, list):
-            for index, inner in enumerate(node):
+            for index, inner in enumerate(cast("list[Any]", node)):
                 walk(inner, (*path, index))
 
     walk(read.value, ())

@@ -47,13 +47,15 @@ class Ground:
         trusted: bool = True,
         flags: Mapping[str, Any] | None = None,
         config: Path | None = None,
-        **variables: str,
+        variables: Mapping[str, str] | None = None,
+        **more: str,
     ) -> Settings:
+        environ = self.environ(**(variables or {}), **more)
         if trusted:
-            variables["SWITCHBOARD_TRUST_WORKSPACE"] = "1"
+            environ["SWITCHBOARD_TRUST_WORKSPACE"] = "1"
         return load_settings(
             workspace=str(self.workspace),
-            environ=self.environ(**variables),
+            environ=environ,
             flags=flags or {},
             config=None if config is None else str(config),
         )

@@ -6,25 +6,11 @@ from typing import Any
 
 import pytest
 
+from settings.examples import CONTEXT7
 from settings.ground import Ground
 from support.requirements import requirement
 from switchboard.providers.suites.schema import Introspection, SuiteSettings
 from switchboard.settings.sections import Timeouts
-
-# The document's example, verbatim.
-CONTEXT7 = """{
-  "name": "context7",
-  "description": "Context7 Documentation MCP",
-  "switchboardDescription": "Smart context management and retrieval for enhanced LLM interactions",
-  "command": {
-    "cmd": "npx",
-    "args": ["-y", "@upstash/context7-mcp"],
-    "env": {
-      "DEFAULT_MINIMUM_TOKENS": "6000"
-    }
-  }
-}
-"""
 
 
 @requirement("S2.22", "S2.23", "S2.24", "S2.25", "S2.26", "S2.27", "S2.28")
@@ -296,10 +282,18 @@ def test_a_suite_name_that_is_taken_or_reserved_is_not_shown(ground: Ground, nam
     assert len(settings.warnings) == 1
 
 
-def test_an_unreadable_child_is_left_out(ground: Ground) -> None:
-    if os.geteuid() == 0:
-        pytest.skip("root reads everything")
-    ground.child("a").chmod(0)
+def test_an_unreadable_child_is_left_out(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = ground.child("a")
+    ground.child("b")
+    real_open = os.open
+
+    # Root reads everything, so the refusal of the system is played here.
+    def refusing(name: str, *rest: Any) -> int:
+        if name == str(path):
+            raise PermissionError(13, "Permission denied")
+        return real_open(name, *rest)
+
+    monkeypatch.setattr(os, "open", refusing)
     settings = ground.load()
-    assert settings.servers == ()
-    assert "cannot be read" in settings.warnings[0].message
+    assert [entry.name for entry in settings.servers] == ["b"]
+    assert "permission denied" in settings.warnings[0].message

@@ -49,6 +49,8 @@ class Text(Struct, frozen=True, kw_only=True):
     empty: bool = True
     # An empty string, or one with `${`, is judged later: when layers are merged and expanded.
     later: bool = False
+    # What stands here by mistake may be a secret, so no message repeats it.
+    private: bool = False
     about: str = ""
 
     def check(self, value: Any, at: KeyPath, report: Report) -> bool:
@@ -74,7 +76,8 @@ class Text(Struct, frozen=True, kw_only=True):
             report.say(at, f"{_name(at)} must be {_any_of(self.choices)}, not `{value}`", hint)
             return False
         if self.pattern and re.fullmatch(self.pattern, value) is None:
-            report.say(at, f"{_name(at)} must be {self.says}, not `{value}`")
+            found = "" if self.private else f", not `{value}`"
+            report.say(at, f"{_name(at)} must be {self.says}{found}")
             return False
         return True
 

@@ -51,30 +51,25 @@ def given_layer(document: Document, problems: list[Problem]) -> Layer:
     return _json_layer(document, keys, GIVEN_SERVER, Habits(given=True), problems)
 
 
-def suites_layer(document: Document, problems: list[Problem]) -> Layer | None:
+def suites_layer(document: Document, problems: list[Problem]) -> Layer:
     """`switchboard.config.json`."""
     report = Report(document, problems)
-    if not SUITES.check(document.tree, (), report):
-        return None
-    for index, pattern in enumerate(cast("list[str]", document.tree.get("discoverGlobs", []))):
+    SUITES.check(document.tree, (), report)
+    tree = _sound_sections(document, SUITES)
+    tree.pop("$schema", None)
+    for index, pattern in enumerate(cast("list[str]", tree.get("discoverGlobs", []))):
         fault = pattern_fault(pattern)
         if fault:
             report.say(("discoverGlobs", index), f"the pattern `{pattern}` {fault}")
-    tree = {key: value for key, value in document.tree.items() if key != "$schema"}
     return Layer(scope=document.scope, tree=tree, document=document)
 
 
-def toml_layer(document: Document, problems: list[Problem], *, foreign: bool) -> Layer | None:
+def toml_layer(document: Document, problems: list[Problem], *, foreign: bool) -> Layer:
     """`config.toml`: strict in the tables that we know; servers are judged when merged."""
     shape = FOREIGN_TOML if foreign else TOML
     report = Report(document, problems)
-    if not shape.check(document.tree, (), report):
-        return None
-    tree = {
-        key: dict(cast("dict[str, Any]", value)) if isinstance(value, dict) else value
-        for key, value in document.tree.items()
-        if key in shape.fields
-    }
+    shape.check(document.tree, (), report)
+    tree = _sound_sections(document, shape)
     written: dict[KeyPath, KeyPath] = {}
     if SERVERS in tree:
         tree[SERVERS] = _named(tree[SERVERS], (SERVERS,), (SERVERS,), written, report)
@@ -121,6 +116,16 @@ def front_matter_layer(document: Document, problems: list[Problem]) -> Layer:
             if key in root and TOML.fields[SERVERS].check(root[key], at, report):
                 servers |= _named(root[key], at, (SERVERS,), written, report)
     return Layer(scope=document.scope, tree={SERVERS: servers}, document=document, written=written)
+
+
+def _sound_sections(document: Document, shape: Table) -> dict[str, Any]:
+    """The sections that hold what they should, so that a fault in one hides none in another."""
+    silent = Report(document, [])
+    return {
+        key: dict(cast("dict[str, Any]", value)) if isinstance(value, dict) else value
+        for key, value in document.tree.items()
+        if key in shape.fields and shape.fields[key].check(value, (key,), silent)
+    }
 
 
 def _json_layer(

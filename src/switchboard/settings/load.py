@@ -12,7 +12,7 @@ from typing import Any
 
 from switchboard.config.documents import Document, read_json_document, read_toml_document
 from switchboard.config.environ import environment_layer, flags_layer
-from switchboard.config.globs import watched_folders
+from switchboard.config.globs import pattern_fault, watched_folders
 from switchboard.config.layers import Layer, Merged
 from switchboard.config.locate import (
     DEFAULT_GLOBS,
@@ -124,13 +124,12 @@ def _parse(loading: Loading) -> None:
                 layer = given_layer(document, problems)
             case _:
                 layer = suites_layer(document, problems)
-        if layer is not None:
-            (home if file.scope is Scope.HOME else above).append(layer)
-            if "discoverGlobs" in layer.tree:
-                loading.patterns = tuple(layer.tree["discoverGlobs"])
-    children: list[Layer] = []
-    if not problems or not any(problem.key.startswith("discoverGlobs") for problem in problems):
-        children = child_layers(loading.places.workspace, loading.patterns, loading.warnings)
+        (home if file.scope is Scope.HOME else above).append(layer)
+        if "discoverGlobs" in layer.tree:
+            loading.patterns = tuple(layer.tree["discoverGlobs"])
+    # A pattern that was refused must not be followed, not even to find more problems.
+    loading.patterns = tuple(each for each in loading.patterns if not pattern_fault(each))
+    children = child_layers(loading.places.workspace, loading.patterns, loading.warnings)
     loading.layers += [*home, *children, *above]
 
 

@@ -69,6 +69,7 @@ AUTH = Table(
         "client_secret_ref": Text(
             pattern=CLIENT_SECRET_REF,
             says="`env:NAME` or `vault:mcp/<server>/oauth/client-secret`",
+            private=True,
         ),
         "issuer_url": _URL,
         "metadata_url": _URL,
@@ -92,7 +93,11 @@ FIELDS: dict[str, Any] = {
         value=Text(), key=_ENV_KEY, about="Literal environment values of a stdio server."
     ),
     "secret_env": Members(
-        value=Text(pattern=SECRET_REF, says="`env:NAME` or `vault:mcp/<server>/env/<KEY>`"),
+        value=Text(
+            pattern=SECRET_REF,
+            says="`env:NAME` or `vault:mcp/<server>/env/<KEY>`",
+            private=True,
+        ),
         key=_ENV_KEY,
         about="Environment values that are looked up when the server starts.",
     ),

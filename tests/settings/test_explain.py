@@ -1,0 +1,92 @@
+"""`config explain` and `config show`: values with their origins, without secrets."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from settings.ground import Ground
+from switchboard.core.origins import Origin, Scope
+from switchboard.settings.explain import REDACTED, UnknownKey, explain, show
+from switchboard.settings.load import Loading, load
+
+
+@pytest.fixture
+def loaded(ground: Ground) -> Callable[..., Loading]:
+    def run(**variables: str) -> Loading:
+        flags: dict[str, Any] = {"trust_workspace": True}
+        return load(
+            workspace=str(ground.workspace), environ=ground.environ(**variables), flags=flags
+        )[1]
+
+    return run
+
+
+def test_a_field_that_toml_covered_is_explained_step_by_step(
+    ground: Ground, loaded: Callable[..., Loading]
+) -> None:
+    home = ground.put(
+        ground.home / "config.toml", '[mcp_servers.gh]\ncommand = "one"\nargs = ["a"]\n'
+    )
+    own = ground.put(ground.own / "config.toml", '\n[mcp_servers.gh]\ncommand = "two"\n')
+    told = explain(loaded(), "mcp_servers.gh.command")
+    assert told.value == "two"
+    assert told.origin == Origin(scope=Scope.WORKSPACE, path=str(own), line=3, column=1)
+    assert str(told.origin) == f"workspace, {own}:3"
+    (before,) = told.replaced
+    assert (before.value, before.origin.path, before.origin.line) == ("one", str(home), 2)
+    args = explain(loaded(), "mcp_servers.gh.args")
+    assert (args.value, args.origin.scope, args.replaced) == (["a"], Scope.HOME, ())
+
+
+def test_a_field_of_a_replaced_object_is_explained(
+    ground: Ground, loaded: Callable[..., Loading]
+) -> None:
+    ground.put(ground.home / "mcp.json", '{"mcpServers": {"a.b": {"command": "one"}}}')
+    ground.put(ground.own / "mcp.json", '{"mcp_servers": {\n"a.b": {"command": "two"}}}')
+    told = explain(loaded(), "mcpServers.a.b.command")
+    assert (told.key, told.value, told.origin.line) == ("mcp_servers.a.b.command", "two", 2)
+    assert [(step.value, step.origin.scope) for step in told.replaced] == [("one", Scope.HOME)]
+    whole = explain(loaded(), "mcp_servers.a.b")
+    assert whole.value == {"command": "two"}
+    assert [step.value for step in whole.replaced] == [{"command": "one"}]
+
+
+def test_environment_flags_and_defaults_are_origins_too(
+    ground: Ground, loaded: Callable[..., Loading]
+) -> None:
+    assert explain(loaded(), "server.port").origin == Origin()
+    ground.put(ground.home / "config.toml", "[server]\nport = 9\n")
+    told = explain(loaded(PORT="10"), "server.port")
+    assert (told.value, str(told.origin)) == (10, "environment, PORT")
+    assert [(step.value, step.origin.scope) for step in told.replaced] == [
+        (9, Scope.HOME),
+        (8081, Scope.DEFAULT),
+    ]
+    level = explain(loaded(TRACING_FILTER="debug"), "logging.filter")
+    assert str(level.origin) == "environment, TRACING_FILTER"
+
+
+def test_an_unknown_key_comes_with_a_suggestion(loaded: Callable[..., Loading]) -> None:
+    with pytest.raises(UnknownKey) as caught:
+        explain(loaded(), "timeouts.rpcM")
+    assert caught.value.hint == "did you mean `timeouts.rpcMs`?"
+
+
+def test_show_lists_everything_with_origins_and_no_secret(
+    ground: Ground, loaded: Callable[..., Loading]
+) -> None:
+    ground.put(
+        ground.home / "mcp.json",
+        """{"mcpServers": {
+            "x": {"command": "x", "env": {"API_KEY": "hunter2", "PLAIN": "seen"}},
+            "y": {"url": "https://a.example", "headers": {"X-Any": "hunter2"}}}}""",
+    )
+    ground.child("child")
+    shown = {each.key: each for each in show(loaded())}
+    assert "hunter2" not in repr(shown)
+    assert shown["mcp_servers.x.env.API_KEY"].value == REDACTED
+    assert shown["mcp_servers.x.env.PLAIN"].value == "seen"
+    assert shown["mcp_servers.child.command"].origin.scope is Scope.WORKSPACE
+    assert shown["timeouts.rpcMs"].origin == Origin()
+    assert "hunter2" not in repr(explain(loaded(), "mcp_servers.x").to_dict())

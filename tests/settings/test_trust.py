@@ -1,0 +1,183 @@
+"""Nothing of a workspace runs before its user has agreed to exactly that."""
+
+import json
+import stat
+
+import pytest
+from msgspec.structs import replace
+
+from settings.ground import Ground
+from switchboard.children.schema import OAuth, ServerEntry
+from switchboard.config.problems import ConfigInvalid
+from switchboard.settings.fingerprints import fingerprint
+from switchboard.settings.load import load_settings
+from switchboard.settings.trust import trust, untrust
+
+
+def _names(ground: Ground) -> tuple[list[str], list[str]]:
+    settings = ground.load(trusted=False)
+    return [entry.name for entry in settings.servers], [entry.name for entry in settings.untrusted]
+
+
+def test_servers_of_a_workspace_wait_for_trust_and_those_of_the_home_do_not(ground: Ground) -> None:
+    ground.put(ground.home / "mcp.json", {"mcpServers": {"mine": {"command": "a"}}})
+    ground.put(ground.own / "mcp.json", {"mcpServers": {"theirs": {"command": "b"}}})
+    ground.put(
+        ground.own / "config.toml", '[mcp_servers.toml]\ncommand = "c"\n[mcp.tool]\ncommand = "d"\n'
+    )
+    ground.child("child")
+    settings = ground.load(trusted=False)
+    assert [entry.name for entry in settings.servers] == ["mine"]
+    assert {entry.name for entry in settings.untrusted} == {"theirs", "toml", "child"}
+    assert list(settings.untrusted_commands) == ["tool"]
+    assert settings.commands == {}
+
+
+def test_what_is_trusted_can_be_used_and_trust_can_be_taken_back(ground: Ground) -> None:
+    ground.child("a")
+    ground.child("b")
+    ground.put(ground.own / "config.toml", '[mcp.tool]\ncommand = "d"\n')
+    done = trust(ground.load(trusted=False), ["a"])
+    assert [(each.name, each.kind) for each in done] == [("a", "server")]
+    assert _names(ground) == (["a"], ["b"])
+    assert [each.name for each in trust(ground.load(trusted=False))] == ["b", "tool"]
+    assert _names(ground) == (["a", "b"], [])
+    assert list(ground.load(trusted=False).commands) == ["tool"]
+    assert [each.name for each in untrust(ground.load(trusted=False), ["a"])] == ["a"]
+    assert _names(ground) == (["b"], ["a"])
+    untrust(ground.load(trusted=False))
+    assert _names(ground) == ([], ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"command": "evil"},
+        {"args": ["x"]},
+        {"env": {"A": "b"}},
+        {"secret_env": {"A": "env:A"}},
+        {"inherit_env": True},
+    ],
+)
+def test_a_change_of_what_runs_asks_again(ground: Ground, change: dict[str, object]) -> None:
+    ground.put(ground.own / "mcp.json", {"mcpServers": {"x": {"command": "a"}}})
+    trust(ground.load(trusted=False))
+    assert _names(ground) == (["x"], [])
+    ground.put(ground.own / "mcp.json", {"mcpServers": {"x": {"command": "a", **change}}})
+    assert _names(ground) == ([], ["x"])
+    ground.put(ground.own / "mcp.json", '{"mcpServers":\n\n{"x": {"command": "a"}}}')
+    assert _names(ground) == (["x"], [])
+
+
+def test_a_suite_that_opens_the_environment_asks_again(ground: Ground) -> None:
+    ground.child("x")
+    trust(ground.load(trusted=False))
+    ground.put(
+        ground.workspace / "switchboard.config.json", {"suites": {"x": {"inheritEnv": True}}}
+    )
+    assert _names(ground) == ([], ["x"])
+
+
+def test_a_workspace_that_covers_a_server_of_the_home_has_to_be_trusted(ground: Ground) -> None:
+    ground.put(
+        ground.home / "config.toml",
+        '[mcp_servers.gh]\ncommand = "gh"\nsecret_env = { T = "env:T" }\n',
+    )
+    assert _names(ground) == (["gh"], [])
+    ground.put(ground.own / "config.toml", '[mcp_servers.gh]\ncommand = "thief"\n')
+    assert _names(ground) == ([], ["gh"])
+
+
+def test_a_rotated_secret_does_not_ask_again_and_waits_unread(ground: Ground) -> None:
+    ground.put(ground.own / "config.toml", '[mcp_servers.x]\ncommand = "a"\nargs = ["${KEY}"]\n')
+    settings = ground.load(trusted=False)
+    assert settings.untrusted[0].args == ("${KEY}",)
+    trust(settings)
+    for key in ("1", "2"):
+        (entry,) = ground.load(trusted=False, KEY=key).servers
+        assert entry.args == (key,)
+
+
+def test_trust_does_not_follow_a_copy_of_the_workspace(ground: Ground) -> None:
+    ground.child("x")
+    trust(ground.load(trusted=False))
+    copy = ground.workspace.with_name("copy")
+    ground.put(
+        copy / ".switchboard" / "mcps" / "x" / ".mcp.json", {"name": "x", "command": {"cmd": "x"}}
+    )
+    settings = load_settings(workspace=str(copy), environ=ground.environ())
+    assert settings.servers == ()
+
+
+def test_a_link_to_the_workspace_is_the_same_workspace(ground: Ground) -> None:
+    ground.child("x")
+    trust(ground.load(trusted=False))
+    link = ground.workspace.with_name("link")
+    link.symlink_to(ground.workspace)
+    settings = load_settings(workspace=str(link), environ=ground.environ())
+    assert [entry.name for entry in settings.servers] == ["x"]
+
+
+def test_the_environment_can_trust_a_workspace_but_its_files_cannot(ground: Ground) -> None:
+    ground.child("x")
+    ground.put(ground.own / "config.toml", "trust_workspace = true\n")
+    assert _names(ground) == ([], ["x"])
+    assert len(ground.load(trusted=True).servers) == 1
+    assert len(ground.load(trusted=False, flags={"trust_workspace": True}).servers) == 1
+
+
+def test_the_record_is_private_and_holds_no_value(ground: Ground) -> None:
+    ground.put(
+        ground.own / "mcp.json",
+        {"mcpServers": {"x": {"command": "a", "env": {"DATA": "very-private"}}}},
+    )
+    trust(ground.load(trusted=False))
+    path = ground.home / "trust.json"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert "very-private" not in path.read_text()
+    assert list(json.loads(path.read_text())["workspaces"]) == [str(ground.workspace)]
+    assert [each.name for each in ground.home.iterdir()] == ["trust.json"]
+
+
+@pytest.mark.parametrize(
+    "content", ["{", "[]", '{"workspaces": 5}', '{"workspaces": {"a": [1]}}', b"\xff"]
+)
+def test_a_damaged_record_trusts_nothing_and_says_so(ground: Ground, content: str | bytes) -> None:
+    ground.child("x")
+    ground.put(ground.home / "trust.json", content)
+    settings = ground.load(trusted=False)
+    assert [entry.name for entry in settings.untrusted] == ["x"]
+    assert "nothing of a workspace is trusted" in settings.warnings[0].message
+
+
+def test_the_record_is_not_written_through_a_link(ground: Ground) -> None:
+    ground.child("x")
+    victim = ground.put(ground.user_home / "victim", "precious")
+    ground.home.mkdir()
+    (ground.home / "trust.json").symlink_to(victim)
+    with pytest.raises(ConfigInvalid):
+        trust(ground.load(trusted=False))
+    assert victim.read_text() == "precious"
+
+
+def test_every_field_that_decides_what_runs_is_in_the_fingerprint() -> None:
+    entry = ServerEntry(name="x", transport="stdio")
+    seen = {fingerprint(entry, "/w"), fingerprint(entry, "/other")}
+    changes = (
+        {"name": "y"},
+        {"transport": "http"},
+        {"command": "c"},
+        {"args": ("a",)},
+        {"args": ("a", "b")},
+        {"args": ("a b",)},
+        {"env": {"A": "1"}},
+        {"secret_env": {"A": "env:A"}},
+        {"url": "https://a"},
+        {"headers": {"A": "1"}},
+        {"auth": OAuth(client_id="a")},
+        {"cwd": "/x"},
+        {"inherit_env": True},
+    )
+    seen |= {fingerprint(replace(entry, **change), "/w") for change in changes}
+    assert len(seen) == len(changes) + 2
+    assert fingerprint(replace(entry, description="new"), "/w") == fingerprint(entry, "/w")
