@@ -1,0 +1,58 @@
+"""Serving clients over HTTP until a signal comes."""
+
+import sys
+from collections.abc import Callable, Mapping
+
+from switchboard.core.bus import EventBus
+from switchboard.core.faults import Fault
+from switchboard.core.tasks import TaskSet
+from switchboard.daemon.instructions import instructions_for
+from switchboard.daemon.log import log_for
+from switchboard.daemon.reload import Load, Reloader
+from switchboard.daemon.runtime import running
+from switchboard.daemon.serve import until_signal
+from switchboard.settings.sections import Settings
+from switchboard.surface.http import HttpSurface
+from switchboard.surface.http_access import Access, hosts_of
+from switchboard.surface.http_server import bind, served, url_of
+from switchboard.surface.http_token import bearer_token
+
+Ready = Callable[[str, str], None]
+
+
+async def serve_http(
+    settings: Settings,
+    environ: Mapping[str, str],
+    *,
+    ready: Ready | None = None,
+    load: Load | None = None,
+) -> int:
+    """Serve every client of one port. `ready` gets the URL and the token once it listens."""
+    listener = settings.listener
+    try:
+        token = bearer_token(settings.home, environ)
+        listening = bind(listener.host, listener.port, allow_remote=listener.allow_remote)
+    except Fault as fault:
+        sys.stderr.write(f"switchboard: {fault.message}\n")
+        if fault.hint:
+            sys.stderr.write(f"hint: {fault.hint}\n")
+        return 1
+    events = EventBus(log_for(settings))
+    async with running(settings, environ=environ, events=events) as runtime, TaskSet() as tasks:
+        surface = HttpSurface(
+            runtime.boards,
+            runtime.events,
+            Access(token=token, hosts=hosts_of(listener.host, listening.getsockname()[1])),
+            workspace=settings.workspace,
+            instructions=lambda: instructions_for(runtime.settings),
+        )
+        runtime.on_tools_changed.add(surface.tools_changed)
+        if load is not None:
+            tasks.start(Reloader(runtime, load).watch())
+        stopped = until_signal()
+        async with served(surface, listening):
+            if ready is not None:
+                ready(url_of(listening), token)
+            runtime.warm()
+            await stopped
+    return 0

@@ -1,0 +1,69 @@
+"""A message posted over HTTP, and the front's answer to it as a response."""
+
+import msgspec
+from msgspec import UNSET
+
+from switchboard.surface.front import Front
+from switchboard.surface.http_exchange import Refusal, Reply
+from switchboard.wire.eras import HTTP_STATUS
+from switchboard.wire.messages import (
+    INTERNAL_ERROR,
+    PARSE_ERROR,
+    Envelope,
+    MessageId,
+    RpcError,
+    error_parts,
+    read_envelope,
+    result_parts,
+)
+from switchboard.wire.peer import Answer
+
+
+def read_message(body: bytes) -> Envelope:
+    """One message. Raises Refusal."""
+    try:
+        envelope = read_envelope(body)
+    except (msgspec.ValidationError, RecursionError):
+        raise Refusal(400, "the body is not a JSON-RPC message") from None
+    except msgspec.DecodeError:
+        raise Refusal(400, "the body is not JSON", code=PARSE_ERROR) from None
+    if envelope.method is UNSET and envelope.id is UNSET:
+        raise Refusal(400, "the body is not a JSON-RPC message")
+    return envelope
+
+
+def request_id(envelope: Envelope) -> MessageId:
+    """The id of a request. Raises Refusal when it is none that a client may use."""
+    if not isinstance(envelope.id, int | str) or isinstance(envelope.id, bool):
+        raise Refusal(400, "the `id` of a request is a string or a whole number")
+    return envelope.id
+
+
+def begin(front: Front, envelope: Envelope, *, modern: bool) -> "Reply | Answer":
+    """Ask the front: the reply at once, or a result to wait for."""
+    assert envelope.method is not UNSET
+    message_id = request_id(envelope)
+    try:
+        answer = front.request(envelope.method, envelope.params, message_id)
+    except RpcError as error:
+        return error_reply(message_id, error, modern=modern)
+    if isinstance(answer, tuple):
+        return Reply(200, result_parts(message_id, answer))
+    return answer
+
+
+async def complete(answer: Answer, message_id: MessageId, *, modern: bool) -> Reply:
+    """Wait for the result; every failure is a reply too."""
+    try:
+        return Reply(200, result_parts(message_id, await answer))
+    except RpcError as error:
+        return error_reply(message_id, error, modern=modern)
+    except Exception:  # noqa: BLE001 - the client must get an answer whatever went wrong
+        internal = RpcError(INTERNAL_ERROR, "internal error")
+        return error_reply(message_id, internal, modern=modern)
+
+
+def error_reply(message_id: MessageId, error: RpcError, *, modern: bool) -> Reply:
+    """An error of the protocol; only the modern era gives it a status of its own."""
+    status = HTTP_STATUS.get(error.code, 200) if modern else 200
+    return Reply(status, error_parts(message_id, error))

@@ -1,0 +1,157 @@
+"""One HTTP request and its response, over ASGI."""
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from msgspec import Struct
+
+from switchboard.wire.http_headers import JSON_TYPE, SSE_TYPE, media_type
+from switchboard.wire.messages import INVALID_REQUEST, Parts, RpcError, error_parts
+from switchboard.wire.sse import KEEP_ALIVE, event_parts
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Headers = tuple[tuple[bytes, bytes], ...]
+
+# Up to here one joined write is cheaper than several; beyond it slices keep copies small.
+_JOIN_BYTES = 64 * 1024
+_SLICE_BYTES = 256 * 1024
+_EVENT_HEADERS: Headers = (
+    (b"content-type", SSE_TYPE.encode()),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+)
+
+
+class Reply(Struct, frozen=True):
+    """A response with a body that is one JSON text, or none."""
+
+    status: int
+    parts: Parts = ()
+    headers: Headers = ()
+
+
+class Refusal(Exception):  # noqa: N818 - an answer, not a defect
+    """The request is answered with an error before anybody looks at its message."""
+
+    def __init__(
+        self, status: int, message: str, *, code: int = INVALID_REQUEST, headers: Headers = ()
+    ) -> None:
+        super().__init__(message)
+        self.reply = Reply(status, error_parts(None, RpcError(code, message)), headers)
+
+
+class ClientLeft(Exception):  # noqa: N818 - states what happened
+    """The client closed the connection before it had sent everything."""
+
+
+class Exchange:
+    """A request and the way to answer it."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._receive = receive
+        self._send = send
+        self.method: str = scope["method"]
+        self.path: str = scope["path"]
+        self.local_address: tuple[str, int | None] | None = scope.get("server")
+        self._headers: dict[str, str] = {}
+        self.repeated: set[str] = set()
+        for raw_name, raw_value in scope["headers"]:
+            name = raw_name.decode("latin-1")
+            if name in self._headers:
+                self.repeated.add(name)
+            self._headers[name] = raw_value.decode("latin-1").strip()
+
+    # Request
+
+    def header(self, name: str) -> str | None:
+        """The value of a header."""
+        return self._headers.get(name)
+
+    def accepts(self, kind: str) -> bool:
+        """Whether the client takes answers of this media type."""
+        wanted = self._headers.get("accept")
+        if wanted is None:
+            return True
+        family = kind.partition("/")[0]
+        offered = {media_type(choice) for choice in wanted.split(",")}
+        return not offered.isdisjoint({kind, f"{family}/*", "*/*"})
+
+    @property
+    def accepts_events(self) -> bool:
+        """Whether an answer may be a stream."""
+        return self.accepts(SSE_TYPE)
+
+    async def body(self, limit: int) -> bytes:
+        """The whole body. Raises Refusal when it is too large."""
+        declared = self._headers.get("content-length", "")
+        if declared.isdigit() and int(declared) > limit:
+            raise Refusal(413, f"the body is larger than {limit} bytes")
+        chunks: list[bytes] = []
+        size = 0
+        while True:
+            event = await self._receive()
+            if event["type"] == "http.disconnect":
+                raise ClientLeft
+            chunk: bytes = event.get("body", b"")
+            size += len(chunk)
+            if size > limit:
+                raise Refusal(413, f"the body is larger than {limit} bytes")
+            chunks.append(chunk)
+            if not event.get("more_body"):
+                return b"".join(chunks) if len(chunks) > 1 else chunk
+
+    async def until_left(self) -> None:
+        """Return when the client has closed the connection. Comes after `body`."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+    # Response
+
+    async def reply(self, reply: Reply) -> None:
+        """Send a whole response."""
+        size = sum(memoryview(part).nbytes for part in reply.parts)
+        headers = [*reply.headers, (b"content-length", b"%d" % size)]
+        if size:
+            headers.append((b"content-type", JSON_TYPE.encode()))
+        await self._start(reply.status, headers)
+        if size > _JOIN_BYTES:
+            await self._write(reply.parts)
+            await self.end()
+        else:
+            await self._send({"type": "http.response.body", "body": b"".join(reply.parts)})
+
+    async def begin_events(self, headers: Headers = ()) -> None:
+        """Begin a response that is a stream of events."""
+        await self._start(200, [*_EVENT_HEADERS, *headers])
+        # What stands in between holds back a response without a body.
+        await self._chunk(KEEP_ALIVE)
+
+    async def event(self, message: Parts) -> None:
+        """Send one message on the stream."""
+        await self._write(event_parts(message))
+
+    async def keep_alive(self) -> None:
+        """Show that the stream is still there."""
+        await self._chunk(KEEP_ALIVE)
+
+    async def end(self) -> None:
+        """End the response."""
+        await self._send({"type": "http.response.body", "body": b""})
+
+    async def _start(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
+        start = {"type": "http.response.start", "status": status, "headers": headers}
+        await self._send(start)
+
+    async def _write(self, parts: Parts) -> None:
+        views = [memoryview(part) for part in parts]
+        if sum(view.nbytes for view in views) <= _JOIN_BYTES:
+            await self._chunk(b"".join(views))
+            return
+        for view in views:
+            for start in range(0, view.nbytes, _SLICE_BYTES):
+                await self._chunk(view[start : start + _SLICE_BYTES])
+
+    async def _chunk(self, data: "bytes | memoryview") -> None:
+        await self._send({"type": "http.response.body", "body": data, "more_body": True})

@@ -1,0 +1,158 @@
+"""The handshake era over HTTP: sessions, batches, and a stream for what nobody asked for."""
+
+import asyncio
+
+import msgspec
+from msgspec import UNSET
+
+from switchboard.surface.http_answers import begin, complete, read_message, request_id
+from switchboard.surface.http_delivery import Delivery
+from switchboard.surface.http_exchange import Exchange, Refusal, Reply
+from switchboard.surface.http_sessions import HttpSession, MakeFront, Sessions
+from switchboard.wire.eras import HANDSHAKE_VERSIONS
+from switchboard.wire.http_headers import PROTOCOL_VERSION, SESSION_ID
+from switchboard.wire.messages import PARSE_ERROR, Envelope, MessageId, Parts, read_batch
+from switchboard.wire.peer import CANCELLED
+
+# The one version in which a body may hold several messages.
+_BATCHING = "2025-03-26"
+_MOST_IN_BATCH = 256
+
+
+class _CancelParams(msgspec.Struct):
+    request_id: MessageId = msgspec.field(name="requestId", default=None)
+
+
+class HandshakeEra:
+    """Clients that begin with `initialize`."""
+
+    def __init__(self, sessions: Sessions, make_front: MakeFront) -> None:
+        self._sessions = sessions
+        self._make_front = make_front
+
+    async def post(self, exchange: Exchange, body: bytes) -> None:
+        """Take a message in."""
+        if body.lstrip()[:1] == b"[":
+            session = self._session(exchange)
+            await self._post_batch(session, exchange, body)
+            return
+        message = read_message(body)
+        if message.method == "initialize" and exchange.header(SESSION_ID) is None:
+            await exchange.reply(self._initialize(message))
+            return
+        session = self._session(exchange)
+        if message.method is UNSET or message.id is UNSET:
+            self._take_note(session, message)
+            await exchange.reply(Reply(202))
+            return
+        answer = self._begin(session, message)
+        if isinstance(answer, Reply):
+            await exchange.reply(answer)
+        else:
+            await Delivery(exchange).answer(answer)
+
+    async def get(self, exchange: Exchange) -> None:
+        """Open the stream of a session."""
+        session = self._session(exchange)
+        if not exchange.accepts_events:
+            raise Refusal(406, "the client must accept `text/event-stream`")
+        await session.listen(exchange)
+
+    async def delete(self, exchange: Exchange) -> None:
+        """End a session."""
+        self._sessions.close(self._session(exchange), "the client ended it")
+        await exchange.reply(Reply(204))
+
+    def _session(self, exchange: Exchange) -> HttpSession:
+        session_id = exchange.header(SESSION_ID)
+        if not session_id:
+            raise Refusal(400, f"the header `{SESSION_ID}` is missing; `initialize` gives it")
+        session = self._sessions.get(session_id)
+        if session is None:
+            raise Refusal(404, "there is no such session; begin with `initialize`")
+        version = exchange.header(PROTOCOL_VERSION)
+        if version is not None and version not in HANDSHAKE_VERSIONS:
+            raise Refusal(400, f"`{PROTOCOL_VERSION}` names a version that is not supported")
+        return session
+
+    def _initialize(self, message: Envelope) -> Reply:
+        request_id(message)
+        session = self._sessions.open(self._make_front)
+        reply = begin(session.front, message, modern=False)
+        assert isinstance(reply, Reply)
+        if not session.front.session.protocol:
+            self._sessions.close(session, "`initialize` was refused")
+            return reply
+        return Reply(reply.status, reply.parts, ((SESSION_ID.encode(), session.id.encode()),))
+
+    def _begin(self, session: HttpSession, message: Envelope) -> "Reply | asyncio.Task[Reply]":
+        message_id = request_id(message)
+        if message_id in session.under_way:
+            raise Refusal(400, "a request with this `id` is still under way")
+        answer = begin(session.front, message, modern=False)
+        if isinstance(answer, Reply):
+            return answer
+        task = session.tasks.start(complete(answer, message_id, modern=False))
+        session.under_way[message_id] = task
+
+        def forget(_: object) -> None:
+            del session.under_way[message_id]
+            session.touch()
+
+        task.add_done_callback(forget)
+        return task
+
+    def _take_note(self, session: HttpSession, message: Envelope) -> None:
+        """A notification, or an answer to a question that we do not ask yet."""
+        if message.method is UNSET:
+            return
+        if message.method != CANCELLED:
+            session.front.notification(message.method, message.params)
+            return
+        try:
+            cancelled = msgspec.json.decode(message.params, type=_CancelParams).request_id
+        except msgspec.MsgspecError:
+            return
+        if task := session.under_way.get(cancelled):
+            task.cancel()
+
+    async def _post_batch(self, session: HttpSession, exchange: Exchange, body: bytes) -> None:
+        if session.front.session.protocol != _BATCHING:
+            raise Refusal(400, "this protocol version has no batches")
+        try:
+            batch = [read_message(bytes(raw)) for raw in read_batch(body)]
+        except (msgspec.MsgspecError, RecursionError):
+            raise Refusal(400, "the body is not JSON", code=PARSE_ERROR) from None
+        if not 0 < len(batch) <= _MOST_IN_BATCH:
+            raise Refusal(400, f"a batch holds 1 to {_MOST_IN_BATCH} messages")
+        if any(message.method == "initialize" for message in batch):
+            raise Refusal(400, "`initialize` stands alone")
+        replies: list[Reply | asyncio.Task[Reply]] = []
+        for message in batch:
+            if message.method is UNSET or message.id is UNSET:
+                self._take_note(session, message)
+            else:
+                replies.append(self._begin(session, message))
+        if not replies:
+            await exchange.reply(Reply(202))
+            return
+        await Delivery(exchange).answer(session.tasks.start(_together(replies)))
+
+
+async def _together(replies: "list[Reply | asyncio.Task[Reply]]") -> Reply:
+    """The replies to a batch as one; a cancelled request has none."""
+    working = [reply for reply in replies if not isinstance(reply, Reply)]
+    try:
+        if working:
+            await asyncio.wait(working)
+    finally:
+        for task in working:
+            task.cancel()
+    parts: list[Parts] = []
+    for reply in replies:
+        if isinstance(reply, Reply):
+            parts.append(reply.parts)
+        elif not reply.cancelled():
+            parts.append(reply.result().parts)
+    joined = [piece for part in parts for piece in (b",", *part)]
+    return Reply(200, (b"[", *joined[1:], b"]"))

@@ -1,0 +1,21 @@
+"""The helpers of these tests stand beside them; `http` itself is a name of the standard library."""
+
+import sys
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from edges.board import Served, served_board  # noqa: E402 - needs the line above
+
+Board = Callable[..., AbstractAsyncContextManager[Served]]
+
+
+@pytest.fixture
+async def served(tmp_path: Path) -> AsyncGenerator[Served]:
+    """Serve a board with one well-behaved child."""
+    async with served_board(tmp_path) as board:
+        yield board
