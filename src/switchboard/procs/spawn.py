@@ -152,9 +152,9 @@ def _start(spec: SpawnSpec) -> "subprocess.Popen[bytes]":
 def _discard(starting: "asyncio.Future[subprocess.Popen[bytes]]") -> None:
     """Nobody waits for this process any more."""
     if not starting.cancelled() and starting.exception() is None:
-        process = starting.result()
-        sessions.kill(process.pid)
-        process.wait()
+        # Leaving the block closes its streams and waits for it.
+        with starting.result() as process:
+            sessions.kill(process.pid)
 
 
 def _label(spec: SpawnSpec) -> str:
