@@ -54,7 +54,7 @@ ALSO_MAY_IMPORT = (
 
 
 class Outsider(NamedTuple):
-    """A third-party name, the modules that may import it, and the reason."""
+    """A name from outside, the modules that may import it, and the reason."""
 
     where: tuple[str, ...]
     why: str
@@ -70,6 +70,7 @@ THIRD_PARTY = {
     "yaml": Outsider(("config/front_matter.py",), "only front matter is YAML"),
     "jsonschema_rs": Outsider(("pipeline/*",), "arguments are checked in one gate"),
     "bpe_openai": Outsider(("cli/*",), "only the count of tokens needs a tokenizer"),
+    "switchyard": Outsider(("providers/yard/*",), "one provider shows the local runtime"),
     "uvloop": Outsider(("daemon/*",), "the daemon chooses the loop"),
 }
 # The shim has to start in a blink, so it and what it stands on use the standard library alone.
