@@ -1,6 +1,6 @@
 """The local runtime of a project: worktrees, services, ports and logs.
 
-Standard library only. `switchboard` may import this package; this package never imports `switchboard`.
+Standard library only. `switchboard` may import this package; it never imports `switchboard`.
 """
 
 __version__ = "0.1.0"

@@ -1,13 +1,8 @@
-"""Entry point of the `switchyard` and `sy` commands."""
+"""Entry point of the `switchyard` and `sy` commands, and of `python -m switchyard`."""
 
 import sys
 
-
-def main() -> int:
-    """Say what is here today."""
-    sys.stderr.write("error: the yard has no commands yet\n")
-    return 2
-
+from switchyard.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,0 +1,194 @@
+"""The answers about a project: status, where, logs, list. Reads only; every call asks anew."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from switchyard.config.shapes import Config
+from switchyard.fault import USAGE, Fault
+from switchyard.home import ProjectPlaces
+from switchyard.logs import Sift, since_offset, tail
+from switchyard.proc.family import Leader
+from switchyard.recover import all_runs
+from switchyard.runs import RunBook
+from switchyard.scope import SHARED_SLUG, Scope, Target
+from switchyard.slugs import slug
+from switchyard.suggest import hint
+from switchyard.truth import Standing, Truth
+
+LINES = 80
+MOST_LINES = 300
+_OWNERS: dict[tuple[str, int], Leader] = {}
+
+
+def standings(
+    scope: Scope, branch: str | None = None, services: Iterable[str] = ()
+) -> list[Standing]:
+    """What is true of every recorded run, of one branch or of all."""
+    names = set(services)
+    truth = Truth(_OWNERS)
+    if len(_OWNERS) > 4096:  # noqa: PLR2004 - a cache, bounded
+        _OWNERS.clear()
+    return [
+        truth.judge(run)
+        for run in all_runs(scope.root, scope.places)
+        if (branch is None or run.branch in (branch, "*")) and (not names or run.service in names)
+    ]
+
+
+def view(standing: Standing, *, supervised: bool) -> dict[str, Any]:
+    """One service as shown. A name is only given as URL while somebody serves it."""
+    shown = standing.as_json()
+    if not supervised and standing.run.protocol == "http":
+        shown["url"] = shown["direct_url"]
+    shown["supervised"] = supervised
+    return shown
+
+
+def status(scope: Scope, branch: str | None = None, services: Iterable[str] = ()) -> dict[str, Any]:
+    """Registered services with running or stale state."""
+    supervised = scope.places.is_supervised()
+    found = standings(scope, branch, services)
+    return {"services": [view(one, supervised=supervised) for one in found]}
+
+
+def where(scope: Scope, service: str, branch: str | None = None) -> dict[str, Any]:
+    """URL, port, pid, worktree and log path of one service.
+
+    A service that does not run is answered for too; only an unknown one is a `Fault`.
+    """
+    places = scope.places
+    book = RunBook(places)
+    target = scope.target(branch)
+    run = book.get(target.slug, service) or book.get(SHARED_SLUG, service)
+    if run is None:
+        lost = all_runs(scope.root, places) if book.unreadable() else []
+        run = next((r for r in lost if r.service == service and r.branch == target.branch), None)
+    if run is None and branch is None and scope.here is None:
+        others = [one for one in book.all() if one.service in (service, slug(service))]
+        run = others[0] if len(others) == 1 else None
+    if run is None:
+        return {"service": _never_ran(scope, service, target)}
+    shown = view(Truth(_OWNERS).judge(run), supervised=places.is_supervised())
+    return {"service": shown}
+
+
+def check_service(config: Config, name: str) -> None:
+    """Refuse a name that is not configured."""
+    if name not in config.services:
+        raise Fault(
+            "unknown-service",
+            f"unknown service `{name}`; {hint(name, config.services)}",
+            exit_code=USAGE,
+        )
+
+
+def _never_ran(scope: Scope, service: str, target: Target) -> dict[str, Any]:
+    config = scope.config_for(target)
+    check_service(config, service)
+    configured = config.services[service]
+    log = scope.places.log(target.slug, service)
+    return {
+        "service": service,
+        "branch": target.branch,
+        "status": "stale",
+        "phase": "stopped",
+        "kind": configured.kind,
+        "pid": None,
+        "port": None,
+        "canonical_port": configured.canonical_port,
+        "url": None,
+        "direct_url": None,
+        "worktree": str(target.worktree),
+        "log_path": str(log) if log.exists() else None,
+        "reason": "not-started",
+    }
+
+
+def sift_for(config: Config | None, service: str, *, grep: str | None, errors: bool) -> Sift:
+    """How to read the log of this service."""
+    known = config.services.get(service) if config else None
+    return Sift(
+        grep,
+        errors,
+        known.errors_match if known else (),
+        known.errors_ignore if known else (),
+        config.logs.redact if config else (),
+    )
+
+
+def log_files(scope: Scope, service: str | None, branch: str | None) -> list[tuple[str, str, Path]]:
+    """(service, branch, path) of every log asked for; a log outside the home is never read."""
+    places = scope.places
+    known = {target.slug: target.branch for target in scope.targets()} | {SHARED_SLUG: "*"}
+    wanted = scope.target(branch).slug if branch or scope.here else None
+    folder = places.folder / "logs"
+    found: list[tuple[str, str, Path]] = []
+    for path in sorted(folder.glob("*/*.log")):
+        where_slug, name = path.parent.name, path.stem
+        if wanted not in (None, where_slug) and where_slug != SHARED_SLUG:
+            continue
+        if service is not None and name != slug(service):
+            continue
+        if not path.is_symlink() and path.resolve().is_relative_to(folder.resolve()):
+            found.append(
+                (_named(places, where_slug, name), known.get(where_slug, where_slug), path)
+            )
+    return found
+
+
+def _named(places: ProjectPlaces, branch_slug: str, name: str) -> str:
+    run = RunBook(places).get(branch_slug, name)
+    return run.service if run else name
+
+
+def logs(
+    scope: Scope,
+    service: str | None = None,
+    branch: str | None = None,
+    *,
+    lines: int = LINES,
+    grep: str | None = None,
+    errors: bool = False,
+    since_s: float | None = None,
+) -> dict[str, Any]:
+    """The recent end of one service's log, or of every log of a branch."""
+    config = scope.config()
+    if service is not None:
+        check_service(config, service)
+    made: list[dict[str, Any]] = []
+    for name, where_branch, path in log_files(scope, service, branch):
+        sift = sift_for(config, name, grep=grep, errors=errors)
+        start = since_offset(path, since_s) if since_s is not None else 0
+        made.append(
+            {
+                "service": name,
+                "branch": where_branch,
+                "path": str(path),
+                "lines": tail(path, lines, sift, start=start),
+            }
+        )
+    return {"logs": made}
+
+
+def worktrees(scope: Scope) -> dict[str, Any]:
+    """Registered worktrees of the project, with what runs in each."""
+    alive: dict[str, list[str]] = {}
+    for one in standings(scope):
+        if one.status == "running":
+            alive.setdefault(one.run.branch, []).append(one.run.service)
+    known = scope.registration
+    return {
+        "root": str(scope.root),
+        "worktrees": [
+            {
+                "branch": one.branch,
+                "slug": one.slug,
+                "path": str(one.path),
+                "exists": one.path.is_dir(),
+                "managed": one.managed,
+                "running": alive.get(one.branch, []),
+            }
+            for one in (known.worktrees if known else ())
+        ],
+    }

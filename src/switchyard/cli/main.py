@@ -1,0 +1,42 @@
+"""Reads the first word, imports that verb's module and nothing else, and shows its report."""
+
+import importlib
+import os
+import sys
+
+from switchyard.cli.arguments import Arguments, read_arguments
+from switchyard.cli.report import show, show_fault
+from switchyard.cli.table import VERBS
+from switchyard.fault import Fault
+
+INTERRUPTED = 130
+
+
+def _wants_json(argv: list[str]) -> bool:
+    before = argv[: argv.index("--")] if "--" in argv else argv
+    return "--json" in before
+
+
+def _run(arguments: Arguments) -> int:
+    module = "setup" if arguments.verb == "help" else VERBS[arguments.verb].module
+    verbs = importlib.import_module(f"switchyard.cli.verbs.{module}")
+    return show(verbs.run(arguments), as_json=arguments.has("json"))
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; its exit code."""
+    given = sys.argv[1:] if argv is None else argv
+    action = given[0] if given and given[0] in VERBS else "help"
+    try:
+        return _run(read_arguments(given))
+    except Fault as fault:
+        return show_fault(fault, action, as_json=_wants_json(given))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has seen enough; Python must not complain about it on its way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as wrong:
+        told = Fault("system", f"{wrong.strerror or wrong}: {wrong.filename or ''}".rstrip(": "))
+        return show_fault(told, action, as_json=_wants_json(given))

@@ -1,0 +1,1 @@
+"""The verbs. Each returns a report and prints nothing."""

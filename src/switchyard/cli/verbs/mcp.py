@@ -1,0 +1,78 @@
+"""`mcp`: the server itself, and setting clients up."""
+
+from pathlib import Path
+
+from switchyard.cli.arguments import Arguments, usage_fault
+from switchyard.cli.report import Report
+from switchyard.fault import Fault
+from switchyard.home import default_home
+from switchyard.mcp.server import serve_stdio
+from switchyard.mcp.session import Session, pinned
+from switchyard.mcp.setup import config, install, projects
+from switchyard.mcp.smoke import smoke
+from switchyard.scope import Scope, locate, locate_alias
+from switchyard.suggest import hint
+
+STEPS = ("config", "install", "projects", "smoke")
+
+
+def _scope(arguments: Arguments) -> Scope:
+    alias = arguments.value("project")
+    if alias is None:
+        return locate(arguments.cwd, default_home())
+    if "cwd" in arguments.values:
+        raise usage_fault("`--cwd` and `--project` exclude each other", "mcp")
+    return pinned(locate_alias(alias, default_home()), Path.cwd())
+
+
+def _setup(arguments: Arguments, step: str) -> Report:
+    scope = _scope(arguments)
+    make = install if step == "install" else config
+    made = make(
+        scope,
+        name=arguments.value("name"),
+        force=arguments.has("force"),
+        dry_run=arguments.has("dry-run"),
+    )
+    lines = made["toml"].rstrip().split("\n")
+    if step == "install" and made["written"]:
+        lines += ["", f"# written to {made['config_path']}"]
+    if made["registered"]:
+        lines += [f"# the alias `{made['name']}` is registered ({made['alias']['registration']})"]
+    else:
+        lines += ["# a dry run: nothing was written and no alias was registered"]
+    return Report(f"mcp.{step}", made, lines)
+
+
+def _projects() -> Report:
+    found = projects()
+    lines = [f"home {found['home']}"]
+    lines += [
+        f"{one['name']}  {one['root']}{'  (stale)' if one['stale'] else ''}"
+        for one in found["projects"]
+    ]
+    return Report("mcp.projects", found, lines)
+
+
+def _smoke(arguments: Arguments) -> Report:
+    found = smoke(_scope(arguments))
+    lines = [
+        f"{'ok  ' if one['ok'] else 'FAIL'} {one['name']} {one['detail']}".rstrip()
+        for one in found["checks"]
+    ]
+    return Report("mcp.smoke", found, lines, 0 if found["passed"] else 1)
+
+
+def run(arguments: Arguments) -> Report:
+    """Serve, or set up."""
+    step = arguments.words[0] if arguments.words else None
+    if step is None:
+        serve_stdio(Session(_scope(arguments)))
+        return Report("mcp", {}, ())
+    if step == "projects":
+        return _projects()
+    if step == "smoke":
+        return _smoke(arguments)
+    if step in ("config", "install"):
+        return _setup(arguments, step)
+    raise Fault("usage", f"unknown step `{step}`; {hint(step, STEPS)}", exit_code=2)

@@ -1,0 +1,96 @@
+"""The verbs that use a running service: open, exec, env."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+from switchyard.answers import check_service, where
+from switchyard.cli.arguments import Arguments, usage_fault
+from switchyard.cli.report import Report
+from switchyard.fault import Fault
+from switchyard.home import default_home
+from switchyard.ports import PortTable
+from switchyard.proc.identity import environment
+from switchyard.runs import RunBook
+from switchyard.scope import SHARED_BRANCH, SHARED_SLUG, Scope, Target, locate
+from switchyard.supervisor.launch import Planner
+from switchyard.truth import Truth
+
+_SECRET = re.compile(r"(?i)(pass|secret|token|key|credential|auth|cookie|dsn|private)")
+_IN_URL = re.compile(r"(?<=://)([^:/@\s]+):[^@/\s]+(?=@)")
+
+
+def redacted(name: str, value: str) -> str:
+    """The value, unless it looks like something that must not be shown."""
+    if _SECRET.search(name):
+        return "[redacted]"
+    return _IN_URL.sub(r"\1:[redacted]", value)
+
+
+def _open(scope: Scope, arguments: Arguments) -> Report:
+    if not arguments.words:
+        raise usage_fault("`open` needs a SERVICE", "open")
+    found = where(scope, arguments.words[0], arguments.value("branch"))["service"]
+    url = found.get("url")
+    if found["status"] != "running" or not url:
+        raise Fault("not-running", f"`{arguments.words[0]}` does not run", hint="switchyard up")
+    browser = shutil.which("xdg-open") or shutil.which("open")
+    if not arguments.has("print-only") and browser:
+        subprocess.Popen([browser, url], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return Report("open", {"url": url}, [url])
+
+
+def _variables(scope: Scope, target: Target, service: str | None) -> dict[str, str]:
+    """The living variables of a running service, or those it would be started with."""
+    config = scope.config_for(target)
+    name = service or next(iter(config.services))
+    check_service(config, name)
+    book = RunBook(scope.places)
+    run = book.get(target.slug, name) or book.get(SHARED_SLUG, name)
+    if run and Truth().judge(run).status == "running":
+        return environment(run.pid)
+    table = PortTable(scope.home)
+    ports = {(target.slug, k): p for k, p in table.lookup(scope.root, target.branch).items()}
+    ports |= {(SHARED_SLUG, k): p for k, p in table.lookup(scope.root, SHARED_BRANCH).items()}
+    planner = Planner(config, target, scope.places, ports, caller=os.environ)
+    return dict(planner.launch(name).env)
+
+
+def _env(scope: Scope, arguments: Arguments) -> Report:
+    if not arguments.words:
+        raise usage_fault("`env` needs a SERVICE", "env")
+    target = scope.target(arguments.value("branch"))
+    variables = _variables(scope, target, arguments.words[0])
+    if not arguments.has("reveal"):
+        variables = {key: redacted(key, one) for key, one in variables.items()}
+    lines = [f"{key}={value}" for key, value in sorted(variables.items())]
+    return Report("env", {"service": arguments.words[0], "env": variables}, lines)
+
+
+def _exec(scope: Scope, arguments: Arguments) -> Report:
+    if not arguments.command:
+        raise usage_fault("`exec` needs a command after `--`", "exec")
+    target = scope.target(arguments.words[0] if arguments.words else None)
+    variables = _variables(scope, target, arguments.value("service"))
+    variables.pop("SWITCHYARD_RUN_ID", None)
+    try:
+        # With --json, stdout belongs to the envelope.
+        output = sys.stderr if arguments.has("json") else None
+        done = subprocess.run(
+            arguments.command, cwd=target.worktree, env=variables, stdout=output, check=False
+        )
+    except OSError as wrong:
+        raise Fault("cannot-run", f"{arguments.command[0]}: {wrong.strerror}") from None
+    data = {"branch": target.branch, "exit_code": done.returncode}
+    return Report(
+        "exec", data, (), done.returncode if done.returncode >= 0 else 128 - done.returncode
+    )
+
+
+def run(arguments: Arguments) -> Report:
+    """Use what runs."""
+    scope = locate(arguments.cwd, default_home())
+    verbs = {"open": _open, "env": _env, "exec": _exec}
+    return verbs[arguments.verb](scope, arguments)

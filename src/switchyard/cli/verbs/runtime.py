@@ -1,0 +1,99 @@
+"""The verbs that change what runs: up, down, restart, checkout, uncheckout."""
+
+import os
+from typing import Any
+
+from switchyard.actions import checkout, down, uncheckout, up
+from switchyard.cli.arguments import Arguments, usage_fault
+from switchyard.cli.report import Report, say
+from switchyard.cli.verbs.reading import service_lines
+from switchyard.home import default_home
+from switchyard.quantities import seconds
+from switchyard.scope import Scope, locate
+
+
+def _split(scope: Scope, arguments: Arguments) -> tuple[str | None, list[str]]:
+    """The branch and the services: a first word that names a branch is one."""
+    words = list(arguments.words)
+    branch = arguments.value("branch")
+    if branch is None and words:
+        services = scope.config().services
+        branches = {one.branch for one in scope.targets()} | {one.slug for one in scope.targets()}
+        if words[0] in branches or words[0] not in services:
+            branch = words.pop(0)
+    return branch, words
+
+
+def _tell(message: dict[str, Any]) -> None:
+    if message.get("event") == "phase":
+        say(f"{message['service']}: {message['phase']}")
+
+
+def _up(scope: Scope, arguments: Arguments) -> Report:
+    branch, services = _split(scope, arguments)
+    timeout = arguments.value("timeout")
+    timeout_s = seconds(timeout) if timeout else None
+    if timeout and timeout_s is None:
+        raise usage_fault(f"`{timeout}` is no duration; write 30s", "up")
+    made = up(
+        scope,
+        branch=branch,
+        services=services,
+        profile=arguments.value("profile"),
+        wait=not arguments.has("no-wait"),
+        timeout_s=timeout_s,
+        env=os.environ,
+        listen=_tell,
+    )
+    lines = service_lines(made["services"]) + [f"warning: {one}" for one in made["warnings"]]
+    return Report("up", made, lines)
+
+
+def _down(scope: Scope, arguments: Arguments) -> Report:
+    branch, services = _split(scope, arguments)
+    made = down(scope, branch=branch, services=services)
+    lines = [f"stopped {one['service']} of {one['branch']}" for one in made["stopped"]]
+    return Report("down", made, lines or ["nothing ran"])
+
+
+def _restart(scope: Scope, arguments: Arguments) -> Report:
+    branch, services = _split(scope, arguments)
+    target = scope.target(branch)
+    stopped = down(scope, branch=target.branch, services=services)
+    again = services or [one["service"] for one in stopped["stopped"]]
+    made = up(
+        scope,
+        branch=target.branch,
+        services=again,
+        profile=arguments.value("profile"),
+        env=os.environ,
+        listen=_tell,
+    )
+    return Report("restart", {**made, **stopped}, service_lines(made["services"]))
+
+
+def _checkout(scope: Scope, arguments: Arguments) -> Report:
+    branch, services = _split(scope, arguments)
+    made = checkout(scope, branch=branch, services=services)
+    lines = [f"{one['port']} -> {one['service']} of {one['branch']}" for one in made["checkouts"]]
+    return Report("checkout", made, lines)
+
+
+def _uncheckout(scope: Scope, arguments: Arguments) -> Report:
+    branch, services = _split(scope, arguments)
+    made = uncheckout(scope, branch=branch, services=services)
+    lines = [f"closed {one['port']}" for one in made["closed"]]
+    return Report("uncheckout", made, lines or ["no canonical port was open"])
+
+
+def run(arguments: Arguments) -> Report:
+    """Change what runs."""
+    scope = locate(arguments.cwd, default_home())
+    verbs = {
+        "up": _up,
+        "down": _down,
+        "restart": _restart,
+        "checkout": _checkout,
+        "uncheckout": _uncheckout,
+    }
+    return verbs[arguments.verb](scope, arguments)

@@ -1,0 +1,64 @@
+"""The verbs about worktrees: create, adopt, rm, prune."""
+
+from pathlib import Path
+
+from switchyard.cli.arguments import Arguments, usage_fault
+from switchyard.cli.report import Report
+from switchyard.home import default_home
+from switchyard.scope import Scope, locate
+from switchyard.worktrees.create import adopt, create
+from switchyard.worktrees.remove import Force, prune, remove
+
+
+def _branch(arguments: Arguments) -> str:
+    if not arguments.words:
+        raise usage_fault(f"`{arguments.verb}` needs a BRANCH", arguments.verb)
+    return arguments.words[0]
+
+
+def _create(scope: Scope, arguments: Arguments) -> Report:
+    path = arguments.value("path")
+    made = create(
+        scope,
+        _branch(arguments),
+        base=arguments.value("base"),
+        path=Path(path) if path else None,
+        force_env=arguments.has("force-env"),
+    )
+    lines = [f"{'created' if made['created'] else 'already there'}: {made['path']}"]
+    lines += [f"  {one['path']}: {one['result']}" for one in made["env"]]
+    lines += [f"  {one['path']}: {one['result']}" for one in made.get("cloned", ())]
+    lines += [f"warning: {one}" for one in made.get("warnings", ())]
+    return Report("create", made, lines)
+
+
+def _adopt(scope: Scope, arguments: Arguments) -> Report:
+    made = adopt(scope, Path(arguments.words[0]) if arguments.words else None)
+    lines = [f"adopted {one['branch']}: {one['path']}" for one in made["adopted"]]
+    return Report("adopt", made, lines or ["nothing new"])
+
+
+def _rm(scope: Scope, arguments: Arguments) -> Report:
+    force = Force(arguments.has("force-tree"), arguments.has("force-branch"))
+    made = remove(
+        scope, _branch(arguments), force=force, delete_branch=arguments.has("delete-branch")
+    )
+    lines = [f"removed {made['removed']}; its files are in {made['trash']}"]
+    return Report("rm", made, lines)
+
+
+def _prune(scope: Scope, arguments: Arguments) -> Report:
+    made = prune(scope, dry_run=arguments.has("dry-run"), merged=arguments.has("merged"))
+    lines = [
+        f"{one['action']} {one['branch']} ({one['bytes'] // 1000} kB)"
+        + "".join(f"; {reason}" for reason in one["kept_because"])
+        for one in made["worktrees"]
+    ]
+    return Report("prune", made, lines or ["nothing to prune"])
+
+
+def run(arguments: Arguments) -> Report:
+    """Make, adopt or remove worktrees."""
+    scope = locate(arguments.cwd, default_home())
+    verbs = {"create": _create, "adopt": _adopt, "rm": _rm, "prune": _prune}
+    return verbs[arguments.verb](scope, arguments)

@@ -1,0 +1,19 @@
+"""`where`: the shortest way to one service."""
+
+from switchyard.answers import where
+from switchyard.cli.arguments import Arguments, usage_fault
+from switchyard.cli.report import Report
+from switchyard.home import default_home
+from switchyard.scope import locate
+
+
+def run(arguments: Arguments) -> Report:
+    """Where one service is."""
+    if not arguments.words:
+        raise usage_fault("`where` needs a SERVICE", "where")
+    scope = locate(arguments.cwd, default_home())
+    found = where(scope, arguments.words[0], arguments.value("branch"))
+    shown = found["service"]
+    keys = ("status", "phase", "url", "direct_url", "port", "pid", "branch", "worktree", "log_path")
+    lines = [f"{key:11} {shown[key]}" for key in keys if shown.get(key) is not None]
+    return Report("where", found, lines)

@@ -1,0 +1,1 @@
+"""`switchyard.toml`: its shape, its reader, its dependency graph."""

@@ -1,0 +1,133 @@
+"""The few questions asked of git. The command line tool answers; nothing is guessed."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+from switchyard.fault import USAGE, Fault
+
+QUIET = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+_BAD_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|^[-/.]|[/.]$|\.lock(?:/|$)|^@$")
+
+
+class Listed(NamedTuple):
+    """One line of `git worktree list`."""
+
+    path: Path
+    head: str
+    branch: str | None
+    locked: bool
+    prunable: bool
+
+
+def git(cwd: Path, *arguments: str, check: bool = True) -> str:
+    """What git prints. Raises `Fault` with git's own words when it fails."""
+    done = _git(cwd, *arguments)
+    if check and done.returncode:
+        told = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise Fault("git-failed", f"git {arguments[0]}: {told[-1] if told else 'failed'}")
+    return os.fsdecode(done.stdout)
+
+
+def git_ok(cwd: Path, *arguments: str) -> bool:
+    """Whether git says yes."""
+    return _git(cwd, *arguments).returncode == 0
+
+
+def _git(cwd: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    # Variables of an outer git, as a hook has them, would lead to the wrong repository.
+    env = {key: one for key, one in os.environ.items() if not key.startswith("GIT_")} | QUIET
+    try:
+        return subprocess.run(
+            ["git", "-C", str(cwd), *arguments],
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise Fault("git-missing", "git is not installed") from None
+
+
+def check_branch_name(branch: str) -> None:
+    """Refuse a name that git would not take as a branch, or would take as an option."""
+    if not branch or _BAD_REF.search(branch) or len(branch) > 200:  # noqa: PLR2004 - longer never fits a path
+        raise Fault("bad-branch", f"`{branch}` is no branch name", exit_code=USAGE)
+
+
+def git_folder(path: Path) -> Path | None:
+    """The git folder of the checkout that holds this path, without asking git."""
+    for folder in (path, *path.parents):
+        entry = folder / ".git"
+        if entry.is_dir():
+            return entry
+        if entry.is_file():
+            text = entry.read_text(encoding="utf-8", errors="replace").strip()
+            if text.startswith("gitdir: "):
+                return (folder / text[8:]).resolve()
+    return None
+
+
+def current_branch(path: Path) -> str:
+    """The checked-out branch; the short commit when detached; `default` outside git."""
+    folder = git_folder(path)
+    if folder is None:
+        return "default"
+    try:
+        head = (folder / "HEAD").read_text(encoding="utf-8").strip()
+    except OSError:
+        return "default"
+    if head.startswith("ref: refs/heads/"):
+        return head[16:]
+    return head[:7] or "default"
+
+
+def changed_files(path: Path) -> list[str]:
+    """Files that differ from the last commit, with git's two letters in front."""
+    if git_folder(path) is None:
+        return []
+    raw = git(path, "status", "--porcelain=v1", "-z", "--untracked-files=normal", check=False)
+    entries = iter(raw.split("\0"))
+    made: list[str] = []
+    for entry in entries:
+        if entry:
+            made.append(entry)
+            if entry[0] in "RC":
+                next(entries, None)
+    return made
+
+
+def listed_worktrees(root: Path) -> list[Listed]:
+    """Every worktree git knows, the main one first."""
+    made: list[Listed] = []
+    for block in git(root, "worktree", "list", "--porcelain", "-z").split("\0\0"):
+        fields: dict[str, str] = {}
+        for line in block.split("\0"):
+            key, _, value = line.partition(" ")
+            fields[key] = value
+        if "worktree" in fields:
+            branch = fields.get("branch", "")
+            made.append(
+                Listed(
+                    Path(fields["worktree"]),
+                    fields.get("HEAD", ""),
+                    branch[11:] if branch.startswith("refs/heads/") else None,
+                    "locked" in fields,
+                    "prunable" in fields,
+                )
+            )
+    return made
+
+
+def main_checkout(path: Path) -> Path | None:
+    """The main checkout of the repository that this path belongs to."""
+    folder = git_folder(path)
+    if folder is None:
+        return None
+    common = folder / "commondir"
+    if common.is_file():
+        shared = (folder / common.read_text(encoding="utf-8").strip()).resolve()
+        return shared.parent if shared.name == ".git" else None
+    return folder.parent if folder.name == ".git" else None

@@ -1,0 +1,207 @@
+"""The JSON schemas of tool inputs and outputs, and a check for the inputs."""
+
+from typing import Any, cast
+
+Schema = dict[str, Any]
+
+TEXT: Schema = {"type": "string"}
+TEXT_OR_NULL: Schema = {"type": ["string", "null"]}
+INTEGER_OR_NULL: Schema = {"type": ["integer", "null"]}
+NUMBER_OR_NULL: Schema = {"type": ["number", "null"]}
+FLAG: Schema = {"type": "boolean"}
+TEXTS: Schema = {"type": "array", "items": TEXT}
+
+
+def array(items: Schema) -> Schema:
+    """A list of these."""
+    return {"type": "array", "items": items}
+
+
+def record(properties: dict[str, Schema], *required: str) -> Schema:
+    """An object with at least these; more may come in later versions."""
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+def arguments(properties: dict[str, Schema], *required: str) -> Schema:
+    """The arguments of a tool: these and no others."""
+    both = {
+        **properties,
+        "cwd": {
+            "type": "string",
+            "description": "Folder to act from: inside the project or one of its worktrees.",
+        },
+    }
+    made: Schema = {"type": "object", "properties": both, "additionalProperties": False}
+    if required:
+        made["required"] = list(required)
+    return made
+
+
+SERVICE = record(
+    {
+        "service": TEXT,
+        "branch": TEXT,
+        "status": {"type": "string", "enum": ["running", "stale"]},
+        "phase": TEXT,
+        "kind": TEXT,
+        "pid": INTEGER_OR_NULL,
+        "port": INTEGER_OR_NULL,
+        "canonical_port": INTEGER_OR_NULL,
+        "url": TEXT_OR_NULL,
+        "direct_url": TEXT_OR_NULL,
+        "worktree": TEXT,
+        "log_path": TEXT_OR_NULL,
+        "run_id": TEXT,
+        "started_at": NUMBER_OR_NULL,
+        "ready_at": NUMBER_OR_NULL,
+        "exit_code": INTEGER_OR_NULL,
+        "reason": TEXT_OR_NULL,
+        "restarts": {"type": "integer"},
+        "supervised": FLAG,
+        "pids": array({"type": "integer"}),
+        "port_owner": record({"pid": {"type": "integer"}, "command": TEXT}, "pid"),
+    },
+    "service",
+    "status",
+    "phase",
+)
+WARNINGS = array(record({"path": TEXT, "mode": TEXT, "message": TEXT}, "path", "message"))
+CHECKOUT = record(
+    {"port": {"type": "integer"}, "service": TEXT, "branch": TEXT, "active": FLAG},
+    "port",
+    "service",
+    "branch",
+)
+BRIEF = record(
+    {
+        "project": TEXT,
+        "root": TEXT,
+        "branch": TEXT,
+        "worktree": TEXT,
+        "scope": {"type": "string", "enum": ["branch", "project"]},
+        "supervised": FLAG,
+        "configured_services": TEXTS,
+        "configured_profiles": TEXTS,
+        "services": array(record({"service": TEXT, "status": TEXT, "phase": TEXT}, "service")),
+        "checkouts": array(CHECKOUT),
+        "changed_files": TEXTS,
+        "env_warnings": WARNINGS,
+        "recent_errors": array(record({"service": TEXT, "line": TEXT}, "service", "line")),
+    },
+    "project",
+    "branch",
+    "configured_services",
+    "configured_profiles",
+    "services",
+    "checkouts",
+    "changed_files",
+    "env_warnings",
+    "recent_errors",
+)
+DOCTOR = record(
+    {
+        "healthy": FLAG,
+        "version": TEXT,
+        "project": TEXT,
+        "root": TEXT,
+        "proxy": record({"host": TEXT, "port": {"type": "integer"}, "tld": TEXT}, "host", "port"),
+        "services": array(record({"service": TEXT}, "service")),
+        "env_warnings": WARNINGS,
+        "problems": TEXTS,
+    },
+    "version",
+    "project",
+    "proxy",
+    "services",
+    "env_warnings",
+)
+CREATE = record(
+    {
+        "created": FLAG,
+        "branch": TEXT,
+        "path": TEXT,
+        "env": array(record({"path": TEXT, "mode": TEXT, "result": TEXT}, "path", "result")),
+    },
+    "created",
+    "branch",
+    "path",
+    "env",
+)
+WORKTREES = record(
+    {
+        "root": TEXT,
+        "worktrees": array(
+            record({"branch": TEXT, "path": TEXT, "exists": FLAG}, "branch", "path", "exists")
+        ),
+    },
+    "worktrees",
+)
+SERVICES = record({"services": array(SERVICE)}, "services")
+WHERE = record({"service": SERVICE}, "service")
+LOGS = record(
+    {
+        "logs": array(
+            record(
+                {"service": TEXT, "branch": TEXT, "path": TEXT, "lines": TEXTS}, "service", "lines"
+            )
+        )
+    },
+    "logs",
+)
+UP = record(
+    {
+        "branch": TEXT,
+        "services": array(SERVICE),
+        "started": TEXTS,
+        "already_running": TEXTS,
+        "warnings": TEXTS,
+    },
+    "branch",
+    "services",
+    "started",
+)
+CHECKOUTS = record({"branch": TEXT, "checkouts": array(CHECKOUT)}, "checkouts")
+CLOSED = record({"closed": array(CHECKOUT)}, "closed")
+STOPPED = record(
+    {
+        "stopped": array(
+            record(
+                {"service": TEXT, "branch": TEXT, "forced": FLAG, "port_free": FLAG},
+                "service",
+                "branch",
+            )
+        )
+    },
+    "stopped",
+)
+
+
+def _fits(value: Any, schema: Schema) -> bool:
+    kind = schema["type"]
+    if kind == "array":
+        items = cast("list[Any]", value) if isinstance(value, list) else None
+        return items is not None and all(_fits(one, schema["items"]) for one in items)
+    if kind == "integer":
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        return whole and schema.get("minimum", value) <= value <= schema.get("maximum", value)
+    return isinstance(value, str if kind == "string" else bool)
+
+
+def mistake(given: dict[str, Any], schema: Schema) -> str | None:
+    """What is wrong with the arguments, or nothing. Checked before anything is done."""
+    properties: dict[str, Schema] = schema["properties"]
+    for name in given:
+        if name not in properties:
+            return f"unknown argument `{name}`; known: {', '.join(sorted(properties))}"
+    for name in schema.get("required", ()):
+        if name not in given:
+            return f"the argument `{name}` is missing"
+    for name, value in given.items():
+        if not _fits(value, properties[name]):
+            kind = properties[name]["type"]
+            limits = properties[name]
+            bound = (
+                f" from {limits['minimum']} to {limits['maximum']}" if "minimum" in limits else ""
+            )
+            return f"the argument `{name}` must be of type {kind}{bound}"
+    return None

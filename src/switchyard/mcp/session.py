@@ -1,0 +1,271 @@
+"""One MCP conversation: a message in, an answer out. Knows both eras, and no pipes."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+from switchyard import __version__
+from switchyard.brief import brief, doctor
+from switchyard.fault import Fault
+from switchyard.mcp import schemas
+from switchyard.mcp.texts import GUIDE, INSTRUCTIONS, PROMPTS, prompt
+from switchyard.mcp.tools import TOOLS, Tool
+from switchyard.scope import Scope, within
+from switchyard.suggest import hint
+
+HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+MODERN = ("2026-07-28",)
+PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS = -32700, -32600, -32601, -32602
+INTERNAL, UNSUPPORTED_VERSION, NO_RESOURCE = -32603, -32022, -32002
+_META = "io.modelcontextprotocol/"
+VERSION_KEY, CAPABILITIES_KEY = f"{_META}protocolVersion", f"{_META}clientCapabilities"
+SERVER_KEY = f"{_META}serverInfo"
+SERVER = {"name": "switchyard", "title": "Switchyard", "version": __version__}
+CAPABILITIES: dict[str, Any] = {
+    "tools": {"listChanged": False},
+    "resources": {"listChanged": False, "subscribe": False},
+    "prompts": {"listChanged": False},
+}
+CACHEABLE = (
+    "server/discover",
+    "tools/list",
+    "prompts/list",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+)
+
+Json = dict[str, Any]
+
+RESOURCES: list[Json] = [
+    {
+        "uri": "switchyard://project/brief",
+        "name": "project_brief",
+        "title": "Project brief",
+        "description": "Configured services, what runs, URLs, checkouts, changes, recent errors.",
+        "mimeType": "application/json",
+    },
+    {
+        "uri": "switchyard://project/doctor",
+        "name": "project_doctor",
+        "title": "Project doctor",
+        "description": "Project setup, proxy config, services and env_warnings.",
+        "mimeType": "application/json",
+    },
+    {
+        "uri": "switchyard://agent/guide",
+        "name": "agent_guide",
+        "title": "Agent guide",
+        "description": "A short workflow for agents.",
+        "mimeType": "text/markdown",
+    },
+]
+
+
+class Refused(Exception):  # noqa: N818 - it is an answer of the protocol, not a failure of ours
+    """A protocol answer of the error kind."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.error: Json = {"code": code, "message": message}
+        if data is not None:
+            self.error["data"] = data
+
+
+def error_answer(request_id: Any, error: Json) -> Json:
+    """The wire form of a refusal."""
+    return {"jsonrpc": "2.0", "id": request_id, "error": error}
+
+
+def _request(message: Any) -> Json | None:
+    """The message as a request that wants an answer; nothing when it wants none.
+
+    Raises `Refused` when it is no message of the protocol.
+    """
+    if not isinstance(message, dict):
+        raise Refused(INVALID_REQUEST, "not a request object")
+    request = cast("Json", message)
+    if "method" not in request and ("result" in request or "error" in request):
+        return None
+    if request.get("jsonrpc") != "2.0" or not isinstance(request.get("method"), str):
+        raise Refused(INVALID_REQUEST, "not a JSON-RPC 2.0 request")
+    if "id" not in request:
+        return None
+    if isinstance(request["id"], bool) or not isinstance(request["id"], str | int | float):
+        raise Refused(INVALID_REQUEST, "the id must be a string or a number")
+    return request
+
+
+class Session:
+    """Answers requests about one pinned project."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._methods: dict[str, Callable[[Json], Json]] = {
+            "initialize": self._initialize,
+            "server/discover": self._discover,
+            "ping": lambda _: {},
+            "logging/setLevel": lambda _: {},
+            "tools/list": lambda _: {"tools": [one.as_json() for one in TOOLS.values()]},
+            "tools/call": self._call,
+            "resources/list": lambda _: {"resources": RESOURCES},
+            "resources/templates/list": lambda _: {"resourceTemplates": []},
+            "resources/read": self._read,
+            "prompts/list": lambda _: {"prompts": PROMPTS},
+            "prompts/get": self._prompt,
+        }
+
+    def is_slow(self, message: Any) -> bool:
+        """Whether answering may take long, so that others should not wait for it."""
+        if not isinstance(message, dict):
+            return False
+        params: Any = cast("Json", message).get("params")
+        name: Any = cast("Json", params).get("name") if isinstance(params, dict) else None
+        tool = TOOLS.get(name) if isinstance(name, str) else None
+        return tool is not None and not tool.read_only
+
+    def answer(self, message: Any) -> Json | None:
+        """The answer to one message; nothing for a notification or somebody's answer."""
+        try:
+            request = _request(message)
+        except Refused as refused:
+            return error_answer(None, refused.error)
+        if request is None:
+            return None
+        request_id: Any = request["id"]
+        try:
+            result = self._result(request["method"], request)
+        except Refused as refused:
+            return error_answer(request_id, refused.error)
+        except Exception as wrong:  # noqa: BLE001 - one bad request must not end the server
+            told = f"{type(wrong).__name__}: {wrong}"
+            return error_answer(request_id, {"code": INTERNAL, "message": told})
+        return {"jsonrpc": "2.0", "id": request_id, "result": result}
+
+    def _result(self, method: str, request: Json) -> Json:
+        given: Any = request.get("params", {})
+        if not isinstance(given, dict):
+            raise Refused(INVALID_PARAMS, "`params` must be an object")
+        params = cast("Json", given)
+        modern = self._is_modern(method, params)
+        perform = self._methods.get(method)
+        if perform is None or (modern and method in ("initialize", "ping", "logging/setLevel")):
+            raise Refused(NO_METHOD, f"unknown method `{method}`")
+        result = perform(params)
+        if not modern:
+            return result
+        cache = {"ttlMs": 0, "cacheScope": "private"} if method in CACHEABLE else {}
+        meta = {**result.get("_meta", {}), SERVER_KEY: SERVER}
+        return {"resultType": "complete", **cache, **result, "_meta": meta}
+
+    @staticmethod
+    def _is_modern(method: str, params: Json) -> bool:
+        """Whether the request carries the envelope of 2026-07-28; a broken one is refused."""
+        found: Any = params.get("_meta")
+        meta = cast("Json", found) if isinstance(found, dict) else {}
+        if VERSION_KEY not in meta:
+            if method == "server/discover":
+                raise Refused(INVALID_PARAMS, f"`params._meta` must carry `{VERSION_KEY}`")
+            return False
+        version: Any = meta[VERSION_KEY]
+        if not isinstance(version, str):
+            raise Refused(INVALID_PARAMS, "the protocol version must be a string")
+        if CAPABILITIES_KEY not in meta:
+            raise Refused(INVALID_PARAMS, f"`params._meta` must carry `{CAPABILITIES_KEY}`")
+        if version not in MODERN:
+            data = {"supported": [*MODERN, *HANDSHAKE], "requested": version}
+            raise Refused(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
+        return True
+
+    def _initialize(self, params: Json) -> Json:
+        version: Any = params.get("protocolVersion")
+        if not isinstance(version, str):
+            raise Refused(INVALID_PARAMS, "`protocolVersion` must be a string")
+        return {
+            "protocolVersion": version if version in HANDSHAKE else HANDSHAKE[-1],
+            "capabilities": CAPABILITIES,
+            "serverInfo": SERVER,
+            "instructions": INSTRUCTIONS,
+        }
+
+    def _discover(self, _: Json) -> Json:
+        return {
+            "supportedVersions": [*MODERN, *HANDSHAKE],
+            "capabilities": CAPABILITIES,
+            "instructions": INSTRUCTIONS,
+        }
+
+    def _tool(self, params: Json) -> tuple[Tool, Json]:
+        name: Any = params.get("name")
+        tool = TOOLS.get(name) if isinstance(name, str) else None
+        if tool is None:
+            raise Refused(INVALID_PARAMS, f"unknown tool `{name}`; {hint(str(name), TOOLS)}")
+        given: Any = params.get("arguments")
+        if given is None:
+            given = {}
+        if not isinstance(given, dict):
+            raise Refused(INVALID_PARAMS, "`arguments` must be an object")
+        wrong = schemas.mistake(cast("Json", given), tool.input)
+        if wrong:
+            raise Refused(INVALID_PARAMS, f"{tool.name}: {wrong}")
+        return tool, cast("Json", given)
+
+    def _call(self, params: Json) -> Json:
+        tool, given = self._tool(params)
+        try:
+            scope = self._scope
+            if "cwd" in given:
+                scope = within(scope, (scope.root / given["cwd"]))
+        except Fault as fault:
+            raise Refused(INVALID_PARAMS, fault.message) from None
+        try:
+            found = tool.call(scope, given)
+        except Fault as fault:
+            error = {"error": fault.as_json()}
+            return {
+                "content": [{"type": "text", "text": json.dumps(error)}],
+                "isError": True,
+                "_meta": {"switchyard/error": error["error"]},
+            }
+        text = json.dumps(found)
+        return {
+            "content": [{"type": "text", "text": text}],
+            "structuredContent": found,
+            "isError": False,
+        }
+
+    def _read(self, params: Json) -> Json:
+        uri: Any = params.get("uri")
+        known = {one["uri"]: one for one in RESOURCES}
+        if not isinstance(uri, str) or uri not in known:
+            raise Refused(NO_RESOURCE, f"unknown resource `{uri}`", {"uri": uri})
+        try:
+            if uri.endswith("/guide"):
+                text = GUIDE
+            else:
+                text = json.dumps(
+                    brief(self._scope) if uri.endswith("/brief") else doctor(self._scope)
+                )
+        except Fault as fault:
+            raise Refused(INTERNAL, fault.message, fault.as_json()) from None
+        return {"contents": [{"uri": uri, "mimeType": known[uri]["mimeType"], "text": text}]}
+
+    @staticmethod
+    def _prompt(params: Json) -> Json:
+        name: Any = params.get("name")
+        given: Any = params.get("arguments") or {}
+        if not isinstance(name, str) or not isinstance(given, dict):
+            raise Refused(INVALID_PARAMS, "`name` must be a string and `arguments` an object")
+        try:
+            return prompt(name, cast("Json", given))
+        except ValueError as wrong:
+            raise Refused(INVALID_PARAMS, str(wrong)) from None
+
+
+def pinned(scope: Scope, cwd: Path) -> Scope:
+    """The project as seen from where the server was started, when that is part of it."""
+    try:
+        return within(scope, cwd)
+    except Fault:
+        return scope

@@ -1,0 +1,147 @@
+"""Ports: reserved in one table under a lock, proved by binding, kept while they are free."""
+
+import contextlib
+import errno
+import socket
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from switchyard.config.shapes import Ports
+from switchyard.fault import CONFLICT, Fault
+from switchyard.files import locked, private_directory, read_json, write_json
+from switchyard.home import Home
+from switchyard.slugs import digest
+
+WILDCARDS = ((socket.AF_INET, "0.0.0.0"), (socket.AF_INET6, "::"))  # noqa: S104 - bound for a moment and never listened on
+
+
+class PortOwner(NamedTuple):
+    """Who a port is reserved for."""
+
+    root: str
+    branch: str
+    service: str
+
+
+def is_bindable(port: int, *, strict: bool = True) -> bool:
+    """Whether nobody holds the port, on either family and any address.
+
+    Strict also refuses a port whose last connections are still being forgotten by the kernel.
+    """
+    for family, address in WILDCARDS:
+        try:
+            with socket.socket(family, socket.SOCK_STREAM) as probe:
+                if family == socket.AF_INET6:
+                    probe.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+                if not strict:
+                    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind((address, port))
+        except OSError as wrong:
+            if wrong.errno in (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL):
+                continue
+            return False
+    return True
+
+
+class PortTable:
+    """The reservations of one home."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    def read(self) -> dict[int, PortOwner]:
+        """All reservations. A table that cannot be read is empty: binding is the proof."""
+        raw: dict[str, Any] = {}
+        with contextlib.suppress(ValueError):
+            raw = read_json(self._home.ports) or {}
+        made: dict[int, PortOwner] = {}
+        with contextlib.suppress(KeyError, TypeError, ValueError):
+            for port, owner in raw.get("ports", {}).items():
+                made[int(port)] = PortOwner(*owner)
+        return made
+
+    def lookup(self, root: Path, branch: str) -> dict[str, int]:
+        """The reserved ports of one branch by service. Reserves nothing."""
+        return {
+            owner.service: port
+            for port, owner in self.read().items()
+            if owner.root == str(root) and owner.branch == branch
+        }
+
+    def reserve(
+        self,
+        root: Path,
+        branch: str,
+        services: Iterable[str],
+        bounds: Ports,
+        *,
+        held: Iterable[str] = (),
+    ) -> dict[str, int]:
+        """A port for each service, the same as last time where that is still free.
+
+        `held` are services that run now: their port is theirs although it cannot be bound.
+        Raises `Fault` when the range has no free port left.
+        """
+        private_directory(self._home.path)
+        running = set(held)
+        with locked(self._home.path / "ports.lock"):
+            table = self.read()
+            mine = {
+                owner.service: port
+                for port, owner in table.items()
+                if owner.root == str(root) and owner.branch == branch
+            }
+            before = dict(table)
+            for service in services:
+                owner = PortOwner(str(root), branch, service)
+                port = mine.get(service)
+                if port is not None and self._keeps(port, service, bounds, running):
+                    continue
+                if port is not None:
+                    table.pop(port, None)
+                mine[service] = self._fresh(owner, bounds, table)
+                table[mine[service]] = owner
+            if table != before:
+                write_json(
+                    self._home.ports, {"version": 1, "ports": {str(p): o for p, o in table.items()}}
+                )
+        return {service: mine[service] for service in mine}
+
+    @staticmethod
+    def _keeps(port: int, service: str, bounds: Ports, running: set[str]) -> bool:
+        if service in running:
+            return True
+        in_range = bounds.start <= port <= bounds.end
+        return bounds.sticky and in_range and is_bindable(port, strict=False)
+
+    @staticmethod
+    def _fresh(owner: PortOwner, bounds: Ports, table: dict[int, PortOwner]) -> int:
+        span = bounds.end - bounds.start + 1
+        first = int(digest("\0".join(owner)), 16) % span
+        for step in range(span):
+            port = bounds.start + (first + step) % span
+            if port not in table and is_bindable(port):
+                return port
+        raise Fault(
+            "no-free-port",
+            f"no free port between {bounds.start} and {bounds.end}",
+            hint="widen `[ports]` in switchyard.toml, or run `switchyard prune --ports`",
+            exit_code=CONFLICT,
+        )
+
+    def release(self, root: Path, branch: str) -> None:
+        """Forget the ports of a branch that is gone."""
+        if not self._home.ports.exists():
+            return
+        with locked(self._home.path / "ports.lock"):
+            table = self.read()
+            kept = {
+                port: owner
+                for port, owner in table.items()
+                if owner.root != str(root) or owner.branch != branch
+            }
+            if kept != table:
+                write_json(
+                    self._home.ports, {"version": 1, "ports": {str(p): o for p, o in kept.items()}}
+                )

@@ -1,0 +1,1 @@
+"""What is true about processes, asked from the kernel and never remembered."""

@@ -1,0 +1,30 @@
+"""Slugs: names that are safe in host names, file names and database names."""
+
+import re
+
+MAX_LABEL = 63
+_BREAKS = re.compile(r"[^a-z0-9]+")
+
+
+def slug(text: str) -> str:
+    """Lower case, every run of other characters one hyphen, at most one DNS label long.
+
+    A name too long for a label is cut and carries a digest, so that two long names stay apart.
+    """
+    made = _BREAKS.sub("-", text.lower()).strip("-") or "default"
+    if len(made) <= MAX_LABEL:
+        return made
+    return f"{made[: MAX_LABEL - 5].rstrip('-')}-{digest(text, 4)}"
+
+
+def digest(text: str, length: int = 8) -> str:
+    """A short stable fingerprint (FNV-1a), for names only, never for trust."""
+    value = 0xCBF29CE484222325
+    for byte in text.encode("utf-8", "surrogateescape"):
+        value = ((value ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+    return f"{value:016x}"[:length]
+
+
+def variable(name: str) -> str:
+    """The name as part of a placeholder: hyphens become underscores."""
+    return name.lower().replace("-", "_")

@@ -1,0 +1,120 @@
+"""Asks a service whether it is ready. One question at a time, each with a short end."""
+
+import contextlib
+import os
+import re
+import signal
+import socket
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from switchyard.config.shapes import Check
+from switchyard.supervisor.children import Children
+
+ANSWER_S = 1.0
+COMMAND_S = 10.0
+LOG_STEP = 1 << 20
+
+
+class Subject(NamedTuple):
+    """What a probe needs to know about the service it asks."""
+
+    host: str
+    port: int | None
+    log: Path
+    log_start: int
+    cwd: Path
+    env: Mapping[str, str]
+    command: tuple[str, ...]
+
+
+def accepts(host: str, port: int) -> bool:
+    """Whether a connection is taken."""
+    try:
+        with socket.create_connection((host, port), ANSWER_S):
+            return True
+    except OSError:
+        return False
+
+
+def http_status(host: str, port: int, path: str) -> int | None:
+    """The status code of a plain GET, or nothing."""
+    shown = f"[{host}]" if ":" in host else host
+    head = f"GET {path} HTTP/1.1\r\nHost: {shown}:{port}\r\nConnection: close\r\n\r\n"
+    try:
+        with socket.create_connection((host, port), ANSWER_S) as asked:
+            asked.sendall(head.encode("ascii", "replace"))
+            raw = b""
+            while b"\r\n" not in raw and len(raw) < 1024:  # noqa: PLR2004 - a status line is short
+                part = asked.recv(1024)
+                if not part:
+                    break
+                raw += part
+    except OSError:
+        return None
+    match = re.match(rb"HTTP/1\.[01] (\d{3})", raw)
+    return int(match[1]) if match else None
+
+
+def fits(status: int, wanted: tuple[str, ...]) -> bool:
+    """Whether the code is one of `200` or `2xx`."""
+    return any(one in (str(status), f"{status // 100}xx") for one in wanted)
+
+
+class LogSearch:
+    """Looks for a pattern in what was added to a log since the last look."""
+
+    def __init__(self, path: Path, start: int, pattern: str) -> None:
+        self._path = path
+        self._offset = start
+        self._rest = ""
+        self._pattern = re.compile(pattern)
+
+    def found(self) -> bool:
+        """Whether it has come by now."""
+        with contextlib.suppress(OSError), self._path.open("rb") as log:
+            log.seek(self._offset)
+            while raw := log.read(LOG_STEP):
+                self._offset += len(raw)
+                text = self._rest + raw.decode("utf-8", "replace")
+                if self._pattern.search(text):
+                    return True
+                self._rest = text.rpartition("\n")[2][-4096:]
+        return False
+
+
+def _run_command(children: Children, subject: Subject) -> bool:
+    with contextlib.suppress(OSError):
+        null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            pid = children.spawn(subject.command, cwd=subject.cwd, env=subject.env, output=null)
+        finally:
+            os.close(null)
+        code = children.wait(pid, COMMAND_S)
+        if code is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
+            children.wait(pid, 1.0)
+        return code == 0
+    return False
+
+
+def prober(check: Check, subject: Subject, children: Children) -> Callable[[float], bool]:
+    """A question to ask again and again; it is told how long the service has been up."""
+    host, port = subject.host, subject.port or 0
+    if check.kind == "tcp":
+        return lambda _: accepts(host, port)
+    if check.kind == "http":
+
+        def ask(_: float) -> bool:
+            status = http_status(host, port, check.path)
+            return status is not None and fits(status, check.statuses)
+
+        return ask
+    if check.kind == "log":
+        search = LogSearch(subject.log, subject.log_start, check.pattern)
+        return lambda _: search.found()
+    if check.kind == "command":
+        return lambda _: _run_command(children, subject)
+    return lambda up_s: up_s >= check.delay_s

@@ -1,0 +1,148 @@
+"""The running yard of one project: what the operations of the supervisor do."""
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from switchyard.config.shapes import Config
+from switchyard.fault import Fault
+from switchyard.home import Home
+from switchyard.ports import PortTable
+from switchyard.proc.identity import environment
+from switchyard.recover import all_runs
+from switchyard.registry import Registry
+from switchyard.runs import Run, RunBook
+from switchyard.scope import SHARED_BRANCH, SHARED_SLUG, Scope, Target
+from switchyard.supervisor.children import Children
+from switchyard.supervisor.forwarders import Forwarders
+from switchyard.supervisor.keeper import Board, Keeper
+from switchyard.supervisor.launch import Launch, Planner
+from switchyard.supervisor.names import foreign_names, loopback_sockets, names_gate
+from switchyard.supervisor.relay import Relay
+from switchyard.truth import Truth
+
+Emit = Callable[[dict[str, Any]], None]
+
+
+class Yard:
+    """Keepers, forwarders and names of one project."""
+
+    def __init__(self, root: Path, home: Home) -> None:
+        registry = Registry(home)
+        self.scope = Scope(home, registry, root, None)
+        self.places = self.scope.places
+        self.children = Children()
+        self.book = RunBook(self.places)
+        self.board = Board(self.children, self.book)
+        self.relay = Relay()
+        self.forwarders = Forwarders(self.relay, self.places)
+        self.keepers: dict[tuple[str, str], Keeper] = {}
+        self.lock = threading.RLock()
+        self.names_problem: str | None = None
+        self.names_port: int | None = None
+
+    def is_idle(self) -> bool:
+        """Whether nothing is left to look after."""
+        return not self.forwarders.all() and all(one.has_ended for one in self.keepers.values())
+
+    def adopt(self) -> None:
+        """Take over what an earlier supervisor left running."""
+        truth = Truth()
+        try:
+            config = self.scope.config()
+        except Fault:
+            return
+        for run in all_runs(self.scope.root, self.places):
+            service = config.services.get(run.service)
+            if service is None or truth.judge(run).status != "running":
+                continue
+            launch = self._launch_of(run, config)
+            keeper = Keeper(launch, self.board, adopted=run)
+            self.keepers[launch.key] = keeper
+            with contextlib.suppress(OSError):
+                self.book.put(run)
+            keeper.start()
+        self.forwarders.restore(config.families)
+        if any(run.run and run.run.protocol == "http" for run in self.keepers.values()):
+            self.serve_names(config)
+
+    def _launch_of(self, run: Run, config: Config) -> Launch:
+        """What was started, read back from the process itself: secrets are never on disk."""
+        service = config.services[run.service]
+        env = environment(run.pid)
+        target = Target(run.branch, run.branch_slug, Path(run.worktree))
+        planner = Planner(config, target, self.places, self.known_ports(config, target))
+        probe = ()
+        with contextlib.suppress(Fault):
+            probe = planner.launch(run.service).probe_command
+        return Launch(
+            service=service,
+            target=target,
+            command=run.command,
+            probe_command=probe,
+            stop_command=run.stop_command,
+            cwd=Path(run.worktree) / service.cwd,
+            env=env,
+            port=run.port,
+            url=run.url,
+            log=Path(run.log),
+            data=None,
+            root=Path(run.root),
+            profile=run.profile,
+        )
+
+    def is_kept(self, key: tuple[str, str]) -> bool:
+        """Whether a keeper looks after this service now."""
+        keeper = self.keepers.get(key)
+        return bool(keeper and keeper.is_alive)
+
+    def known_ports(self, config: Config, target: Target) -> dict[tuple[str, str], int]:
+        """The ports that are reserved, without reserving any."""
+        table = PortTable(self.scope.home)
+        made = {(target.slug, k): p for k, p in table.lookup(config.root, target.branch).items()}
+        shared = table.lookup(config.root, SHARED_BRANCH)
+        return made | {(SHARED_SLUG, name): port for name, port in shared.items()}
+
+    def serve_names(self, config: Config) -> None:
+        """Serve the names of this home, unless somebody else holds the port."""
+        if self.names_port is not None:
+            return
+        port = config.proxy.port
+        other = foreign_names(port, self.scope.home)
+        try:
+            if other:
+                raise Fault("port-taken", f"port {port} serves the names of {other}")
+            sockets = loopback_sockets(port, ("v4", "v6"), shared=True)
+        except Fault as wrong:
+            self.names_problem = f"names are not served: {wrong.message}"
+            return
+        self.relay.listen(port, sockets, names_gate(self.scope.home, config.proxy.tld), sniffs=True)
+        self.names_port, self.names_problem = port, None
+
+    def views(self, keys: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
+        """What is true of these services now."""
+        truth = Truth()
+        made: list[dict[str, Any]] = []
+        for key in keys:
+            keeper = self.keepers.get(key)
+            run = self.book.get(*key)
+            if run:
+                made.append(truth.judge(run).as_json())
+            elif keeper:
+                made.append(
+                    {
+                        "service": key[1],
+                        "status": "stale",
+                        "phase": keeper.phase,
+                        "reason": keeper.reason,
+                    }
+                )
+        return made
+
+    def config_or_none(self) -> Config | None:
+        """The configuration, when there is a valid one."""
+        with contextlib.suppress(Fault):
+            return self.scope.config()
+        return None

@@ -1,0 +1,1 @@
+"""Worktrees: made, adopted, listed and removed without ever losing work."""

@@ -1,0 +1,170 @@
+"""Creates and adopts worktrees. Whatever fails, only what this call made is undone."""
+
+import contextlib
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from switchyard.config.shapes import Config
+from switchyard.fault import CONFLICT, Fault
+from switchyard.gitrepo import check_branch_name, git, git_ok, listed_worktrees, main_checkout
+from switchyard.hooks import HookSite, run_here, run_hooks
+from switchyard.registry import Worktree
+from switchyard.scope import Scope, Target
+from switchyard.slugs import slug
+from switchyard.worktrees.clone import clone
+from switchyard.worktrees.envsync import sync
+
+
+def folder_for(scope: Scope, config: Config, branch: str) -> Path:
+    """Where the worktree of a branch goes."""
+    if config.worktree_root is None:
+        return scope.home.worktrees(scope.root, config.slug) / slug(branch)
+    return (scope.root / Path(config.worktree_root).expanduser()) / slug(branch)
+
+
+def check_slug(scope: Scope, branch: str) -> None:
+    """Two branches with one short name would share hosts, ports and logs."""
+    for one in scope.targets():
+        if one.slug == slug(branch) and one.branch != branch:
+            raise Fault(
+                "slug-taken",
+                f"`{branch}` and `{one.branch}` have the same short name `{one.slug}`",
+                hint="choose another branch name",
+                exit_code=CONFLICT,
+            )
+
+
+def _exclude(root: Path, folder: Path) -> None:
+    """Keep worktrees inside the repository out of its own status."""
+    if not folder.is_relative_to(root):
+        return
+    path = Path(
+        git(root, "rev-parse", "--path-format=absolute", "--git-path", "info/exclude").strip()
+    )
+    line = f"/{folder.relative_to(root).as_posix()}/"
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    if line not in text.splitlines():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as exclude:
+            exclude.write(("" if text.endswith("\n") or not text else "\n") + line + "\n")
+
+
+def _add(root: Path, folder: Path, branch: str, base: str) -> bool:
+    """Have git make the worktree; whether the branch is new."""
+    if git_ok(root, "show-ref", "--verify", "--quiet", f"refs/heads/{branch}"):
+        git(root, "worktree", "add", "--quiet", "--", str(folder), branch)
+        return False
+    remote = f"origin/{branch}"
+    start = base
+    if git_ok(root, "show-ref", "--verify", "--quiet", f"refs/remotes/{remote}"):
+        start = remote
+    elif start.startswith("-"):
+        raise Fault("bad-base", f"`{start}` is no commit")
+    git(root, "worktree", "add", "--quiet", "-b", branch, "--", str(folder), start)
+    return True
+
+
+def _undo(root: Path, folder: Path, branch: str, *, made_branch: bool) -> None:
+    with contextlib.suppress(Fault):
+        tip = git(folder, "rev-parse", "HEAD").strip()
+        git(root, "worktree", "remove", "--force", "--", str(folder))
+        if made_branch:
+            git(root, "update-ref", "-d", f"refs/heads/{branch}", tip)
+
+
+def create(
+    scope: Scope,
+    branch: str,
+    *,
+    base: str | None = None,
+    path: Path | None = None,
+    force_env: bool = False,
+) -> dict[str, Any]:
+    """A worktree for the branch, with its env files; the one there is, when there is one."""
+    check_branch_name(branch)
+    config = scope.config()
+    if main_checkout(scope.root) is None:
+        raise Fault("no-git", "worktrees need a git repository", hint="git init")
+    scope.registry.register(scope.root, config.name)
+    known = scope.registration
+    there = known.worktree(branch) if known else None
+    if there and there.path.is_dir():
+        synced = sync(config.env, scope.root, there.path, force=force_env)
+        return _told(there, created=False) | {"env": [one.as_json() for one in synced]}
+    check_slug(scope, branch)
+    folder = (path or folder_for(scope, config, branch)).absolute()
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise Fault("path-taken", f"{folder} is already there and not empty", exit_code=CONFLICT)
+    for one in listed_worktrees(scope.root):
+        if one.branch == branch and one.path.is_dir():
+            raise Fault(
+                "branch-in-use",
+                f"`{branch}` is already checked out at {one.path}",
+                hint=f"switchyard adopt {one.path}",
+                exit_code=CONFLICT,
+            )
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    if path is None:
+        _exclude(scope.root, folder.parent)
+    made_branch = _add(scope.root, folder, branch, base or config.base)
+    folder = folder.resolve()
+    try:
+        synced = sync(config.env, scope.root, folder, force=force_env)
+        cloned = clone(config.clone, scope.root, folder)
+        made = Worktree(branch, slug(branch), folder, managed=True, created_at=time.time())
+        _register(scope, made)
+    except BaseException:
+        _undo(scope.root, folder, branch, made_branch=made_branch)
+        raise
+    site = HookSite(Target(branch, slug(branch), folder), config, os.environ)
+    warnings = run_hooks(config.hooks.post_create, site, run_here, fatal=False)
+    return _told(made, created=True) | {
+        "env": [one.as_json() for one in synced],
+        "cloned": cloned,
+        "warnings": warnings,
+    }
+
+
+def _register(scope: Scope, made: Worktree) -> None:
+    def change(there: tuple[Worktree, ...]) -> tuple[Worktree, ...]:
+        for one in there:
+            if one.slug == made.slug and one.branch != made.branch:
+                raise Fault(
+                    "slug-taken", f"`{one.branch}` has the same short name", exit_code=CONFLICT
+                )
+        return (*(one for one in there if one.branch != made.branch), made)
+
+    scope.registry.change_worktrees(scope.root, change)
+
+
+def _told(worktree: Worktree, *, created: bool) -> dict[str, Any]:
+    return {
+        "created": created,
+        "branch": worktree.branch,
+        "slug": worktree.slug,
+        "path": str(worktree.path),
+        "managed": worktree.managed,
+    }
+
+
+def adopt(scope: Scope, path: Path | None = None) -> dict[str, Any]:
+    """Make worktrees known that git, or another tool, has made. Their files are not touched."""
+    config = scope.config()
+    scope.registry.register(scope.root, config.name)
+    known = scope.registration
+    have = {one.path for one in (known.worktrees if known else ())}
+    adopted: list[dict[str, Any]] = []
+    for one in listed_worktrees(scope.root)[1:]:
+        real = one.path.resolve()
+        if (path is not None and real != path.resolve()) or real in have or not real.is_dir():
+            continue
+        branch = one.branch or one.head[:7]
+        check_slug(scope, branch)
+        made = Worktree(branch, slug(branch), real, managed=False, created_at=time.time())
+        _register(scope, made)
+        adopted.append(_told(made, created=False))
+    if path is not None and not adopted and path.resolve() not in have:
+        raise Fault("no-worktree", f"{path} is no worktree of this repository")
+    return {"adopted": adopted}

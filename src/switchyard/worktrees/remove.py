@@ -1,0 +1,226 @@
+"""Removes worktrees: refuses whenever work could be lost, and puts aside instead of deleting."""
+
+import contextlib
+import errno
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from switchyard.client import ask
+from switchyard.fault import CONFLICT, USAGE, Fault
+from switchyard.gitrepo import changed_files, git, git_ok, listed_worktrees
+from switchyard.hooks import HookSite, run_here, run_hooks
+from switchyard.ports import PortTable
+from switchyard.proc.identity import command_line, pids
+from switchyard.registry import Worktree
+from switchyard.runs import RunBook
+from switchyard.scope import Scope, Target
+
+TRASH = "switchyard-trash"
+TRASH_S = 7 * 86400.0
+
+
+class Force(NamedTuple):
+    """What the user said may go: changes in the tree, or commits of the branch."""
+
+    tree: bool = False
+    branch: bool = False
+
+
+NOTHING = Force()
+
+
+def lone_commits(root: Path, branch: str) -> int:
+    """Commits that only this branch holds: in no other branch, tag or remote."""
+    told = git(
+        root,
+        "rev-list",
+        "--count",
+        f"refs/heads/{branch}",
+        "--not",
+        f"--exclude={branch}",
+        "--branches",
+        "--tags",
+        "--remotes",
+        check=False,
+    ).strip()
+    return int(told) if told.isdigit() else 0
+
+
+def inhabitants(folder: Path) -> list[dict[str, Any]]:
+    """Processes that stand in the folder."""
+    made: list[dict[str, Any]] = []
+    for pid in pids():
+        with contextlib.suppress(OSError):
+            if Path(f"/proc/{pid}/cwd").readlink().is_relative_to(folder) and pid != os.getpid():
+                made.append({"pid": pid, "command": command_line(pid)})
+    return made
+
+
+def reasons(scope: Scope, worktree: Worktree, force: Force, *, delete_branch: bool) -> list[str]:
+    """Everything that speaks against removing it."""
+    told: list[str] = []
+    folder = worktree.path
+    listed = {one.path.resolve(): one for one in listed_worktrees(scope.root)}
+    entry = listed.get(folder)
+    if entry and entry.locked:
+        told.append("it is locked; `git worktree unlock` it first")
+    if folder.is_dir():
+        changed = changed_files(folder)
+        if changed and not force.tree:
+            told.append(
+                f"{len(changed)} file(s) are modified or untracked, such as `{changed[0][3:]}`"
+            )
+        if entry and entry.branch is None and not force.branch:
+            told.append("it is detached, so its commits may be on no branch")
+    has_branch = git_ok(
+        scope.root, "show-ref", "--verify", "--quiet", f"refs/heads/{worktree.branch}"
+    )
+    if delete_branch and has_branch and not force.branch:
+        lone = lone_commits(scope.root, worktree.branch)
+        if lone:
+            told.append(f"{lone} commit(s) are neither merged nor pushed")
+    return told
+
+
+def remove(
+    scope: Scope, branch: str, *, force: Force = NOTHING, delete_branch: bool = False
+) -> dict[str, Any]:
+    """Stop what runs there and put the worktree aside.
+
+    Raises `Fault` with every reason not to.
+    """
+    known = scope.registration
+    worktree = known.worktree(branch) if known else None
+    if worktree is None:
+        raise Fault("unknown-branch", f"no worktree is registered for `{branch}`", exit_code=USAGE)
+    _refuse(branch, reasons(scope, worktree, force, delete_branch=delete_branch))
+    target = Target(worktree.branch, worktree.slug, worktree.path)
+    if RunBook(scope.places).all(worktree.slug):
+        ask(scope.home, scope.root, {"operation": "down", "branch": branch})
+    config = scope.config()
+    if worktree.path.is_dir():
+        site = HookSite(target, config, os.environ)
+        run_hooks(config.hooks.pre_remove, site, run_here, fatal=True)
+    there = inhabitants(worktree.path)
+    if there and not force.tree:
+        _refuse(branch, [f"process {one['pid']} stands in it: {one['command']}" for one in there])
+    # Hooks may have changed files; what is judged is what will be put aside.
+    _refuse(branch, reasons(scope, worktree, force, delete_branch=delete_branch))
+    trash = _put_aside(scope.root, worktree.path) if worktree.path.is_dir() else None
+    git(scope.root, "worktree", "remove", "--force", "--", str(worktree.path), check=False)
+    deleted = delete_branch and _delete_branch(scope.root, branch)
+    scope.registry.change_worktrees(
+        scope.root, lambda there: tuple(one for one in there if one.branch != branch)
+    )
+    PortTable(scope.home).release(scope.root, branch)
+    return {
+        "removed": branch,
+        "path": str(worktree.path),
+        "trash": str(trash) if trash else None,
+        "branch_deleted": deleted,
+    }
+
+
+def _refuse(branch: str, told: list[str]) -> None:
+    if told:
+        raise Fault(
+            "would-lose-work",
+            f"`{branch}` is not removed: {'; '.join(told)}",
+            hint="commit or push it; `--force-tree` gives up changes, `--force-branch` commits",
+            exit_code=CONFLICT,
+            details={"reasons": told},
+        )
+
+
+def _trash_folders(root: Path, folder: Path) -> list[Path]:
+    common = git(root, "rev-parse", "--path-format=absolute", "--git-common-dir").strip()
+    return [Path(common) / TRASH, folder.parent / f".{TRASH}"]
+
+
+def _put_aside(root: Path, folder: Path) -> Path:
+    for trash in _trash_folders(root, folder):
+        trash.mkdir(parents=True, exist_ok=True)
+        goal = trash / f"{folder.name}-{time.strftime('%Y%m%dT%H%M%S')}-{os.urandom(2).hex()}"
+        try:
+            return folder.rename(goal)
+        except OSError as wrong:
+            if wrong.errno != errno.EXDEV:
+                raise Fault("cannot-move", f"{folder} cannot be moved: {wrong.strerror}") from None
+    raise Fault("cannot-move", f"{folder} lies on a disk of its own")
+
+
+def _delete_branch(root: Path, branch: str) -> bool:
+    tip = git(root, "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}", check=False).strip()
+    # Compare and swap: a commit that came in this very moment keeps the branch.
+    return bool(tip) and git_ok(root, "update-ref", "-d", f"refs/heads/{branch}", tip)
+
+
+def _folder_bytes(folder: Path) -> int:
+    total = 0
+    for where, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += (Path(where) / name).lstat().st_blocks * 512
+    return total
+
+
+def prune(scope: Scope, *, dry_run: bool = True, merged: bool = False) -> dict[str, Any]:
+    """Forget worktrees that are gone and empty old trash; with `merged`, remove finished ones."""
+    known = scope.registration
+    rows: list[dict[str, Any]] = []
+    for one in known.worktrees if known else ():
+        gone = not one.path.is_dir()
+        against = [] if gone else reasons(scope, one, Force(), delete_branch=True)
+        done = not gone and not against and one.managed
+        row = {
+            "branch": one.branch,
+            "path": str(one.path),
+            "bytes": 0 if gone else _folder_bytes(one.path),
+            "age_s": round(time.time() - one.created_at),
+            "gone": gone,
+            "finished": done,
+            "kept_because": against,
+            "action": "forget" if gone else ("remove" if merged and done else "keep"),
+        }
+        rows.append(row)
+        if dry_run:
+            continue
+        if gone:
+            _forget(scope, one)
+        elif merged and done:
+            remove(scope, one.branch)
+    emptied = _old_trash(scope, dry_run=dry_run)
+    return {"dry_run": dry_run, "worktrees": rows, "trash": emptied}
+
+
+def _forget(scope: Scope, worktree: Worktree) -> None:
+    if RunBook(scope.places).all(worktree.slug):
+        ask(scope.home, scope.root, {"operation": "down", "branch": worktree.branch})
+    scope.registry.change_worktrees(
+        scope.root, lambda there: tuple(one for one in there if one.branch != worktree.branch)
+    )
+    PortTable(scope.home).release(scope.root, worktree.branch)
+
+
+def _old_trash(scope: Scope, *, dry_run: bool) -> list[str]:
+    common = git(scope.root, "rev-parse", "--path-format=absolute", "--git-common-dir", check=False)
+    trash = Path(common.strip()) / TRASH
+    old: list[str] = []
+    if common.strip() and trash.is_dir():
+        for one in sorted(trash.iterdir()):
+            if _age_s(one.name) > TRASH_S:
+                old.append(str(one))
+                if not dry_run:
+                    shutil.rmtree(one, ignore_errors=True)
+    return old
+
+
+def _age_s(name: str) -> float:
+    """How long ago something was put aside, by the time in its name."""
+    try:
+        return time.time() - time.mktime(time.strptime(name.split("-")[-2], "%Y%m%dT%H%M%S"))
+    except (ValueError, IndexError):
+        return 0.0
