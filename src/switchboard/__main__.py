@@ -2,7 +2,7 @@
 
 import sys
 
-from switchboard.cli.main import main
+from switchboard.entry import main
 
 if __name__ == "__main__":
     sys.exit(main())

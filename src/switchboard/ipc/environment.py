@@ -1,0 +1,42 @@
+"""Which variables of an environment travel, and which never do."""
+
+# What a program needs to run at all; nothing that could carry a secret.
+BASE_NAMES = (
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LC_ALL",
+    "TERM",
+    "TZ",
+    "TMPDIR",
+    "TMP",
+    "TEMP",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+)
+
+# What a hello carries. A child of the daemon has no terminal, and what kind of terminal each window
+# is would keep sessions apart that are alike in everything else.
+HELLO_NAMES = tuple(name for name in BASE_NAMES if name != "TERM")
+
+# What a daemon is started with. Its sessions bring their own environment along.
+_DAEMON_NAMES = (*HELLO_NAMES, "PYTHONPATH", "SWITCHBOARD_DAEMON_IDLE_MS")
+_DAEMON_STARTS = ("OTEL_",)
+
+
+def hello_environment(environ: "dict[str, str]") -> "dict[str, str]":
+    """The part of a client's environment that its hello carries."""
+    return {name: environ[name] for name in HELLO_NAMES if name in environ}
+
+
+def daemon_environment(environ: "dict[str, str]", home: str) -> "dict[str, str]":
+    """What to start a daemon with."""
+    kept = {
+        name: value
+        for name, value in environ.items()
+        if name in _DAEMON_NAMES or name.startswith(_DAEMON_STARTS)
+    }
+    return {**kept, "SWITCHBOARD_HOME": home}

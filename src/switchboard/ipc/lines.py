@@ -1,0 +1,78 @@
+"""A connected socket as lines, for a program that waits for nothing else.
+
+`_socket` is what `socket` is made of; the wrapper around it would cost the shim half its start.
+"""
+
+import _socket
+import sys
+from errno import EAGAIN, ECONNREFUSED, ENOENT, ENOTDIR
+
+from switchboard.ipc.private import check_peer, check_private_socket
+
+_ABSENT = frozenset({ENOENT, ENOTDIR, ECONNREFUSED})
+_CHUNK = 65536
+
+
+class Gone(Exception):  # noqa: N818 - states what happened
+    """The other side closed the connection."""
+
+
+class Line:
+    """One end of a connection."""
+
+    def __init__(self, sock: _socket.socket, pid: int) -> None:
+        self._sock = sock
+        self._pending = b""
+        self.pid = pid
+
+    def say(self, text: bytes) -> None:
+        """Send it all. Raises `OSError`, `TimeoutError` among them."""
+        view = memoryview(text)
+        while view:
+            view = view[self._sock.send(view) :]
+
+    def hear(self, timeout_s: "float | None") -> str:
+        """The next line. Raises `Gone`, `TimeoutError`."""
+        self._sock.settimeout(timeout_s)
+        while b"\n" not in self._pending:
+            try:
+                data = self._sock.recv(_CHUNK)
+            except ConnectionError:
+                data = b""
+            if not data:
+                raise Gone
+            self._pending += data
+        line, _, self._pending = self._pending.partition(b"\n")
+        return line.decode("utf-8", "replace")
+
+    def hand_over(self, text: bytes, files: "tuple[int, ...]") -> None:
+        """Send text with open files beside it."""
+        numbers = b"".join(number.to_bytes(4, sys.byteorder) for number in files)
+        self._sock.sendmsg([text], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, numbers)])
+
+    def close(self) -> None:
+        self._sock.close()
+
+
+def connect(path: str, timeout_s: float) -> "Line | None":
+    """A connection, or None when nobody listens there (or too many are waiting, for now).
+
+    Raises `NotPrivate` when socket or listener are somebody else's, `TimeoutError`, `OSError`.
+    """
+    try:
+        check_private_socket(path)
+    except FileNotFoundError:
+        return None
+    sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    sock.settimeout(timeout_s)
+    try:
+        sock.connect(path)
+        return Line(sock, check_peer(sock))
+    except OSError as error:
+        sock.close()
+        if error.errno in _ABSENT or error.errno == EAGAIN:
+            return None
+        raise
+    except BaseException:
+        sock.close()
+        raise

@@ -1,0 +1,45 @@
+"""The words that a shim and a daemon exchange, and how long each waits for the other.
+
+The conversation is lines of text. The client says hello; the daemon may ask for environment
+variables (`need NAME …`, answered with one JSON object), and then says one of the words below. Only
+after `ready` does the shim hand over its streams.
+"""
+
+from switchboard import __version__
+
+MAGIC = "switchboard"
+# Rises with every change of the words themselves; the version covers everything else.
+PROTOCOL = 1
+ABI = f"{__version__}/{PROTOCOL}"
+
+CLIENT = "client"
+CONTROL = "control"
+
+# From the daemon.
+NEED = "need"
+READY = "ready"
+# It is of another version: ask it to drain, then start your own.
+OTHER_ABI = "abi"
+# It takes no more clients: a new daemon may start.
+DRAINING = "draining"
+# It cannot serve this client (its configuration is broken, say): do it yourself and say why.
+DECLINED = "declined"
+BEAT = "beat"
+END = "end"
+
+# From the client.
+DRAIN = "drain"
+STREAMS = b"streams\n"
+# In `need`: the whole environment, for a server that inherits it.
+EVERYTHING = "*"
+
+MAX_HELLO_BYTES = 64 * 1024
+MAX_ENVIRONMENT_BYTES = 4 * 1024 * 1024
+
+# How long a stranger may take to say what it wants, and a shim waits for each answer.
+GREETING_S = 3.0
+# How long a new daemon may take until it listens.
+START_S = 5.0
+BEAT_S = 5.0
+# A daemon that has missed this many beats is frozen.
+SILENCE_S = 3 * BEAT_S

@@ -1,0 +1,162 @@
+"""`switchboard mcp`: finds the daemon, introduces a client to it, and hands over its streams.
+
+From then on the daemon reads and writes the client's pipes itself, so nothing is copied. The shim
+stays for as long as the session does: its end is the session's end, and the daemon's end is its
+own. Standard library only, because a client waits for it to start.
+"""
+
+import os
+import stat
+import sys
+from _signal import SIG_DFL, SIGINT
+from _signal import signal as set_signal
+
+from switchboard.ipc.environment import hello_environment
+from switchboard.ipc.hello import hello_line, object_text
+from switchboard.ipc.lines import Gone, Line
+from switchboard.ipc.paths import DaemonPlaces, places_from
+from switchboard.ipc.private import NotPrivate, make_private_folder
+from switchboard.ipc.words import (
+    BEAT,
+    CLIENT,
+    DECLINED,
+    DRAIN,
+    DRAINING,
+    END,
+    EVERYTHING,
+    GREETING_S,
+    NEED,
+    OTHER_ABI,
+    READY,
+    SILENCE_S,
+    STREAMS,
+)
+from switchboard.shim.flags import read_flags, wants_in_process
+from switchboard.shim.launch import CannotStart, reach
+
+# A daemon of another version, then one that is just draining, then ours.
+_ATTEMPTS = 4
+
+
+class Stranded(Exception):  # noqa: N818 - states what is
+    """The daemon cannot be used; the text says why."""
+
+
+def serve(words: "list[str]", environ: "dict[str, str]") -> "int | None":
+    """Serve through the daemon and give the exit code; None when this process has to serve."""
+    flags = read_flags(words)
+    if flags is None or wants_in_process(environ) or not (_is_stream(0) and _is_stream(1)):
+        return None
+    set_signal(SIGINT, SIG_DFL)
+    places = places_from(environ, flags.get("home", ""))
+    try:
+        line = _introduced(places, flags, environ)
+    except Stranded as stranded:
+        _say(f"warning: {stranded}; serving in this process instead")
+        return None
+    if line is None:
+        return None
+    return _follow(line, environ)
+
+
+def _is_stream(number: int) -> bool:
+    """Whether the daemon can wait for it. It must not sit on a terminal after the client is gone."""
+    try:
+        mode = os.fstat(number).st_mode
+    except OSError:
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+def _introduced(
+    places: DaemonPlaces, flags: "dict[str, str]", environ: "dict[str, str]"
+) -> "Line | None":
+    """A daemon that is ready for our streams; None when it leaves the client to us."""
+    try:
+        make_private_folder(places.folder)
+        for _ in range(_ATTEMPTS):
+            line = reach(places, environ)
+            answer = _greeted(line, places, flags, environ)
+            if answer == READY:
+                return line
+            line.close()
+            if answer == DECLINED:
+                return None
+    except NotPrivate as error:
+        raise Stranded(f"the daemon's socket cannot be trusted: {error}") from None
+    except CannotStart as error:
+        raise Stranded(f"the daemon cannot start: {error}") from None
+    except TimeoutError:
+        raise Stranded(f"the daemon does not answer within {GREETING_S:g} s") from None
+    except OSError as error:
+        raise Stranded(f"the daemon cannot be reached: {error}") from None
+    raise Stranded("every daemon that answered is about to end")
+
+
+def _greeted(
+    line: Line, places: DaemonPlaces, flags: "dict[str, str]", environ: "dict[str, str]"
+) -> str:
+    """The daemon's last word to our hello."""
+    hello = hello_line(
+        CLIENT,
+        home=places.home,
+        cwd=os.getcwd(),  # noqa: PTH109 - a string is wanted
+        workspace=flags.get("workspace", ""),
+        config=flags.get("config", ""),
+        environ=hello_environment(environ),
+    )
+    try:
+        line.say(hello)
+        while True:
+            word, _, rest = line.hear(GREETING_S).partition(" ")
+            if word == NEED:
+                _tell(line, rest, environ)
+            elif word == OTHER_ABI:
+                line.say(f"{DRAIN}\n".encode())
+            else:
+                return word
+    except (Gone, BrokenPipeError, ConnectionResetError):
+        # It ended just now, and the next one will not.
+        return DRAINING
+
+
+def _tell(line: Line, wanted: str, environ: "dict[str, str]") -> None:
+    """Exactly the variables that the configuration refers to."""
+    names = list(environ) if wanted == EVERYTHING else wanted.split()
+    known = {name: environ[name] for name in names if name in environ}
+    line.say(object_text(known).encode("ascii") + b"\n")
+
+
+def _follow(line: Line, environ: "dict[str, str]") -> int:
+    """Hand the streams over and wait for the end of the session."""
+    try:
+        line.hand_over(STREAMS, (0, 1))
+    except OSError:
+        _say("error: the daemon ended before it could serve")
+        return 1
+    # Only the daemon holds them now, so that the client sees it when the daemon closes them.
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(nothing, 1)
+    try:
+        while True:
+            word, _, rest = line.hear(SILENCE_S).partition(" ")
+            if word == NEED:
+                _tell(line, rest, environ)
+            elif word == END:
+                return int(rest or 0)
+            elif word != BEAT:
+                _say(f"error: the daemon said `{word}`, which makes no sense here")
+                return 1
+    except (Gone, OSError) as error:
+        if isinstance(error, TimeoutError):
+            _say(f"error: the daemon has been silent for {SILENCE_S:g} s\n")
+            _say("hint: switchboard daemon restart")
+        else:
+            _say("error: the daemon ended; start the client's connection anew")
+        return 1
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
