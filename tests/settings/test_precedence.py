@@ -256,3 +256,15 @@ def test_the_workspace_and_the_home_come_from_the_environment(
     assert (settings.workspace, settings.home) == (str(ground.workspace), str(ground.home))
     moved = ground.load(SWITCHBOARD_HOME=str(tmp_path / "h"))
     assert moved.home == str(tmp_path / "h")
+
+
+def test_the_origin_of_a_mixed_server_is_its_highest_layer(ground: Ground) -> None:
+    ground.put(ground.home / "config.toml", '[mcp_servers.x]\ncommand = "a"\nargs = ["1"]\n')
+    own = ground.put(ground.own / "config.toml", '[mcp_servers.x]\ncommand = "b"\n')
+    (entry,) = ground.load().servers
+    assert (entry.origin.scope, entry.origin.path) == (Scope.WORKSPACE, str(own))
+
+
+def test_a_server_without_fields_is_refused(ground: Ground) -> None:
+    ground.put(ground.home / "config.toml", "[mcp_servers.x]\n")
+    assert ground.refused_keys() == ["mcp_servers.x"]

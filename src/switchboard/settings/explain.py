@@ -9,7 +9,7 @@ from msgspec import Struct
 from switchboard.config.layers import Merged
 from switchboard.config.problems import did_you_mean
 from switchboard.config.spots import KeyPath, dotted
-from switchboard.core.origins import Origin, Scope
+from switchboard.core.origins import Origin
 from switchboard.settings.load import Loading
 from switchboard.settings.sections import Settings
 from switchboard.settings.server_rules import is_secret_like
@@ -67,7 +67,7 @@ def explain(loading: Loading, key: str) -> Explanation:
     value: Any = tree
     for step in at:
         value = value[step]
-    layer = merged.layer_of(at) or _last_below(merged, at)
+    layer = _last_below(merged, at) if isinstance(value, dict) else merged.layer_of(at)
     replaced = [
         Step(value=redacted(old.value, at), origin=old.layer.origin(at))
         for old in reversed(_replaced(merged, at))
@@ -180,8 +180,7 @@ def _replaced(merged: Merged, at: KeyPath) -> list[Any]:
 
 def _last_below(merged: Merged, at: KeyPath) -> Any:
     below = [layer for path, layer in merged.layers.items() if path[: len(at)] == at]
-    order = list(Scope)
-    return max(below, key=lambda layer: order.index(layer.scope), default=None)
+    return max(below, key=merged.rank, default=None)
 
 
 def _leaves(tree: Mapping[str, Any], at: KeyPath) -> list[tuple[KeyPath, Any]]:
