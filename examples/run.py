@@ -273,6 +273,8 @@ def free_port() -> int:
     """The usual port, or any other when it is taken."""
     for port in (int(os.environ.get("PORT") or PREFERRED_PORT), 0):
         with socket.socket() as probe:
+            # As the endpoint does: connections that have just ended do not keep a port busy.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind((LOOPBACK, port))
             except OSError:

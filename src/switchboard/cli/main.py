@@ -62,7 +62,7 @@ def _run(words: Sequence[str], environ: dict[str, str], printer: Printer) -> int
         arguments = read_arguments(module.USAGE, [name])
     if home := arguments.one("home"):
         environ["SWITCHBOARD_HOME"] = home
-    request = Request(arguments=arguments, environ=environ, talk=printer.talk)
+    request = Request(arguments=arguments, environ=environ, talk=printer.talk, show=printer.show)
     return printer.show(module.run(request))
 
 
