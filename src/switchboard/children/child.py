@@ -7,12 +7,13 @@ import asyncio
 import typing
 from collections.abc import Callable
 
-from msgspec import Raw, Struct
+from msgspec import MsgspecError, Raw, Struct
 
 from switchboard.children.back_off import BackOff
 from switchboard.children.faults import (
     fault_from_back_off,
     fault_from_loss,
+    fault_from_malformed_listing,
     fault_from_old_protocol,
     fault_from_rpc,
     fault_from_timeout,
@@ -75,6 +76,8 @@ class Child:
         self._starting: asyncio.Task[Link] | None = None
         self._listing: Listing | None = None
         self._fetching: asyncio.Task[Listing] | None = None
+        # How often it said that its tools changed.
+        self._changes = 0
         self._meta = b""
         self._started_at = 0.0
         self._last_used = 0.0
@@ -127,9 +130,12 @@ class Child:
             )
 
         self._in_flight += 1
+        changes = self._changes
         try:
             async with asyncio.timeout(self.limits.rpc_s):
                 listing = await fetch_listing(ask)
+        except MsgspecError as error:
+            raise fault_from_malformed_listing(self.entry.name, error) from error
         except RpcError as error:
             raise fault_from_rpc(self.entry.name, error, link.hidden) from error
         except PeerLost as lost:
@@ -139,7 +145,8 @@ class Child:
         finally:
             self._in_flight -= 1
             self._settle()
-        if self._link is link:
+        # News of a change may have come in the same bytes as the answer that it makes stale.
+        if self._link is link and self._changes == changes:
             self._listing = listing
         return listing
 
@@ -250,6 +257,7 @@ class Child:
     def _on_notification(self, method: str, params: Raw) -> None:
         del params
         if method == "notifications/tools/list_changed":
+            self._changes += 1
             self._listing = None
             self.on_tools_changed()
 
