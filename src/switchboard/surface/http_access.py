@@ -46,7 +46,7 @@ class Access(Struct, frozen=True, kw_only=True):
 def hosts_of(host: str, port: int) -> frozenset[str]:
     """Every exact `Host` of a server that listens here."""
     names = {"127.0.0.1", "localhost", "[::1]"}
-    if not _is_any_address(host):
+    if not is_any_address(host):
         names.add(in_url(host))
     return frozenset(name for each in names for name in _with_port(each.lower(), port))
 
