@@ -74,7 +74,8 @@ def _with_port(name: str, port: int) -> list[str]:
     return [f"{name}:{port}", name] if port == _HTTP_PORT else [f"{name}:{port}"]
 
 
-def _is_any_address(host: str) -> bool:
+def is_any_address(host: str) -> bool:
+    """Whether it stands for every address of this machine."""
     try:
         return ipaddress.ip_address(host).is_unspecified
     except ValueError:
