@@ -18,8 +18,6 @@ from switchboard.config.environ import process_environ
 from switchboard.config.problems import ConfigInvalid, did_you_mean
 from switchboard.core.faults import Fault
 
-assert lean
-
 _UNDERSTOOD = (UsageError, ConfigInvalid, Fault)
 
 
@@ -83,6 +81,7 @@ def _module(name: str) -> VerbModule:
         hint = f"did you mean `switchboard {meant}`?" if meant else "switchboard --help"
         raise UsageError(f"there is no command `{name}`", hint)
     __import__(verb.module)
+    lean.started()
     return cast("VerbModule", sys.modules[verb.module])
 
 
