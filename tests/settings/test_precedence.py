@@ -209,8 +209,9 @@ def test_a_given_file_that_is_absent_is_a_problem(ground: Ground, tmp_path: Path
 
 def test_the_home_itself_is_not_a_workspace(ground: Ground) -> None:
     ground.put(ground.home / "mcp.json", {"mcpServers": {"x": {"command": "a"}}})
+    ground.put(ground.home / "mcps" / "c" / ".mcp.json", {"name": "c"})
     settings = load_settings(workspace=str(ground.user_home), environ=ground.environ())
-    assert [entry.origin.scope for entry in settings.servers] == [Scope.HOME]
+    assert [entry.origin.scope for entry in settings.servers] == [Scope.HOME, Scope.HOME]
     assert settings.untrusted == ()
 
 

@@ -11,13 +11,10 @@ from switchboard.config.problems import did_you_mean
 from switchboard.config.spots import KeyPath, dotted
 from switchboard.core.origins import Origin
 from switchboard.settings.load import Loading
+from switchboard.settings.redaction import redacted
 from switchboard.settings.sections import Settings
-from switchboard.settings.server_rules import is_secret_like
 
-REDACTED = "[redacted]"
 _ALIASES = {"mcpServers": "mcp_servers"}
-# Their names tell nothing of their values.
-_ALWAYS_SECRET = frozenset({"headers"})
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -92,19 +89,6 @@ def show(loading: Loading) -> list[Shown]:
         origin = Origin() if layer is None else layer.origin(at)
         shown.append(Shown(key=dotted(at), value=redacted(value, at), origin=origin))
     return shown
-
-
-def redacted(value: Any, at: KeyPath) -> Any:
-    """The value with everything that looks like a secret taken out."""
-    if isinstance(value, dict):
-        members = cast("dict[str, Any]", value)
-        return {name: redacted(inner, (*at, name)) for name, inner in members.items()}
-    inside = [str(step) for step in at]
-    if isinstance(value, str) and value and len(inside) > 1:
-        holder, name = inside[-2], inside[-1]
-        if holder in _ALWAYS_SECRET or (holder == "env" and is_secret_like(name)):
-            return REDACTED
-    return value
 
 
 def _defaults() -> dict[str, Any]:
