@@ -45,11 +45,13 @@ def child_layers(
     """The children of a workspace, in the order of their paths. The first of a name wins."""
     layers: list[Layer] = []
     home = os.path.realpath(home)
+    home_inside = is_inside(home, workspace)
     taken: dict[str, str] = {}
     for path in find_files(workspace, patterns):
         found: list[Problem] = []
         # Started in `$HOME`, the home is inside the workspace, and its children are the user's own.
-        scope = Scope.HOME if is_inside(os.path.realpath(path), home) else Scope.WORKSPACE
+        own = home_inside and is_inside(os.path.realpath(path), home)
+        scope = Scope.HOME if own else Scope.WORKSPACE
         document = read_json_document(path, scope, found, within=workspace)
         layer = None if document is None else child_layer(document, found)
         if layer is not None:
