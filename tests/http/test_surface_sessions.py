@@ -66,10 +66,8 @@ async def test_a_refused_initialize_leaves_no_session(served: Served) -> None:
 async def test_notifications_and_answers_are_accepted_without_a_word(served: Served) -> None:
     async with served.client() as http:
         await served.session(http)
-        for message in (
-            notification("notifications/initialized"),
-            {"jsonrpc": "2.0", "id": 7, "result": {}},
-        ):
+        answer: Json = {"jsonrpc": "2.0", "id": 7, "result": {}}
+        for message in (notification("notifications/initialized"), answer):
             response = await http.post(served.url, json=message)
             assert (response.status_code, response.content) == (202, b"")
         http.headers["mcp-protocol-version"] = MODERN

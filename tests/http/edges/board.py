@@ -94,7 +94,7 @@ def call(subtool: str, args: Json | None = None, id_: int | str = 1) -> Json:
 
 def modern(body: Json, version: str = MODERN) -> tuple[Json, dict[str, str]]:
     """Dress a request for the modern era: its body and the headers that repeat it."""
-    meta = {f"{_META}protocolVersion": version, f"{_META}clientCapabilities": {}}
+    meta: Json = {f"{_META}protocolVersion": version, f"{_META}clientCapabilities": {}}
     body = body | {"params": body["params"] | {"_meta": meta}}
     headers = {"mcp-protocol-version": version, "mcp-method": body["method"]}
     if name := body["params"].get("name"):
