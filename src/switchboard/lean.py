@@ -1,12 +1,18 @@
-"""Imports msgspec without `typing_extensions`.
+"""Makes the start short. Whoever wants that imports this module before any other.
 
 msgspec looks for `typing_extensions` to understand the types of Pythons older than ours and does
 without where it is missing. Loading it costs a third of the time in which a client waits for
 Switchboard to start, and we use none of its types. So it is hidden while msgspec is imported for
-the first time, and for no longer. Whoever wants that effect imports this module first.
+the first time, and for no longer.
+
+Modules that load make no garbage, but thousands of objects, which the collector would look through
+again and again. It rests until `started` is called, and then leaves all those objects alone.
 """
 
+import gc
 import sys
+
+gc.disable()
 
 if "msgspec" not in sys.modules and "typing_extensions" not in sys.modules:
     sys.modules["typing_extensions"] = None  # pyright: ignore[reportArgumentType] - "not there"
@@ -14,3 +20,9 @@ if "msgspec" not in sys.modules and "typing_extensions" not in sys.modules:
         import msgspec as msgspec  # noqa: PLC0414 - imported for the effect
     finally:
         del sys.modules["typing_extensions"]
+
+
+def started() -> None:
+    """What is loaded now stays until the end."""
+    gc.freeze()
+    gc.enable()

@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from edges.board import Served, served_board  # noqa: E402 - needs the line above
+from edges.board import Served, served_board
 
 Board = Callable[..., AbstractAsyncContextManager[Served]]
 

@@ -7,8 +7,9 @@ import pytest
 
 from settings.ground import Ground
 from switchboard.core.origins import Origin, Scope
-from switchboard.settings.explain import REDACTED, UnknownKey, explain, show
+from switchboard.settings.explain import UnknownKey, explain, show
 from switchboard.settings.load import Loading, load
+from switchboard.settings.redaction import REDACTED, redacted
 
 
 @pytest.fixture
@@ -90,3 +91,25 @@ def test_show_lists_everything_with_origins_and_no_secret(
     assert shown["mcp_servers.child.command"].origin.scope is Scope.WORKSPACE
     assert shown["timeouts.rpcMs"].origin == Origin()
     assert "hunter2" not in repr(explain(loaded(), "mcp_servers.x").to_dict())
+
+
+@pytest.mark.parametrize(
+    ("value", "clean"),
+    [
+        (["--token", "s3", "x"], ["--token", REDACTED, "x"]),
+        (["--api-key=s3", "-v"], [f"--api-key={REDACTED}", "-v"]),
+        (["--max-tokens", "5", "--token-file", "f"], ["--max-tokens", "5", "--token-file", "f"]),
+        (["--token", "--next"], ["--token", "--next"]),
+        ("https://me:s3@a.example/x", f"https://{REDACTED}@a.example/x"),
+        (
+            "https://a.example/?access_token=s3&q=1",
+            f"https://a.example/?access_token={REDACTED}&q=1",
+        ),
+        ("https://a.example/?key=s3", f"https://a.example/?key={REDACTED}"),
+        ("plain", "plain"),
+        (5, 5),
+        ("", ""),
+    ],
+)
+def test_secrets_in_arguments_and_addresses_are_taken_out(value: Any, clean: Any) -> None:
+    assert redacted(value, ("mcp_servers", "x", "args")) == clean

@@ -209,8 +209,9 @@ def test_a_given_file_that_is_absent_is_a_problem(ground: Ground, tmp_path: Path
 
 def test_the_home_itself_is_not_a_workspace(ground: Ground) -> None:
     ground.put(ground.home / "mcp.json", {"mcpServers": {"x": {"command": "a"}}})
+    ground.put(ground.home / "mcps" / "c" / ".mcp.json", {"name": "c"})
     settings = load_settings(workspace=str(ground.user_home), environ=ground.environ())
-    assert [entry.origin.scope for entry in settings.servers] == [Scope.HOME]
+    assert [entry.origin.scope for entry in settings.servers] == [Scope.HOME, Scope.HOME]
     assert settings.untrusted == ()
 
 
@@ -256,3 +257,15 @@ def test_the_workspace_and_the_home_come_from_the_environment(
     assert (settings.workspace, settings.home) == (str(ground.workspace), str(ground.home))
     moved = ground.load(SWITCHBOARD_HOME=str(tmp_path / "h"))
     assert moved.home == str(tmp_path / "h")
+
+
+def test_the_origin_of_a_mixed_server_is_its_highest_layer(ground: Ground) -> None:
+    ground.put(ground.home / "config.toml", '[mcp_servers.x]\ncommand = "a"\nargs = ["1"]\n')
+    own = ground.put(ground.own / "config.toml", '[mcp_servers.x]\ncommand = "b"\n')
+    (entry,) = ground.load().servers
+    assert (entry.origin.scope, entry.origin.path) == (Scope.WORKSPACE, str(own))
+
+
+def test_a_server_without_fields_is_refused(ground: Ground) -> None:
+    ground.put(ground.home / "config.toml", "[mcp_servers.x]\n")
+    assert ground.refused_keys() == ["mcp_servers.x"]

@@ -189,6 +189,8 @@ def test_agents_and_skills_of_the_workspace_wait_for_trust(ground: Ground) -> No
     scoped = servers_in_scope(ground.load(), skills=[skill])
     assert commands(scoped) == {}
     assert [entry.name for entry in scoped.untrusted] == ["x"]
+    trust(ground.load(), also=scoped.untrusted)
+    assert commands(servers_in_scope(ground.load(), skills=[skill])) == {"x": "a"}
 
 
 def test_a_trusted_server_that_an_agent_changes_is_asked_for_again(ground: Ground) -> None:

@@ -13,9 +13,7 @@ from switchboard.children.schema import OAuth
 from switchboard.core.origins import Scope
 
 
-@requirement(
-    "S4.16", "S4.03", "S4.18", "S4.20", "S4.37", "S4.38", "S4.41", "S4.45", "S4.46", "S4.51"
-)
+@requirement("S4.16", "S4.03", "S4.18", "S4.20", "S4.38", "S4.41", "S4.45", "S4.46", "S4.51")
 def test_the_complete_example_loads(ground: Ground) -> None:
     ground.put(ground.home / "mcp.json", COMPLETE)
     files, github, docs = ground.load().servers
@@ -178,7 +176,7 @@ def test_arguments_and_environment_of_a_remote_server_are_only_warned_of(ground:
     ]
 
 
-@requirement("S4.33", "S4.35")
+@requirement("S4.33")
 def test_references_are_checked_but_never_looked_up(ground: Ground) -> None:
     refs = {"A": "env:NOT_SET_ANYWHERE", "B": "vault:mcp/x/env/B"}
     ground.put(ground.home / "mcp.json", servers(x={"command": "x", "secret_env": refs}))

@@ -7,12 +7,13 @@ import asyncio
 import typing
 from collections.abc import Callable
 
-from msgspec import Raw, Struct
+from msgspec import MsgspecError, Raw, Struct
 
 from switchboard.children.back_off import BackOff
 from switchboard.children.faults import (
     fault_from_back_off,
     fault_from_loss,
+    fault_from_malformed_listing,
     fault_from_old_protocol,
     fault_from_rpc,
     fault_from_timeout,
@@ -75,6 +76,8 @@ class Child:
         self._starting: asyncio.Task[Link] | None = None
         self._listing: Listing | None = None
         self._fetching: asyncio.Task[Listing] | None = None
+        # How often it said that its tools changed.
+        self._changes = 0
         self._meta = b""
         self._started_at = 0.0
         self._last_used = 0.0
@@ -90,14 +93,16 @@ class Child:
     async def call(self, name: str, arguments: Raw) -> Raw:
         """The child's result of one of its tools, unopened."""
         head = b'{"name":%b,"arguments":' % encode(name)
-        link = self._link or await self._ready()
+        # Who waits for the start counts too, so that a drain does not end the child before them.
         self._in_flight += 1
         try:
-            return await link.peer.request("tools/call", (head, arguments, self._meta or b"}"))
-        except RpcError as error:
-            raise fault_from_rpc(self.entry.name, error, link.hidden) from error
-        except PeerLost as lost:
-            raise await fault_from_loss(self.entry.name, link, lost.loss) from lost
+            link = self._link or await self._ready()
+            try:
+                return await link.peer.request("tools/call", (head, arguments, self._meta or b"}"))
+            except RpcError as error:
+                raise fault_from_rpc(self.entry.name, error, link.hidden) from error
+            except PeerLost as lost:
+                raise await fault_from_loss(self.entry.name, link, lost.loss) from lost
         finally:
             self._in_flight -= 1
             self._settle()
@@ -117,8 +122,20 @@ class Child:
         return self._listing
 
     async def _fetch(self) -> Listing:
-        link = self._link or await self._ready()
+        self._in_flight += 1
+        try:
+            link = self._link or await self._ready()
+            changes = self._changes
+            listing = await self._list(link)
+        finally:
+            self._in_flight -= 1
+            self._settle()
+        # News of a change may have come in the same bytes as the answer that it makes stale.
+        if self._link is link and self._changes == changes:
+            self._listing = listing
+        return listing
 
+    async def _list(self, link: Link) -> Listing:
         async def ask(members: bytes) -> Raw:
             head = b"{" + members if members else b"{"
             tail = self._meta or b"}"
@@ -126,22 +143,17 @@ class Child:
                 "tools/list", (head, tail if members else tail.lstrip(b","))
             )
 
-        self._in_flight += 1
         try:
             async with asyncio.timeout(self.limits.rpc_s):
-                listing = await fetch_listing(ask)
+                return await fetch_listing(ask)
+        except MsgspecError as error:
+            raise fault_from_malformed_listing(self.entry.name, error) from error
         except RpcError as error:
             raise fault_from_rpc(self.entry.name, error, link.hidden) from error
         except PeerLost as lost:
             raise await fault_from_loss(self.entry.name, link, lost.loss) from lost
         except TimeoutError:
             raise self._timeout("list its tools", "child-timeout") from None
-        finally:
-            self._in_flight -= 1
-            self._settle()
-        if self._link is link:
-            self._listing = listing
-        return listing
 
     def _fetched(self, task: "asyncio.Task[Listing]") -> None:
         self._fetching = None
@@ -207,7 +219,10 @@ class Child:
         )
         try:
             async with asyncio.timeout(self.limits.rpc_s):
-                return link, await greet(link.peer, self._mode)
+                greeting = await greet(link.peer, self._mode)
+            # It may have ended behind its last word, before anybody could be told.
+            if link.peer.lost is not None:
+                raise PeerLost(link.peer.lost)
         except TimeoutError:
             await link.aclose()
             raise self._timeout("answer", "child-start-timeout") from None
@@ -229,6 +244,8 @@ class Child:
         except BaseException:
             await link.aclose()
             raise
+        else:
+            return link, greeting
 
     async def _wait_out_back_off(self) -> None:
         wait = self._back_off.wait_s()
@@ -250,6 +267,7 @@ class Child:
     def _on_notification(self, method: str, params: Raw) -> None:
         del params
         if method == "notifications/tools/list_changed":
+            self._changes += 1
             self._listing = None
             self.on_tools_changed()
 

@@ -48,6 +48,16 @@ async def fault_from_loss(name: str, link: Link, loss: Loss) -> Fault:
     )
 
 
+def fault_from_malformed_listing(name: str, error: Exception) -> Fault:
+    """It listed its tools in a way that cannot be read."""
+    return Fault(
+        FaultCode.INTERNAL,
+        "listing-malformed",
+        f"`{name}` answered `tools/list` with something that is no list of tools",
+        private=str(error),
+    )
+
+
 def fault_from_back_off(name: str, failures: int, wait_s: float, last: Fault | None) -> Fault:
     """It failed too often to be tried again at once."""
     return Fault(

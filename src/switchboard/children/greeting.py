@@ -71,13 +71,16 @@ def modern_meta(version: str) -> bytes:
 
 
 async def greet(peer: Peer, mode: Protocol) -> Greeting:
-    """Agree on an era. Raises RpcError when the child refuses every one."""
+    """Agree on an era. Raises RpcError or NotModern when the child refuses every one."""
     if mode == "handshake":
         return await _handshake(peer)
     probe = asyncio.ensure_future(_discover(peer))
     try:
         if mode == "modern":
-            return await probe
+            try:
+                return await probe
+            except RpcError as error:
+                raise NotModern from error
         await asyncio.wait({probe}, timeout=PROBE_PATIENCE_S)
         if not probe.done():
             return await _first_of(probe, asyncio.ensure_future(_handshake(peer)))

@@ -1,7 +1,6 @@
 """The tools of a child, as it lists them."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
@@ -12,14 +11,12 @@ _MAX_PAGES = 1_000
 
 
 class ToolEntry(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One tool. Its schemas stay as the child wrote them."""
+    """One tool. Its schema stays as the child wrote it."""
 
     name: str
     title: str | None = None
     description: str | None = None
     input_schema: Raw = Raw(b'{"type":"object"}')
-    output_schema: Raw | None = None
-    annotations: dict[str, Any] | None = None
 
 
 class Listing(Struct, frozen=True, kw_only=True):

@@ -18,8 +18,6 @@ from switchboard.config.environ import process_environ
 from switchboard.config.problems import ConfigInvalid, did_you_mean
 from switchboard.core.faults import Fault
 
-assert lean
-
 _UNDERSTOOD = (UsageError, ConfigInvalid, Fault)
 
 
@@ -62,7 +60,7 @@ def _run(words: Sequence[str], environ: dict[str, str], printer: Printer) -> int
         arguments = read_arguments(module.USAGE, [name])
     if home := arguments.one("home"):
         environ["SWITCHBOARD_HOME"] = home
-    request = Request(arguments=arguments, environ=environ, talk=printer.talk)
+    request = Request(arguments=arguments, environ=environ, talk=printer.talk, show=printer.show)
     return printer.show(module.run(request))
 
 
@@ -83,6 +81,7 @@ def _module(name: str) -> VerbModule:
         hint = f"did you mean `switchboard {meant}`?" if meant else "switchboard --help"
         raise UsageError(f"there is no command `{name}`", hint)
     __import__(verb.module)
+    lean.started()
     return cast("VerbModule", sys.modules[verb.module])
 
 

@@ -1,11 +1,12 @@
 """What a verb is given."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
 from switchboard.cli.options import Arguments
 from switchboard.cli.printer import Talk
+from switchboard.cli.report import Report
 
 
 class Request(Struct, frozen=True, kw_only=True, eq=False):
@@ -14,6 +15,8 @@ class Request(Struct, frozen=True, kw_only=True, eq=False):
     arguments: Arguments
     environ: Mapping[str, str]
     talk: Talk
+    # Prints a report before the verb is done, as a server that stays does.
+    show: Callable[[Report], int]
 
     @property
     def workspace(self) -> str | None:

@@ -53,13 +53,13 @@ class Document(Struct, frozen=True, kw_only=True):
 def read_text(path: str, problems: list[Problem], *, within: str = "") -> tuple[str, str] | None:
     """The text of a file and its digest; `None` when it is absent or cannot be used.
 
-    With `within`, the file must lie inside that directory once every link is followed.
+    With `within`, the file must lie inside that real directory once every link is followed.
     """
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
     opened = path
     if within:
         opened = os.path.realpath(path)
-        if not is_inside(opened, os.path.realpath(within)):
+        if not is_inside(opened, within):
             problems.append(
                 Problem(
                     path=path,

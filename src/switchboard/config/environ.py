@@ -10,7 +10,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from switchboard.config.layers import Layer
-from switchboard.config.problems import Problem, did_you_mean
+from switchboard.config.problems import Problem, did_you_mean, quoted
 from switchboard.config.spots import KeyPath
 from switchboard.core.origins import Scope
 
@@ -175,7 +175,7 @@ def _set(
             Problem(
                 path=str(scope),
                 key=variable.name,
-                message=f"`{variable.name}` must be {wanted}, not `{text}`",
+                message=f"`{variable.name}` must be {wanted}, not {quoted(text)}",
                 hint=f"did you mean `{meant}`?" if meant else "",
             )
         )

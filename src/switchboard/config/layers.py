@@ -68,6 +68,15 @@ class Merged:
         self.tree: dict[str, Any] = {}
         self.layers: dict[KeyPath, Layer] = {}
         self.replaced: dict[KeyPath, list[Replaced]] = {}
+        self._ranks: dict[int, int] = {}
+
+    def note(self, layer: Layer) -> None:
+        """Remember the order in which layers are laid."""
+        self._ranks.setdefault(id(layer), len(self._ranks))
+
+    def rank(self, layer: Layer) -> int:
+        """The place of a layer in that order; a higher one outranks the others."""
+        return self._ranks[id(layer)]
 
     def layer_of(self, at: KeyPath) -> Layer | None:
         """The layer that set a key, or the thing around it."""
@@ -85,6 +94,8 @@ class Merged:
                 layers = found.setdefault(str(path[1]), [])
                 if not any(layer is known for known in layers):
                     layers.append(layer)
+        for layers in found.values():
+            layers.sort(key=self.rank)
         return found
 
 
@@ -97,11 +108,15 @@ def merge_fields(
     skip_empty: bool = False,
 ) -> None:
     """Lay fields over those that are there. With `skip_empty`, an empty value covers nothing."""
+    merged.note(layer)
+    # An object without fields has been declared all the same.
+    merged.layers.setdefault(at, layer)
     _merge(merged, layer, at, _table(merged, at), fields, skip_empty=skip_empty)
 
 
 def replace_whole(merged: Merged, layer: Layer, at: KeyPath, value: Mapping[str, Any]) -> None:
     """Put an object in the place of whatever was there; nothing of the old one is kept."""
+    merged.note(layer)
     table = _table(merged, at[:-1])
     if at[-1] in table:
         _cover(merged, at, table[at[-1]])
@@ -113,6 +128,7 @@ def replace_whole(merged: Merged, layer: Layer, at: KeyPath, value: Mapping[str,
 
 def set_value(merged: Merged, layer: Layer, at: KeyPath, value: Any) -> None:
     """Set one leaf."""
+    merged.note(layer)
     table = _table(merged, at[:-1])
     if at[-1] in table:
         _cover(merged, at, table[at[-1]])

@@ -9,6 +9,7 @@ from msgspec import Struct
 Severity = Literal["error", "warning"]
 
 _SHORT_WORD = 4
+_LONGEST_QUOTE = 80
 
 
 class Problem(Struct, frozen=True, kw_only=True):
@@ -91,10 +92,25 @@ def _block(problem: Problem, workspace: str, user_home: str) -> str:
         where = f"{where}:{problem.line}:{problem.column}"
     first = f"  {where}  {problem.key}" if problem.key else f"  {where}"
     note = "warning: " if problem.severity == "warning" else ""
-    lines = [first, *(f"    {line}" for line in f"{note}{problem.message}".splitlines())]
+    lines = [first, f"    {note}{problem.message}"]
     if problem.hint:
         lines.append(f"    hint: {problem.hint}")
-    return "\n".join(lines)
+    return "\n".join(map(_printable, lines))
+
+
+def _printable(line: str) -> str:
+    """The line without anything that could move a terminal's cursor: files quote themselves."""
+    if line.isprintable():
+        return line
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in line
+    )
+
+
+def quoted(value: str) -> str:
+    """A value from a file as part of a sentence, cut when it is long."""
+    return f"`{value[:_LONGEST_QUOTE]}…`" if len(value) > _LONGEST_QUOTE else f"`{value}`"
 
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str:

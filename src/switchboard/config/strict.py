@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, cast
 from msgspec import Struct
 
 from switchboard.config.documents import Document
-from switchboard.config.problems import Problem, Severity, did_you_mean
+from switchboard.config.problems import Problem, Severity, did_you_mean, quoted
 from switchboard.config.spots import KeyPath
 
 Unknown = Literal["error", "warning", "ignore"]
@@ -73,10 +73,12 @@ class Text(Struct, frozen=True, kw_only=True):
         if self.choices and value not in self.choices:
             meant = did_you_mean(value, self.choices)
             hint = f"did you mean `{meant}`?" if meant else ""
-            report.say(at, f"{_name(at)} must be {_any_of(self.choices)}, not `{value}`", hint)
+            report.say(
+                at, f"{_name(at)} must be {_any_of(self.choices)}, not {quoted(value)}", hint
+            )
             return False
         if self.pattern and re.fullmatch(self.pattern, value) is None:
-            found = "" if self.private else f", not `{value}`"
+            found = "" if self.private else f", not {quoted(value)}"
             report.say(at, f"{_name(at)} must be {self.says}{found}")
             return False
         return True
@@ -205,7 +207,9 @@ class Table(Struct, frozen=True, kw_only=True):
             if kind is not None:
                 fine = cast("Kind", kind).check(each, (*at, name), report) and fine
             elif self.unknown != "ignore":
-                report.say((*at, name), f"unknown field `{name}`", self._hint(name), self.unknown)
+                report.say(
+                    (*at, name), f"unknown field {quoted(name)}", self._hint(name), self.unknown
+                )
                 fine = fine and self.unknown != "error"
         for name in self.required:
             if name not in members:

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from switchboard.config.documents import Document, read_json_document
+from switchboard.config.documents import Document, is_inside, read_json_document
 from switchboard.config.globs import find_files
 from switchboard.config.layers import Layer
 from switchboard.config.problems import Problem, Severity
@@ -39,13 +39,20 @@ _WRITTEN: dict[str, KeyPath] = {
 }
 
 
-def child_layers(workspace: str, patterns: tuple[str, ...], warnings: list[Problem]) -> list[Layer]:
+def child_layers(
+    workspace: str, home: str, patterns: tuple[str, ...], warnings: list[Problem]
+) -> list[Layer]:
     """The children of a workspace, in the order of their paths. The first of a name wins."""
     layers: list[Layer] = []
+    home = os.path.realpath(home)
+    home_inside = is_inside(home, workspace)
     taken: dict[str, str] = {}
     for path in find_files(workspace, patterns):
         found: list[Problem] = []
-        document = read_json_document(path, Scope.WORKSPACE, found, within=workspace)
+        # Started in `$HOME`, the home is inside the workspace, and its children are the user's own.
+        own = home_inside and is_inside(os.path.realpath(path), home)
+        scope = Scope.HOME if own else Scope.WORKSPACE
+        document = read_json_document(path, scope, found, within=workspace)
         layer = None if document is None else child_layer(document, found)
         if layer is not None:
             (name,) = layer.tree["mcp_servers"]
@@ -85,13 +92,13 @@ def child_layer(document: Document, problems: list[Problem]) -> Layer | None:
     def say(field: KeyPath, message: str, hint: str, severity: Severity) -> None:
         report.say((*_WRITTEN.get(str(field[0]), field[:1]), *field[1:]), message, hint, severity)
 
-    if not judge(name, fields, Habits(repository=True), say):
+    if not judge(name, fields, Habits(repository=document.scope is not Scope.HOME), say):
         return None
     at: KeyPath = ("mcp_servers", name)
     written: dict[KeyPath, KeyPath] = {(*at, ours): path for ours, path in _WRITTEN.items()}
     written[at] = ("name",)
     return Layer(
-        scope=Scope.WORKSPACE,
+        scope=document.scope,
         tree={"mcp_servers": {name: fields}},
         document=document,
         written=written,

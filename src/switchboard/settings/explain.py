@@ -9,15 +9,12 @@ from msgspec import Struct
 from switchboard.config.layers import Merged
 from switchboard.config.problems import did_you_mean
 from switchboard.config.spots import KeyPath, dotted
-from switchboard.core.origins import Origin, Scope
+from switchboard.core.origins import Origin
 from switchboard.settings.load import Loading
+from switchboard.settings.redaction import redacted
 from switchboard.settings.sections import Settings
-from switchboard.settings.server_rules import is_secret_like
 
-REDACTED = "[redacted]"
 _ALIASES = {"mcpServers": "mcp_servers"}
-# Their names tell nothing of their values.
-_ALWAYS_SECRET = frozenset({"headers"})
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -67,7 +64,7 @@ def explain(loading: Loading, key: str) -> Explanation:
     value: Any = tree
     for step in at:
         value = value[step]
-    layer = merged.layer_of(at) or _last_below(merged, at)
+    layer = _last_below(merged, at) if isinstance(value, dict) else merged.layer_of(at)
     replaced = [
         Step(value=redacted(old.value, at), origin=old.layer.origin(at))
         for old in reversed(_replaced(merged, at))
@@ -92,19 +89,6 @@ def show(loading: Loading) -> list[Shown]:
         origin = Origin() if layer is None else layer.origin(at)
         shown.append(Shown(key=dotted(at), value=redacted(value, at), origin=origin))
     return shown
-
-
-def redacted(value: Any, at: KeyPath) -> Any:
-    """The value with everything that looks like a secret taken out."""
-    if isinstance(value, dict):
-        members = cast("dict[str, Any]", value)
-        return {name: redacted(inner, (*at, name)) for name, inner in members.items()}
-    inside = [str(step) for step in at]
-    if isinstance(value, str) and value and len(inside) > 1:
-        holder, name = inside[-2], inside[-1]
-        if holder in _ALWAYS_SECRET or (holder == "env" and is_secret_like(name)):
-            return REDACTED
-    return value
 
 
 def _defaults() -> dict[str, Any]:
@@ -180,8 +164,7 @@ def _replaced(merged: Merged, at: KeyPath) -> list[Any]:
 
 def _last_below(merged: Merged, at: KeyPath) -> Any:
     below = [layer for path, layer in merged.layers.items() if path[: len(at)] == at]
-    order = list(Scope)
-    return max(below, key=lambda layer: order.index(layer.scope), default=None)
+    return max(below, key=merged.rank, default=None)
 
 
 def _leaves(tree: Mapping[str, Any], at: KeyPath) -> list[tuple[KeyPath, Any]]:

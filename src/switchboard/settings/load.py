@@ -129,7 +129,9 @@ def _parse(loading: Loading) -> None:
             loading.patterns = tuple(layer.tree["discoverGlobs"])
     # A pattern that was refused must not be followed, not even to find more problems.
     loading.patterns = tuple(each for each in loading.patterns if not pattern_fault(each))
-    children = child_layers(loading.places.workspace, loading.patterns, loading.warnings)
+    children = child_layers(
+        loading.places.workspace, loading.places.home, loading.patterns, loading.warnings
+    )
     loading.layers += [*home, *children, *above]
 
 

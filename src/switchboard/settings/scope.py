@@ -149,7 +149,7 @@ def _provider_layers(settings: Settings, provider: str, problems: list[Problem])
 
 def _agent_layers(agent: str, problems: list[Problem]) -> list[Layer]:
     main, sidecar = agent_files(agent)
-    folder = os.path.dirname(main)
+    folder = os.path.realpath(os.path.dirname(main))
     layers: list[Layer] = []
     document: Document | None
     if main.endswith(".toml"):
@@ -171,11 +171,12 @@ def _skill_layers(settings: Settings, skill: Skill, problems: list[Problem]) -> 
     found: list[Problem] = []
     servers: dict[str, Layer] = {}
     if os.path.isdir(skill.directory):
-        read = read_front_matter(main, Scope.SKILL, found, within=skill.directory)
+        root = os.path.realpath(skill.directory)
+        read = read_front_matter(main, Scope.SKILL, found, within=root)
         if read is not None:
             layer = front_matter_layer(read[0], found)
             servers |= dict.fromkeys(layer.tree["mcp_servers"], layer)
-        beside = read_json_document(sidecar, Scope.SKILL, found, within=skill.directory)
+        beside = read_json_document(sidecar, Scope.SKILL, found, within=root)
         if beside is not None:
             layer = sidecar_layer(beside, found)
             servers |= dict.fromkeys(layer.tree["mcp_servers"], layer)

@@ -14,6 +14,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct
 
+from switchboard.children.schema import ServerEntry
 from switchboard.config.documents import read_text
 from switchboard.config.problems import Problem
 from switchboard.config.writing import write_whole
@@ -91,12 +92,21 @@ def read_trust(home: str, problems: list[Problem]) -> TrustRecord:
     return TrustRecord(path, workspaces)
 
 
-def trust(settings: Settings, names: Iterable[str] | None = None) -> list[Trusted]:
-    """Trust servers and command tools of the workspace, all of them without `names`."""
+def trust(
+    settings: Settings,
+    names: Iterable[str] | None = None,
+    *,
+    also: Iterable[ServerEntry] = (),
+) -> list[Trusted]:
+    """Trust servers and command tools of the workspace, all of them without `names`.
+
+    `also` are untrusted servers of a scope above the settings: of an agent or a skill.
+    """
     record = read_trust(settings.home, [])
     wanted = None if names is None else set(names)
     done: list[Trusted] = []
-    for name, kind, print_ in _untrusted(settings):
+    above = [(entry.name, "server", entry.fingerprint) for entry in also]
+    for name, kind, print_ in (*_untrusted(settings), *above):
         if wanted is None or name in wanted:
             record.add(settings.workspace, print_, name)
             done.append(

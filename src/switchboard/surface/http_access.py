@@ -46,7 +46,7 @@ class Access(Struct, frozen=True, kw_only=True):
 def hosts_of(host: str, port: int) -> frozenset[str]:
     """Every exact `Host` of a server that listens here."""
     names = {"127.0.0.1", "localhost", "[::1]"}
-    if not _is_any_address(host):
+    if not is_any_address(host):
         names.add(in_url(host))
     return frozenset(name for each in names for name in _with_port(each.lower(), port))
 
@@ -74,7 +74,8 @@ def _with_port(name: str, port: int) -> list[str]:
     return [f"{name}:{port}", name] if port == _HTTP_PORT else [f"{name}:{port}"]
 
 
-def _is_any_address(host: str) -> bool:
+def is_any_address(host: str) -> bool:
+    """Whether it stands for every address of this machine."""
     try:
         return ipaddress.ip_address(host).is_unspecified
     except ValueError:

@@ -20,7 +20,13 @@ from switchboard.wire.eras import (
     UNSUPPORTED_PROTOCOL_VERSION,
 )
 from switchboard.wire.http_headers import METHOD, NAME, NAMED_BY, PROTOCOL_VERSION, text_of
-from switchboard.wire.messages import METHOD_NOT_FOUND, Envelope, MessageId, RpcError
+from switchboard.wire.messages import (
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    Envelope,
+    MessageId,
+    RpcError,
+)
 
 _ROUTING = frozenset({PROTOCOL_VERSION, METHOD, NAME})
 
@@ -100,19 +106,18 @@ def claims_modern(body: bytes) -> bool:
 
 
 def check_headers(exchange: Exchange, message: Envelope) -> None:
-    """The headers say what the body says. Raises RpcError.
-
-    A body without the members that every request carries is left to the front, which says so.
-    """
+    """The headers say what the body says. Raises RpcError."""
     if repeated := sorted(_ROUTING & exchange.repeated):
         raise RpcError(HEADER_MISMATCH, f"the header `{repeated[0]}` appears more than once")
     claims = _params(message.params)
-    if claims.meta.version is not UNSET and claims.meta.capabilities is not UNSET:
-        if exchange.header(PROTOCOL_VERSION) != claims.meta.version:
-            raise RpcError(HEADER_MISMATCH, f"`{PROTOCOL_VERSION}` and the body do not agree")
-        if exchange.header(METHOD) != message.method:
-            raise RpcError(HEADER_MISMATCH, f"`{METHOD}` and the method do not agree")
-        _check_name(exchange, message, claims)
+    if claims.meta.version is UNSET or claims.meta.capabilities is UNSET:
+        needed = f"`{PROTOCOL_VERSION_KEY}` and `{CLIENT_CAPABILITIES_KEY}`"
+        raise RpcError(INVALID_PARAMS, f"`_meta` needs {needed}")
+    if exchange.header(PROTOCOL_VERSION) != claims.meta.version:
+        raise RpcError(HEADER_MISMATCH, f"`{PROTOCOL_VERSION}` and the body do not agree")
+    if exchange.header(METHOD) != message.method:
+        raise RpcError(HEADER_MISMATCH, f"`{METHOD}` and the method do not agree")
+    _check_name(exchange, message, claims)
     if message.method in HANDSHAKE_ONLY:
         raise RpcError(METHOD_NOT_FOUND, f"`{message.method}` is not offered")
 

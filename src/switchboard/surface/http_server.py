@@ -10,7 +10,7 @@ import uvicorn
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.tasks import TaskSet
 from switchboard.surface.http import PATH, HttpSurface
-from switchboard.surface.http_access import in_url, is_loopback
+from switchboard.surface.http_access import in_url, is_any_address, is_loopback
 
 _BACKLOG = 128
 # Streams are ended and calls cancelled before the server stops; this bounds what is left.
@@ -77,9 +77,10 @@ def bind(host: str, port: int, *, allow_remote: bool) -> socket.socket:
 
 
 def url_of(listening: socket.socket) -> str:
-    """Where clients reach it."""
+    """Where clients of this machine reach it."""
     host, port = listening.getsockname()[:2]
-    return f"http://{in_url(host)}:{port}{PATH}"
+    name = "127.0.0.1" if is_any_address(host) else in_url(host)
+    return f"http://{name}:{port}{PATH}"
 
 
 @contextlib.asynccontextmanager

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-from support.workspace import child_command
 
+from support.workspace import child_command
 from switchboard.children.schema import ServerEntry
 from switchboard.core.bus import EventBus
 from switchboard.core.events import Event
@@ -18,7 +18,7 @@ from switchboard.surface.http import HttpSurface
 from switchboard.surface.http_access import Access, hosts_of
 from switchboard.surface.http_server import bind, served, url_of
 
-TOKEN = "a-token-for-tests"  # noqa: S105 - it opens nothing
+TOKEN = "a-token-for-tests"
 Json = dict[str, Any]
 
 HEADERS = {
@@ -38,7 +38,10 @@ def echo_entry(folder: Path, name: str = "echo") -> ServerEntry:
 
 
 def settings_of(folder: Path, *servers: ServerEntry, **more: Any) -> Settings:
-    suites = {entry.name: SuiteSettings(suite_name=entry.name, result_mode="passthrough") for entry in servers}
+    suites = {
+        entry.name: SuiteSettings(suite_name=entry.name, result_mode="passthrough")
+        for entry in servers
+    }
     return Settings(
         workspace=str(folder), home=str(folder / "home"), servers=servers, suites=suites, **more
     )
@@ -91,7 +94,7 @@ def call(subtool: str, args: Json | None = None, id_: int | str = 1) -> Json:
 
 def modern(body: Json, version: str = MODERN) -> tuple[Json, dict[str, str]]:
     """Dress a request for the modern era: its body and the headers that repeat it."""
-    meta = {f"{_META}protocolVersion": version, f"{_META}clientCapabilities": {}}
+    meta: Json = {f"{_META}protocolVersion": version, f"{_META}clientCapabilities": {}}
     body = body | {"params": body["params"] | {"_meta": meta}}
     headers = {"mcp-protocol-version": version, "mcp-method": body["method"]}
     if name := body["params"].get("name"):

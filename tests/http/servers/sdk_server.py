@@ -50,7 +50,7 @@ async def grow(ctx: Context) -> str:
     def extra() -> str:
         return "extra"
 
-    server.add_tool(extra)
+    server.add_tool(extra, structured_output=False)
     await ctx.session.send_tool_list_changed()
     return "grown"
 

@@ -6,6 +6,7 @@ from switchboard.cli.request import Request
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.daemon.serve import run as run_loop
 from switchboard.daemon.serve import serve_stdio
+from switchboard.settings.sections import Settings
 
 USAGE = Usage(
     verb="mcp",
@@ -15,5 +16,7 @@ USAGE = Usage(
 
 
 def run(request: Request) -> Report:
-    settings = settings_for(request, transport="stdio")
-    return Silent(code=run_loop(serve_stdio(settings, request.environ)))
+    def load() -> Settings:
+        return settings_for(request, transport="stdio")
+
+    return Silent(code=run_loop(serve_stdio(load(), request.environ, load=load)))

@@ -1,11 +1,21 @@
 """`switchboard serve`: the surface on stdio or over HTTP, until the client leaves or Ctrl-C."""
 
+# ruff: noqa: PTH118
+
+import os
+from collections.abc import Iterator
+
 from switchboard.cli.options import Option, Usage, UsageError
+from switchboard.cli.render import hint
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import Request
+from switchboard.cli.style import Style
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.daemon.serve import run as run_loop
 from switchboard.daemon.serve import serve_stdio
+from switchboard.settings.sections import Settings
+
+_TOKEN = "SWITCHBOARD_TOKEN"  # noqa: S105 - the name of a variable
 
 USAGE = Usage(
     verb="serve",
@@ -22,25 +32,49 @@ USAGE = Usage(
 )
 
 
+class ServeReport(Report, frozen=True, kw_only=True, tag="switchboard.serve/1"):
+    """An endpoint that listens from now on, and where its token is; never the token itself."""
+
+    url: str
+    token_from: str
+
+    def lines(self, style: Style) -> Iterator[str]:
+        yield f"serving on {style.bold(self.url)}"
+
+    def notes(self, style: Style) -> Iterator[str]:
+        yield f"clients show the bearer token of {self.token_from}"
+        yield hint(style, "Ctrl-C stops it")
+
+
 def run(request: Request) -> Report:
     arguments = request.arguments
     if arguments.has("stdio") and arguments.has("http"):
         raise UsageError("`--stdio` and `--http` exclude each other")
     transport = next((name for name in ("stdio", "http") if arguments.has(name)), None)
-    settings = settings_for(
-        request,
-        transport=transport,
-        host=arguments.one("host"),
-        port=arguments.one("port"),
-        allow_remote="1" if arguments.has("allow-remote") else None,
-    )
+
+    def load() -> Settings:
+        return settings_for(
+            request,
+            transport=transport,
+            host=arguments.one("host"),
+            port=arguments.one("port"),
+            allow_remote="1" if arguments.has("allow-remote") else None,
+        )
+
+    settings = load()
     if settings.listener.transport == "stdio":
         _refuse_http_options(request)
-        return Silent(code=run_loop(serve_stdio(settings, request.environ)))
+        return Silent(code=run_loop(serve_stdio(settings, request.environ, load=load)))
     # The HTTP stack is large, and a client that launches us waits for every import.
     from switchboard.daemon.serve_http import serve_http  # noqa: PLC0415
 
-    return Silent(code=run_loop(serve_http(settings, request.environ)))
+    def ready(url: str, token: str) -> None:
+        del token
+        by_variable = f"${_TOKEN}" if request.environ.get(_TOKEN) else ""
+        place = by_variable or os.path.join(settings.home, "http-token")
+        request.show(ServeReport(url=url, token_from=place))
+
+    return Silent(code=run_loop(serve_http(settings, request.environ, ready=ready, load=load)))
 
 
 def _refuse_http_options(request: Request) -> None:

@@ -4,9 +4,9 @@ from typing import Literal
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.json import encode
 
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.wire.messages import encode
 
 SUITE_SCHEMA = Raw(
     encode(

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.json import encode
 
 from switchboard.core.calls import Outcome, TextBlock, WireBlock
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.wire.messages import encode
 
 
 class _Head(Struct, rename="camel"):

@@ -1,6 +1,7 @@
 """One child shown as one tool."""
 
 from msgspec import Raw, Struct
+from msgspec.json import encode
 
 from switchboard.children.child import Child
 from switchboard.children.listing import Listing, ToolEntry
@@ -8,7 +9,6 @@ from switchboard.core.tools import Effects, Policy, ToolSpec
 from switchboard.core.visibility import Visibility
 from switchboard.providers.suites.schema import IntrospectionMode, ResultMode
 from switchboard.providers.suites.summaries import summarise
-from switchboard.wire.messages import encode
 
 
 class _Shown(Struct, rename="camel"):

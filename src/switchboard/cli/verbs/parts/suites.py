@@ -26,7 +26,7 @@ class Subtool(Struct, frozen=True, kw_only=True, rename="camel"):
 
     name: str
     summary: str
-    input_schema: Raw = Raw(b"{}")
+    input_schema: Raw
 
 
 class IntrospectedSuite(Struct, frozen=True, kw_only=True):

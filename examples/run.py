@@ -1,0 +1,291 @@
+"""What `make run` shows: Switchboard on `examples/workspace`, from the first look to real clients.
+
+It trusts the example's servers, counts what their suites save, talks to `switchboard mcp` as a
+client does, and leaves a Streamable HTTP endpoint running until Ctrl-C. Everything that it writes
+lies in `.run/`.
+"""
+
+import argparse
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+from switchboard.cli.verbs.parts.clients import (
+    TOKEN_VARIABLE,
+    ClientLines,
+    http_lines,
+    stdio_lines,
+)
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+WORKSPACE = CHECKOUT / "examples" / "workspace"
+STATE = CHECKOUT / ".run" / "example"
+PROGRAM = Path(sys.prefix) / "bin" / "switchboard"
+LOOPBACK = "127.0.0.1"
+PREFERRED_PORT = 8081
+START_S = 20.0
+STOP_S = 10.0
+
+Json = dict[str, Any]
+
+HELLO: Json = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": {"name": "example", "version": "1"},
+}
+
+
+class Failed(Exception):  # noqa: N818 - told to the user as it is
+    """The demonstration cannot go on."""
+
+
+class Client:
+    """The smallest MCP client: one request after the other over the pipes of a process."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
+        self._process = process
+        self._id = 0
+
+    def request(self, method: str, params: Json) -> Json:
+        self._id += 1
+        self._send({"id": self._id, "method": method, "params": params})
+        assert self._process.stdout is not None
+        while line := self._process.stdout.readline():
+            message = json.loads(line)
+            if message.get("id") == self._id:
+                if "error" in message:
+                    raise Failed(message["error"]["message"])
+                return message["result"]
+        raise Failed("switchboard ended before it answered")
+
+    def notify(self, method: str) -> None:
+        self._send({"method": method})
+
+    def call(self, tool: str, arguments: Json) -> str:
+        result = self.request("tools/call", {"name": tool, "arguments": arguments})
+        return "".join(block.get("text", "") for block in result["content"])
+
+    def _send(self, message: Json) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        self._process.stdin.flush()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Show Switchboard at work.")
+    parser.add_argument("--once", action="store_true", help="stop after the demonstration")
+    parser.add_argument("--port", type=int, default=0, help="the port of the HTTP endpoint")
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        demonstrate()
+        serve(options.port or free_port(), once=options.once)
+    except KeyboardInterrupt:
+        print("\nstopped")
+        return 0
+    except Failed as failure:
+        print(f"error: {failure}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def demonstrate() -> None:
+    STATE.mkdir(parents=True, exist_ok=True)
+    heading("1. Trust the four servers of examples/workspace")
+    show_command("trust", "--all")
+    heading("2. What a model reads: every tool, or four suites")
+    show_command("tokens")
+    heading("3. A client launches `switchboard mcp` and talks MCP to it")
+    with talking() as client:
+        client.request("initialize", HELLO)
+        client.notify("notifications/initialized")
+        for tool in client.request("tools/list", {})["tools"]:
+            print(f"  {tool['name']:14} {tool['description']}")
+        arguments: Json = {"action": "introspect", "subtool": "convert_units"}
+        print(f"\n  → calc_suite {json.dumps(arguments)}")
+        print(f"  ← {client.call('calc_suite', arguments)}")
+        marathon = {"quantity": 26.2188, "source": "mi", "target": "km"}
+        arguments = {"action": "call", "subtool": "convert_units", "args": marathon}
+        print(f"\n  → calc_suite {json.dumps(arguments)}")
+        print(f"  ← {client.call('calc_suite', arguments)}")
+
+
+def serve(port: int, *, once: bool) -> None:
+    url = f"http://{LOOPBACK}:{port}/mcp"
+    heading(f"4. Streamable HTTP on {url}")
+    with serving(port) as server:
+        token = (home() / "http-token").read_text("utf-8").strip()
+        check_endpoint(url, token)
+        print("  it answers; without the token it refuses\n")
+        heading("Clients that launch Switchboard themselves (stdio)")
+        options = ("--workspace", str(WORKSPACE), "--home", str(home()))
+        show_lines(stdio_lines(str(PROGRAM), options))
+        heading("Clients that connect to the endpoint above (HTTP)")
+        print("They read its token from a variable. Type this where you start them:\n")
+        print(f'  export {TOKEN_VARIABLE}="$(cat {home() / "http-token"})"\n')
+        show_lines(http_lines(url))
+        if once:
+            return
+        print("Ctrl-C stops everything.", flush=True)
+        code = server.wait()
+    raise Failed(f"the endpoint ended with exit code {code}")
+
+
+@contextmanager
+def talking() -> Generator[Client]:
+    """A client of a `switchboard mcp` that ends with it."""
+    with subprocess.Popen(  # noqa: S603 - our own program
+        command("mcp"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment(RUST_LOG="warn"),
+        cwd=WORKSPACE,
+    ) as process:
+        try:
+            yield Client(process)
+        finally:
+            stop(process)
+
+
+@contextmanager
+def serving(port: int) -> Generator["subprocess.Popen[bytes]"]:
+    """An endpoint that accepts connections, and ends with the block."""
+    log = (STATE / "serve.log").open("wb")
+    with (
+        log,
+        subprocess.Popen(  # noqa: S603 - our own program
+            command("serve", "--http", "--host", LOOPBACK, "--port", str(port)),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=environment(),
+            cwd=WORKSPACE,
+        ) as process,
+    ):
+        try:
+            wait_until_open(port, process)
+            yield process
+        finally:
+            stop(process)
+
+
+def wait_until_open(port: int, process: "subprocess.Popen[bytes]") -> None:
+    waited_s = 0.0
+    while waited_s < START_S:
+        try:
+            process.wait(0.1)
+        except subprocess.TimeoutExpired:
+            waited_s += 0.1
+        else:
+            text = (STATE / "serve.log").read_text("utf-8", "replace")
+            raise Failed(f"the endpoint did not start:\n{text}")
+        try:
+            socket.create_connection((LOOPBACK, port), 1).close()
+        except OSError:
+            continue
+        return
+    raise Failed(f"nothing listens on port {port} after {START_S:g} s")
+
+
+def check_endpoint(url: str, token: str) -> None:
+    """Shake hands over HTTP, with the token and without."""
+    body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}
+    headers = {
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+    }
+    data = json.dumps(body).encode()
+    known = urllib.request.Request(  # noqa: S310 - our own loopback address
+        url, data, {**headers, "Authorization": f"Bearer {token}"}
+    )
+    with urllib.request.urlopen(known, timeout=START_S) as answer:  # noqa: S310 - as above
+        if b"serverInfo" not in answer.read():
+            raise Failed("the endpoint answers, but not as an MCP server")
+    stranger = urllib.request.Request(url, data, headers)  # noqa: S310 - as above
+    try:
+        urllib.request.urlopen(stranger, timeout=START_S).close()  # noqa: S310 - as above
+    except urllib.error.HTTPError as refusal:
+        refusal.close()
+        return
+    raise Failed("the endpoint answers without its token")
+
+
+def show_command(*words: str) -> None:
+    print(f"  $ switchboard {' '.join(words)}", flush=True)
+    done = subprocess.run(  # noqa: S603 - our own program
+        command(*words), env=environment(), cwd=WORKSPACE, capture_output=True, check=False
+    )
+    for line in (done.stdout + done.stderr).decode().splitlines():
+        print(f"    {line}")
+    if done.returncode:
+        raise Failed(f"`switchboard {' '.join(words)}` ended with exit code {done.returncode}")
+
+
+def show_lines(every: Iterable[ClientLines]) -> None:
+    for each in every:
+        place = f"put into {each.file}" if each.file else "run"
+        print(f"{each.client}: {place}")
+        for line in each.text.splitlines():
+            print(f"  {line}")
+        print()
+
+
+def heading(text: str) -> None:
+    print(f"\n{text}\n{'-' * len(text)}", flush=True)
+
+
+def command(*words: str) -> list[str]:
+    return [str(PROGRAM), *words, "--workspace", str(WORKSPACE), "--home", str(home())]
+
+
+def home() -> Path:
+    return STATE / "home"
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Our own, with the example's notes beside its other state."""
+    ours = {key: value for key, value in os.environ.items() if key != TOKEN_VARIABLE}
+    return {**ours, "NOTES_FILE": str(STATE / "notes.json"), **more}
+
+
+def stop(process: "subprocess.Popen[bytes]") -> None:
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            pipe.close()
+    if process.poll() is None:
+        process.terminate()
+    try:
+        process.wait(STOP_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+
+
+def free_port() -> int:
+    """The usual port, or any other when it is taken."""
+    for port in (int(os.environ.get("PORT") or PREFERRED_PORT), 0):
+        with socket.socket() as probe:
+            # As the endpoint does: connections that have just ended do not keep a port busy.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((LOOPBACK, port))
+            except OSError:
+                continue
+            return probe.getsockname()[1]
+    raise Failed("no port is free")
+
+
+def _stop(_number: int, _frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    sys.exit(main())

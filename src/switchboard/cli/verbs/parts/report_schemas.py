@@ -1,0 +1,46 @@
+"""The JSON Schema of every report. Run as a module it writes them to `schemas/reports`."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from switchboard.cli.report import Report, Silent
+from switchboard.cli.table import VERBS
+
+
+def report_schemas() -> dict[str, dict[str, Any]]:
+    """Each schema by the name of its file."""
+    for verb in VERBS.values():
+        __import__(verb.module)
+    found: dict[str, dict[str, Any]] = {}
+    for kind in Report.__subclasses__():
+        if kind is Silent:
+            continue
+        tag = str(kind.__struct_config__.tag)
+        name, _, number = tag.removeprefix("switchboard.").partition("/")
+        schema = msgspec.json.schema(kind)
+        found[f"{name}.{number}.schema.json"] = {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            **schema,
+        }
+    return dict(sorted(found.items()))
+
+
+def main(arguments: list[str]) -> int:
+    """Write what has changed into a folder."""
+    folder = Path(arguments[0] if arguments else "schemas/reports")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, schema in report_schemas().items():
+        (folder / name).write_text(schema_text(schema), "utf-8")
+    return 0
+
+
+def schema_text(schema: dict[str, Any]) -> str:
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,59 @@
+"""How problems are told."""
+
+import pytest
+
+from switchboard.config.problems import (
+    ConfigInvalid,
+    Problem,
+    did_you_mean,
+    render_problems,
+    shown_path,
+)
+
+
+@pytest.mark.parametrize(
+    ("word", "choices", "meant"),
+    [
+        ("comand", ["command", "args"], "command"),
+        ("ocmmand", ["command"], "command"),
+        ("rpc_ms", ["rpcMs", "idleMs"], "rpcMs"),
+        ("MCPSERVERS", ["mcpServers"], "mcpServers"),
+        ("env", ["args", "url"], ""),
+        ("evn", ["env", "url"], "env"),
+        ("completely-different", ["command"], ""),
+        ("", ["a"], "a"),
+    ],
+)
+def test_the_likely_meaning_of_a_word(word: str, choices: list[str], meant: str) -> None:
+    assert did_you_mean(word, choices) == meant
+
+
+def test_paths_are_shown_from_the_workspace_or_the_home_of_the_user() -> None:
+    assert shown_path("/w/a/b", workspace="/w", user_home="/u") == "a/b"
+    assert shown_path("/u/a", workspace="/w", user_home="/u") == "~/a"
+    assert shown_path("/wide/a", workspace="/w", user_home="/u") == "/wide/a"
+    assert shown_path("/etc/a", workspace="/", user_home="") == "/etc/a"
+
+
+def test_one_problem_is_not_two_problems() -> None:
+    problem = Problem(path="/w/f", message="bad")
+    assert render_problems([problem], workspace="/w") == (
+        "error: 1 problem in the configuration\n\n  f\n    bad\n"
+    )
+    assert str(ConfigInvalid([problem])) == render_problems([problem])
+
+
+def test_warnings_say_that_they_are_warnings() -> None:
+    told = render_problems(
+        [Problem(path="f", message="odd", severity="warning", line=3, near=True)]
+    )
+    assert told == "warning: 1 problem in the configuration\n\n  f, near line 3\n    warning: odd\n"
+
+
+def test_a_file_cannot_speak_to_the_terminal_through_a_problem() -> None:
+    told = render_problems([Problem(path="f", key="a\x1b[2Jb", message="x\ny\x07", hint="\u202e")])
+    assert "\x1b" not in told
+    assert "\x07" not in told
+    assert "\u202e" not in told
+    assert "a\\x1b[2Jb" in told
+    assert "x\\ny" in told

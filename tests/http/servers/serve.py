@@ -1,0 +1,30 @@
+"""Serves the echo child over HTTP until a signal comes. Prints the URL and the token.
+
+Usage: serve.py FOLDER HOST PORT [allow-remote]
+"""
+
+import os
+import sys
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
+
+from edges.board import echo_entry, settings_of  # noqa: E402 - needs the line above
+
+from switchboard.daemon.serve import run  # noqa: E402
+from switchboard.daemon.serve_http import serve_http  # noqa: E402
+from switchboard.settings.sections import Listener  # noqa: E402
+
+
+def ready(url: str, token: str) -> None:
+    sys.stdout.write(f"{url} {token}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    folder, host, port, *rest = sys.argv[1:]
+    listener = Listener(
+        transport="http", host=host, port=int(port), allow_remote="allow-remote" in rest
+    )
+    settings = settings_of(Path(folder), echo_entry(Path(folder)), listener=listener)
+    sys.exit(run(serve_http(settings, os.environ, ready=ready)))

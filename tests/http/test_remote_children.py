@@ -1,0 +1,110 @@
+"""Real servers as children over HTTP: the Python SDK and the TypeScript reference server."""
+
+import asyncio
+import contextlib
+import socket
+
+import pytest
+from edges.children import Remote, everything, remote_child, sdk_server
+
+from switchboard.core.events import ChildStarted
+from switchboard.core.faults import Fault
+
+KINDS = [
+    ("streamable", "auto", "2026-07-28"),
+    ("streamable", "handshake", "2025-11-25"),
+    ("json", "auto", "2026-07-28"),
+    ("json", "handshake", "2025-11-25"),
+    ("stateless", "auto", "2026-07-28"),
+    ("stateless", "handshake", "2025-11-25"),
+    ("sse", "auto", "2025-11-25"),
+]
+REAL = pytest.mark.parametrize(("kind", "protocol", "spoken"), KINDS)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]
+
+
+def protocol_of(remote: Remote) -> str:
+    return next(event.protocol for event in remote.events if isinstance(event, ChildStarted))
+
+
+@REAL
+async def test_a_server_of_the_python_sdk_is_a_child(kind: str, protocol: str, spoken: str) -> None:
+    transport = "sse" if kind == "sse" else "http"
+    async with (
+        sdk_server(kind) as url,
+        remote_child(url, transport=transport, protocol=protocol) as remote,
+    ):
+        assert "echo" in await remote.tools()
+        assert protocol_of(remote) == spoken
+        assert await remote.text("echo", text="hä") == "echo: hä"
+        assert await remote.text("progress") == "done"
+        texts = await asyncio.gather(*(remote.text("echo", text=str(n)) for n in range(30)))
+        assert texts == [f"echo: {n}" for n in range(30)]
+        assert len(await remote.text("big", size=4_000_000)) == 4_000_000
+
+
+@pytest.mark.parametrize(
+    ("kind", "protocol"), [("streamable", "auto"), ("streamable", "handshake"), ("sse", "auto")]
+)
+async def test_a_cancelled_call_is_cancelled_over_there(kind: str, protocol: str) -> None:
+    transport = "sse" if kind == "sse" else "http"
+    async with (
+        sdk_server(kind) as url,
+        remote_child(url, transport=transport, protocol=protocol) as remote,
+    ):
+        await remote.tools()
+        stalled = asyncio.ensure_future(remote.call("stall", name="mine"))
+        other = asyncio.ensure_future(remote.call("stall", name="other"))
+        await asyncio.sleep(0.5)
+        stalled.cancel()
+        async with asyncio.timeout(10):
+            # The server tells what it has seen only when it is asked.
+            while (await remote.call("cancellations"))["content"] == []:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        assert await remote.text("cancellations") == "mine"
+        other.cancel()
+
+
+@pytest.mark.parametrize(("kind", "protocol"), [("streamable", "handshake"), ("sse", "auto")])
+async def test_a_change_of_its_tools_is_heard(kind: str, protocol: str) -> None:
+    transport = "sse" if kind == "sse" else "http"
+    async with (
+        sdk_server(kind) as url,
+        remote_child(url, transport=transport, protocol=protocol) as remote,
+    ):
+        before = await remote.tools()
+        await remote.call("grow")
+        async with asyncio.timeout(10):
+            await remote.changed.wait()
+        assert len(await remote.tools()) == len(before) + 1
+
+
+@pytest.mark.parametrize(("kind", "transport"), [("streamableHttp", "http"), ("sse", "sse")])
+async def test_the_reference_server_is_a_child(kind: str, transport: str) -> None:
+    async with (
+        everything(kind, free_port()) as url,
+        remote_child(url, transport=transport) as remote,
+    ):
+        assert "echo" in await remote.tools()
+        assert await remote.text("echo", message="hä") == "Echo: hä"
+
+
+@pytest.mark.parametrize("kind", ["streamableHttp", "sse"])
+async def test_a_server_that_was_started_anew_is_found_again(kind: str) -> None:
+    """The session is gone with the old one: one call says so, and the next one works."""
+    port = free_port()
+    transport = "sse" if kind == "sse" else "http"
+    url = f"http://127.0.0.1:{port}/{'sse' if kind == 'sse' else 'mcp'}"
+    async with remote_child(url, transport=transport) as remote:
+        async with everything(kind, port):
+            assert await remote.text("echo", message="a") == "Echo: a"
+        async with everything(kind, port):
+            with contextlib.suppress(Fault):
+                # Whether the old one's end was noticed yet decides what this call meets.
+                await remote.text("echo", message="b")
+            assert await remote.text("echo", message="c") == "Echo: c"
+        assert sum(isinstance(event, ChildStarted) for event in remote.events) == 2
