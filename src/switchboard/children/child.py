@@ -82,9 +82,10 @@ class Child:
         self._started_at = 0.0
         self._last_used = 0.0
         self._in_flight = 0
+        self.calls = 0
         self._draining: asyncio.Event | None = None
         self._back_off = BackOff(self._loop.time)
-        self._last_fault: Fault | None = None
+        self.last_fault: Fault | None = None
         self._expected_end = False
         self.on_tools_changed: Callable[[], None] = lambda: None
 
@@ -95,6 +96,7 @@ class Child:
         head = b'{"name":%b,"arguments":' % encode(name)
         # Who waits for the start counts too, so that a drain does not end the child before them.
         self._in_flight += 1
+        self.calls += 1
         try:
             link = self._link or await self._ready()
             try:
@@ -102,7 +104,8 @@ class Child:
             except RpcError as error:
                 raise fault_from_rpc(self.entry.name, error, link.hidden) from error
             except PeerLost as lost:
-                raise await fault_from_loss(self.entry.name, link, lost.loss) from lost
+                self.last_fault = await fault_from_loss(self.entry.name, link, lost.loss)
+                raise self.last_fault from lost
         finally:
             self._in_flight -= 1
             self._settle()
@@ -186,7 +189,7 @@ class Child:
         except Fault as fault:
             if fault.reason != "child-backing-off":
                 self._back_off.fail()
-                self._last_fault = fault
+                self.last_fault = fault
             self._events.emit(
                 ChildFailed(child=self.entry.name, reason=fault.reason, message=fault.message)
             )
@@ -251,7 +254,7 @@ class Child:
         wait = self._back_off.wait_s()
         if wait > _SHORT_WAIT_S:
             raise fault_from_back_off(
-                self.entry.name, self._back_off.failures, wait, self._last_fault
+                self.entry.name, self._back_off.failures, wait, self.last_fault
             )
         if wait > 0:
             await asyncio.sleep(wait)
@@ -340,6 +343,21 @@ class Child:
     def is_modern(self) -> bool:
         """Whether its results carry what the modern era wants of them."""
         return bool(self._meta)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it can be asked without being started first."""
+        return self._link is not None
+
+    @property
+    def in_flight(self) -> int:
+        """How many wait for it."""
+        return self._in_flight
+
+    @property
+    def age_s(self) -> float:
+        """How long it has been running."""
+        return self._loop.time() - self._started_at if self._link is not None else 0.0
 
     @property
     def pid(self) -> int:

@@ -5,24 +5,7 @@ from typing import Protocol
 
 from switchboard.children.schema import ServerEntry
 from switchboard.core.faults import Fault, FaultCode
-
-# What a program needs to run at all; nothing that could carry a secret.
-BASE_NAMES = (
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LC_ALL",
-    "TERM",
-    "TZ",
-    "TMPDIR",
-    "TMP",
-    "TEMP",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-)
+from switchboard.ipc.environment import BASE_NAMES
 
 
 class SecretSource(Protocol):

@@ -1,7 +1,12 @@
-"""Every child by what it is: one instance for all callers, kept across a reload that spares it."""
+"""Every child by what it is and by who shares it, kept across a reload that spares it.
+
+A child of scope `session` belongs to one session and ends with it. One of scope `workspace` serves
+every session of the pool, and one of scope `user` comes from a pool that several pools share.
+"""
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Protocol
 
 import msgspec
 
@@ -17,35 +22,89 @@ from switchboard.wire.messages import encode
 from switchboard.wire.peer import OnLost, OnNotification, OnRequest
 
 
+class ChildSource(Protocol):
+    """Where the child of one server comes from, for whichever session asks."""
+
+    @property
+    def limits(self) -> Limits:
+        """How long things may take."""
+        ...
+
+    def of(self, session_id: str) -> Child:
+        """The child that serves this session. Starts nothing."""
+        ...
+
+
 class ChildPool:
-    """Owns the children."""
+    """Owns the children. `sessions` are those that are open now, by their ids."""
 
     def __init__(
-        self, *, environ: Mapping[str, str], secrets: SecretSource, events: Events, warden: Warden
+        self,
+        *,
+        environ: Mapping[str, str],
+        secrets: SecretSource,
+        events: Events,
+        warden: Warden,
+        sessions: Collection[str] = (),
+        commons: "ChildPool | None" = None,
     ) -> None:
         self._environ = environ
         self._secrets = secrets
         self._events = events
         self._warden = warden
-        self._children: dict[bytes, Child] = {}
+        self._sessions = sessions
+        self._commons = commons
+        # By the key of the server and the session that it belongs to, if any.
+        self._children: dict[tuple[bytes, str], Child] = {}
         self._tasks = TaskSet()
 
-    def child(self, entry: ServerEntry, limits: Limits) -> Child:
-        """The child of this entry. Starts nothing."""
-        key = _key(entry, limits)
-        child = self._children.get(key)
+    def source(self, entry: ServerEntry, limits: Limits) -> ChildSource:
+        """Where the children of this entry come from. Starts nothing."""
+        if entry.scope == "session":
+            return _OwnChildren(self, entry, limits)
+        if entry.scope == "user" and self._commons is not None:
+            # It belongs to no workspace, so it runs in none.
+            home = self._environ.get("HOME") or "/"
+            return self._commons.source(
+                msgspec.structs.replace(entry, cwd=home, fingerprint=""), limits
+            )
+        return _OneChild(self, entry, limits)
+
+    def child(self, entry: ServerEntry, limits: Limits, key: bytes, session_id: str = "") -> Child:
+        """The child of this entry, or of this entry and session. Starts nothing."""
+        child = self._children.get((key, session_id))
         if child is None:
             child = Child(entry, limits=limits, open_link=self._open, events=self._events)
-            self._children[key] = child
+            self._children[(key, session_id)] = child
         return child
 
-    def retain(self, children: Iterable[Child]) -> None:
-        """Let go of every other child as soon as nobody waits for it."""
-        kept = set(map(id, children))
+    def owner(self, session_id: str) -> str:
+        """The session if it is one that will be seen to end; what never ends owns nothing."""
+        return session_id if session_id in self._sessions else ""
+
+    def leave(self, session_id: str) -> None:
+        """End the children of a session that has ended."""
         for key, child in tuple(self._children.items()):
-            if id(child) not in kept:
+            if key[1] == session_id:
+                del self._children[key]
+                self._tasks.start(child.aclose())
+
+    def retain(self, sources: Iterable[ChildSource]) -> None:
+        """Let go of every child of other sources as soon as nobody waits for it."""
+        kept = {
+            source.key
+            for source in sources
+            if isinstance(source, _OneChild | _OwnChildren) and source.pool is self
+        }
+        for key, child in tuple(self._children.items()):
+            if key[0] not in kept:
                 del self._children[key]
                 self._tasks.start(child.drain())
+
+    def by_session(self) -> Iterator[tuple[str, Child]]:
+        """Every child, with the session that it belongs to."""
+        for (_, session_id), child in tuple(self._children.items()):
+            yield session_id, child
 
     async def _open(
         self,
@@ -86,6 +145,37 @@ class ChildPool:
         self._children.clear()
         await asyncio.gather(*(child.aclose() for child in children))
         await self._tasks.aclose()
+
+
+class _OneChild:
+    """The same child for every session."""
+
+    __slots__ = ("_child", "key", "limits", "pool")
+
+    def __init__(self, pool: ChildPool, entry: ServerEntry, limits: Limits) -> None:
+        self.pool = pool
+        self.limits = limits
+        self.key = _key(entry, limits)
+        self._child = pool.child(entry, limits, self.key)
+
+    def of(self, session_id: str) -> Child:
+        del session_id
+        return self._child
+
+
+class _OwnChildren:
+    """A child for each session."""
+
+    __slots__ = ("_entry", "key", "limits", "pool")
+
+    def __init__(self, pool: ChildPool, entry: ServerEntry, limits: Limits) -> None:
+        self.pool = pool
+        self.limits = limits
+        self.key = _key(entry, limits)
+        self._entry = entry
+
+    def of(self, session_id: str) -> Child:
+        return self.pool.child(self._entry, self.limits, self.key, self.pool.owner(session_id))
 
 
 def _key(entry: ServerEntry, limits: Limits) -> bytes:

@@ -9,6 +9,8 @@ from switchboard.core.origins import Origin
 Transport = Literal["stdio", "http", "sse"]
 Framing = Literal["auto", "newline", "content-length"]
 Protocol = Literal["auto", "handshake", "modern"]
+# Who shares a running child: nobody, every session of a workspace, or every session of a user.
+Sharing = Literal["session", "workspace", "user"]
 
 
 class OAuth(Struct, frozen=True, kw_only=True):
@@ -42,6 +44,7 @@ class ServerEntry(Struct, frozen=True, kw_only=True):
     inherit_env: bool = False
     framing: Framing = "auto"
     protocol: Protocol = "auto"
+    scope: Sharing = "workspace"
     rpc_timeout_ms: int | None = None
     description: str = ""
     # What a suite child's own file says of itself as a suite.

@@ -80,6 +80,7 @@ VARIABLES = (
     _agent("AGENTS_MODEL_MAP_OVERRIDE_PROVIDER", "model_map_override_provider"),
     _agent("AGENTS_MODEL_MAP_NORMALIZE_PROVIDER", "model_map_normalize_provider"),
     _agent("SWITCHBOARD_SKIP_SELF", "skip_self"),
+    Variable(name="SWITCHBOARD_DAEMON_IDLE_MS", key=("daemon", "idle_ms"), kind="whole"),
     Variable(name="SWITCHBOARD_TRUST_WORKSPACE", key=("trust_workspace",), kind="truth"),
 )
 

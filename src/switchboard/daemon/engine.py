@@ -1,12 +1,14 @@
 """The composition root, second half: what runs calls."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from typing import cast
 
-from switchboard.children.child import Child, Limits
+from switchboard.children.child import Limits
 from switchboard.children.environment import EnvironmentSecrets
-from switchboard.children.pool import ChildPool
+from switchboard.children.pool import ChildPool, ChildSource
 from switchboard.core.ports import Events, Next
 from switchboard.core.visibility import Visibility
+from switchboard.daemon.commons import Commons
 from switchboard.pipeline.order import build_road
 from switchboard.procs.spawn import Warden
 from switchboard.providers.suites.build import build_suites
@@ -17,18 +19,27 @@ from switchboard.settings.sections import Settings
 class Engine:
     """Owns the children; builds the road of every board."""
 
-    def __init__(self, environ: Mapping[str, str], events: Events) -> None:
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        events: Events,
+        *,
+        sessions: Collection[str] = (),
+        commons: Commons | None = None,
+    ) -> None:
         self._events = events
-        self._warden = Warden()
+        self._own_warden = None if commons is not None else Warden()
         self.pool = ChildPool(
             environ=environ,
             secrets=EnvironmentSecrets(environ),
             events=events,
-            warden=self._warden,
+            warden=commons.warden if commons is not None else cast("Warden", self._own_warden),
+            sessions=sessions,
+            commons=None if commons is None else commons.pool_for(environ),
         )
 
-    def road(self, settings: Settings) -> tuple[Next, list[Child]]:
-        """The road that leads to the providers of these settings, and the children behind it."""
+    def road(self, settings: Settings) -> tuple[Next, list[ChildSource]]:
+        """The road to the providers of these settings, and where their children come from."""
         limits = Limits(
             spawn_s=settings.timeouts.child_spawn_ms / 1000,
             rpc_s=settings.timeouts.rpc_ms / 1000,
@@ -44,9 +55,10 @@ class Engine:
         provider = SuitesProvider(suites)
         shown = Visibility(settings.tools.allow, settings.tools.deny)
         road = build_road({provider.key: provider}, shown, self._events)
-        return road, [suite.child for suite in suites]
+        return road, [suite.children for suite in suites]
 
     async def aclose(self) -> None:
         """End every child."""
         await self.pool.aclose()
-        self._warden.close()
+        if self._own_warden is not None:
+            self._own_warden.close()

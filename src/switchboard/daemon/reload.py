@@ -35,15 +35,21 @@ class Reloader:
         self._runtime = runtime
         self._load = load
         self._seen = signature(runtime.settings.watched)
+        # Why the files as they are now cannot be used; the board is an older one.
+        self.invalid: ConfigInvalid | None = None
 
     async def watch(self) -> None:
         """Look twice a second until cancelled."""
         while True:
             await asyncio.sleep(POLL_S)
-            now = signature(self._runtime.settings.watched)
-            if now != self._seen:
-                self._seen = now
-                self.reload()
+            self.look()
+
+    def look(self) -> None:
+        """Reload if something has changed."""
+        now = signature(self._runtime.settings.watched)
+        if now != self._seen:
+            self._seen = now
+            self.reload()
 
     def reload(self) -> None:
         """Try the files as they are now."""
@@ -52,7 +58,9 @@ class Reloader:
         except ConfigInvalid as invalid:
             problems = tuple(str(problem) for problem in invalid.problems)
             self._runtime.events.emit(ConfigRejected(problems=problems))
+            self.invalid = invalid
             return
+        self.invalid = None
         # The new settings may come from more files than the old ones.
         self._seen = signature(settings.watched)
         if settings != self._runtime.settings:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from switchboard.core.board import Board
-from switchboard.core.events import ConfigLoaded
+from switchboard.core.events import ConfigLoaded, SessionClosed, SessionOpened
 from switchboard.daemon.assemble import Assembly, assemble
 from switchboard.daemon.boards import BoardRack
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 
     from switchboard.children.child import Child
+    from switchboard.children.pool import ChildSource
     from switchboard.core.bus import EventBus
     from switchboard.core.calls import Call, Outcome
+    from switchboard.core.events import Event
     from switchboard.core.ports import Next
+    from switchboard.daemon.commons import Commons
     from switchboard.daemon.engine import Engine
     from switchboard.settings.sections import Settings
 
@@ -24,13 +27,26 @@ if TYPE_CHECKING:
 class Runtime:
     """What runs: settings, the board built from them, and the engine that calls need."""
 
-    def __init__(self, settings: Settings, *, environ: Mapping[str, str], events: EventBus) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        environ: Mapping[str, str],
+        events: EventBus,
+        commons: Commons | None = None,
+    ) -> None:
         self.settings = settings
         self.events = events
         self._environ = environ
+        self._commons = commons
+        # The ids of those who are connected.
+        self.sessions: set[str] = set()
+        events.subscribe(self._count_sessions)
         self._engine: Engine | None = None
         # Called when clients should list the tools again.
         self.on_tools_changed: set[Callable[[], None]] = set()
+        # Called when a board has been retired.
+        self.on_retired: Callable[[], None] = lambda: None
         self._road = Road(self, settings)
         self.assembly = self._assemble(settings)
         self.boards = BoardRack(Board(catalog=self.assembly.catalog, pipeline=self._road))
@@ -41,8 +57,30 @@ class Runtime:
         if self._engine is None:
             from switchboard.daemon.engine import Engine  # noqa: PLC0415 - see daemon.assemble
 
-            self._engine = Engine(self._environ, self.events)
+            self._engine = Engine(
+                self._environ, self.events, sessions=self.sessions, commons=self._commons
+            )
         return self._engine
+
+    @property
+    def sources(self) -> Sequence[ChildSource]:
+        """Where the children of the current board come from."""
+        return self._road.sources
+
+    def children(self) -> Iterator[tuple[str, Child]]:
+        """Every child of its own, with the session that it belongs to."""
+        if self._engine is not None:
+            yield from self._engine.pool.by_session()
+
+    def _count_sessions(self, event: Event, /) -> None:
+        kind = type(event)
+        if kind is SessionOpened:
+            self.sessions.add(cast("SessionOpened", event).session_id)
+        elif kind is SessionClosed:
+            session_id = cast("SessionClosed", event).session_id
+            self.sessions.discard(session_id)
+            if self._engine is not None:
+                self._engine.pool.leave(session_id)
 
     def warm(self) -> None:
         """Be ready for the first call."""
@@ -69,11 +107,15 @@ class Runtime:
         self.settings, self.assembly, self._road = settings, assembly, road
         self.boards.swap(
             Board(catalog=assembly.catalog, pipeline=road),
-            lambda: self.engine.pool.retain(self._road.children),
+            self._retire,
         )
         if changed:
             for tell in tuple(self.on_tools_changed):
                 tell()
+
+    def _retire(self) -> None:
+        self.engine.pool.retain(self._road.sources)
+        self.on_retired()
 
     async def aclose(self) -> None:
         """End every child."""
@@ -88,12 +130,12 @@ class Road:
         self._runtime = runtime
         self._settings = settings
         self._next: Next | None = None
-        self.children: list[Child] = []
+        self.sources: list[ChildSource] = []
 
     def open(self) -> Next:
         """Build it, once."""
         if self._next is None:
-            self._next, self.children = self._runtime.engine.road(self._settings)
+            self._next, self.sources = self._runtime.engine.road(self._settings)
         return self._next
 
     def __call__(self, call: Call) -> Awaitable[Outcome]:

@@ -3,7 +3,7 @@
 import os
 import stat
 import sys
-from _socket import SOL_SOCKET
+from _socket import SOL_SOCKET, socket
 
 _OTHERS = 0o077
 _SO_PEERCRED = 17
@@ -46,23 +46,22 @@ def check_private_socket(path: str) -> None:
         raise NotPrivate(f"`{path}` belongs to user {found.st_uid}")
 
 
-def peer_of(sock: "object") -> "tuple[int, int]":
+def peer_of(sock: socket) -> "tuple[int, int]":
     """The process and the user at the other side of a connected socket."""
-    getsockopt = sock.getsockopt  # type: ignore[attr-defined] - `_socket` and `socket` alike
     if sys.platform == "darwin":
-        credentials = getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES)
-        process = getsockopt(_SOL_LOCAL, _LOCAL_PEERPID, 4)
+        credentials = sock.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES)
+        process = sock.getsockopt(_SOL_LOCAL, _LOCAL_PEERPID, 4)
         return int.from_bytes(process, sys.byteorder), int.from_bytes(
             credentials[4:8], sys.byteorder
         )
-    credentials = getsockopt(SOL_SOCKET, _SO_PEERCRED, _PEERCRED_BYTES)
+    credentials = sock.getsockopt(SOL_SOCKET, _SO_PEERCRED, _PEERCRED_BYTES)
     return (
         int.from_bytes(credentials[:4], sys.byteorder),
         int.from_bytes(credentials[4:8], sys.byteorder),
     )
 
 
-def check_peer(sock: "object") -> int:
+def check_peer(sock: socket) -> int:
     """The process at the other side, which is ours. Raises `NotPrivate`."""
     process, user = peer_of(sock)
     if user != os.getuid():

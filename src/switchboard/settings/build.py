@@ -10,7 +10,7 @@ from typing import Any, cast
 from switchboard.children.schema import OAuth, ServerEntry
 from switchboard.core.origins import Origin
 from switchboard.providers.suites.schema import Introspection, SuiteSettings
-from switchboard.settings.sections import Listener, Logging, Timeouts, ToolFilters
+from switchboard.settings.sections import Keeping, Listener, Logging, Timeouts, ToolFilters
 from switchboard.settings.server_rules import transport_of
 
 Tree = Mapping[str, Any]
@@ -26,10 +26,13 @@ _SUITE_FIELDS = {
     "idleMs": "idle_ms",
     "framing": "framing",
     "protocol": "protocol",
+    "scope": "scope",
     "inheritEnv": "inherit_env",
 }
-_SUITE_OVERRIDES = ("rpc_timeout_ms", "framing", "protocol", "inherit_env")
-_PLAIN_FIELDS = ("framing", "protocol", "description", "suite_description", "inherit_env", "url")
+_SUITE_OVERRIDES = ("rpc_timeout_ms", "framing", "protocol", "scope", "inherit_env")
+_PLAIN_FIELDS = (
+    *("framing", "protocol", "scope", "description", "suite_description", "inherit_env", "url"),
+)
 
 
 def entry_from_fields(name: str, fields: Tree, origin: Origin, workspace: str) -> ServerEntry:
@@ -67,6 +70,7 @@ def fields_from_entry(entry: ServerEntry) -> dict[str, Any]:
         "inherit_env": entry.inherit_env,
         "framing": entry.framing,
         "protocol": entry.protocol,
+        "scope": entry.scope,
         "rpc_timeout_ms": entry.rpc_timeout_ms,
         "description": entry.description,
         "suite_description": entry.suite_description,
@@ -121,6 +125,11 @@ def listener_from_tree(tree: Tree) -> Listener:
 def logging_from_tree(tree: Tree) -> Logging:
     fields = tree.get("logging", {})
     return Logging(**{key: fields[key] for key in Logging.__struct_fields__ if key in fields})
+
+
+def keeping_from_tree(tree: Tree) -> Keeping:
+    fields = tree.get("daemon", {})
+    return Keeping(idle_ms=int(fields["idle_ms"])) if "idle_ms" in fields else Keeping()
 
 
 def tools_from_tree(tree: Tree) -> ToolFilters:

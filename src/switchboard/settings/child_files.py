@@ -29,6 +29,7 @@ _RENAMED = {
     "rpcTimeoutMs": "rpc_timeout_ms",
     "framing": "framing",
     "protocol": "protocol",
+    "scope": "scope",
     "inheritEnv": "inherit_env",
 }
 _WRITTEN: dict[str, KeyPath] = {

@@ -1,7 +1,7 @@
 """What each file of the configuration may hold."""
 
 from switchboard.config.strict import Anything, Items, Members, Table, Text, Truth, Whole
-from switchboard.settings.server_shape import ENV_NAME, GIVEN_SERVERS, SERVERS, TOML_SERVERS
+from switchboard.settings.server_shape import ENV_NAME, GIVEN_SERVERS, SCOPE, SERVERS, TOML_SERVERS
 
 _WORDS = Items(item=Text(empty=False))
 _FRAMING = Text(choices=("auto", "newline", "content-length"))
@@ -45,6 +45,7 @@ _SUITE = Table(
         "idleMs": Whole(about="Stop the child after so long without a call; 0 keeps it."),
         "framing": _FRAMING,
         "protocol": _PROTOCOL,
+        "scope": SCOPE,
         "inheritEnv": Truth(about="Start the child with the whole environment of Switchboard."),
     },
     notes={
@@ -101,6 +102,7 @@ CHILD = Table(
         "rpcTimeoutMs": Whole(minimum=1),
         "framing": _FRAMING,
         "protocol": _PROTOCOL,
+        "scope": SCOPE,
         "inheritEnv": Truth(),
         "env": _ENV,
     },
@@ -219,6 +221,12 @@ TOML = Table(
             fields={
                 "allow": Items(item=Text(empty=False), about="Show only these tools."),
                 "deny": Items(item=Text(empty=False), about="Never show these. Deny wins."),
+            },
+        ),
+        "daemon": Table(
+            noun="`[daemon]`",
+            fields={
+                "idle_ms": Whole(about="End the daemon after so long without a client; 0 keeps it.")
             },
         ),
         "skills": Table(noun="`[skills]`", fields=_SKILLS_FIELDS),

@@ -24,6 +24,7 @@ _SERVER_KEYS = ("mcpServers", "mcp_servers")
 # A repository may not decide these for whoever opens it.
 _OWNER_KEYS: tuple[tuple[str, str], ...] = (
     ("server", "allow_remote"),
+    ("daemon", "idle_ms"),
     ("skills", "allowed_marketplace_mcp"),
 )
 _FORMATS = ("json", "compact", "pretty")

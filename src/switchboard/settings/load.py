@@ -174,6 +174,7 @@ def _freeze(loading: Loading) -> Settings:
         listener=build.listener_from_tree(tree),
         logging=build.logging_from_tree(tree),
         tools=build.tools_from_tree(tree),
+        keeping=build.keeping_from_tree(tree),
         enable_mcp_server_surface=tree.get("enable_mcp_server_surface", False),
         agents=tree.get("agents", {}),
         commands=commands,

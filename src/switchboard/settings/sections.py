@@ -44,6 +44,12 @@ class ToolFilters(Struct, frozen=True, kw_only=True):
     deny: tuple[str, ...] = ()
 
 
+class Keeping(Struct, frozen=True, kw_only=True):
+    """How long the daemon stays without a client; 0 keeps it. Only the home may say."""
+
+    idle_ms: int = 900_000
+
+
 class Source(Struct, frozen=True, kw_only=True):
     """One file that was read."""
 
@@ -66,6 +72,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     listener: Listener = Listener()
     logging: Logging = Logging()
     tools: ToolFilters = ToolFilters()
+    keeping: Keeping = Keeping()
     enable_mcp_server_surface: bool = False
     # Checked for their shape and kept for the providers that read them.
     agents: dict[str, Any] = {}

@@ -82,6 +82,11 @@ AUTH = Table(
     notes={"client_secret": "a secret is never written here: name it with `client_secret_ref`"},
 )
 
+SCOPE = Text(
+    choices=("session", "workspace", "user"),
+    about="Who shares the running server: one session, all of a workspace, or all of a user.",
+)
+
 FIELDS: dict[str, Any] = {
     "transport": Text(
         choices=("stdio", "http", "sse"),
@@ -109,6 +114,7 @@ FIELDS: dict[str, Any] = {
     "inherit_env": Truth(about="Start the server with the whole environment of Switchboard."),
     "framing": Text(choices=("auto", "newline", "content-length")),
     "protocol": Text(choices=("auto", "handshake", "modern")),
+    "scope": SCOPE,
     "rpc_timeout_ms": Whole(minimum=1, about="The longest that one request may take."),
     "description": Text(),
 }

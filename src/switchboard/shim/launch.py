@@ -1,7 +1,7 @@
 """Starting the daemon, once, however many shims want it at the same time."""
 
 # No pathlib: a client waits for this program to start.
-# ruff: noqa: PTH103, PTH104, PTH105, PTH116, PTH118, PTH120, PTH123
+# ruff: noqa: PTH103, PTH105, PTH110, PTH116, PTH120, PTH123
 
 import os
 import sys

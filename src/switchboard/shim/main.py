@@ -8,8 +8,6 @@ own. Standard library only, because a client waits for it to start.
 import os
 import stat
 import sys
-from _signal import SIG_DFL, SIGINT
-from _signal import signal as set_signal
 
 from switchboard.ipc.environment import hello_environment
 from switchboard.ipc.hello import hello_line, object_text
@@ -36,6 +34,7 @@ from switchboard.shim.launch import CannotStart, reach
 
 # A daemon of another version, then one that is just draining, then ours.
 _ATTEMPTS = 4
+_INTERRUPTED = 130
 
 
 class Stranded(Exception):  # noqa: N818 - states what is
@@ -47,20 +46,19 @@ def serve(words: "list[str]", environ: "dict[str, str]") -> "int | None":
     flags = read_flags(words)
     if flags is None or wants_in_process(environ) or not (_is_stream(0) and _is_stream(1)):
         return None
-    set_signal(SIGINT, SIG_DFL)
     places = places_from(environ, flags.get("home", ""))
     try:
         line = _introduced(places, flags, environ)
+        return None if line is None else _follow(line, environ)
     except Stranded as stranded:
         _say(f"warning: {stranded}; serving in this process instead")
         return None
-    if line is None:
-        return None
-    return _follow(line, environ)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
 
 
 def _is_stream(number: int) -> bool:
-    """Whether the daemon can wait for it. It must not sit on a terminal after the client is gone."""
+    """Whether the daemon can wait for it. It must not outstay its client at a terminal."""
     try:
         mode = os.fstat(number).st_mode
     except OSError:

@@ -29,11 +29,12 @@ class StreamClient:
         *,
         workspace: str,
         instructions: str,
+        via: str = "stdio",
         on_listed: Callable[[], None] | None = None,
     ) -> None:
         self._events = events
         session = Session(
-            id=os.urandom(5).hex(), via="stdio", workspace=workspace, started_at=time.time()
+            id=os.urandom(5).hex(), via=via, workspace=workspace, started_at=time.time()
         )
         self.gone: asyncio.Future[Loss] = asyncio.get_running_loop().create_future()
         self.front = Front(

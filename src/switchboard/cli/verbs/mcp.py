@@ -1,6 +1,10 @@
-"""`switchboard mcp`: what a client launches. Whatever the environment says, it speaks stdio."""
+"""`switchboard mcp`: what a client launches. Whatever the environment says, it speaks stdio.
 
-from switchboard.cli.options import Usage
+`switchboard.entry` hands it to the shim before this module is read; what comes here is to be served
+in this process.
+"""
+
+from switchboard.cli.options import Option, Usage
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import Request
 from switchboard.cli.verbs.parts.loading import settings_for
@@ -11,6 +15,10 @@ from switchboard.settings.sections import Settings
 USAGE = Usage(
     verb="mcp",
     summary="Serve one client on stdin and stdout. This is the command that a client launches.",
+    options=(
+        Option(name="in-process", about="do without the daemon; so does SWITCHBOARD_IN_PROCESS=1"),
+    ),
+    details="It is served by the daemon, which is started if need be and shared with others.",
     examples=("claude mcp add switchboard -- switchboard mcp",),
 )
 

@@ -39,6 +39,7 @@ def _suite(
         entry,
         framing=own.framing or entry.framing,
         protocol=own.protocol or entry.protocol,
+        scope=own.scope or entry.scope,
         inherit_env=entry.inherit_env if own.inherit_env is None else own.inherit_env,
     )
     rpc_ms = own.rpc_timeout_ms or entry.rpc_timeout_ms
@@ -49,7 +50,7 @@ def _suite(
     )
     return Suite(
         suite_spec(entry, own),
-        pool.child(entry, limits),
+        pool.source(entry, limits),
         subtools=Visibility(own.allow, own.deny),
         mode=introspection.mode,
         summary_max_chars=own.summary_max_chars or introspection.summary_max_chars,

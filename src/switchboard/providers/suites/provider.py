@@ -5,6 +5,7 @@ from difflib import get_close_matches
 
 from msgspec.structs import replace
 
+from switchboard.children.child import Child
 from switchboard.children.listing import Listing
 from switchboard.core.calls import Call, Outcome, TextBlock
 from switchboard.core.faults import Fault, FaultCode
@@ -42,7 +43,7 @@ class SuitesProvider:
             )
         return replace(
             call,
-            tool=suite.subtool(arguments.subtool),
+            tool=suite.subtool(arguments.subtool, call.session.id),
             arguments=arguments.args,
             via=suite.spec,
         )
@@ -50,19 +51,21 @@ class SuitesProvider:
     async def invoke(self, call: Call) -> Outcome:
         assert call.via is not None, "every suite call is narrowed first"
         suite = self._suites[call.via.name]
+        child = suite.children.of(call.session.id)
         if call.tool is suite.introspection:
-            return await self._introspect(suite, read_arguments(call.arguments).subtool)
+            subtool = read_arguments(call.arguments).subtool
+            return await self._introspect(suite, child, subtool)
         try:
-            result = await suite.child.call(call.tool.name, call.arguments)
+            result = await child.call(call.tool.name, call.arguments)
         except Fault as fault:
-            await self._explain(suite, call.tool.name, fault)
+            await self._explain(suite, child, call.tool.name, fault)
             raise
         if suite.result_mode == "passthrough":
-            return passed_through(result, is_modern=suite.child.is_modern)
+            return passed_through(result, is_modern=child.is_modern)
         return outcome_from_result(result)
 
-    async def _introspect(self, suite: Suite, subtool: str) -> Outcome:
-        listing = await suite.child.tools()
+    async def _introspect(self, suite: Suite, child: Child, subtool: str) -> Outcome:
+        listing = await child.tools()
         if not subtool:
             return Outcome(blocks=(TextBlock(suite.introspect(listing)),))
         tool = listing.tools.get(subtool)
@@ -79,11 +82,11 @@ class SuitesProvider:
                 hint="the suite's `expose` lists decide what is",
             )
 
-    async def _explain(self, suite: Suite, subtool: str, fault: Fault) -> None:
+    async def _explain(self, suite: Suite, child: Child, subtool: str, fault: Fault) -> None:
         """A child that refused a name it does not list is told of as an unknown subtool."""
         if fault.reason not in {"child-rejected", "child-error", "child-lacks-tools"}:
             return
-        listing = await suite.child.tools()
+        listing = await child.tools()
         if subtool not in listing.tools:
             raise _unknown_subtool(suite, subtool, listing) from fault
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from switchboard.children.schema import Framing, Protocol
+from switchboard.children.schema import Framing, Protocol, Sharing
 
 IntrospectionMode = Literal["summary", "full"]
 ResultMode = Literal["json", "passthrough"]
@@ -26,6 +26,7 @@ class SuiteSettings(Struct, frozen=True, kw_only=True):
     idle_ms: int | None = None
     framing: Framing | None = None
     protocol: Protocol | None = None
+    scope: Sharing | None = None
     inherit_env: bool | None = None
 
 

@@ -3,8 +3,8 @@
 from msgspec import Raw, Struct
 from msgspec.json import encode
 
-from switchboard.children.child import Child
 from switchboard.children.listing import Listing, ToolEntry
+from switchboard.children.pool import ChildSource
 from switchboard.core.tools import Effects, Policy, ToolSpec
 from switchboard.core.visibility import Visibility
 from switchboard.providers.suites.schema import IntrospectionMode, ResultMode
@@ -22,12 +22,12 @@ class _Introspection(Struct):
 
 
 class Suite:
-    """A child, how it is shown, and what was said of it already."""
+    """Where its child comes from, how it is shown, and what was said of it already."""
 
     def __init__(
         self,
         spec: ToolSpec,
-        child: Child,
+        children: ChildSource,
         *,
         subtools: Visibility,
         mode: IntrospectionMode,
@@ -35,12 +35,12 @@ class Suite:
         result_mode: ResultMode,
     ) -> None:
         self.spec = spec
-        self.child = child
+        self.children = children
         self.subtools = subtools
         self.result_mode = result_mode
         self._mode = mode
         self._summary_max_chars = summary_max_chars
-        self._timeout = Policy(timeout_s=child.limits.rpc_s)
+        self._timeout = Policy(timeout_s=children.limits.rpc_s)
         self._specs: dict[str, ToolSpec] = {}
         self._shown: tuple[Listing, str] | None = None
         # Looking at a suite changes nothing, so it is a tool of its own on the road.
@@ -52,7 +52,7 @@ class Suite:
             # The child bounds its own start and listing.
         )
 
-    def subtool(self, name: str) -> ToolSpec:
+    def subtool(self, name: str, session_id: str) -> ToolSpec:
         """The exact tool that a call is narrowed to."""
         spec = self._specs.get(name)
         if spec is None:
@@ -63,7 +63,7 @@ class Suite:
                 origin=self.spec.origin,
             )
             # Names come from clients: what no listing confirms is not worth remembering.
-            known = self.child.known_tools
+            known = self.children.of(session_id).known_tools
             if known is not None and name in known.tools:
                 self._specs[name] = spec
         return spec

@@ -1,0 +1,138 @@
+"""`switchboard daemon`: start, stop and restart it, read its log, or be it."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+from switchboard.cli.options import Option, Usage, UsageError, Word
+from switchboard.cli.render import hint
+from switchboard.cli.report import Report, Silent
+from switchboard.cli.request import Request
+from switchboard.cli.style import Style
+from switchboard.control.client import running_daemon
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.ipc.paths import DaemonPlaces, places_from
+from switchboard.ipc.private import NotPrivate, make_private_folder
+from switchboard.shim.launch import CannotStart, reach
+
+_ACTIONS = ("start", "stop", "restart", "logs", "run")
+_LINES = 50
+
+USAGE = Usage(
+    verb="daemon",
+    summary="Start, stop or restart the daemon, or show its log.",
+    words=(Word(name="ACTION", about="what to do", choices=_ACTIONS),),
+    options=(
+        Option(name="lines", value="N", about=f"how many lines of the log ({_LINES})"),
+        Option(name="drain", about="stop: let the clients that are there finish first"),
+    ),
+    details=(
+        "`switchboard mcp` starts the daemon when it is needed, and it ends itself when it has had"
+        " no client for a while; these are for looking after it by hand. `run` is the daemon"
+        " itself, in the foreground."
+    ),
+    examples=("switchboard daemon restart", "switchboard daemon logs --lines 200"),
+)
+
+
+class DaemonReport(Report, frozen=True, kw_only=True, tag="switchboard.daemon/1"):
+    """What has become of the daemon."""
+
+    state: Literal["started", "running", "stopped", "draining", "absent"]
+    home: str
+    pid: int = 0
+
+    def lines(self, style: Style) -> Iterator[str]:
+        del style
+        where = f"process {self.pid}"
+        yield {
+            "started": f"the daemon has started, {where}",
+            "running": f"the daemon is running already, {where}",
+            "stopped": f"the daemon has stopped, {where}",
+            "draining": f"the daemon ends with its last client, {where}",
+            "absent": "no daemon was running",
+        }[self.state]
+
+
+class LogReport(Report, frozen=True, kw_only=True, tag="switchboard.daemon-log/1"):
+    """The end of the daemon's log."""
+
+    path: str
+    text: tuple[str, ...]
+
+    def lines(self, style: Style) -> Iterator[str]:
+        del style
+        yield from self.text
+
+    def notes(self, style: Style) -> Iterator[str]:
+        yield hint(style, f"tail -F {self.path}")
+
+
+def run(request: Request) -> Report:
+    places = places_from(dict(request.environ))
+    match request.arguments.word(0):
+        case "start":
+            return _start(places, request)
+        case "stop":
+            return _stop(places, drain=request.arguments.has("drain"))
+        case "restart":
+            _stop(places)
+            return _start(places, request)
+        case "logs":
+            return _logs(places, request)
+        case _:
+            return _run(request)
+
+
+def _start(places: DaemonPlaces, request: Request) -> Report:
+    client = running_daemon(places)
+    if client is not None:
+        client.close()
+        return DaemonReport(state="running", home=places.home, pid=client.pid)
+    try:
+        make_private_folder(places.folder)
+        line = reach(places, dict(request.environ))
+    except (CannotStart, NotPrivate, OSError) as error:
+        raise Fault(
+            FaultCode.UNAVAILABLE,
+            "daemon-cannot-start",
+            f"the daemon cannot start: {error}",
+            hint="switchboard daemon logs",
+        ) from None
+    line.close()
+    return DaemonReport(state="started", home=places.home, pid=line.pid)
+
+
+def _stop(places: DaemonPlaces, *, drain: bool = False) -> Report:
+    client = running_daemon(places)
+    if client is None:
+        return DaemonReport(state="absent", home=places.home)
+    if drain:
+        client.ask("drain")
+        return DaemonReport(state="draining", home=places.home, pid=client.pid)
+    client.stop()
+    return DaemonReport(state="stopped", home=places.home, pid=client.pid)
+
+
+def _logs(places: DaemonPlaces, request: Request) -> Report:
+    wanted = request.arguments.one("lines") or str(_LINES)
+    if not wanted.isdigit():
+        raise UsageError("`--lines` must be a whole number")
+    try:
+        with open(places.log, encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+            lines = file.read().splitlines()
+    except OSError as error:
+        raise Fault(
+            FaultCode.NOT_FOUND,
+            "log-missing",
+            f"the log `{places.log}` cannot be read ({error.strerror})",
+            hint="switchboard daemon start",
+        ) from None
+    return LogReport(path=places.log, text=tuple(lines[max(0, len(lines) - int(wanted)) :]))
+
+
+def _run(request: Request) -> Report:
+    # The daemon's own half is large, and the other actions do without it.
+    from switchboard.daemon.serve import run as run_loop  # noqa: PLC0415
+    from switchboard.daemon.standing import run_daemon  # noqa: PLC0415
+
+    return Silent(code=run_loop(run_daemon(request.environ)))

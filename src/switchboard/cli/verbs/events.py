@@ -1,0 +1,84 @@
+"""`switchboard events`: what has happened in the daemon, and what happens now."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from switchboard.cli.options import Option, Usage, UsageError
+from switchboard.cli.render import as_json, hint
+from switchboard.cli.report import Report, Silent
+from switchboard.cli.request import Request
+from switchboard.cli.style import Style
+from switchboard.control.client import running_daemon
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.ipc.paths import places_from
+
+_LAST = 20
+
+USAGE = Usage(
+    verb="events",
+    summary="Show what has happened in the daemon: calls, sessions, children, configuration.",
+    options=(
+        Option(name="follow", short="-f", about="stay, and show each event when it happens"),
+        Option(name="last", value="N", about=f"how many past events ({_LAST})"),
+    ),
+    details="With --json, --follow prints one event a line; without --follow it is one document.",
+    examples=("switchboard events --follow", "switchboard events --last 200 --json"),
+)
+
+
+class EventsReport(Report, frozen=True, kw_only=True, tag="switchboard.events/1"):
+    """The latest events, oldest first."""
+
+    events: tuple[dict[str, Any], ...]
+
+    def lines(self, style: Style) -> Iterator[str]:
+        for event in self.events:
+            yield _shown(event, style)
+
+    def notes(self, style: Style) -> Iterator[str]:
+        if not self.events:
+            yield "nothing has happened yet"
+            yield hint(style, "switchboard events --follow")
+
+
+class EventReport(Report, frozen=True, kw_only=True, tag="switchboard.event/1"):
+    """One event, of many."""
+
+    event: dict[str, Any]
+
+    def lines(self, style: Style) -> Iterator[str]:
+        yield _shown(self.event, style)
+
+
+def run(request: Request) -> Report:
+    last = request.arguments.one("last") or str(_LAST)
+    if not last.isdigit():
+        raise UsageError("`--last` must be a whole number")
+    client = running_daemon(places_from(dict(request.environ)))
+    if client is None:
+        raise Fault(
+            FaultCode.UNAVAILABLE,
+            "no-daemon",
+            "no daemon is running, so nothing happens",
+            hint="switchboard daemon start",
+        )
+    follow = request.arguments.has("follow")
+    events = client.events(last=int(last), follow=follow)
+    if not follow:
+        return EventsReport(events=tuple(events))
+    for event in events:
+        request.show(EventReport(event=event))
+    return Silent()
+
+
+def _shown(event: dict[str, Any], style: Style) -> str:
+    named = {"at", "event", "workspace"}
+    rest = " ".join(
+        f"{name}={value if isinstance(value, str) else as_json(value)}"
+        for name, value in event.items()
+        if name not in named
+    )
+    seconds = float(event["at"])
+    clock = time.strftime("%H:%M:%S", time.localtime(seconds)) + f".{int(seconds * 1000) % 1000:03}"
+    return f"{style.dim(clock)} {style.bold(str(event['event']))} {rest}"

@@ -1,0 +1,122 @@
+"""`switchboard status`: who is connected to the daemon, and what runs behind it."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from switchboard.cli.options import Usage
+from switchboard.cli.render import columns, counted, hint
+from switchboard.cli.report import Report
+from switchboard.cli.request import Request
+from switchboard.cli.style import Style
+from switchboard.control.client import running_daemon
+from switchboard.control.status import ChildStatus, DaemonStatus, SessionStatus
+from switchboard.ipc.paths import places_from
+
+USAGE = Usage(
+    verb="status",
+    summary="Show the daemon: its sessions, its boards, and the children behind them.",
+    details="Without a daemon it says so; the next `switchboard mcp` starts one.",
+)
+
+_MINUTE_S = 60
+_HOUR_S = 3600
+_DAY_S = 86400
+_MB = 1024 * 1024
+_ERROR_CHARS = 60
+
+
+class StatusReport(Report, frozen=True, kw_only=True, tag="switchboard.status/1"):
+    """The daemon of this home, if one runs."""
+
+    is_running: bool
+    home: str
+    daemon: DaemonStatus | None = None
+
+    def lines(self, style: Style) -> Iterator[str]:
+        daemon = self.daemon
+        if daemon is None:
+            return
+        state = ", draining" if daemon.is_draining else ""
+        yield (
+            f"daemon {daemon.version}, process {daemon.pid}, up {_span(daemon.age_s)},"
+            f" {_memory(daemon.memory_bytes)}{state}"
+        )
+        if daemon.sessions:
+            yield ""
+            yield from _session_rows(daemon.sessions, style)
+        for board in daemon.boards:
+            yield ""
+            yield (
+                f"board {board.workspace}: {counted(board.servers, 'server')},"
+                f" {counted(board.sessions, 'session')}"
+            )
+            if board.problem:
+                yield f"  its files cannot be used now: {board.problem}"
+        if daemon.children:
+            yield ""
+            yield from _child_rows(daemon.children, style)
+
+    def notes(self, style: Style) -> Iterator[str]:
+        if self.daemon is None:
+            yield "no daemon is running"
+            yield hint(style, "switchboard daemon start")
+
+
+def run(request: Request) -> Report:
+    places = places_from(dict(request.environ))
+    client = running_daemon(places)
+    if client is None:
+        return StatusReport(is_running=False, home=places.home)
+    daemon = msgspec.convert(client.ask("status"), DaemonStatus)
+    client.close()
+    return StatusReport(is_running=True, home=places.home, daemon=daemon)
+
+
+def _session_rows(sessions: Sequence[SessionStatus], style: Style) -> Iterator[str]:
+    heads = ("SESSION", "CLIENT", "PID", "AGE", "CALLS", "UNDER WAY", "WORKSPACE", "LAST FAILURE")
+    rows = [
+        (
+            each.id,
+            each.client or "-",
+            str(each.pid),
+            _span(each.age_s),
+            str(each.calls),
+            str(each.under_way),
+            each.workspace,
+            each.last_failure[:_ERROR_CHARS] or "-",
+        )
+        for each in sessions
+    ]
+    yield from columns(heads, rows, style, right=(2, 4, 5))
+
+
+def _child_rows(children: Sequence[ChildStatus], style: Style) -> Iterator[str]:
+    heads = ("CHILD", "SCOPE", "PID", "AGE", "MEMORY", "CALLS", "LAST ERROR")
+    rows = [
+        (
+            each.name,
+            f"{each.scope} {each.session}".strip(),
+            (str(each.pid) if each.pid else "remote") if each.is_running else "not running",
+            _span(each.age_s) if each.is_running else "-",
+            _memory(each.memory_bytes) if each.pid else "-",
+            str(each.calls),
+            each.last_error[:_ERROR_CHARS] or "-",
+        )
+        for each in children
+    ]
+    yield from columns(heads, rows, style, right=(4, 5))
+
+
+def _span(seconds: float) -> str:
+    if seconds < _MINUTE_S:
+        return f"{seconds:.0f} s"
+    if seconds < _HOUR_S:
+        return f"{seconds / _MINUTE_S:.0f} min"
+    if seconds < _DAY_S:
+        return f"{seconds / _HOUR_S:.1f} h"
+    return f"{seconds / _DAY_S:.1f} d"
+
+
+def _memory(size: int) -> str:
+    return f"{size / _MB:.0f} MB"

@@ -1,0 +1,123 @@
+"""Commands to a running daemon. Standard library only, so that an answer takes milliseconds."""
+
+import json
+import os
+import select
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.ipc.hello import hello_line
+from switchboard.ipc.lines import Gone, Line, connect
+from switchboard.ipc.paths import DaemonPlaces
+from switchboard.ipc.private import NotPrivate
+from switchboard.ipc.words import CONTROL, GREETING_S
+
+# Children get a few seconds to end by themselves.
+_STOP_S = 15.0
+_LOOK_AGAIN_S = 0.02
+
+
+class DaemonClient:
+    """A connection to the daemon of one home."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+        self.pid = line.pid
+
+    def ask(self, do: str, **more: Any) -> dict[str, Any]:
+        """The answer to one order. Raises a fault when none comes."""
+        self._order(do, **more)
+        return json.loads(self._hear(GREETING_S))
+
+    def events(self, *, last: int, follow: bool) -> Iterator[dict[str, Any]]:
+        """What has happened, and with `follow` what happens, until the daemon ends."""
+        self._order("events", last=last, follow=follow)
+        while True:
+            try:
+                text = self._line.hear(None if follow else GREETING_S)
+            except (Gone, TimeoutError):
+                return
+            if not text:
+                return
+            yield json.loads(text)
+
+    def stop(self) -> None:
+        """End it, and wait until it has ended. One that does not answer is made to."""
+        try:
+            self.ask("stop")
+        except Fault:
+            os.kill(self.pid, signal.SIGKILL)
+        if not _has_ended(self.pid, _STOP_S):
+            os.kill(self.pid, signal.SIGKILL)
+            _has_ended(self.pid, GREETING_S)
+
+    def _order(self, do: str, **more: Any) -> None:
+        try:
+            self._line.say(json.dumps({"do": do, **more}).encode() + b"\n")
+        except OSError as error:
+            raise _silent(self.pid) from error
+
+    def _hear(self, timeout_s: float) -> str:
+        try:
+            return self._line.hear(timeout_s)
+        except (Gone, TimeoutError) as error:
+            raise _silent(self.pid) from error
+
+    def close(self) -> None:
+        self._line.close()
+
+
+def running_daemon(places: DaemonPlaces) -> DaemonClient | None:
+    """The daemon of this home, or None when none runs. Raises a fault."""
+    try:
+        line = connect(places.socket, GREETING_S)
+        if line is None:
+            return None
+        line.say(hello_line(CONTROL, home=places.home))
+    except NotPrivate as error:
+        raise Fault(
+            FaultCode.PERMISSION_DENIED,
+            "socket-not-private",
+            f"the daemon's socket cannot be trusted: {error}",
+        ) from None
+    except OSError as error:
+        raise Fault(
+            FaultCode.UNAVAILABLE, "daemon-unreachable", f"the daemon cannot be reached: {error}"
+        ) from None
+    return DaemonClient(line)
+
+
+def _silent(pid: int) -> Fault:
+    return Fault(
+        FaultCode.UNAVAILABLE,
+        "daemon-silent",
+        f"the daemon (process {pid}) does not answer within {GREETING_S:g} s",
+        hint="switchboard daemon restart",
+    )
+
+
+def _has_ended(pid: int, patience_s: float) -> bool:
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    except (AttributeError, OSError):
+        return _has_ended_slowly(pid, patience_s)
+    try:
+        ended, _, _ = select.select([handle], [], [], patience_s)
+    finally:
+        os.close(handle)
+    return bool(ended)
+
+
+def _has_ended_slowly(pid: int, patience_s: float) -> bool:
+    # Without pidfd no event tells the end of a process that is not our child.
+    for _ in range(int(patience_s / _LOOK_AGAIN_S)):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        select.select([], [], [], _LOOK_AGAIN_S)
+    return False

@@ -1,0 +1,67 @@
+"""What a daemon tells of itself. Written by the daemon, read by commands."""
+
+from msgspec import Struct
+
+
+class SessionStatus(Struct, frozen=True, kw_only=True):
+    """One connected client."""
+
+    id: str
+    client: str
+    protocol: str
+    workspace: str
+    # The process that the client launched.
+    pid: int
+    age_s: float
+    calls: int = 0
+    under_way: int = 0
+    failures: int = 0
+    last_failure: str = ""
+
+
+class BoardStatus(Struct, frozen=True, kw_only=True):
+    """One running configuration."""
+
+    workspace: str
+    config: str = ""
+    servers: int
+    tools: int
+    sessions: int
+    age_s: float
+    # Why the files as they are now are not used.
+    problem: str = ""
+
+
+class ChildStatus(Struct, frozen=True, kw_only=True):
+    """One server behind a board."""
+
+    name: str
+    scope: str
+    workspace: str = ""
+    session: str = ""
+    transport: str
+    is_running: bool
+    pid: int = 0
+    age_s: float = 0.0
+    memory_bytes: int = 0
+    calls: int = 0
+    under_way: int = 0
+    last_error: str = ""
+
+
+class DaemonStatus(Struct, frozen=True, kw_only=True):
+    """The daemon and everything in it."""
+
+    pid: int
+    version: str
+    abi: str
+    home: str
+    socket: str
+    log: str
+    age_s: float
+    memory_bytes: int
+    idle_s: float
+    is_draining: bool
+    sessions: tuple[SessionStatus, ...] = ()
+    boards: tuple[BoardStatus, ...] = ()
+    children: tuple[ChildStatus, ...] = ()

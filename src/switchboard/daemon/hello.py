@@ -1,0 +1,42 @@
+"""What a client says of itself in its first line."""
+
+import json
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+
+class Hello(Struct, frozen=True, kw_only=True, forbid_unknown_fields=False):
+    """Who is there, and for what."""
+
+    magic: Literal["switchboard"]
+    abi: str
+    kind: Literal["client", "control"]
+    home: str
+    cwd: str = "/"
+    workspace: str = ""
+    config: str = ""
+    environ: dict[str, str] = {}
+
+
+class NoHello(Exception):  # noqa: N818 - states what is
+    """The line is not a hello."""
+
+
+def read_hello(line: bytes) -> Hello:
+    """The hello in a line, or `NoHello`."""
+    return _converted(line, Hello)
+
+
+def read_values(line: bytes) -> dict[str, str]:
+    """The variables in a line, or `NoHello`."""
+    return _converted(line, dict[str, str])
+
+
+def _converted(line: bytes, kind: Any) -> Any:
+    # Not msgspec: a value that is no UTF-8 travels as lone surrogates, which it refuses.
+    try:
+        return msgspec.convert(json.loads(line), kind)
+    except (ValueError, RecursionError) as error:
+        raise NoHello(str(error)) from None

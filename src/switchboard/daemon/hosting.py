@@ -1,0 +1,176 @@
+"""The boards of a daemon: one for each workspace, configuration and environment that clients have.
+
+Sessions share a board, and with it children, only where everything is alike that a child could see.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from switchboard.config.problems import ConfigInvalid
+from switchboard.core.bus import EventBus
+from switchboard.core.tasks import TaskSet
+from switchboard.daemon.commons import Commons
+from switchboard.daemon.environs import (
+    OWN_NAMES,
+    Lookup,
+    absolute,
+    first_environ,
+    names_in,
+    wants_everything,
+    with_absolute_paths,
+)
+from switchboard.daemon.hello import Hello, NoHello
+from switchboard.daemon.ledger import Ledger
+from switchboard.daemon.log import log_for
+from switchboard.daemon.reload import Load, Reloader
+from switchboard.daemon.runtime import Runtime
+from switchboard.ipc.words import EVERYTHING
+from switchboard.settings.load import load_settings
+from switchboard.settings.sections import Settings
+
+# Gives the values of variables as the client has them.
+Ask = Callable[[Sequence[str]], Awaitable[dict[str, str]]]
+
+# A configuration that names further variables each time it is read is none.
+_MOST_ROUNDS = 6
+_REST_S = 600.0
+
+
+class BoardKey(Struct, frozen=True):
+    """What makes two sessions share a board."""
+
+    workspace: str
+    config: str
+    # What was asked for. That a variable is not set is known only of those.
+    names: frozenset[str]
+    environ: frozenset[tuple[str, str]]
+
+
+class Hosted:
+    """One runtime, and how many sessions it has."""
+
+    def __init__(self, key: BoardKey, runtime: Runtime, load: Load) -> None:
+        self.key = key
+        self.runtime = runtime
+        self.started_at = time.time()
+        self.guests = 0
+        self.unused_since = time.monotonic()
+        self.reloader = Reloader(runtime, load)
+        self.watching = TaskSet()
+        self.watching.start(self.reloader.watch())
+
+    def enter(self) -> None:
+        self.guests += 1
+
+    def leave(self) -> None:
+        self.guests -= 1
+        self.unused_since = time.monotonic()
+
+    async def aclose(self) -> None:
+        await self.watching.aclose()
+        await self.runtime.aclose()
+
+
+class Hosting:
+    """Finds the board of a client, or builds it."""
+
+    def __init__(self, ledger: Ledger, commons: Commons) -> None:
+        self._ledger = ledger
+        self._commons = commons
+        self._hosted: dict[BoardKey, Hosted] = {}
+        # The variables that were asked for last time, so that once is enough this time.
+        self._names: dict[tuple[str, str, str], frozenset[str]] = {}
+
+    def __iter__(self) -> Iterator[Hosted]:
+        return iter(tuple(self._hosted.values()))
+
+    async def board_for(self, hello: Hello, ask: Ask) -> Hosted:
+        """The board of this client. Raises `ConfigInvalid`, and whatever `ask` raises."""
+        place = (hello.cwd, hello.workspace, hello.config)
+        names = OWN_NAMES | self._names.get(place, frozenset())
+        environ = {**first_environ(hello), **await ask(_listed(names))}
+        for _ in range(_MOST_ROUNDS):
+            found = self._try(hello, environ, names)
+            if isinstance(found, Hosted):
+                return found
+            names |= found
+            self._names[place] = names - OWN_NAMES
+            environ |= await ask(_listed(found))
+        raise NoHello("the configuration asks for ever more variables")
+
+    def _try(
+        self, hello: Hello, given: dict[str, str], names: frozenset[str]
+    ) -> Hosted | frozenset[str]:
+        """The board, or the names of the variables that it still has to be told."""
+        environ = with_absolute_paths(given, hello.cwd)
+        workspace = hello.workspace or environ.get("WORKSPACE_DIR") or hello.cwd
+        key = BoardKey(
+            absolute(workspace, hello.cwd),
+            absolute(hello.config, hello.cwd) if hello.config else "",
+            names,
+            frozenset(environ.items()),
+        )
+        hosted = self._hosted.get(key)
+        if hosted is not None:
+            hosted.reloader.look()
+            if hosted.reloader.invalid is not None:
+                raise hosted.reloader.invalid
+            return hosted
+        lookup = Lookup(environ)
+        try:
+            settings = _load(key, lookup)
+        except ConfigInvalid:
+            unknown = lookup.missed - names
+            if unknown and EVERYTHING not in names:
+                return frozenset(unknown)
+            raise
+        unknown = lookup.missed | names_in(settings)
+        if wants_everything(settings):
+            unknown = {EVERYTHING}
+        unknown -= names
+        if unknown and EVERYTHING not in names:
+            return frozenset(unknown)
+        return self._host(key, environ, settings)
+
+    def _host(self, key: BoardKey, environ: dict[str, str], settings: Settings) -> Hosted:
+        events = EventBus(log_for(settings), self._ledger.subscriber(settings.workspace))
+        runtime = Runtime(settings, environ=environ, events=events, commons=self._commons)
+        runtime.on_retired = self.prune
+        hosted = Hosted(key, runtime, lambda: _load(key, environ))
+        self._hosted[key] = hosted
+        return hosted
+
+    def prune(self) -> None:
+        """Let go of shared children that no board leads to any more."""
+        self._commons.retain([source for hosted in self for source in hosted.runtime.sources])
+
+    async def close_unused(self, rest_s: float = _REST_S) -> None:
+        """Close the boards that have had no session for a while."""
+        now = time.monotonic()
+        for key, hosted in tuple(self._hosted.items()):
+            if not hosted.guests and now - hosted.unused_since >= rest_s:
+                del self._hosted[key]
+                await hosted.aclose()
+                self.prune()
+
+    async def aclose(self) -> None:
+        """Close every board."""
+        hosted = tuple(self._hosted.values())
+        self._hosted.clear()
+        await asyncio.gather(*(each.aclose() for each in hosted))
+
+
+def _load(key: BoardKey, environ: Mapping[str, str]) -> Settings:
+    return load_settings(
+        workspace=key.workspace,
+        environ=environ,
+        flags={"transport": "stdio"},
+        config=key.config or None,
+    )
+
+
+def _listed(names: Iterable[str]) -> Sequence[str]:
+    return (EVERYTHING,) if EVERYTHING in names else sorted(names)

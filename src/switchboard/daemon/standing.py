@@ -1,0 +1,56 @@
+"""Running as the daemon: where it is, how long it stays, what it writes down."""
+
+import os
+import sys
+from collections.abc import Mapping
+
+from switchboard.config.problems import ConfigInvalid
+from switchboard.core.faults import Fault
+from switchboard.daemon.house import House
+from switchboard.daemon.log import Log
+from switchboard.ipc.paths import places_from
+from switchboard.settings.load import load_settings
+from switchboard.settings.sections import Keeping, Settings
+
+_READY_VARIABLE = "SWITCHBOARD_READY_FD"
+
+
+async def run_daemon(environ: Mapping[str, str]) -> int:
+    """Be the daemon of this environment's home. Raises a fault when there is one already."""
+    ready = _ready_file(environ)
+    try:
+        house = _house(environ)
+    except Fault as fault:
+        if ready is not None:
+            os.write(ready, f"{fault.message}\n".encode())
+        raise
+    return await house.run(ready)
+
+
+def _house(environ: Mapping[str, str]) -> House:
+    places = places_from(dict(environ))
+    settings = _home_settings(environ, places.home)
+    log = Log(
+        sys.stderr,
+        style=settings.logging.format if settings else "compact",
+        directives=settings.logging.filter if settings else "info",
+    )
+    keeping = settings.keeping if settings else Keeping()
+    return House(places, log=log, idle_s=keeping.idle_ms / 1000)
+
+
+def _home_settings(environ: Mapping[str, str], home: str) -> Settings | None:
+    """What the home says of the daemon. Its mistakes are told to clients, and do not stop us."""
+    try:
+        return load_settings(workspace=home, environ=environ)
+    except ConfigInvalid:
+        return None
+
+
+def _ready_file(environ: Mapping[str, str]) -> int | None:
+    """Where whoever started us waits to hear that we listen."""
+    number = environ.get(_READY_VARIABLE, "")
+    if not number.isdigit():
+        return None
+    os.set_inheritable(int(number), False)
+    return int(number)
