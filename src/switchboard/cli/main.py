@@ -55,7 +55,7 @@ def _run(words: Sequence[str], environ: dict[str, str], printer: Printer) -> int
         name, others = _verb_for_options(others)
     module = _module(name)
     arguments = read_arguments(module.USAGE, others)
-    if arguments.has("help") and name != "help":
+    if arguments.has("help"):
         module = _module("help")
         arguments = read_arguments(module.USAGE, [name])
     if home := arguments.one("home"):
