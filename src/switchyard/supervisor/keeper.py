@@ -302,7 +302,11 @@ class Keeper:
 
     @staticmethod
     def _owns_port(run: Run) -> bool:
-        return run.port is None or Truth().judge(run).phase != "port_conflict"
+        """Whether its port is open, and it is this run that opened it."""
+        if run.port is None:
+            return True
+        phase = Truth().judge(run._replace(ready_at=time.time())).phase
+        return phase not in ("port_conflict", "unhealthy")
 
     def _ended(self, run: Run) -> Run:
         """The leader is gone: note how."""
