@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from switchboard.children.remote_client import RemoteClient
 from switchboard.children.remote_outgoing import ACCEPT_EVENTS, Outgoing, read_outgoing
+from switchboard.children.remote_params import ParamHeaders
 from switchboard.children.remote_peer import RemotePeer
 from switchboard.children.remote_replies import as_line, refusal
 from switchboard.core.faults import Fault, FaultCode
@@ -33,6 +34,8 @@ from switchboard.wire.sse import EventReader, ServerEvent
 
 SESSION_ENDED = "the server ended the session"
 
+_LISTEN = "subscriptions/listen"
+_TOOLS_CHANGED = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
 _OK = 200
 _REFUSED_FROM = 400
 _NOT_FOUND = 404
@@ -80,6 +83,7 @@ class StreamablePipe:
         self._opening: asyncio.Task[None] | None = None
         self._session_id = ""
         self._version = ""
+        self._params = ParamHeaders()
         self._closing = False
         self.ended = "the connection was closed"
 
@@ -123,11 +127,30 @@ class StreamablePipe:
             # Some servers refuse every request that overtakes `notifications/initialized`.
             await asyncio.wait({self._opening})
         try:
-            await self._exchange(message, body)
+            if message.method == _LISTEN:
+                await self._listen(message, body)
+            else:
+                await self._exchange(message, body)
         except (Fault, RpcError) as error:
             self._fail(message, error)
         else:
             self._fail(message, RpcError(INTERNAL_ERROR, "no answer came to this request"))
+
+    async def _listen(self, message: Outgoing, body: bytes) -> None:
+        """A subscription outlives the connection that it began on."""
+        pause_s = _PAUSE_S
+        while True:
+            try:
+                await self._exchange(message, body)
+                pause_s = _PAUSE_S
+            except Fault as fault:
+                if fault.code is FaultCode.UNAUTHENTICATED:
+                    raise
+                pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+            if not self._is_open(message):
+                return
+            await asyncio.sleep(pause_s)
+            self._distrust_listing()
 
     def _fail(self, message: Outgoing, error: Exception) -> None:
         if message.is_request and self._peer is not None and message.id is not msgspec.UNSET:
@@ -135,6 +158,8 @@ class StreamablePipe:
 
     async def _exchange(self, message: Outgoing, body: bytes) -> None:
         headers = self._with_session(message)
+        if message.method == "tools/call" and message.modern_version:
+            headers |= self._params.headers(message.params.name or "", body)
         async with self._client.stream("POST", self._client.url, headers, body) as response:
             if response.status_code >= _REFUSED_FROM:
                 await self._refused(response)
@@ -233,7 +258,9 @@ class StreamablePipe:
     def _receive(self, data: bytes, message: Outgoing | None) -> None:
         if self._peer is None:
             return
-        if message is not None and message.method == "initialize":
+        if message is not None and message.method == "tools/list":
+            self._params.learn(data)
+        elif message is not None and message.method == "initialize":
             with contextlib.suppress(msgspec.MsgspecError):
                 agreement = msgspec.json.decode(data, type=_Agreement)
                 self._version = agreement.result.protocol_version or self._version
@@ -262,6 +289,13 @@ class StreamablePipe:
                     return
                 pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
             await asyncio.sleep(pause_s)
+            if not place.event_id:
+                self._distrust_listing()
+
+    def _distrust_listing(self) -> None:
+        """While nobody listened the tools may have changed."""
+        if self._peer is not None:
+            self._peer.receive(_TOOLS_CHANGED)
 
     # Ending
 
