@@ -5,7 +5,7 @@ server can route a call without opening it. A call that leaves the header out is
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 import msgspec
@@ -17,6 +17,8 @@ MARK = b'"x-mcp-header"'
 
 _PREFIX = "mcp-param-"
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+
+NO_HEADERS: Mapping[str, str] = {}
 
 _Path = tuple[str, ...]
 
@@ -58,6 +60,10 @@ class ParamHeaders:
             return
         for tool in page.tools if page is not None else ():
             self._by_tool[tool.name] = list(_marks(tool.input_schema, ()))
+
+    def knows(self, tool: str) -> bool:
+        """Whether the tool was listed with marks."""
+        return tool in self._by_tool
 
     def headers(self, tool: str, call: bytes) -> dict[str, str]:
         """The headers of a call."""

@@ -6,18 +6,22 @@ the modern era there is neither, and closing the answer is how a request is canc
 
 import asyncio
 import contextlib
+from collections.abc import Mapping
+from functools import partial
 
 import httpx2
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
+from switchboard.children.listing import fetch_listing
 from switchboard.children.remote_client import RemoteClient
-from switchboard.children.remote_outgoing import ACCEPT_EVENTS, Outgoing, read_outgoing
-from switchboard.children.remote_params import ParamHeaders
+from switchboard.children.remote_outgoing import ACCEPT_EVENTS, Outgoing, meta_of, read_outgoing
+from switchboard.children.remote_params import NO_HEADERS, ParamHeaders
 from switchboard.children.remote_peer import RemotePeer
 from switchboard.children.remote_replies import as_line, refusal
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.tasks import TaskSet
+from switchboard.wire.eras import HEADER_MISMATCH
 from switchboard.wire.frames import FrameTooLarge
 from switchboard.wire.http_headers import (
     JSON_TYPE,
@@ -28,7 +32,7 @@ from switchboard.wire.http_headers import (
     media_type,
 )
 from switchboard.wire.messages import INTERNAL_ERROR, MessageId, Parts, RpcError
-from switchboard.wire.peer import CANCELLED
+from switchboard.wire.peer import CANCELLED, PeerLost
 from switchboard.wire.pipes import Loss
 from switchboard.wire.sse import EventReader, ServerEvent
 
@@ -129,12 +133,28 @@ class StreamablePipe:
         try:
             if message.method == _LISTEN:
                 await self._listen(message, body)
+            elif message.method == "tools/call" and message.modern_version:
+                await self._call(message, body)
             else:
                 await self._exchange(message, body)
-        except (Fault, RpcError) as error:
+        except (Fault, RpcError, PeerLost) as error:
             self._fail(message, error)
         else:
             self._fail(message, RpcError(INTERNAL_ERROR, "no answer came to this request"))
+
+    async def _call(self, message: Outgoing, body: bytes) -> None:
+        """Make a call; which headers repeat its arguments stands in the listing of the tools."""
+        tool = message.params.name or ""
+        try:
+            await self._exchange(message, body, self._params.headers(tool, body))
+        except RpcError as error:
+            if error.code != HEADER_MISMATCH or self._params.knows(tool) or self._peer is None:
+                raise
+            await fetch_listing(partial(_ask_for_tools, self._peer, meta_of(body)))
+            headers = self._params.headers(tool, body)
+            if not headers:
+                raise
+            await self._exchange(message, body, headers)
 
     async def _listen(self, message: Outgoing, body: bytes) -> None:
         """A subscription outlives the connection that it began on."""
@@ -156,10 +176,10 @@ class StreamablePipe:
         if message.is_request and self._peer is not None and message.id is not msgspec.UNSET:
             self._peer.fail(message.id, error)
 
-    async def _exchange(self, message: Outgoing, body: bytes) -> None:
-        headers = self._with_session(message)
-        if message.method == "tools/call" and message.modern_version:
-            headers |= self._params.headers(message.params.name or "", body)
+    async def _exchange(
+        self, message: Outgoing, body: bytes, params: Mapping[str, str] = NO_HEADERS
+    ) -> None:
+        headers = {**self._with_session(message), **params}
         async with self._client.stream("POST", self._client.url, headers, body) as response:
             if response.status_code >= _REFUSED_FROM:
                 await self._refused(response)
@@ -321,6 +341,12 @@ class StreamablePipe:
                 ):
                     pass
         await self._client.aclose()
+
+
+async def _ask_for_tools(peer: RemotePeer, meta: Raw, members: bytes) -> Raw:
+    return await peer.request(
+        "tools/list", (b'{"_meta":', meta, b"," + members if members else b"", b"}")
+    )
 
 
 def _is_event_stream(response: httpx2.Response) -> bool:
