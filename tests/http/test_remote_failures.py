@@ -65,9 +65,16 @@ async def test_a_host_that_does_not_exist(transport: str) -> None:
 
 
 async def test_a_server_without_tls_where_tls_is_expected() -> None:
-    async with scripted(lambda _: Told(200)) as server:
-        fault = await fault_of(server.url.replace("http:", "https:"))
+    async def speak_plainly(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(speak_plainly, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        fault = await fault_of(f"https://127.0.0.1:{port}/mcp")
+        server.close()
     assert (fault.code, fault.reason) == (FaultCode.UNAVAILABLE, "remote-unreachable")
+    assert "TLS" in fault.message
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
