@@ -49,21 +49,21 @@ FULL = Plan(
     counts=(1, 5, 10),
     cold=Pace(rounds=12, peer_rounds=3, seconds=170),
     latency=Pace(rounds=40, peer_rounds=40, seconds=90),
-    throughput=Pace(rounds=6, peer_rounds=3, seconds=80),
-    throughput_seconds=0.5,
+    throughput=Pace(rounds=12, peer_rounds=4, seconds=90),
+    throughput_seconds=0.3,
 )
 QUICK = Plan(
     counts=(1, 10),
     cold=Pace(rounds=5, peer_rounds=1, seconds=18),
     latency=Pace(rounds=12, peer_rounds=4, seconds=9),
-    throughput=Pace(rounds=2, peer_rounds=1, seconds=9),
-    throughput_seconds=0.3,
+    throughput=Pace(rounds=3, peer_rounds=1, seconds=9),
+    throughput_seconds=0.2,
 )
 
 
 def main() -> int:
     options = _options()
-    rows = _rows(options.peers, options.rows)
+    rows = _rows(options)
     plan = QUICK if options.quick else FULL
     # A polite request to end is an exception like Ctrl-C, so that everything is ended on the way.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -101,19 +101,21 @@ def _options() -> argparse.Namespace:
     return options
 
 
-def _rows(peers: Path | None, parts: str | None) -> list[Row]:
+def _rows(options: argparse.Namespace) -> list[Row]:
     """The rows to measure. The base and the floor are always there: ratios need them."""
     rows = list(OUR_ROWS)
-    if peers is None:
-        print("no peers: install them with bench/peers.py and pass --peers DIR", file=sys.stderr)
+    if options.peers is None:
+        print("left out: the peers; install them with bench/peers.py and pass --peers DIR")
+    elif options.quick and not options.rows:
+        print("left out: the peers, which are slow; a quick run measures those that --rows names")
     else:
-        for found in peer_rows(peers.resolve()):
+        for found in peer_rows(options.peers.resolve()):
             if isinstance(found, Missing):
                 package = found.package
                 print(f"left out: {package.name} ({package.source}) is not installed")
             else:
                 rows.append(found)
-    wanted = parts.split(",") if parts else [""]
+    wanted = options.rows.split(",") if options.rows else [""]
     always = {BASE, FLOOR}
     return [row for row in rows if row.name in always or any(part in row.name for part in wanted)]
 

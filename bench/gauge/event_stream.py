@@ -7,7 +7,7 @@ from collections import deque
 
 from .link import Json, LinkLostError, own_answer
 from .reply import Reply
-from .web import READ_BYTES, Address
+from .web import READ_BYTES, Address, ended
 
 
 class EventLink:
@@ -39,6 +39,8 @@ class EventLink:
         headers = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
         request = self._address.request("POST", self._endpoint, headers, body)
         try:
+            while self._posts is not None and ended(self._posts):
+                self._read_post()
             if self._posts is None:
                 self._posts = self._address.connect()
                 self._poll.register(self._posts, select.POLLIN)
@@ -59,10 +61,15 @@ class EventLink:
         for handle, _ in ready:
             if handle == self._stream.fileno():
                 self._feed()
-            elif self._posts is not None and not self._posts.recv(READ_BYTES):
-                self._poll.unregister(self._posts)
-                self._posts.close()
-                self._posts = None
+            else:
+                self._read_post()
+
+    def _read_post(self) -> None:
+        """Drop what the server says to a post; the answer itself comes on the stream."""
+        if self._posts is not None and not self._posts.recv(READ_BYTES):
+            self._poll.unregister(self._posts)
+            self._posts.close()
+            self._posts = None
 
     def _feed(self) -> None:
         reply = self._reply

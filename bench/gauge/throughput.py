@@ -10,8 +10,8 @@ from .turns import Pace, turns
 
 WINDOWS = (16, 64)
 TEXT = "many at a time"
-# A row this slow is measured once: waiting for its last answers would take most of the time.
-SLOW_PER_SECOND = 100.0
+# A row this slow gets the small window once: its last answers would take most of the time.
+SLOW_PER_SECOND = 50.0
 
 ThroughputResult = dict[str, dict[int, Rounds]]
 
@@ -31,7 +31,7 @@ def measure_throughput(fleet: Fleet, pace: Pace, seconds: float) -> ThroughputRe
                 fleet.drop(row, f"throughput at {window}", error)
                 continue
             found.setdefault(row.name, {}).setdefault(window, {})[number] = rate
-            if rate < SLOW_PER_SECOND and window == max(WINDOWS):
+            if rate < SLOW_PER_SECOND:
                 slow.add(row.name)
     return found
 

@@ -1,5 +1,6 @@
 """Streamable HTTP: one request on a connection at a time, as many connections as are in flight."""
 
+import select
 import selectors
 import socket
 import time
@@ -42,6 +43,13 @@ class Address:
         return head.encode() + body
 
 
+def ended(idle: socket.socket) -> bool:
+    """Say whether the other side has closed a connection on which nothing is awaited."""
+    waiting = select.poll()
+    waiting.register(idle, select.POLLIN)
+    return bool(waiting.poll(0))
+
+
 class _Connection:
     """One keep-alive connection and the response that it waits for."""
 
@@ -70,16 +78,19 @@ class WebLink:
     def send(self, body: bytes, *, method: str, name: str | None = None) -> None:
         request = self._request(body, method, name)
         try:
-            connection = self._idle.pop() if self._idle else _Connection(self._address.connect())
-            try:
-                connection.ask(request)
-            except (BrokenPipeError, ConnectionResetError):  # closed while it was idle
-                connection.socket.close()
-                connection = _Connection(self._address.connect())
-                connection.ask(request)
+            connection = self._open_connection()
+            connection.ask(request)
         except OSError as error:
             raise LinkLostError(f"cannot send: {error}") from error
         self._busy.register(connection.socket, selectors.EVENT_READ, connection)
+
+    def _open_connection(self) -> _Connection:
+        while self._idle:
+            connection = self._idle.pop()
+            if not ended(connection.socket):
+                return connection
+            connection.socket.close()
+        return _Connection(self._address.connect())
 
     def _request(self, body: bytes, method: str, name: str | None) -> bytes:
         headers = (
