@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import secrets
 import select
 import signal
 import threading
@@ -177,7 +176,7 @@ class Keeper:
 
     def _spawn(self, restarts: int) -> Run | None:
         launch, service = self.launch, self.launch.service
-        run_id = secrets.token_hex(8)
+        run_id = os.urandom(8).hex()
         run = Run(
             run_id=run_id,
             service=service.name,
