@@ -69,7 +69,11 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, Programs() as programs:
         session = Session(Path(folder), programs)
-        results = _measured(session, rows, plan, options.phases, Path(folder))
+        try:
+            results = _measured(session, rows, plan, options.phases, Path(folder))
+        except KeyboardInterrupt:
+            session.say("stopped; nothing is left running")
+            return 130
     print(f"\n{_machine()}\n")
     for table in tables(results):
         print(f"{table}\n")

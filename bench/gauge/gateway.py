@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from .event_stream import EventLink
+from .footprint import gateway_processes
 from .link import Json, Link, LinkLostError, encode
 from .pipe import PipeLink
 from .processes import Programs
@@ -164,6 +165,11 @@ class Gateway:
         """Call `echo` once and say whether the text came back."""
         params = self.call_of("echo", {"message": text}, child=child)
         return holds(self.ask("tools/call", params, seconds=seconds), text)
+
+    def processes(self) -> list[int]:
+        """The processes of the row; the children that it relays to are not among them."""
+        child = () if self.row.kind == "base" else CHILD
+        return gateway_processes(self.pid, child)
 
     def end(self, *, patience: float = 1.0) -> None:
         """End the program, its children and the link to it."""

@@ -3,10 +3,9 @@
 from typing import NamedTuple
 
 from .fleet import Fleet
+from .footprint import forget_peak, peak, resident
 from .gateway import ANSWER_SECONDS, Gateway
 from .link import LinkLostError
-from .memory_of import forget_peak, gateway_processes, peak, resident
-from .row import CHILD
 from .throughput import rate_of
 
 LOAD_WINDOW = 16
@@ -31,11 +30,10 @@ def measure_memory(fleet: Fleet) -> MemoryResult:
     found: MemoryResult = {}
     for gateway in fleet:
         row = gateway.row
-        child = () if row.kind == "base" else CHILD
         try:
             rate_of(gateway, LOAD_WINDOW, LOAD_SECONDS)
             alone = resident(gateway.pid)
-            pids = gateway_processes(gateway.pid, child)
+            pids = gateway.processes()
             together = sum(resident(pid) for pid in pids)
             found[row.name] = MemoryUse(alone, together, None)
             if row.relays and row.kind != "base":

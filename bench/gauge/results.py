@@ -59,11 +59,17 @@ class Results:
         return ratio(own, base)
 
     def rate(self, row: str, window: int) -> float | None:
-        return middle(self.throughput.get(row, {}).get(window, {}))
+        rates = self.throughput.get(row, {}).get(window)
+        return middle(rates.per_second) if rates else None
+
+    def effort(self, row: str, window: int) -> float | None:
+        """Seconds of processor time per call, without the child's."""
+        rates = self.throughput.get(row, {}).get(window)
+        return middle(rates.effort) if rates else None
 
     def rate_over_direct(self, row: str, window: int) -> float | None:
-        own, base = (self.throughput.get(name, {}).get(window, {}) for name in (row, BASE))
-        return ratio(own, base)
+        own, base = (self.throughput.get(name, {}).get(window) for name in (row, BASE))
+        return ratio(own.per_second, base.per_second) if own and base else None
 
     def tokens_over_direct(self, row: str) -> float | None:
         own, base = self.tokens.get(row), self.tokens.get(BASE)
@@ -96,6 +102,7 @@ class Results:
             "rate_over_direct": {
                 str(window): self.rate_over_direct(name, window) for window in WINDOWS
             },
+            "effort": {str(window): self.effort(name, window) for window in WINDOWS},
             "memory": memory._asdict() if memory else None,
             "tokens": tokens._asdict() if tokens else None,
             "tokens_over_direct": self.tokens_over_direct(name),

@@ -71,19 +71,21 @@ def latency_table(results: Results) -> str:
 def throughput_table(results: Results) -> str:
     heads = ["calls in flight"]
     for window in WINDOWS:
-        heads += [f"{window}: per s", f"{window} ÷ direct"]
+        heads += [f"{window}: per s", f"{window} ÷ direct", f"{window}: CPU µs"]
     lines: list[list[str]] = []
     for name, _ in _measured(results, results.throughput):
         cells = [name]
         for window in WINDOWS:
             cells.append(_number(results.rate(name, window), 0))
             cells.append(_number(results.rate_over_direct(name, window), 3))
+            effort = results.effort(name, window)
+            cells.append(_number(None if effort is None else effort * 1e6, 0))
         lines.append(cells)
     return table_of([*heads, "rounds"], [[*line, _rounds(results, line[0])] for line in lines])
 
 
 def _rounds(results: Results, name: str) -> str:
-    return str(max(map(len, results.throughput[name].values())))
+    return str(max(len(each.per_second) for each in results.throughput[name].values()))
 
 
 def memory_table(results: Results) -> str:

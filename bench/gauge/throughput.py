@@ -1,9 +1,11 @@
 """Phase `throughput`: so many calls in flight at any moment, each sent by itself."""
 
 import time
+from typing import NamedTuple
 
 from .figures import Rounds
 from .fleet import Fleet
+from .footprint import computed
 from .gateway import ANSWER_SECONDS, Gateway, holds
 from .link import LinkLostError
 from .turns import Pace, turns
@@ -13,11 +15,20 @@ TEXT = "many at a time"
 # A row this slow gets the small window once: its last answers would take most of the time.
 SLOW_PER_SECOND = 50.0
 
-ThroughputResult = dict[str, dict[int, Rounds]]
+
+class Rates(NamedTuple):
+    """Of one row with one window, by round."""
+
+    per_second: Rounds
+    # Seconds of processor time that the row's own processes spend on a call.
+    effort: Rounds
+
+
+ThroughputResult = dict[str, dict[int, Rates]]
 
 
 def measure_throughput(fleet: Fleet, pace: Pace, seconds: float) -> ThroughputResult:
-    """Calls per second, by row, window and round."""
+    """By row and window."""
     found: ThroughputResult = {}
     slow: set[str] = set()
     for number, row in turns(fleet.rows, pace, fleet.session.say):
@@ -25,19 +36,23 @@ def measure_throughput(fleet: Fleet, pace: Pace, seconds: float) -> ThroughputRe
             gateway = fleet.get(row)
             if gateway is None or row.name in slow:
                 continue
+            pids = gateway.processes()
+            before = sum(map(computed, pids))
             try:
-                rate = rate_of(gateway, window, seconds)
+                done, rate = rate_of(gateway, window, seconds)
             except LinkLostError as error:
                 fleet.drop(row, f"throughput at {window}", error)
                 continue
-            found.setdefault(row.name, {}).setdefault(window, {})[number] = rate
+            rates = found.setdefault(row.name, {}).setdefault(window, Rates({}, {}))
+            rates.per_second[number] = rate
+            rates.effort[number] = (sum(map(computed, pids)) - before) / done
             if rate < SLOW_PER_SECOND:
                 slow.add(row.name)
     return found
 
 
-def rate_of(gateway: Gateway, window: int, seconds: float) -> float:
-    """Calls per second while the window is kept full. Raises LinkLostError."""
+def rate_of(gateway: Gateway, window: int, seconds: float) -> tuple[int, float]:
+    """Keep the window full; gives the calls and the calls per second. Raises LinkLostError."""
     clock, link = time.perf_counter, gateway.link
     params = gateway.call_of("echo", {"message": TEXT})
     name: str = params["name"]
@@ -63,4 +78,4 @@ def rate_of(gateway: Gateway, window: int, seconds: float) -> float:
         if last < end:
             launch()
     link.settle()
-    return done / (last - begin)
+    return done, done / (last - begin)

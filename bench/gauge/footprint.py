@@ -1,4 +1,4 @@
-"""What a process holds in memory, as the kernel counts it."""
+"""What a process holds in memory and what it has computed, as the kernel counts it."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +19,17 @@ def peak(pid: int) -> int:
 def forget_peak(pid: int) -> None:
     """Let the peak begin anew at what is in memory now."""
     Path(f"/proc/{pid}/clear_refs").write_text("5", "ascii")
+
+
+def computed(pid: int) -> float:
+    """Seconds that all threads of the process have run on a processor."""
+    seconds = 0.0
+    for task in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        try:
+            seconds += int(task.read_bytes().split()[0]) / 1e9
+        except (OSError, IndexError):
+            continue
+    return seconds
 
 
 def gateway_processes(leader: int, child: Sequence[str]) -> list[int]:
