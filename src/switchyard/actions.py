@@ -6,6 +6,7 @@ from typing import Any
 from switchyard.answers import check_service
 from switchyard.checkouts import stored_checkouts
 from switchyard.client import Listen, ask
+from switchyard.configured import config_for, config_of
 from switchyard.fault import USAGE, Fault
 from switchyard.recover import all_runs
 from switchyard.scope import Scope
@@ -32,7 +33,7 @@ def up(
 ) -> dict[str, Any]:
     """Start services of a branch. Everything is checked before anything is started."""
     target = scope.target(branch)
-    config = scope.config_for(target)
+    config = config_for(scope, target)
     for name in services:
         check_service(config, name)
     if profile is not None and profile not in config.profiles:
@@ -65,7 +66,7 @@ def down(
     known = {run.service for run in runs}
     for name in services:
         if name not in known:
-            check_service(scope.config(), name)
+            check_service(config_of(scope), name)
     if not runs and not scope.places.is_supervised():
         return {"stopped": []}
     request = {"operation": "down", "branch": chosen, "services": list(services)}
@@ -78,8 +79,8 @@ def checkout(
     """Lead the canonical ports to a branch."""
     target = scope.target(branch)
     for name in services:
-        check_service(scope.config_for(target), name)
-    scope.registry.register(scope.root, scope.config().name)
+        check_service(config_for(scope, target), name)
+    scope.registry.register(scope.root, config_of(scope).name)
     request = {"operation": "checkout", "branch": target.branch, "services": list(services)}
     return ask(scope.home, scope.root, request)
 
@@ -90,7 +91,7 @@ def uncheckout(
     """Let canonical ports go: those of one branch, or all."""
     chosen = _stopping_branch(scope, branch)
     for name in services:
-        check_service(scope.config(), name)
+        check_service(config_of(scope), name)
     if not stored_checkouts(scope.places):
         return {"closed": []}
     request = {"operation": "uncheckout", "branch": chosen, "services": list(services)}

@@ -5,20 +5,20 @@ from pathlib import Path
 from typing import Any
 
 from switchyard.config.shapes import Config
+from switchyard.configured import config_for, config_of
 from switchyard.fault import USAGE, Fault
 from switchyard.home import ProjectPlaces
 from switchyard.logs import Sift, since_offset, tail
-from switchyard.proc.family import Leader
 from switchyard.recover import all_runs
 from switchyard.runs import RunBook
 from switchyard.scope import SHARED_SLUG, Scope, Target
 from switchyard.slugs import slug
 from switchyard.suggest import hint
 from switchyard.truth import Standing, Truth
+from switchyard.whereabouts import OWNERS, view, whereabouts
 
 LINES = 80
 MOST_LINES = 300
-_OWNERS: dict[tuple[str, int], Leader] = {}
 
 
 def standings(
@@ -26,23 +26,14 @@ def standings(
 ) -> list[Standing]:
     """What is true of every recorded run, of one branch or of all."""
     names = set(services)
-    truth = Truth(_OWNERS)
-    if len(_OWNERS) > 4096:  # noqa: PLR2004 - a cache, bounded
-        _OWNERS.clear()
+    truth = Truth(OWNERS)
+    if len(OWNERS) > 4096:  # noqa: PLR2004 - a cache, bounded
+        OWNERS.clear()
     return [
         truth.judge(run)
         for run in all_runs(scope.root, scope.places)
         if (branch is None or run.branch in (branch, "*")) and (not names or run.service in names)
     ]
-
-
-def view(standing: Standing, *, supervised: bool) -> dict[str, Any]:
-    """One service as shown. A name is only given as URL while somebody serves it."""
-    shown = standing.as_json()
-    if not supervised and standing.run.protocol == "http":
-        shown["url"] = shown["direct_url"]
-    shown["supervised"] = supervised
-    return shown
 
 
 def status(scope: Scope, branch: str | None = None, services: Iterable[str] = ()) -> dict[str, Any]:
@@ -57,20 +48,9 @@ def where(scope: Scope, service: str, branch: str | None = None) -> dict[str, An
 
     A service that does not run is answered for too; only an unknown one is a `Fault`.
     """
-    places = scope.places
-    book = RunBook(places)
     target = scope.target(branch)
-    run = book.get(target.slug, service) or book.get(SHARED_SLUG, service)
-    if run is None:
-        lost = all_runs(scope.root, places) if book.unreadable() else []
-        run = next((r for r in lost if r.service == service and r.branch == target.branch), None)
-    if run is None and branch is None and scope.here is None:
-        others = [one for one in book.all() if one.service in (service, slug(service))]
-        run = others[0] if len(others) == 1 else None
-    if run is None:
-        return {"service": _never_ran(scope, service, target)}
-    shown = view(Truth(_OWNERS).judge(run), supervised=places.is_supervised())
-    return {"service": shown}
+    found = whereabouts(scope, service, target, anywhere=branch is None and scope.here is None)
+    return {"service": found or _never_ran(scope, service, target)}
 
 
 def check_service(config: Config, name: str) -> None:
@@ -84,7 +64,7 @@ def check_service(config: Config, name: str) -> None:
 
 
 def _never_ran(scope: Scope, service: str, target: Target) -> dict[str, Any]:
-    config = scope.config_for(target)
+    config = config_for(scope, target)
     check_service(config, service)
     configured = config.services[service]
     log = scope.places.log(target.slug, service)
@@ -153,7 +133,7 @@ def logs(
     since_s: float | None = None,
 ) -> dict[str, Any]:
     """The recent end of one service's log, or of every log of a branch."""
-    config = scope.config()
+    config = config_of(scope)
     if service is not None:
         check_service(config, service)
     made: list[dict[str, Any]] = []

@@ -8,10 +8,12 @@ from typing import Any
 from switchyard import __version__
 from switchyard.answers import sift_for, standings, view
 from switchyard.checkouts import stored_checkouts
-from switchyard.config.load import FILE_NAME
+from switchyard.config import FILE_NAME
 from switchyard.config.shapes import Config
+from switchyard.configured import config_of
 from switchyard.fault import Fault
-from switchyard.gitrepo import changed_files, main_checkout
+from switchyard.githead import main_checkout
+from switchyard.gitrepo import changed_files
 from switchyard.logs import tail
 from switchyard.scope import Scope, Target
 from switchyard.truth import Standing
@@ -72,7 +74,7 @@ def brief(scope: Scope, branch: str | None = None) -> dict[str, Any]:
     wanted = target.branch if target else None
     problem: dict[str, Any] | None = None
     try:
-        config: Config | None = scope.config()
+        config: Config | None = config_of(scope)
     except Fault as fault:
         config, problem = None, fault.as_json()
     supervised = scope.places.is_supervised()
@@ -107,7 +109,7 @@ def brief(scope: Scope, branch: str | None = None) -> dict[str, Any]:
 
 def doctor(scope: Scope) -> dict[str, Any]:
     """Project setup, proxy, services, version and what is wrong."""
-    config = scope.config()
+    config = config_of(scope)
     places = scope.places
     problems: list[str] = []
     if scope.registry.read().rebuilt:

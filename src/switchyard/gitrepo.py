@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from switchyard.fault import USAGE, Fault
+from switchyard.githead import git_folder
 
 QUIET = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
 _BAD_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|^[-/.]|[/.]$|\.lock(?:/|$)|^@$")
@@ -57,33 +58,6 @@ def check_branch_name(branch: str) -> None:
         raise Fault("bad-branch", f"`{branch}` is no branch name", exit_code=USAGE)
 
 
-def git_folder(path: Path) -> Path | None:
-    """The git folder of the checkout that holds this path, without asking git."""
-    for folder in (path, *path.parents):
-        entry = folder / ".git"
-        if entry.is_dir():
-            return entry
-        if entry.is_file():
-            text = entry.read_text(encoding="utf-8", errors="replace").strip()
-            if text.startswith("gitdir: "):
-                return (folder / text[8:]).resolve()
-    return None
-
-
-def current_branch(path: Path) -> str:
-    """The checked-out branch; the short commit when detached; `default` outside git."""
-    folder = git_folder(path)
-    if folder is None:
-        return "default"
-    try:
-        head = (folder / "HEAD").read_text(encoding="utf-8").strip()
-    except OSError:
-        return "default"
-    if head.startswith("ref: refs/heads/"):
-        return head[16:]
-    return head[:7] or "default"
-
-
 def changed_files(path: Path) -> list[str]:
     """Files that differ from the last commit, with git's two letters in front."""
     if git_folder(path) is None:
@@ -119,15 +93,3 @@ def listed_worktrees(root: Path) -> list[Listed]:
                 )
             )
     return made
-
-
-def main_checkout(path: Path) -> Path | None:
-    """The main checkout of the repository that this path belongs to."""
-    folder = git_folder(path)
-    if folder is None:
-        return None
-    common = folder / "commondir"
-    if common.is_file():
-        shared = (folder / common.read_text(encoding="utf-8").strip()).resolve()
-        return shared.parent if shared.name == ".git" else None
-    return folder.parent if folder.name == ".git" else None

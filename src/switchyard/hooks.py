@@ -4,7 +4,6 @@ import os
 import subprocess
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import NamedTuple
 
 from switchyard.config.placeholders import fill
@@ -72,7 +71,7 @@ def run_hooks(
     problems: list[str] = []
     for hook in hooks:
         command = [fill(text, site.values()) for text in hook]
-        with TemporaryFile() as output:
+        with os.fdopen(os.memfd_create("hook"), "rb") as output:
             try:
                 code = run(command, site.target.worktree, site.environment(), output.fileno())
                 told = ""

@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from switchyard.config.load import FILE_NAME, load
-from switchyard.config.shapes import Config
+from switchyard.config import FILE_NAME
 from switchyard.fault import USAGE, Fault
-from switchyard.gitrepo import current_branch
+from switchyard.githead import current_branch
 from switchyard.home import Home, ProjectPlaces
 from switchyard.registry import Registration, Registry
 from switchyard.slugs import slug
@@ -41,18 +40,6 @@ class Scope(NamedTuple):
     def registration(self) -> Registration | None:
         """What the registry knows of the project."""
         return self.registry.read().project_of(self.root)
-
-    def config(self) -> Config:
-        """The configuration that governs here."""
-        return load(self.root / FILE_NAME)
-
-    def config_for(self, target: Target) -> Config:
-        """The configuration of one branch: the root's, unless the project says otherwise."""
-        config = self.config()
-        path = target.worktree / FILE_NAME
-        if config.source == "worktree" and target.worktree != self.root and path.exists():
-            return load(path)._replace(root=self.root, name=config.name, slug=config.slug)
-        return config
 
     def main(self) -> Target:
         """The branch that is checked out at the root."""

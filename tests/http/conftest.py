@@ -1,8 +1,7 @@
 """The helpers of these tests stand beside them; `http` itself is a name of the standard library."""
 
 import sys
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,6 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from edges.board import Served, served_board
-
-Board = Callable[..., AbstractAsyncContextManager[Served]]
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import contextlib
 import socket
 
 import pytest
+from edges.board import TOKEN, Served, echo_entry, settings_of
 from edges.children import Remote, everything, remote_child, sdk_server
 
 from switchboard.core.events import ChildStarted
@@ -108,3 +109,28 @@ async def test_a_server_that_was_started_anew_is_found_again(kind: str) -> None:
                 await remote.text("echo", message="b")
             assert await remote.text("echo", message="c") == "Echo: c"
         assert sum(isinstance(event, ChildStarted) for event in remote.events) == 2
+
+
+async def test_arguments_that_a_server_wants_in_headers_are_repeated_there() -> None:
+    async with sdk_server("streamable") as url, remote_child(url) as remote:
+        # The first call is made before anybody has seen the tools.
+        assert await remote.text("route", region="größer", urgent=True) == "größer True"
+        assert await remote.text("route", region="eu") == "eu False"
+
+
+@pytest.mark.parametrize("protocol", ["handshake", "modern"])
+async def test_switchboard_is_a_child_of_switchboard(served: Served, protocol: str) -> None:
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    async with remote_child(served.url, protocol=protocol, headers=headers) as remote:
+        assert await remote.tools() == ["echo"]
+        arguments = {"action": "call", "subtool": "echo", "args": {"text": "x"}}
+        assert await remote.text("echo", **arguments) == "echo: x"
+        folder = served.folder
+        both = (echo_entry(folder), echo_entry(folder, "second"))
+        # The stream for news opens behind the first answer.
+        async with asyncio.timeout(10):
+            while not remote.changed.is_set():
+                served.runtime.adopt(settings_of(folder, *both[:1]))
+                served.runtime.adopt(settings_of(folder, *both))
+                await asyncio.sleep(0.1)
+        assert await remote.tools() == ["echo", "second"]

@@ -65,9 +65,16 @@ async def test_a_host_that_does_not_exist(transport: str) -> None:
 
 
 async def test_a_server_without_tls_where_tls_is_expected() -> None:
-    async with scripted(lambda _: Told(200)) as server:
-        fault = await fault_of(server.url.replace("http:", "https:"))
+    async def speak_plainly(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(speak_plainly, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        fault = await fault_of(f"https://127.0.0.1:{port}/mcp")
+        server.close()
     assert (fault.code, fault.reason) == (FaultCode.UNAVAILABLE, "remote-unreachable")
+    assert "TLS" in fault.message
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -327,3 +334,75 @@ async def test_proxies_have_no_part_in_this_machine(monkeypatch: pytest.MonkeyPa
         remote_child(server.url) as remote,
     ):
         assert await remote.call("echo") == {"content": []}
+
+
+async def test_a_server_that_keeps_silent_to_a_notification_holds_nobody_up() -> None:
+    async def silence() -> AsyncIterator[bytes]:
+        yield b": wait\n\n"
+        await asyncio.sleep(60)
+
+    def answer(asked: Asked) -> Told:
+        if asked.rpc == "notifications/initialized":
+            return Told(200, silence(), EVENTS)
+        return handshake(asked) or result(asked, {"content": []})
+
+    async with scripted(answer) as server, remote_child(server.url) as remote:
+        async with asyncio.timeout(5):
+            assert await remote.call("echo") == {"content": []}
+
+
+async def test_a_body_that_cannot_be_unpacked_fails_its_call() -> None:
+    def answer(asked: Asked) -> Told:
+        headers = {"content-type": "application/json", "content-encoding": "gzip"}
+        return handshake(asked) or Told(200, b"not gzip", headers)
+
+    async with scripted(answer) as server:
+        fault = await fault_of(server.url)
+    assert fault.code is FaultCode.UNAVAILABLE
+
+
+@pytest.mark.parametrize("value", [f"{SECRET}\nevil: 1", f"{SECRET} ü"])
+@pytest.mark.parametrize("transport", ["http", "sse"])
+async def test_a_header_that_http_cannot_carry_is_said_without_its_value(
+    value: str, transport: str
+) -> None:
+    async with scripted(lambda _: Told(500)) as server:
+        fault = await fault_of(server.url, transport=transport, headers={"X-Key": value})
+        assert fault.code in {FaultCode.UNAVAILABLE, FaultCode.FAILED_PRECONDITION}
+        assert "header" in fault.message
+        assert server.asked == []
+
+
+async def test_an_address_that_is_none_is_said() -> None:
+    fault = await fault_of("http://somewhere:port/mcp")
+    assert (fault.code, fault.reason) == (FaultCode.FAILED_PRECONDITION, "remote-entry-invalid")
+
+
+async def test_a_slow_post_does_not_hold_up_the_next_over_sse() -> None:
+    out: asyncio.Queue[bytes] = asyncio.Queue()
+
+    async def stream() -> AsyncIterator[bytes]:
+        yield b"event: endpoint\ndata: /messages\n\n"
+        while True:
+            yield b"data: " + await out.get() + b"\n\n"
+
+    async def never() -> AsyncIterator[bytes]:
+        yield b""
+        await asyncio.sleep(60)
+
+    def answer(asked: Asked) -> Told:
+        if asked.method == "GET":
+            return Told(200, stream(), EVENTS)
+        told = handshake(asked) or result(asked, {"content": []})
+        if "id" in asked.message and b"slow" not in asked.body:
+            assert isinstance(told.body, bytes)
+            out.put_nowait(told.body.replace(b"\n", b""))
+        return Told(200, never()) if b"slow" in asked.body else Told(202)
+
+    async with scripted(answer) as server, remote_child(server.url, transport="sse") as remote:
+        assert await remote.call("echo") == {"content": []}
+        slow = asyncio.ensure_future(remote.call("echo", how="slow"))
+        await until_true(lambda: any(b"slow" in asked.body for asked in server.asked))
+        async with asyncio.timeout(5):
+            assert await remote.call("echo") == {"content": []}
+        slow.cancel()

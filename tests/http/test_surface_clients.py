@@ -1,8 +1,10 @@
 """The official SDK's client against our HTTP surface, in both eras."""
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -12,6 +14,10 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextContent, ToolListChangedNotification
 
+from switchboard.core.events import SessionClosed
+
+TYPESCRIPT_CLIENT = Path(__file__).parent / "servers" / "typescript_client.cjs"
+NODE_MODULES = Path(__file__).parents[1] / "node"
 BOTH_ERAS = pytest.mark.parametrize("mode", ["legacy", "auto"])
 
 
@@ -90,6 +96,26 @@ async def test_an_error_of_the_protocol_is_one_for_the_client(served: Served, mo
     async with connected(served, mode) as client:
         with pytest.raises(Exception, match="no tool `nobody`"):
             await client.call_tool("nobody", {})
+
+
+async def test_the_typescript_client_lists_calls_and_hears(served: Served) -> None:
+    process = await asyncio.create_subprocess_exec(
+        "node",
+        str(TYPESCRIPT_CLIENT),
+        str(NODE_MODULES),
+        served.url,
+        TOKEN,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert await process.stdout.readline() == b"ready\n"
+    _add_a_suite(served)
+    async with asyncio.timeout(20):
+        out, err = await process.communicate()
+    assert process.returncode == 0, err.decode()
+    assert json.loads(out) == {"tools": ["echo"], "text": "echo: hä", "changed": True}
+    assert any(isinstance(event, SessionClosed) for event in served.events)
 
 
 def _add_a_suite(board: Served) -> None:

@@ -225,3 +225,27 @@ async def test_a_long_silence_turns_the_answer_into_a_stream(
                 async for chunk in response.aiter_bytes():
                     assert chunk.startswith(b":")
                     break
+
+
+async def test_the_longest_idle_session_makes_room_for_a_new_one(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("switchboard.surface.http_sessions.MOST_SESSIONS", 2)
+    async with served.client() as one, served.client() as two, served.client() as three:
+        await served.session(one)
+        await served.session(two)
+        await one.post(served.url, json=request("ping"))
+        await served.session(three)
+        answers = [await each.post(served.url, json=request("ping")) for each in (one, two, three)]
+        assert [answer.status_code for answer in answers] == [200, 404, 200]
+
+
+async def test_nobody_is_pushed_out_while_busy(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("switchboard.surface.http_sessions.MOST_SESSIONS", 1)
+    async with served.client() as http, served.client() as late:
+        await served.session(http)
+        async with http.stream("GET", served.url):
+            refused = await late.post(served.url, json=initialize())
+        assert refused.status_code == 503

@@ -181,3 +181,28 @@ def test_every_field_that_decides_what_runs_is_in_the_fingerprint() -> None:
     seen |= {fingerprint(replace(entry, **change), "/w") for change in changes}
     assert len(seen) == len(changes) + 2
     assert fingerprint(replace(entry, description="new"), "/w") == fingerprint(entry, "/w")
+
+
+def test_a_changed_script_of_the_workspace_asks_again(ground: Ground) -> None:
+    script = ground.put(ground.workspace / "tools" / "server.py", "print('good')\n")
+    entry = {"command": "python3", "args": ["-u", "tools/server.py"]}
+    ground.put(ground.own / "mcp.json", {"mcpServers": {"x": entry}})
+    trust(ground.load(trusted=False))
+    assert _names(ground) == (["x"], [])
+    script.write_text("print('evil')\n", "utf-8")
+    assert _names(ground) == ([], ["x"])
+    script.write_text("print('good')\n", "utf-8")
+    assert _names(ground) == (["x"], [])
+
+
+def test_a_script_that_a_link_replaces_asks_again(ground: Ground) -> None:
+    script = ground.put(ground.workspace / "server.py", "print('good')\n")
+    other = ground.put(ground.workspace / "other.py", "print('evil')\n")
+    ground.put(
+        ground.own / "mcp.json",
+        {"mcpServers": {"x": {"command": "python3", "args": ["server.py"]}}},
+    )
+    trust(ground.load(trusted=False))
+    script.unlink()
+    script.symlink_to(other)
+    assert _names(ground) == ([], ["x"])

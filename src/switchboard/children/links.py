@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Protocol
 
+from switchboard.children.excerpt import without_secrets
 from switchboard.children.schema import ServerEntry
 from switchboard.procs.spawn import Running, SpawnSpec, Warden, spawn
 from switchboard.procs.stop import stop
@@ -60,11 +61,12 @@ class StdioLink:
 
     async def diagnosis(self) -> tuple[str, str]:
         await asyncio.wait({self._running.exited}, timeout=_LAST_WORDS_S * 2)
+        last_words = without_secrets(self._running.errors.text(), self.hidden)
         if not self._running.exited.done():
-            return "it closed its output", self._running.errors.text()
+            return "it closed its output", last_words
         status = self._running.exited.result()
         ended = f"it ended with status {status}" if status >= 0 else f"signal {-status} ended it"
-        return ended, self._running.errors.text()
+        return ended, last_words
 
     async def aclose(self) -> None:
         await self.peer.aclose()

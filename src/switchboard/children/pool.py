@@ -34,6 +34,10 @@ class ChildSource(Protocol):
         """The child that serves this session. Starts nothing."""
         ...
 
+    def children(self) -> Iterable[Child]:
+        """Those that it has given."""
+        ...
+
 
 class ChildPool:
     """Owns the children. `sessions` are those that are open now, by their ids."""
@@ -70,8 +74,14 @@ class ChildPool:
             )
         return _OneChild(self, entry, limits)
 
-    def child(self, entry: ServerEntry, limits: Limits, key: bytes, session_id: str = "") -> Child:
-        """The child of this entry, or of this entry and session. Starts nothing."""
+    def child(self, entry: ServerEntry, limits: Limits) -> Child:
+        """The child of this entry for whoever shares it. Starts nothing."""
+        return self.child_by_key(_key(entry, limits), entry, limits)
+
+    def child_by_key(
+        self, key: bytes, entry: ServerEntry, limits: Limits, session_id: str = ""
+    ) -> Child:
+        """The child of this entry, or of this entry and session."""
         child = self._children.get((key, session_id))
         if child is None:
             child = Child(entry, limits=limits, open_link=self._open, events=self._events)
@@ -89,17 +99,19 @@ class ChildPool:
                 del self._children[key]
                 self._tasks.start(child.aclose())
 
-    def retain(self, sources: Iterable[ChildSource]) -> None:
-        """Let go of every child of other sources as soon as nobody waits for it."""
-        kept = {
-            source.key
-            for source in sources
-            if isinstance(source, _OneChild | _OwnChildren) and source.pool is self
-        }
+    def retain(self, children: Iterable[Child]) -> None:
+        """Let go of every other child as soon as nobody waits for it."""
+        kept = set(map(id, children))
         for key, child in tuple(self._children.items()):
-            if key[0] not in kept:
+            if id(child) not in kept:
                 del self._children[key]
                 self._tasks.start(child.drain())
+
+    def children_by_key(self, key: bytes) -> Iterator[Child]:
+        """The children of one entry, whoever they belong to."""
+        for found, child in tuple(self._children.items()):
+            if found[0] == key:
+                yield child
 
     def by_session(self) -> Iterator[tuple[str, Child]]:
         """Every child, with the session that it belongs to."""
@@ -150,32 +162,37 @@ class ChildPool:
 class _OneChild:
     """The same child for every session."""
 
-    __slots__ = ("_child", "key", "limits", "pool")
+    __slots__ = ("_child", "limits")
 
     def __init__(self, pool: ChildPool, entry: ServerEntry, limits: Limits) -> None:
-        self.pool = pool
         self.limits = limits
-        self.key = _key(entry, limits)
-        self._child = pool.child(entry, limits, self.key)
+        self._child = pool.child(entry, limits)
 
     def of(self, session_id: str) -> Child:
         del session_id
         return self._child
 
+    def children(self) -> Iterable[Child]:
+        return (self._child,)
+
 
 class _OwnChildren:
     """A child for each session."""
 
-    __slots__ = ("_entry", "key", "limits", "pool")
+    __slots__ = ("_entry", "_key", "_pool", "limits")
 
     def __init__(self, pool: ChildPool, entry: ServerEntry, limits: Limits) -> None:
-        self.pool = pool
+        self._pool = pool
         self.limits = limits
-        self.key = _key(entry, limits)
+        self._key = _key(entry, limits)
         self._entry = entry
 
     def of(self, session_id: str) -> Child:
-        return self.pool.child(self._entry, self.limits, self.key, self.pool.owner(session_id))
+        owner = self._pool.owner(session_id)
+        return self._pool.child_by_key(self._key, self._entry, self.limits, owner)
+
+    def children(self) -> Iterable[Child]:
+        return self._pool.children_by_key(self._key)
 
 
 def _key(entry: ServerEntry, limits: Limits) -> bytes:

@@ -1,10 +1,13 @@
 """A child that runs elsewhere and is reached over HTTP."""
 
+import httpx2
+
 from switchboard.children.remote_client import RemoteClient
 from switchboard.children.remote_peer import RemotePeer
 from switchboard.children.remote_sse import SsePipe
 from switchboard.children.remote_streamable import StreamablePipe
 from switchboard.children.schema import ServerEntry
+from switchboard.core.faults import Fault, FaultCode
 from switchboard.wire.peer import OnLost, OnNotification, OnRequest
 
 
@@ -37,7 +40,14 @@ async def open_remote(
     on_lost: OnLost,
 ) -> RemoteLink:
     """Get ready to talk to a server over HTTP. Raises a fault."""
-    client = RemoteClient(entry, timeout_s=timeout_s)
+    try:
+        client = RemoteClient(entry, timeout_s=timeout_s)
+    except (httpx2.InvalidURL, ValueError):
+        raise Fault(
+            FaultCode.FAILED_PRECONDITION,
+            "remote-entry-invalid",
+            f"the `url` or a header of `{entry.name}` is none that HTTP can carry",
+        ) from None
     pipe = StreamablePipe(client) if entry.transport == "http" else SsePipe(client, entry.name)
     peer = RemotePeer(
         pipe,

@@ -61,7 +61,7 @@ class RemoteClient:
                 yield response
             finally:
                 await response.aclose()
-        except httpx2.TransportError as error:
+        except httpx2.RequestError as error:
             raise self.unreachable(error) from error
 
     def _redirected(self, response: httpx2.Response, method: str) -> httpx2.URL:
@@ -121,7 +121,7 @@ class RemoteClient:
             hint="ask it for less at a time",
         )
 
-    def unreachable(self, error: httpx2.TransportError) -> Fault:
+    def unreachable(self, error: httpx2.RequestError) -> Fault:
         """No way there, or the way broke. The error's own text may hold more than a host."""
         why = f"{type(error).__name__}: {error}"
         return self._fault("remote-unreachable", _in_words(error), private=why)
@@ -133,6 +133,15 @@ class RemoteClient:
             f"`{self._entry.name}` at {self.url.host} {what}",
             hint=hint,
             private=private,
+        )
+
+    def unexpected(self, error: Exception) -> Fault:
+        """A mistake of ours; the call must not wait for ever because of it."""
+        return Fault(
+            FaultCode.INTERNAL,
+            "unexpected",
+            f"the way to `{self._entry.name}` failed",
+            private=f"{type(error).__name__}: {error}",
         )
 
     async def aclose(self) -> None:
@@ -154,16 +163,21 @@ def _port(url: httpx2.URL) -> int | None:
     return url.port or {"http": 80, "https": 443}.get(url.scheme)
 
 
-def _in_words(error: httpx2.TransportError) -> str:
+_WORDS: tuple[tuple[type[httpx2.RequestError], str], ...] = (
+    (httpx2.ConnectTimeout, "did not accept a connection in time"),
+    (httpx2.ConnectError, "cannot be reached"),
+    (httpx2.ProxyError, "cannot be reached through the proxy"),
+    (httpx2.LocalProtocolError, "is not asked: a header of its entry is none that HTTP can carry"),
+    (httpx2.DecodingError, "answered with a body that cannot be unpacked"),
+)
+
+
+def _in_words(error: httpx2.RequestError) -> str:
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLError):
             return "cannot be trusted: its certificate or its TLS is not accepted"
         cause = cause.__cause__ or cause.__context__
-    if isinstance(error, httpx2.ConnectTimeout):
-        return "did not accept a connection in time"
-    if isinstance(error, httpx2.ConnectError):
-        return "cannot be reached"
-    if isinstance(error, httpx2.ProxyError):
-        return "cannot be reached through the proxy"
-    return "broke the connection"
+    return next(
+        (words for kind, words in _WORDS if isinstance(error, kind)), "broke the connection"
+    )

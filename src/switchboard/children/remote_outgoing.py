@@ -3,7 +3,7 @@
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from switchboard.wire.eras import PROTOCOL_VERSION_KEY
 from switchboard.wire.http_headers import (
@@ -65,6 +65,19 @@ class Outgoing(Struct, frozen=True):
         if name is not None:
             headers[NAME] = header_value(name)
         return headers
+
+
+class _RawMeta(Struct, frozen=True):
+    meta: Raw = msgspec.field(name="_meta", default=Raw(b"{}"))
+
+
+class _WithMeta(Struct, frozen=True):
+    params: _RawMeta
+
+
+def meta_of(body: bytes) -> Raw:
+    """The `_meta` of a message, unopened."""
+    return msgspec.json.decode(body, type=_WithMeta).params.meta
 
 
 read_outgoing = msgspec.json.Decoder(Outgoing).decode

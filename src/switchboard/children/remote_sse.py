@@ -11,6 +11,7 @@ from switchboard.children.remote_client import RemoteClient
 from switchboard.children.remote_outgoing import ACCEPT_EVENTS, Outgoing, read_outgoing
 from switchboard.children.remote_peer import RemotePeer
 from switchboard.children.remote_replies import as_line, refusal
+from switchboard.children.remote_streamable import OPENING_S
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.tasks import TaskSet
 from switchboard.wire.eras import MODERN_ONLY
@@ -31,7 +32,7 @@ class SsePipe:
         self._name = name
         self._peer: RemotePeer | None = None
         self._tasks = TaskSet()
-        self._sending = asyncio.Lock()
+        self._opening: asyncio.Task[None] | None = None
         self._closing = False
         self._endpoint = client.url
         self._found: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -108,20 +109,24 @@ class SsePipe:
             error = RpcError(METHOD_NOT_FOUND, "this transport belongs to the handshake era")
             asyncio.get_running_loop().call_soon(self._fail, message, error)
             return
-        self._tasks.start(self._post(message, body))
+        task = self._tasks.start(self._post(message, body))
+        if message.method == "notifications/initialized":
+            self._opening = task
 
     async def _post(self, message: Outgoing, body: bytes) -> None:
+        if message.is_request and self._opening is not None:
+            # Some servers refuse every request that overtakes `notifications/initialized`.
+            await asyncio.wait({self._opening}, timeout=OPENING_S)
+        headers = message.headers()
         try:
-            # The answer comes over the stream, so this takes no longer than the message's way.
-            async with (
-                self._sending,
-                self._client.stream("POST", self._endpoint, message.headers(), body) as response,
-            ):
+            async with self._client.stream("POST", self._endpoint, headers, body) as response:
                 answer = await self._client.read(response)
                 if response.status_code >= _REFUSED_FROM:
                     raise refusal(response, answer)
         except (Fault, RpcError) as error:
             self._fail(message, error)
+        except Exception as error:  # noqa: BLE001 - see `unexpected`
+            self._fail(message, self._client.unexpected(error))
 
     def _fail(self, message: Outgoing, error: Exception) -> None:
         if message.is_request and self._peer is not None and message.id is not msgspec.UNSET:

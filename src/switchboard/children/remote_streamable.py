@@ -6,17 +6,30 @@ the modern era there is neither, and closing the answer is how a request is canc
 
 import asyncio
 import contextlib
+from collections.abc import Mapping
+from functools import partial
 
 import httpx2
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
+from switchboard.children.listing import fetch_listing
 from switchboard.children.remote_client import RemoteClient
-from switchboard.children.remote_outgoing import ACCEPT_EVENTS, Outgoing, read_outgoing
+from switchboard.children.remote_events import (
+    LAST_BYTES_S,
+    LONGEST_PAUSE_S,
+    PAUSE_S,
+    Place,
+    is_event_stream,
+    take_events,
+)
+from switchboard.children.remote_outgoing import ACCEPT_EVENTS, Outgoing, meta_of, read_outgoing
+from switchboard.children.remote_params import NO_HEADERS, ParamHeaders
 from switchboard.children.remote_peer import RemotePeer
 from switchboard.children.remote_replies import as_line, refusal
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.tasks import TaskSet
+from switchboard.wire.eras import HEADER_MISMATCH
 from switchboard.wire.frames import FrameTooLarge
 from switchboard.wire.http_headers import (
     JSON_TYPE,
@@ -27,21 +40,19 @@ from switchboard.wire.http_headers import (
     media_type,
 )
 from switchboard.wire.messages import INTERNAL_ERROR, MessageId, Parts, RpcError
-from switchboard.wire.peer import CANCELLED
+from switchboard.wire.peer import CANCELLED, PeerLost
 from switchboard.wire.pipes import Loss
-from switchboard.wire.sse import EventReader, ServerEvent
 
+# How long requests wait behind the word that the handshake is over.
+OPENING_S = 2.0
 SESSION_ENDED = "the server ended the session"
 
-_OK = 200
+_LISTEN = "subscriptions/listen"
+_TOOLS_CHANGED = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
 _REFUSED_FROM = 400
 _NOT_FOUND = 404
 _GOODBYE_S = 2.0
-# After an answer the end of its stream follows at once; waiting for it saves the connection.
-_LAST_BYTES_S = 0.5
 _MOST_RESUMPTIONS = 3
-_PAUSE_S = 1.0
-_LONGEST_PAUSE_S = 60.0
 
 
 class _Agreed(Struct, frozen=True, rename="camel"):
@@ -57,18 +68,6 @@ class _Post(Struct, frozen=True):
     is_modern: bool
 
 
-class _Place(Struct):
-    """How far a stream was read, and how long to wait before it is taken up again."""
-
-    event_id: str = ""
-    pause_s: float = _PAUSE_S
-
-    def note(self, event: ServerEvent) -> None:
-        self.event_id = event.id or self.event_id
-        if event.retry_ms is not None:
-            self.pause_s = min(event.retry_ms / 1000, _LONGEST_PAUSE_S)
-
-
 class StreamablePipe:
     """Where the messages for one server go out."""
 
@@ -80,6 +79,7 @@ class StreamablePipe:
         self._opening: asyncio.Task[None] | None = None
         self._session_id = ""
         self._version = ""
+        self._params = ParamHeaders()
         self._closing = False
         self.ended = "the connection was closed"
 
@@ -121,27 +121,68 @@ class StreamablePipe:
     async def _post(self, message: Outgoing, body: bytes) -> None:
         if message.is_request and self._opening is not None:
             # Some servers refuse every request that overtakes `notifications/initialized`.
-            await asyncio.wait({self._opening})
+            await asyncio.wait({self._opening}, timeout=OPENING_S)
         try:
-            await self._exchange(message, body)
-        except (Fault, RpcError) as error:
+            if message.method == _LISTEN:
+                await self._listen(message, body)
+            elif message.method == "tools/call" and message.modern_version:
+                await self._call(message, body)
+            else:
+                await self._exchange(message, body)
+        except (Fault, RpcError, PeerLost) as error:
             self._fail(message, error)
+        except Exception as error:  # noqa: BLE001 - see `unexpected`
+            self._fail(message, self._client.unexpected(error))
         else:
             self._fail(message, RpcError(INTERNAL_ERROR, "no answer came to this request"))
+
+    async def _call(self, message: Outgoing, body: bytes) -> None:
+        """Make a call; which headers repeat its arguments stands in the listing of the tools."""
+        tool = message.params.name or ""
+        try:
+            await self._exchange(message, body, self._params.headers(tool, body))
+        except RpcError as error:
+            if error.code != HEADER_MISMATCH or self._params.knows(tool) or self._peer is None:
+                raise
+            await fetch_listing(partial(_ask_for_tools, self._peer, meta_of(body)))
+            headers = self._params.headers(tool, body)
+            if not headers:
+                raise
+            await self._exchange(message, body, headers)
+
+    async def _listen(self, message: Outgoing, body: bytes) -> None:
+        """A subscription outlives the connection that it began on."""
+        pause_s = PAUSE_S
+        while True:
+            try:
+                await self._exchange(message, body)
+                pause_s = PAUSE_S
+            except Fault as fault:
+                if fault.code is FaultCode.UNAUTHENTICATED:
+                    raise
+                pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
+            if not self._is_open(message):
+                return
+            await asyncio.sleep(pause_s)
+            self._distrust_listing()
 
     def _fail(self, message: Outgoing, error: Exception) -> None:
         if message.is_request and self._peer is not None and message.id is not msgspec.UNSET:
             self._peer.fail(message.id, error)
 
-    async def _exchange(self, message: Outgoing, body: bytes) -> None:
-        headers = self._with_session(message)
+    async def _exchange(
+        self, message: Outgoing, body: bytes, params: Mapping[str, str] = NO_HEADERS
+    ) -> None:
+        headers = {**self._with_session(message), **params}
         async with self._client.stream("POST", self._client.url, headers, body) as response:
             if response.status_code >= _REFUSED_FROM:
                 await self._refused(response)
             elif not message.is_request:
-                await self._client.read(response)
                 if message.method == "notifications/initialized" and self._session_id:
                     self._tasks.start(self._hear())
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(LAST_BYTES_S):
+                        await self._client.read(response)
             else:
                 if message.method == "initialize":
                     self._session_id = response.headers.get(SESSION_ID, "")
@@ -177,7 +218,7 @@ class StreamablePipe:
         if kind == JSON_TYPE:
             self._receive(await self._client.read(response), message)
         elif kind == SSE_TYPE:
-            place = _Place()
+            place = Place()
             await self._take_events(response, place, message)
             await self._resume(place, message)
         else:
@@ -186,7 +227,7 @@ class StreamablePipe:
                 INTERNAL_ERROR, f"it answered with HTTP status {status} and `{kind}`, not with JSON"
             )
 
-    async def _resume(self, place: _Place, message: Outgoing) -> None:
+    async def _resume(self, place: Place, message: Outgoing) -> None:
         """Take up a stream that ended before the answer, where the server made that possible."""
         tries = 0
         while self._is_open(message) and place.event_id and tries < _MOST_RESUMPTIONS:
@@ -194,34 +235,24 @@ class StreamablePipe:
             before = place.event_id
             headers = {**self._with_session(None), LAST_EVENT_ID: before}
             async with self._client.stream("GET", self._client.url, headers) as response:
-                if not _is_event_stream(response):
+                if not is_event_stream(response):
                     return
                 await self._take_events(response, place, message)
             tries = 0 if place.event_id != before else tries + 1
 
     async def _take_events(
-        self, response: httpx2.Response, place: _Place, message: Outgoing | None
+        self, response: httpx2.Response, place: Place, message: Outgoing | None
     ) -> None:
-        reader = EventReader()
-        chunks = response.aiter_bytes()
+        """Take in what a stream brings, up to the answer if it is one request's stream."""
         try:
-            async for chunk in chunks:
-                for event in reader.feed(chunk):
-                    place.note(event)
-                    if event.data and event.name == "message":
-                        self._receive(event.data, message)
-                if message is not None and not self._is_open(message):
-                    break
+            await take_events(
+                response,
+                place,
+                receive=lambda data: self._receive(data, message),
+                is_done=lambda: message is not None and not self._is_open(message),
+            )
         except FrameTooLarge as error:
             raise self._client.too_large(error) from None
-        except httpx2.TransportError:
-            if not place.event_id:
-                raise
-        else:
-            with contextlib.suppress(TimeoutError, httpx2.TransportError):
-                async with asyncio.timeout(_LAST_BYTES_S):
-                    async for _ in chunks:
-                        pass
 
     def _is_open(self, message: Outgoing) -> bool:
         return (
@@ -233,7 +264,9 @@ class StreamablePipe:
     def _receive(self, data: bytes, message: Outgoing | None) -> None:
         if self._peer is None:
             return
-        if message is not None and message.method == "initialize":
+        if message is not None and message.method == "tools/list":
+            self._params.learn(data)
+        elif message is not None and message.method == "initialize":
             with contextlib.suppress(msgspec.MsgspecError):
                 agreement = msgspec.json.decode(data, type=_Agreement)
                 self._version = agreement.result.protocol_version or self._version
@@ -243,7 +276,7 @@ class StreamablePipe:
 
     async def _hear(self) -> None:
         """Follow the stream of the server's own messages for as long as it offers one."""
-        place = _Place()
+        place = Place()
         pause_s = place.pause_s
         while True:
             headers = self._with_session(None)
@@ -253,15 +286,22 @@ class StreamablePipe:
                 async with self._client.stream("GET", self._client.url, headers) as response:
                     if response.status_code == _NOT_FOUND and self._session_id:
                         self._end_session()
-                    if not _is_event_stream(response):
+                    if not is_event_stream(response):
                         return
                     pause_s = place.pause_s
                     await self._take_events(response, place, None)
             except Fault as fault:
                 if fault.code is FaultCode.UNAUTHENTICATED:
                     return
-                pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+                pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
             await asyncio.sleep(pause_s)
+            if not place.event_id:
+                self._distrust_listing()
+
+    def _distrust_listing(self) -> None:
+        """While nobody listened the tools may have changed."""
+        if self._peer is not None:
+            self._peer.receive(_TOOLS_CHANGED)
 
     # Ending
 
@@ -289,9 +329,10 @@ class StreamablePipe:
         await self._client.aclose()
 
 
-def _is_event_stream(response: httpx2.Response) -> bool:
-    kind = media_type(response.headers.get("content-type", ""))
-    return response.status_code == _OK and kind == SSE_TYPE
+async def _ask_for_tools(peer: RemotePeer, meta: Raw, members: bytes) -> Raw:
+    return await peer.request(
+        "tools/list", (b'{"_meta":', meta, b"," + members if members else b"", b"}")
+    )
 
 
 def _is_about_the_session(error: RpcError) -> bool:

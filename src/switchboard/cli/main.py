@@ -13,7 +13,7 @@ from switchboard.cli.options import GLOBAL_OPTIONS, Usage, UsageError, read_argu
 from switchboard.cli.printer import Printer
 from switchboard.cli.report import FAILED, INTERRUPTED, ErrorReport, Report
 from switchboard.cli.request import Request
-from switchboard.cli.table import VERBS
+from switchboard.cli.table import VERBS, loaded
 from switchboard.config.environ import process_environ
 from switchboard.config.problems import ConfigInvalid, did_you_mean
 from switchboard.core.faults import Fault
@@ -55,7 +55,7 @@ def _run(words: Sequence[str], environ: dict[str, str], printer: Printer) -> int
         name, others = _verb_for_options(others)
     module = _module(name)
     arguments = read_arguments(module.USAGE, others)
-    if arguments.has("help") and name != "help":
+    if arguments.has("help"):
         module = _module("help")
         arguments = read_arguments(module.USAGE, [name])
     if home := arguments.one("home"):
@@ -80,9 +80,9 @@ def _module(name: str) -> VerbModule:
         meant = did_you_mean(name, VERBS)
         hint = f"did you mean `switchboard {meant}`?" if meant else "switchboard --help"
         raise UsageError(f"there is no command `{name}`", hint)
-    __import__(verb.module)
+    module = cast("VerbModule", loaded(verb.module))
     lean.started()
-    return cast("VerbModule", sys.modules[verb.module])
+    return module
 
 
 def _explain(

@@ -1,5 +1,8 @@
 """Every verb: where its module is and what it does, so that help needs to import none of them."""
 
+import sys
+from types import ModuleType
+
 from msgspec import Struct
 
 
@@ -12,6 +15,8 @@ class Verb(Struct, frozen=True):
 
 
 _VERBS = "switchboard.cli.verbs."
+# It takes a second to load its vocabulary, and only a count needs it.
+TOKENIZER = _VERBS + "parts.tokenizer"
 
 VERBS: dict[str, Verb] = {
     name: Verb(_VERBS + module, summary, group)
@@ -36,3 +41,9 @@ VERBS: dict[str, Verb] = {
         ("version", "version", "Print the version", "Look closer"),
     )
 }
+
+
+def loaded(module: str) -> ModuleType:
+    """A module of this table, imported when it is needed first."""
+    __import__(module)
+    return sys.modules[module]

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from switchboard.children.child import Child
 from switchboard.children.environment import EnvironmentSecrets
-from switchboard.children.pool import ChildPool, ChildSource
+from switchboard.children.pool import ChildPool
 from switchboard.core.ports import Events
 from switchboard.procs.spawn import Warden
 
@@ -32,10 +32,10 @@ class Commons:
             )
         return pool
 
-    def retain(self, sources: Sequence[ChildSource]) -> None:
+    def retain(self, children: Sequence[Child]) -> None:
         """Let go of every child that no board leads to any more."""
         for pool in self._pools.values():
-            pool.retain(sources)
+            pool.retain(children)
 
     def children(self) -> Iterator[Child]:
         """Every child of scope `user`."""

@@ -145,7 +145,7 @@ class Hosting:
 
     def prune(self) -> None:
         """Let go of shared children that no board leads to any more."""
-        self._commons.retain([source for hosted in self for source in hosted.runtime.sources])
+        self._commons.retain([child for hosted in self for child in hosted.runtime.needed()])
 
     async def close_unused(self, rest_s: float = _REST_S) -> None:
         """Close the boards that have had no session for a while."""

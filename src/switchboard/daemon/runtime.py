@@ -11,7 +11,7 @@ from switchboard.daemon.assemble import Assembly, assemble
 from switchboard.daemon.boards import BoardRack
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 
     from switchboard.children.child import Child
     from switchboard.children.pool import ChildSource
@@ -62,10 +62,10 @@ class Runtime:
             )
         return self._engine
 
-    @property
-    def sources(self) -> Sequence[ChildSource]:
-        """Where the children of the current board come from."""
-        return self._road.sources
+    def needed(self) -> Iterator[Child]:
+        """The children that the current board leads to."""
+        for source in self._road.sources:
+            yield from source.children()
 
     def children(self) -> Iterator[tuple[str, Child]]:
         """Every child of its own, with the session that it belongs to."""
@@ -114,7 +114,7 @@ class Runtime:
                 tell()
 
     def _retire(self) -> None:
-        self.engine.pool.retain(self._road.sources)
+        self.engine.pool.retain(self.needed())
         self.on_retired()
 
     async def aclose(self) -> None:

@@ -4,7 +4,11 @@ A workspace is somebody else's until its user has looked at it. What the user tr
 but everything that decides what runs, so that any later change asks again.
 """
 
+# On the cold-start path, where pathlib would double the cost.
+# ruff: noqa: PTH113, PTH118, PTH123
+
 import hashlib
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -36,6 +40,7 @@ def fingerprint(entry: ServerEntry, workspace: str) -> str:
             "auth": auth,
             "cwd": entry.cwd,
             "inherit_env": entry.inherit_env,
+            "files": _files_of((entry.command, *entry.args), entry.cwd, workspace),
         }
     )
 
@@ -45,6 +50,23 @@ def command_fingerprint(name: str, fields: Mapping[str, Any], workspace: str) ->
     return _digest(
         {"kind": "command", "workspace": workspace, "name": name, "fields": dict(fields)}
     )
+
+
+def _files_of(words: tuple[str, ...], cwd: str, workspace: str) -> dict[str, str]:
+    """The digests of files of the workspace that a command line names.
+
+    `python server.py` stays the same command when the repository changes what it does.
+    """
+    found: dict[str, str] = {}
+    for word in words:
+        path = os.path.realpath(os.path.join(cwd or workspace, word))
+        if word and path.startswith(workspace + os.sep) and os.path.isfile(path):
+            try:
+                with open(path, "rb") as file:
+                    found[word] = hashlib.file_digest(file, "sha256").hexdigest()
+            except OSError:
+                found[word] = "unreadable"
+    return found
 
 
 def _digest(what: dict[str, Any]) -> str:

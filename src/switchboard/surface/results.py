@@ -19,6 +19,7 @@ ERROR_KEY = "switchboard/error"
 # What every result of the modern era carries, spliced in before its other members.
 _MODERN_HEAD = b'{"resultType":"complete",'
 _MODERN_META = b',"_meta":' + encode({SERVER_INFO_KEY: SERVER_INFO})
+_LONGEST_BLANK = 64
 # A listing may be kept until it is announced as changed; five minutes bound what was missed.
 _CACHE_HINT = b',"ttlMs":300000,"cacheScope":"private"'
 
@@ -32,8 +33,10 @@ def outcome_parts(outcome: Outcome, era: Era) -> Parts:
     if outcome.raw is not None:
         if not modern or outcome.is_modern:
             return (outcome.raw,)
-        # An object of at least one member: `content` is required.
-        return (_MODERN_HEAD, Raw(memoryview(outcome.raw)[1:]))
+        rest = memoryview(outcome.raw)[1:]
+        # `content` is required, but not every server knows.
+        is_empty = bytes(rest[:_LONGEST_BLANK]).lstrip().startswith(b"}")
+        return (_MODERN_HEAD.rstrip(b",") if is_empty else _MODERN_HEAD, Raw(rest))
     parts: list[bytes | Raw] = [_MODERN_HEAD if modern else b"{", b'"content":[']
     for position, block in enumerate(outcome.blocks):
         if position:

@@ -26,7 +26,6 @@ from switchyard.fault import USAGE, Fault
 from switchyard.slugs import slug
 from switchyard.suggest import hint
 
-FILE_NAME = "switchyard.toml"
 SCHEMA = 1
 _AT_LINE = re.compile(r"\(at line (\d+)")
 _LOADED: dict[Path, tuple[tuple[int, int, int], Config]] = {}

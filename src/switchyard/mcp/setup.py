@@ -4,7 +4,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from switchyard.config.load import FILE_NAME
+from switchyard.config import FILE_NAME
+from switchyard.configured import config_of
 from switchyard.home import Home, default_home
 from switchyard.mcp import codex
 from switchyard.registry import Registry, alias_taken
@@ -51,7 +52,7 @@ def _check_alias(registry: Registry, name: str, root: Path, *, force: bool) -> N
 
 def config(scope: Scope, *, name: str | None, force: bool, dry_run: bool) -> dict[str, Any]:
     """The block to paste; the alias is registered, unless it is a dry run."""
-    project = scope.config()
+    project = config_of(scope)
     block = _block(scope, name)
     registry = _registry(block)
     _check_alias(registry, block.name, scope.root, force=force)
@@ -63,7 +64,7 @@ def config(scope: Scope, *, name: str | None, force: bool, dry_run: bool) -> dic
 
 def install(scope: Scope, *, name: str | None, force: bool, dry_run: bool) -> dict[str, Any]:
     """Write the block into the Codex configuration and register the alias."""
-    project = scope.config()
+    project = config_of(scope)
     block = _block(scope, name)
     path = codex.config_path()
     registry = _registry(block)

@@ -11,7 +11,6 @@ import socket
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -160,7 +159,7 @@ class Control:
         except Fault as fault:
             emit({"error": {**fault.as_json(), "exit_code": fault.exit_code}})
         except Exception as wrong:  # noqa: BLE001 - one bad request must not end the supervisor
-            traceback.print_exc()
+            sys.excepthook(type(wrong), wrong, wrong.__traceback__)
             emit({"error": {"code": "unexpected", "message": f"{type(wrong).__name__}: {wrong}"}})
         else:
             emit({"result": result})

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from switchyard.checkouts import Checkout
+from switchyard.configured import config_for
 from switchyard.fault import CONFLICT, Fault
 from switchyard.supervisor.ups import check_service
 from switchyard.supervisor.yard import Emit, Yard
@@ -13,7 +14,7 @@ from switchyard.truth import Truth
 def checkout(yard: Yard, request: Mapping[str, Any], _: Emit) -> dict[str, Any]:
     """Let the canonical ports lead to one branch."""
     target = yard.scope.target(request.get("branch"))
-    config = yard.scope.config_for(target)
+    config = config_for(yard.scope, target)
     asked: list[str] = list(request.get("services") or ())
     for name in asked:
         check_service(config, name)

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import secrets
 import select
 import signal
 import threading
@@ -177,7 +176,7 @@ class Keeper:
 
     def _spawn(self, restarts: int) -> Run | None:
         launch, service = self.launch, self.launch.service
-        run_id = secrets.token_hex(8)
+        run_id = os.urandom(8).hex()
         run = Run(
             run_id=run_id,
             service=service.name,
@@ -302,7 +301,11 @@ class Keeper:
 
     @staticmethod
     def _owns_port(run: Run) -> bool:
-        return run.port is None or Truth().judge(run).phase != "port_conflict"
+        """Whether its port is open, and it is this run that opened it."""
+        if run.port is None:
+            return True
+        phase = Truth().judge(run._replace(ready_at=time.time())).phase
+        return phase not in ("port_conflict", "unhealthy")
 
     def _ended(self, run: Run) -> Run:
         """The leader is gone: note how."""

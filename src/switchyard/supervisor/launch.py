@@ -1,7 +1,6 @@
 """Everything needed to start one service of one branch: command, folder, variables, port."""
 
 import os
-import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -211,7 +210,15 @@ def _found(command: tuple[str, ...], env: Mapping[str, str], cwd: Path) -> tuple
     program = command[0]
     if os.sep in program:
         return (str(cwd / program), *command[1:])
-    path = shutil.which(program, path=env.get("PATH", os.defpath))
+    path = _on_path(program, env.get("PATH", os.defpath))
     if path is None and program in ("python", "python3"):
         path = sys.executable
     return (path or program, *command[1:])
+
+
+def _on_path(program: str, path: str) -> str | None:
+    for folder in path.split(os.pathsep):
+        found = Path(folder or ".") / program
+        if found.is_file() and os.access(found, os.X_OK):
+            return str(found)
+    return None

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from switchyard.config.graph import closure
 from switchyard.config.shapes import Config, Profile
+from switchyard.configured import config_for
 from switchyard.fault import CONFLICT, NOT_READY, USAGE, Fault
 from switchyard.hooks import HookSite, run_hooks
 from switchyard.logs import Sift, tail
@@ -35,7 +36,7 @@ class Wish(NamedTuple):
 
 def _wish(yard: Yard, request: Mapping[str, Any]) -> Wish:
     target = yard.scope.target(request.get("branch"))
-    config = yard.scope.config_for(target)
+    config = config_for(yard.scope, target)
     profile = _profile(config, request.get("profile"))
     asked = tuple[str, ...](request.get("services") or ())
     names = _wanted(config, asked, profile)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from switchyard.config.shapes import Config
+from switchyard.configured import config_of
 from switchyard.fault import Fault
 from switchyard.home import Home
 from switchyard.ports import PortTable
@@ -51,7 +52,7 @@ class Yard:
         """Take over what an earlier supervisor left running."""
         truth = Truth()
         try:
-            config = self.scope.config()
+            config = config_of(self.scope)
         except Fault:
             return
         for run in all_runs(self.scope.root, self.places):
@@ -144,5 +145,5 @@ class Yard:
     def config_or_none(self) -> Config | None:
         """The configuration, when there is a valid one."""
         with contextlib.suppress(Fault):
-            return self.scope.config()
+            return config_of(self.scope)
         return None

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from switchyard.config.shapes import Config
+from switchyard.configured import config_of
 from switchyard.fault import CONFLICT, Fault
-from switchyard.gitrepo import check_branch_name, git, git_ok, listed_worktrees, main_checkout
+from switchyard.githead import main_checkout
+from switchyard.gitrepo import check_branch_name, git, git_ok, listed_worktrees
 from switchyard.hooks import HookSite, run_here, run_hooks
 from switchyard.registry import Worktree
 from switchyard.scope import Scope, Target
@@ -84,7 +86,7 @@ def create(
 ) -> dict[str, Any]:
     """A worktree for the branch, with its env files; the one there is, when there is one."""
     check_branch_name(branch)
-    config = scope.config()
+    config = config_of(scope)
     if main_checkout(scope.root) is None:
         raise Fault("no-git", "worktrees need a git repository", hint="git init")
     scope.registry.register(scope.root, config.name)
@@ -151,7 +153,7 @@ def _told(worktree: Worktree, *, created: bool) -> dict[str, Any]:
 
 def adopt(scope: Scope, path: Path | None = None) -> dict[str, Any]:
     """Make worktrees known that git, or another tool, has made. Their files are not touched."""
-    config = scope.config()
+    config = config_of(scope)
     scope.registry.register(scope.root, config.name)
     known = scope.registration
     have = {one.path for one in (known.worktrees if known else ())}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from switchyard.client import ask
+from switchyard.configured import config_of
 from switchyard.fault import CONFLICT, USAGE, Fault
 from switchyard.gitrepo import changed_files, git, git_ok, listed_worktrees
 from switchyard.hooks import HookSite, run_here, run_hooks
@@ -100,7 +101,7 @@ def remove(
     target = Target(worktree.branch, worktree.slug, worktree.path)
     if RunBook(scope.places).all(worktree.slug):
         ask(scope.home, scope.root, {"operation": "down", "branch": branch})
-    config = scope.config()
+    config = config_of(scope)
     if worktree.path.is_dir():
         site = HookSite(target, config, os.environ)
         run_hooks(config.hooks.pre_remove, site, run_here, fatal=True)

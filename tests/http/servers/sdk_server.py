@@ -6,9 +6,11 @@ Usage: sdk_server.py streamable|json|stateless|sse
 import asyncio
 import socket
 import sys
+from typing import Annotated
 
 import uvicorn
 from mcp.server.mcpserver import Context, MCPServer
+from pydantic import Field
 
 server = MCPServer("remote", instructions="serves the tests")
 cancelled: list[str] = []
@@ -61,6 +63,15 @@ async def progress(ctx: Context) -> str:
     for step in range(3):
         await ctx.report_progress(step, 3)
     return "done"
+
+
+@server.tool(structured_output=False)
+def route(
+    region: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Region"})],
+    urgent: Annotated[bool, Field(json_schema_extra={"x-mcp-header": "Urgent"})] = False,
+) -> str:
+    """Want some arguments in headers too."""
+    return f"{region} {urgent}"
 
 
 def main(kind: str) -> None:

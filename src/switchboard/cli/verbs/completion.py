@@ -1,14 +1,12 @@
 """`switchboard completion`: a script that completes verbs and options in a shell."""
 
-import sys
 from collections.abc import Iterator
-from typing import cast
 
 from switchboard.cli.options import GLOBAL_OPTIONS, Option, Usage, Word
 from switchboard.cli.report import Report
 from switchboard.cli.request import Request
 from switchboard.cli.style import Style
-from switchboard.cli.table import VERBS
+from switchboard.cli.table import VERBS, loaded
 
 USAGE = Usage(
     verb="completion",
@@ -41,8 +39,7 @@ def run(request: Request) -> Report:
 
 def _usages() -> Iterator[tuple[str, str, Usage]]:
     for name, verb in VERBS.items():
-        __import__(verb.module)
-        yield name, verb.summary, cast("Usage", sys.modules[verb.module].USAGE)
+        yield name, verb.summary, loaded(verb.module).USAGE
 
 
 def _options(usage: Usage) -> tuple[Option, ...]:

@@ -1,13 +1,12 @@
 """`switchboard help [COMMAND]`, and `--help` anywhere."""
 
-import sys
 from collections.abc import Iterator
 
 from switchboard.cli.options import GLOBAL_OPTIONS, Option, Usage, UsageError, Word
 from switchboard.cli.report import Report
 from switchboard.cli.request import Request
 from switchboard.cli.style import Style
-from switchboard.cli.table import VERBS
+from switchboard.cli.table import VERBS, loaded
 from switchboard.config.problems import did_you_mean
 
 USAGE = Usage(
@@ -39,8 +38,7 @@ def run(request: Request) -> Report:
         meant = did_you_mean(name, VERBS)
         hint = f"switchboard help {meant}" if meant else "switchboard --help"
         raise UsageError(f"there is no command `{name}`", hint)
-    __import__(verb.module)
-    return HelpReport(text=tuple(_explanation(sys.modules[verb.module].USAGE)))
+    return HelpReport(text=tuple(_explanation(loaded(verb.module).USAGE)))
 
 
 def _overview() -> Iterator[str]:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 
 import msgspec
-from bpe_openai import get_encoding
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
@@ -12,6 +11,7 @@ from switchboard.cli.render import columns, counted, hint
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import Request
 from switchboard.cli.style import Style
+from switchboard.cli.table import TOKENIZER, loaded
 from switchboard.cli.verbs.parts.board import Caller, calling, run_to_end
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.suites import Failure, IntrospectedSuite, introspect
@@ -19,7 +19,7 @@ from switchboard.core.tools import ToolSpec
 from switchboard.settings.sections import Settings
 from switchboard.settings.validate import shown_name
 
-TOKENIZER = "o200k_base"
+ENCODING = "o200k_base"
 
 USAGE = Usage(
     verb="tokens",
@@ -27,7 +27,7 @@ USAGE = Usage(
     details=(
         "Every server is started and asked for its tools. `direct` is what a model reads when a\n"
         "client connects to the servers themselves: name, description and input schema of each\n"
-        f"tool. `shown` is the same for the suites. Counted with {TOKENIZER}, offline."
+        f"tool. `shown` is the same for the suites. Counted with {ENCODING}, offline."
     ),
 )
 
@@ -102,7 +102,7 @@ async def _run(request: Request, settings: Settings, names: Mapping[str, str]) -
     direct = sum(server.direct for server in counted_ones)
     shown = sum(server.shown for server in counted_ones)
     return TokensReport(
-        tokenizer=TOKENIZER,
+        tokenizer=ENCODING,
         servers=servers,
         tools=sum(server.tools for server in counted_ones),
         direct=direct,
@@ -138,7 +138,7 @@ def _shown(spec: ToolSpec) -> _Shown:
 
 
 def _count(tool: _Shown) -> int:
-    return len(get_encoding(TOKENIZER).encode_ordinary(msgspec.json.encode(tool).decode()))
+    return loaded(TOKENIZER).count_tokens(msgspec.json.encode(tool).decode(), ENCODING)
 
 
 def _saved(direct: int, shown: int) -> float:

@@ -26,7 +26,7 @@ class Deadline:
             return await proceed(call)
         except asyncio.CancelledError:
             # Cancelled by the alarm and by nobody else: that is a deadline, not a cancellation.
-            if not rung or task.uncancel() > begun:
+            if not rung or task.cancelling() > begun + 1:
                 raise
             raise Fault(
                 FaultCode.DEADLINE_EXCEEDED,
@@ -36,6 +36,8 @@ class Deadline:
             ) from None
         finally:
             alarm.cancel()
+            if rung:
+                task.uncancel()
 
 
 def _ring(task: "asyncio.Task[Outcome]", rung: list[bool]) -> None:

@@ -86,7 +86,11 @@ class SuitesProvider:
         """A child that refused a name it does not list is told of as an unknown subtool."""
         if fault.reason not in {"child-rejected", "child-error", "child-lacks-tools"}:
             return
-        listing = await child.tools()
+        try:
+            listing = await child.tools()
+        except Fault:
+            # What it said of the call is worth more than why it cannot list its tools.
+            return
         if subtool not in listing.tools:
             raise _unknown_subtool(suite, subtool, listing) from fault
 

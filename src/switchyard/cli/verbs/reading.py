@@ -7,6 +7,7 @@ from switchyard.answers import LINES, log_files, logs, sift_for, status, worktre
 from switchyard.brief import brief, doctor
 from switchyard.cli.arguments import Arguments, usage_fault
 from switchyard.cli.report import Report, columns
+from switchyard.configured import config_of
 from switchyard.home import default_home
 from switchyard.logs import follow
 from switchyard.quantities import seconds
@@ -105,7 +106,7 @@ def _followed(scope: Scope, arguments: Arguments, shown: list[str]) -> Iterator[
     yield from shown
     service = arguments.words[0] if arguments.words else None
     files = {path: name for name, _, path in log_files(scope, service, arguments.value("branch"))}
-    config = scope.config()
+    config = config_of(scope)
     sift = sift_for(
         config, service or "", grep=arguments.value("grep"), errors=arguments.has("errors")
     )

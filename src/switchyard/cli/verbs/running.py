@@ -9,6 +9,7 @@ import sys
 from switchyard.answers import check_service, where
 from switchyard.cli.arguments import Arguments, usage_fault
 from switchyard.cli.report import Report
+from switchyard.configured import config_for
 from switchyard.fault import Fault
 from switchyard.home import default_home
 from switchyard.ports import PortTable
@@ -44,7 +45,7 @@ def _open(scope: Scope, arguments: Arguments) -> Report:
 
 def _variables(scope: Scope, target: Target, service: str | None) -> dict[str, str]:
     """The living variables of a running service, or those it would be started with."""
-    config = scope.config_for(target)
+    config = config_for(scope, target)
     name = service or next(iter(config.services))
     check_service(config, name)
     book = RunBook(scope.places)

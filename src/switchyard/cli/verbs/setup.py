@@ -4,7 +4,7 @@ from switchyard import __version__
 from switchyard.cli.arguments import Arguments, usage_fault
 from switchyard.cli.report import Report, columns
 from switchyard.cli.table import VERBS, options_of
-from switchyard.config.load import FILE_NAME
+from switchyard.config import FILE_NAME
 from switchyard.fault import CONFLICT, Fault
 from switchyard.files import write_text
 from switchyard.recognise import recognised

@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 
 from switchboard.cli.report import Report, Silent
-from switchboard.cli.table import VERBS
+from switchboard.cli.table import VERBS, loaded
 
 
 def report_schemas() -> dict[str, dict[str, Any]]:
     """Each schema by the name of its file."""
     for verb in VERBS.values():
-        __import__(verb.module)
+        loaded(verb.module)
     found: dict[str, dict[str, Any]] = {}
     for kind in Report.__subclasses__():
         if kind is Silent:

@@ -1,0 +1,1 @@
+"""How the bench measures. The programs that it starts lie beside `run.py`."""

@@ -1,0 +1,20 @@
+"""The configuration that governs a project, or one branch of it."""
+
+from switchyard.config import FILE_NAME
+from switchyard.config.load import load
+from switchyard.config.shapes import Config
+from switchyard.scope import Scope, Target
+
+
+def config_of(scope: Scope) -> Config:
+    """The configuration at the root."""
+    return load(scope.root / FILE_NAME)
+
+
+def config_for(scope: Scope, target: Target) -> Config:
+    """The configuration of one branch: the root's, unless the project says otherwise."""
+    config = config_of(scope)
+    path = target.worktree / FILE_NAME
+    if config.source == "worktree" and target.worktree != scope.root and path.exists():
+        return load(path)._replace(root=scope.root, name=config.name, slug=config.slug)
+    return config

@@ -1,0 +1,66 @@
+"""Whole commands as a user types them: exit code, stdout, stderr."""
+
+import json
+import subprocess
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import jsonschema_rs
+
+from support.workspace import CHECKOUT, Json, Workspace
+
+PATIENCE = 60.0
+SCHEMAS = CHECKOUT / "schemas" / "reports"
+
+
+class Finished(NamedTuple):
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def report(self) -> Json:
+        """The report of `--json`, after a look at its schema."""
+        report: Json = json.loads(self.out)
+        assert next(iter(report)) == "schema"
+        _validator(report["schema"]).validate(report)
+        return report
+
+
+def switchboard(
+    workspace: Workspace,
+    *words: str,
+    stdin: str = "",
+    env: Mapping[str, str] = {},
+    cwd: Path | None = None,
+) -> Finished:
+    """Run a command in the workspace, with its home. A value of `-` takes a variable away."""
+    merged = {**workspace.env, **env}
+    done = subprocess.run(
+        workspace.command(*words),
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        cwd=cwd or workspace.root,
+        env={key: value for key, value in merged.items() if value != "-"},
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    return Finished(done.returncode, done.stdout, done.stderr)
+
+
+@cache
+def _validator(schema: str) -> jsonschema_rs.Validator:
+    name = schema.removeprefix("switchboard.").replace("/", ".")
+    return jsonschema_rs.validator_for(
+        json.loads((SCHEMAS / f"{name}.schema.json").read_text("utf-8"))
+    )
+
+
+# Trust is decided by the record, not by the variable that trusts everything.
+UNTRUSTING = {"SWITCHBOARD_TRUST_WORKSPACE": "-"}

@@ -1,0 +1,45 @@
+"""`completion`: scripts that their shells accept and that know every verb."""
+
+import subprocess
+
+import pytest
+
+from cli.commands import switchboard
+from support.workspace import Workspace
+from switchboard.cli.table import VERBS
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_script_knows_every_verb(workspace: Workspace, shell: str) -> None:
+    done = switchboard(workspace, "completion", shell)
+    assert (done.code, done.err) == (0, "")
+    assert all(verb in done.out for verb in VERBS)
+    report = switchboard(workspace, "completion", shell, "--json").report
+    assert report["script"] + "\n" == done.out
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("tru", {"trust"}),
+        ("config ex", {"explain"}),
+        ("add --sec", {"--secret-env"}),
+        ("--json li", {"list"}),
+    ],
+)
+def test_bash_completes(workspace: Workspace, typed: str, found: set[str]) -> None:
+    script = switchboard(workspace, "completion", "bash").out
+    program = (
+        f"{script}\nCOMP_WORDS=(switchboard {typed})\n"
+        'COMP_CWORD=$(( ${#COMP_WORDS[@]} - 1 ))\n_switchboard\nprintf "%s\\n" "${COMPREPLY[@]}"\n'
+    )
+    done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True)
+    assert (set(done.stdout.split()), done.stderr) == (found, "")
+
+
+@pytest.mark.parametrize("words", [("completion",), ("completion", "tcsh")])
+def test_completion_that_makes_no_sense_ends_with_2(
+    workspace: Workspace, words: tuple[str, ...]
+) -> None:
+    done = switchboard(workspace, *words)
+    assert (done.code, done.out) == (2, "")

@@ -1,0 +1,81 @@
+"""`doctor`: every kind of trouble is found, with what to type next."""
+
+from cli.commands import UNTRUSTING, switchboard
+from support.processes import wait_until_none_mention
+from support.workspace import Json, Workspace, child_command, server
+
+
+def findings(report: Json, subject: str) -> list[tuple[str, str]]:
+    return [
+        (each["severity"], each["hint"])
+        for each in report["findings"]
+        if each["subject"] == subject
+    ]
+
+
+def test_a_healthy_workspace_has_no_findings(workspace: Workspace) -> None:
+    workspace.echo_child("one")
+    done = switchboard(workspace, "doctor")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.endswith("\nnothing is wrong\n")
+    report = switchboard(workspace, "doctor", "--json").report
+    assert {"switchboard", "python", "msgspec"} <= set(report["versions"])
+    assert report["loop"] in {"uvloop", "asyncio"}
+
+
+def test_each_trouble_is_found(workspace: Workspace) -> None:
+    workspace.mcp_json(
+        {
+            "lost": server(["no-such-program"]),
+            "poor": server(["true"], secret_env={"KEY": "env:NOT_SET_ANYWHERE"}),
+            "literal": server(["true"], env={"DIR": "${HOME}/x"}),
+        }
+    )
+    workspace.echo_child("twice", switchboardDescription="Mine.")
+    workspace.config_json({"suites": {"twice": {"description": "Yours."}}})
+    done = switchboard(workspace, "doctor", "--json")
+    report = done.report
+    assert done.code == 1
+    ((severity, hint),) = findings(report, "lost")
+    assert severity == "error"
+    assert "switchboard config explain mcp_servers.lost.command" in hint
+    assert findings(report, "poor") == [("error", "export NOT_SET_ANYWHERE=…")]
+    ((severity, hint),) = findings(report, "twice")
+    assert severity == "warning"
+    assert any("literal" in each["subject"] for each in report["findings"])
+
+
+def test_servers_that_wait_for_trust_are_found(workspace: Workspace) -> None:
+    workspace.echo_child("one")
+    done = switchboard(workspace, "doctor", env=UNTRUSTING)
+    assert done.code == 0
+    assert "hint: switchboard trust one\n" in done.out
+
+
+def test_a_broken_configuration_becomes_findings(workspace: Workspace) -> None:
+    workspace.mcp_json({"a": {"comand": "x"}})
+    done = switchboard(workspace, "doctor", "--json")
+    assert done.code == 1
+    assert any("comand" in each["subject"] for each in done.report["findings"])
+
+
+def test_deep_starts_every_server(workspace: Workspace) -> None:
+    workspace.echo_child("fine")
+    workspace.child("gone", child_command("misbehaving_child", "exit-at-once"))
+    shallow = switchboard(workspace, "doctor", "--json").report
+    assert (shallow["started"], shallow["findings"]) == ([], [])
+    done = switchboard(workspace, "doctor", "--deep", "--json")
+    assert done.code == 1
+    assert [each["suite"] for each in done.report["started"]] == ["fine_suite"]
+    assert [severity for severity, _ in findings(done.report, "gone_suite")] == ["error"]
+    wait_until_none_mention(str(workspace.root))
+
+
+def test_without_servers_it_says_how_to_begin(workspace: Workspace) -> None:
+    done = switchboard(workspace, "doctor")
+    assert done.code == 0
+    assert "hint: switchboard add NAME -- COMMAND\n" in done.out
+
+
+def test_doctor_takes_nothing_else(workspace: Workspace) -> None:
+    assert switchboard(workspace, "doctor", "x").code == 2

@@ -1,0 +1,114 @@
+"""`make run`: the demonstration works, pastes lines that work, and stops when it is told to."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from support.mcp_stdio import StdioClient, talking_to, text_of
+from support.processes import wait_until_none_mention
+from support.workspace import CHECKOUT, Workspace
+
+RUN = [sys.executable, str(CHECKOUT / "examples" / "run.py")]
+EXAMPLE = CHECKOUT / "examples" / "workspace"
+SERVERS = {
+    "textkit_suite": 10,
+    "notebook": 8,
+    "calc_suite": 8,
+    "clock_suite": 7,
+}
+
+# The demonstration keeps its state in the checkout, so only one runs at a time.
+pytestmark = pytest.mark.xdist_group("example")
+
+
+def line_after(text: str, *marks: str) -> str:
+    """Give the first line behind all these marks."""
+    for mark in marks:
+        text = text[text.index(mark) + len(mark) :]
+    return text.lstrip("\n").splitlines()[0].strip()
+
+
+@pytest.fixture(scope="module")
+def shown() -> str:
+    """Give what the demonstration shows."""
+    done = subprocess.run([*RUN, "--once"], capture_output=True, text=True, timeout=90, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_the_demonstration_shows_the_main_job(shown: str) -> None:
+    assert all(suite in shown for suite in SERVERS)
+    assert "SAVED" in shown
+    assert "42.195" in shown
+    assert "without the token it refuses" in shown
+    wait_until_none_mention(str(EXAMPLE))
+
+
+async def test_the_lines_that_it_gives_work(shown: str) -> None:
+    launch = shlex.split(line_after(shown, "(stdio)", "Claude Code: run\n"))
+    assert launch[:4] == ["claude", "mcp", "add", "switchboard"]
+    command = launch[launch.index("--") + 1 :]
+    async with talking_to(command, cwd=CHECKOUT, env=dict(os.environ)) as client:
+        await client.initialize()
+        assert set(await client.tools()) == set(SERVERS)
+        await client.close()
+    http = line_after(shown, "(HTTP)", "Claude Code: run\n")
+    assert "--header 'Authorization: Bearer ${SWITCHBOARD_TOKEN}'" in http
+    codex = shown.split("(HTTP)")[1].split("config.toml\n")[1].split("\n\n", maxsplit=1)[0]
+    assert tomllib.loads(codex)["mcp_servers"]["switchboard"]["bearer_token_env_var"]
+    wait_until_none_mention(str(EXAMPLE))
+
+
+def test_ctrl_c_stops_everything() -> None:
+    with subprocess.Popen(
+        RUN, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        assert process.stdout is not None
+        while "Ctrl-C stops everything" not in (line := process.stdout.readline()):
+            assert line, "it ended early"
+        # A terminal sends the signal to the whole foreground group.
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (0, "\nstopped\n", "")
+    wait_until_none_mention(str(EXAMPLE))
+
+
+async def every_tool(client: StdioClient) -> dict[str, int]:
+    return {suite: len((await client.introspect(suite))["tools"]) for suite in await client.tools()}
+
+
+async def test_the_servers_of_the_example_do_what_they_say(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    notes = tmp_path / "notes.json"
+    env = {**workspace.env, "NOTES_FILE": str(notes)}
+    command = workspace.command("mcp", "-C", str(EXAMPLE))
+    calls = [
+        ("calc_suite", "evaluate", {"expression": "(19 + 23) * 2 ** 3"}, "336"),
+        ("calc_suite", "add", {"values": [0.1, 0.2]}, "0.3"),
+        ("calc_suite", "factorize", {"value": 360}, "[2, 2, 2, 3, 3, 5]"),
+        ("calc_suite", "convert_base", {"digits": "0xff", "source": 16, "target": 2}, "11111111"),
+        ("clock_suite", "working_days", {"start": "2026-03-02", "end": "2026-03-09"}, "5"),
+        ("textkit_suite", "change_case", {"text": "wide World", "case": "pascal"}, "WideWorld"),
+        ("textkit_suite", "sort_lines", {"text": "item 10\nitem 2"}, "item 2\nitem 10"),
+    ]
+    async with talking_to(command, cwd=tmp_path, env=env) as client:
+        await client.initialize()
+        assert await every_tool(client) == SERVERS
+        for suite, tool, arguments, expected in calls:
+            result = json.loads(text_of(await client.call_subtool(suite, tool, arguments)))
+            assert text_of(result) == expected
+        note = {"title": "Plan", "body": "Begin.", "tags": ["todo"]}
+        await client.call_subtool("notebook", "add_note", note)
+        assert json.loads(notes.read_text("utf-8"))[0]["title"] == "Plan"
+        refused = await client.call_subtool("notebook", "delete_note", {"number": 1})
+        assert refused["isError"]
+        wrong = await client.call_subtool("calc_suite", "evaluate", {"expression": "import os"})
+        assert wrong["isError"]
+        await client.close()

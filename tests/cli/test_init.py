@@ -1,0 +1,131 @@
+"""`init`: a workspace is prepared, and nothing that exists is changed."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from cli.commands import UNTRUSTING, switchboard
+from support.workspace import Workspace
+
+CLAUDE = {
+    "mcpServers": {
+        "github": {
+            "command": "npx",
+            "args": ["-y", "github-mcp"],
+            "env": {"GITHUB_TOKEN": "${GITHUB_TOKEN}", "LEVEL": "1"},
+        },
+        "switchboard": {"command": "switchboard", "args": ["mcp"]},
+        "rooted": {"command": "x", "args": ["${workspaceFolder}"]},
+        "elsewhere": {"command": "x", "cwd": "/somewhere"},
+    }
+}
+VSCODE = {"servers": {"docs": {"type": "http", "url": "https://docs.example/mcp"}}}
+
+
+@pytest.fixture
+def fresh(workspace: Workspace) -> Workspace:
+    """Give a workspace without a folder of ours."""
+    workspace.settings.rmdir()
+    return workspace
+
+
+def files(workspace: Workspace) -> dict[str, str]:
+    paths = [path for path in workspace.root.rglob("*") if path.is_file()]
+    return {str(path.relative_to(workspace.root)): path.read_text("utf-8") for path in paths}
+
+
+def test_a_fresh_workspace_gets_a_configuration(fresh: Workspace) -> None:
+    done = switchboard(fresh, "init")
+    assert done.code == 0
+    assert done.out.startswith("wrote .switchboard/config.toml\n")
+    config = tomllib.loads((fresh.settings / "config.toml").read_text("utf-8"))
+    assert config == {"enable_mcp_server_surface": True}
+    assert switchboard(fresh, "config", "check").code == 0
+
+
+def test_the_lines_for_the_clients_are_what_the_clients_read(fresh: Workspace) -> None:
+    clients = {
+        each["client"]: each for each in switchboard(fresh, "init", "--json").report["clients"]
+    }
+    assert clients["Claude Code"]["text"].startswith("claude mcp add switchboard -- ")
+    codex = tomllib.loads(clients["Codex"]["text"])["mcp_servers"]["switchboard"]
+    assert codex["args"] == ["mcp"]
+    assert Path(codex["command"]).name == "switchboard"
+    code = json.loads(clients["VS Code"]["text"])["servers"]["switchboard"]
+    assert (code["type"], code["args"][-1]) == ("stdio", "${workspaceFolder}")
+    assert "switchboard" in json.loads(clients["Cursor"]["text"])["mcpServers"]
+
+
+def test_a_second_time_changes_nothing(fresh: Workspace) -> None:
+    switchboard(fresh, "init")
+    (fresh.settings / "config.toml").write_text("# mine\n", "utf-8")
+    before = files(fresh)
+    done = switchboard(fresh, "init")
+    assert done.out.startswith("kept .switchboard/config.toml\n")
+    assert files(fresh) == before
+
+
+def test_servers_of_other_clients_are_copied_when_asked(fresh: Workspace) -> None:
+    fresh.write(".mcp.json", json.dumps(CLAUDE))
+    fresh.write(".vscode/mcp.json", json.dumps(VSCODE))
+    foreign = files(fresh)
+    report = switchboard(fresh, "init", "--import", "--json", env=UNTRUSTING).report
+    left = {each["name"]: each["reason"] for each in report["imported"] if each["reason"]}
+    assert set(left) == {"switchboard", "rooted", "elsewhere"}
+    assert "${workspaceFolder}" in left["rooted"]
+    written = json.loads((fresh.settings / "mcp.json").read_text("utf-8"))["mcpServers"]
+    assert written == {
+        "github": {
+            "command": "npx",
+            "args": ["-y", "github-mcp"],
+            "env": {"LEVEL": "1"},
+            "secret_env": {"GITHUB_TOKEN": "env:GITHUB_TOKEN"},
+        },
+        "docs": {"transport": "http", "url": "https://docs.example/mcp"},
+    }
+    assert {name: text for name, text in files(fresh).items() if name in foreign} == foreign
+    # A repository brought them along, so they wait.
+    servers = switchboard(fresh, "list", "--json", env=UNTRUSTING).report["servers"]
+    assert {each["trust"] for each in servers} == {"waiting"}
+    again = switchboard(fresh, "init", "--import", "--json", env=UNTRUSTING).report
+    assert all(each["reason"] for each in again["imported"])
+
+
+def test_a_dry_run_writes_nothing(fresh: Workspace) -> None:
+    fresh.write(".mcp.json", json.dumps(CLAUDE))
+    before = files(fresh)
+    done = switchboard(fresh, "init", "--import", "--dry-run")
+    assert done.code == 0
+    assert "would write .switchboard/config.toml\nwould copy github from .mcp.json\n" in done.out
+    assert files(fresh) == before
+    assert not fresh.settings.exists()
+
+
+def test_servers_that_could_be_copied_are_mentioned(fresh: Workspace) -> None:
+    fresh.write(".mcp.json", json.dumps(CLAUDE))
+    done = switchboard(fresh, "init")
+    assert "switchboard init --import" in done.err
+    assert not (fresh.settings / "mcp.json").exists()
+
+
+def test_a_foreign_file_that_cannot_be_read_matters_only_to_the_import(fresh: Workspace) -> None:
+    fresh.write(".vscode/mcp.json", '{"servers": {} // a comment\n}')
+    refused = switchboard(fresh, "init", "--import")
+    assert (refused.code, refused.out) == (2, "")
+    assert ".vscode/mcp.json:1" in refused.err
+    assert not fresh.settings.exists()
+    assert switchboard(fresh, "init").code == 0
+
+
+def test_a_broken_configuration_is_told_before_anything_is_written(fresh: Workspace) -> None:
+    fresh.write("switchboard.config.json", '{"timeouts": {"rpcMs": -1}}')
+    assert switchboard(fresh, "init").code == 2
+    assert not fresh.settings.exists()
+
+
+@pytest.mark.parametrize("words", [("init", "here"), ("init", "--force")])
+def test_init_takes_nothing_else(fresh: Workspace, words: tuple[str, ...]) -> None:
+    assert switchboard(fresh, *words).code == 2
+    assert not fresh.settings.exists()

@@ -1,0 +1,47 @@
+"""What a command loads is what a client waits for."""
+
+import subprocess
+import sys
+
+import pytest
+
+from support.workspace import Workspace
+from switchboard.cli.table import VERBS
+
+# asyncio and msgspec bring `logging` and `textwrap` along; nothing of ours asks for them.
+FORBIDDEN = {"argparse", "difflib", "pathlib", "shlex", "tempfile", "typing_extensions"}
+
+
+def loaded(workspace: Workspace, *words: str) -> set[str]:
+    """Give the modules that a command has loaded when it ends."""
+    program = (
+        "import sys\n"
+        "from switchboard.cli.main import main\n"
+        f"main({list(words)!r})\n"
+        "sys.stderr.write('\\n'.join(('', *sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env={**workspace.env, "RUST_LOG": "off"},
+        cwd=workspace.root,
+        check=True,
+    )
+    return set(done.stderr.splitlines())
+
+
+def test_help_imports_no_other_verb(workspace: Workspace) -> None:
+    verbs = {verb.module for verb in VERBS.values()}
+    assert loaded(workspace, "--help") & verbs == {"switchboard.cli.verbs.help"}
+
+
+@pytest.mark.parametrize("words", [("mcp",), ("serve", "--stdio")])
+def test_a_server_loads_only_its_own_verb(workspace: Workspace, words: tuple[str, ...]) -> None:
+    workspace.echo_child()
+    modules = loaded(workspace, *words)
+    verbs = {verb.module for verb in VERBS.values()}
+    assert modules & verbs == {f"switchboard.cli.verbs.{words[0]}"}
+    assert modules & FORBIDDEN == set()
+    assert "bpe_openai" not in modules

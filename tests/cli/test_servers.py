@@ -1,0 +1,266 @@
+"""`add`, `remove`, `list` and `trust`: servers come, are looked at, run when trusted, and go."""
+
+import json
+
+import pytest
+
+from cli.commands import UNTRUSTING, switchboard
+from support.requirements import requirement
+from support.workspace import Json, Workspace, child_command, server
+
+
+def written(workspace: Workspace) -> Json:
+    return json.loads((workspace.settings / "mcp.json").read_text("utf-8"))
+
+
+def test_an_added_server_stands_in_the_file_and_is_trusted(workspace: Workspace) -> None:
+    command = child_command("echo_child", "mine")
+    done = switchboard(workspace, "add", "mine", "--", *command, env=UNTRUSTING)
+    assert done == (
+        0,
+        "added mine to .switchboard/mcp.json; its suite is mine_suite\n",
+        "hint: switchboard introspect mine_suite\n",
+    )
+    assert written(workspace) == {"mcpServers": {"mine": server(command)}}
+    called = switchboard(
+        workspace, "call", "mine", "echo", "--args", '{"text": "hi"}', env=UNTRUSTING
+    )
+    assert called == (0, "echo: hi\n", "")
+
+
+def test_everything_that_can_be_said_of_a_server_is_written(workspace: Workspace) -> None:
+    words = [
+        *("add", "full", "--env", "A=1", "--env", "B=x=y", "--secret-env", "KEY=env:MY_KEY"),
+        *("--description", "all of it", "--json", "--", "sh", "-c", "true", "--json"),
+    ]
+    done = switchboard(workspace, *words)
+    report = done.report
+    assert (done.code, report["trusted"], report["scope"]) == (0, True, "workspace")
+    assert report["runs"] == "sh -c true --json"
+    assert written(workspace)["mcpServers"]["full"] == {
+        "command": "sh",
+        "args": ["-c", "true", "--json"],
+        "env": {"A": "1", "B": "x=y"},
+        "secret_env": {"KEY": "env:MY_KEY"},
+        "description": "all of it",
+    }
+
+
+@pytest.mark.parametrize("transport", ["http", "sse"])
+def test_a_remote_server_is_added_by_its_url(workspace: Workspace, transport: str) -> None:
+    url = "https://docs.example/mcp"
+    words = ("add", "docs", "--url", url, *(("--transport", "sse") if transport == "sse" else ()))
+    assert switchboard(workspace, *words).code == 0
+    assert written(workspace)["mcpServers"]["docs"] == {"transport": transport, "url": url}
+
+
+def test_a_global_server_lies_in_the_home_and_needs_no_trust(workspace: Workspace) -> None:
+    done = switchboard(workspace, "add", "g", "--global", "--", "true", env=UNTRUSTING)
+    assert done.code == 0
+    assert not (workspace.settings / "mcp.json").exists()
+    (listed,) = switchboard(workspace, "list", "--json", env=UNTRUSTING).report["servers"]
+    assert (listed["scope"], listed["trust"]) == ("home", "own")
+
+
+def test_a_command_that_is_not_there_is_added_with_a_warning(workspace: Workspace) -> None:
+    done = switchboard(workspace, "add", "x", "--", "no-such-program")
+    assert done.code == 0
+    assert "warning: the command `no-such-program` was not found\n" in done.err
+
+
+def test_an_existing_server_is_replaced_only_when_asked(workspace: Workspace) -> None:
+    workspace.mcp_json({"x": {"command": "one"}})
+    refused = switchboard(workspace, "add", "x", "--", "two")
+    assert refused.code == 2
+    assert ".switchboard/mcp.json  mcpServers.x\n" in refused.err
+    assert written(workspace)["mcpServers"]["x"] == {"command": "one"}
+    assert switchboard(workspace, "add", "x", "--replace", "--", "two").code == 0
+    assert written(workspace)["mcpServers"]["x"] == {"command": "two"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("add",),
+        ("add", "x"),
+        ("add", "x", "--"),
+        ("add", "x", "command"),
+        ("add", "x", "--url", "https://x.example", "--", "true"),
+        ("add", "x", "--url", "nonsense"),
+        ("add", "x", "--url", "https://x.example", "--transport", "stdio"),
+        ("add", "x", "--transport", "http", "--", "true"),
+        ("add", "x", "--transport", "carrier-pigeon", "--", "true"),
+        ("add", "x", "--env", "novalue", "--", "true"),
+        ("add", "x", "--env", "1BAD=x", "--", "true"),
+        ("add", "x", "--secret-env", "KEY=plain", "--", "true"),
+        ("add", "  ", "--", "true"),
+    ],
+)
+def test_a_server_that_makes_no_sense_is_not_added(
+    workspace: Workspace, words: tuple[str, ...]
+) -> None:
+    done = switchboard(workspace, *words)
+    assert (done.code, done.out) == (2, "")
+    assert not (workspace.settings / "mcp.json").exists()
+
+
+def test_a_word_without_name_is_not_repeated_because_it_may_be_a_secret(
+    workspace: Workspace,
+) -> None:
+    done = switchboard(workspace, "add", "x", "--env", "hunter2", "--", "true")
+    assert "hunter2" not in done.err
+
+
+def test_a_broken_file_is_never_written_over(workspace: Workspace) -> None:
+    path = workspace.mcp_json({})
+    path.write_text("{ not json", "utf-8")
+    assert switchboard(workspace, "add", "x", "--", "true").code == 2
+    assert switchboard(workspace, "remove", "x").code == 2
+    assert path.read_text("utf-8") == "{ not json"
+
+
+def test_a_removed_server_is_gone_and_no_longer_trusted(workspace: Workspace) -> None:
+    command = child_command("echo_child")
+    switchboard(workspace, "add", "mine", "--", *command, env=UNTRUSTING)
+    done = switchboard(workspace, "remove", "mine", env=UNTRUSTING)
+    assert done == (0, "removed mine from .switchboard/mcp.json\n", "")
+    assert written(workspace) == {"mcpServers": {}}
+    # The same text in the file, now put there by somebody else.
+    workspace.mcp_json({"mine": server(command)})
+    (listed,) = switchboard(workspace, "list", "--json", env=UNTRUSTING).report["servers"]
+    assert listed["trust"] == "waiting"
+
+
+def test_the_report_of_remove_names_the_file(workspace: Workspace) -> None:
+    switchboard(workspace, "add", "g", "--global", "--", "true")
+    report = switchboard(workspace, "remove", "g", "--json").report
+    assert (report["name"], report["scope"]) == ("g", "home")
+
+
+def test_a_server_of_another_file_is_not_removed(workspace: Workspace) -> None:
+    workspace.echo_child("child")
+    done = switchboard(workspace, "remove", "child")
+    assert (done.code, done.out) == (1, "")
+    assert ".switchboard/mcps/child/.mcp.json" in done.err
+
+
+def test_removing_what_is_not_there_fails(workspace: Workspace) -> None:
+    workspace.mcp_json({"github": {"command": "true"}})
+    done = switchboard(workspace, "remove", "githb")
+    assert (done.code, done.out) == (1, "")
+    assert "hint: did you mean `github`?\n" in done.err
+
+
+def test_list_shows_every_server_and_starts_none(workspace: Workspace) -> None:
+    marker = workspace.root / "started"
+    workspace.mcp_json({"local": {"command": "touch", "args": [str(marker)]}})
+    workspace.mcp_json({"mine": {"url": "https://x.example/mcp"}}, scope="home")
+    workspace.config_json({"suites": {"local": {"suiteName": "renamed"}}})
+    done = switchboard(workspace, "list", env=UNTRUSTING)
+    assert done.code == 0
+    lines = [line.split() for line in done.out.splitlines()]
+    assert lines == [
+        ["SERVER", "SUITE", "TRANSPORT", "TRUST", "FROM", "RUNS"],
+        [
+            "local",
+            "renamed",
+            "stdio",
+            "NOT",
+            "TRUSTED",
+            ".switchboard/mcp.json:3",
+            "touch",
+            str(marker),
+        ],
+        [
+            "mine",
+            "mine_suite",
+            "http",
+            "yours",
+            f"{workspace.home}/mcp.json:3",
+            "https://x.example/mcp",
+        ],
+    ]
+    assert done.err == "\nhint: switchboard trust local\n"
+    assert not marker.exists()
+
+
+def test_an_empty_list_says_what_to_type(workspace: Workspace) -> None:
+    assert switchboard(workspace, "list") == (
+        0,
+        "",
+        "no server is configured\nhint: switchboard add NAME -- COMMAND\n",
+    )
+
+
+def test_trust_without_names_only_shows(workspace: Workspace) -> None:
+    workspace.echo_child("echo")
+    done = switchboard(workspace, "trust", env=UNTRUSTING)
+    assert done.code == 0
+    assert "echo  waiting" in done.out
+    assert "switchboard trust echo" in done.err
+    assert not (workspace.home / "trust.json").exists()
+
+
+def test_a_trusted_server_runs_until_trust_is_taken_back(workspace: Workspace) -> None:
+    workspace.echo_child("echo")
+    call = ("call", "echo", "echo", "--args", '{"text": "hi"}')
+    refused = switchboard(workspace, *call, env=UNTRUSTING)
+    assert refused.code == 1
+    assert "hint: look at what it runs, then: switchboard trust echo\n" in refused.err
+    report = switchboard(workspace, "trust", "echo", "--json", env=UNTRUSTING).report
+    assert report["changed"] == ["echo"]
+    assert [entry["state"] for entry in report["entries"]] == ["trusted"]
+    assert switchboard(workspace, *call, env=UNTRUSTING).code == 0
+    revoked = switchboard(workspace, "trust", "--revoke", "echo", env=UNTRUSTING)
+    assert "no longer trusts `echo`" in revoked.err
+    assert switchboard(workspace, *call, env=UNTRUSTING).code == 1
+
+
+def test_trust_of_all_and_its_list(workspace: Workspace) -> None:
+    workspace.echo_child("one")
+    workspace.echo_child("two")
+    assert switchboard(workspace, "trust", "--all", env=UNTRUSTING).code == 0
+    report = switchboard(workspace, "trust", "--list", "--json", env=UNTRUSTING).report
+    assert {entry["name"]: entry["state"] for entry in report["entries"]} == {
+        "one": "trusted",
+        "two": "trusted",
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("trust", "nobody"), 1),
+        (("trust", "echo", "--all"), 2),
+        (("trust", "--revoke"), 2),
+        (("trust", "--list", "--all"), 2),
+    ],
+)
+def test_trust_that_makes_no_sense_changes_nothing(
+    workspace: Workspace, words: tuple[str, ...], code: int
+) -> None:
+    workspace.echo_child("echo")
+    assert switchboard(workspace, *words, env=UNTRUSTING).code == code
+    assert not (workspace.home / "trust.json").exists()
+
+
+@requirement("S0.124")
+def test_the_workspace_may_come_from_the_environment(workspace: Workspace) -> None:
+    workspace.echo_child("echo")
+    env = {"WORKSPACE_DIR": str(workspace.root)}
+    report = switchboard(workspace, "list", "--json", env=env, cwd=workspace.user_home).report
+    assert report["workspace"] == str(workspace.root.resolve())
+    assert [entry["name"] for entry in report["servers"]] == ["echo"]
+
+
+def test_a_workspace_that_is_no_directory_is_refused(workspace: Workspace) -> None:
+    done = switchboard(workspace, "list", "-C", str(workspace.root / "missing"))
+    assert (done.code, done.out) == (2, "")
+    assert "the workspace is not a directory" in done.err
+
+
+def test_a_file_given_by_name_adds_its_servers(workspace: Workspace) -> None:
+    path = workspace.write("other.json", json.dumps({"servers": {"o": {"command": "true"}}}))
+    report = switchboard(workspace, "list", "--config", str(path), "--json").report
+    assert [(entry["name"], entry["trust"]) for entry in report["servers"]] == [("o", "own")]
+    assert switchboard(workspace, "list", "--config", "missing.json").code == 2

@@ -1,0 +1,52 @@
+"""On a terminal there is colour and progress; `NO_COLOR` takes the colour away."""
+
+import os
+import pty
+import subprocess
+
+import pytest
+
+from support.workspace import Workspace
+
+
+def on_terminal(workspace: Workspace, *words: str, env: dict[str, str]) -> str:
+    """Run a command whose stdout and stderr are one terminal, and give what it shows."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        workspace.command(*words),
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=theirs,
+        cwd=workspace.root,
+        env={**workspace.env, **env},
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        try:
+            while data := os.read(ours, 4096):
+                shown += data
+        except OSError:
+            # Linux says so when the last writer has gone.
+            pass
+        finally:
+            os.close(ours)
+        process.wait(20)
+    return shown.decode().replace("\r\n", "\n")
+
+
+def test_a_terminal_gets_colour_and_progress(workspace: Workspace) -> None:
+    workspace.echo_child("one")
+    shown = on_terminal(workspace, "introspect", "one", env={"TERM": "xterm"})
+    assert "\x1b[1mone_suite\x1b[0m" in shown
+    assert "starting the server of one_suite …" in shown
+
+
+@pytest.mark.parametrize("env", [{"TERM": "xterm", "NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_colour_can_be_refused(workspace: Workspace, env: dict[str, str]) -> None:
+    shown = on_terminal(workspace, "lst", env=env)
+    assert shown == "error: there is no command `lst`\n\nhint: did you mean `switchboard list`?\n"
+
+
+def test_colour_marks_only_what_words_say_too(workspace: Workspace) -> None:
+    shown = on_terminal(workspace, "lst", env={"TERM": "xterm"})
+    assert shown.startswith("\x1b[31merror:\x1b[0m there is no command")

@@ -1,0 +1,66 @@
+"""`tokens`: the saving, measured with a real tokenizer and real servers."""
+
+import pytest
+
+from cli.commands import switchboard
+from support.requirements import requirement
+from support.workspace import CHECKOUT, NODE_MODULES, SCRIPTS, Workspace, child_command, server
+
+NPM = NODE_MODULES / "@modelcontextprotocol"
+
+
+@requirement("S2.78")
+def test_suites_of_the_reference_servers_need_a_tenth_of_the_tokens(workspace: Workspace) -> None:
+    allowed = workspace.root / "open"
+    allowed.mkdir()
+    servers = {
+        name: server(["node", NPM / f"server-{package}" / "dist" / "index.js", *args])
+        for name, package, args in (
+            ("everything", "everything", ()),
+            ("memory", "memory", ()),
+            ("files", "filesystem", (str(allowed),)),
+        )
+    }
+    servers |= {name: server([SCRIPTS / f"mcp-server-{name}"]) for name in ("git", "time", "fetch")}
+    workspace.mcp_json(servers)
+    # Six servers start at once on a machine that may have other work.
+    workspace.config_json({"timeouts": {"childSpawnMs": 60_000, "rpcMs": 60_000}})
+    done = switchboard(workspace, "tokens", "--json")
+    report = done.report
+    assert (done.code, report["tokenizer"]) == (0, "o200k_base")
+    assert {each["server"] for each in report["servers"]} == set(servers)
+    assert all(each["tools"] > 0 for each in report["servers"])
+    assert report["direct"] > 5_000
+    assert report["direct"] == sum(each["direct"] for each in report["servers"])
+    assert report["saved_percent"] >= 90
+
+
+@requirement("S2.78")
+def test_suites_of_the_example_need_a_tenth_of_the_tokens(workspace: Workspace) -> None:
+    words = ("tokens", "-C", str(CHECKOUT / "examples" / "workspace"))
+    assert switchboard(workspace, *words, "--json").report["saved_percent"] >= 90
+    table = switchboard(workspace, *words).out.splitlines()
+    assert table[0].split() == ["SUITE", "TOOLS", "DIRECT", "SHOWN", "SAVED"]
+    assert table[-1].split()[0] == "total"
+
+
+def test_a_server_that_fails_is_named_and_not_counted(workspace: Workspace) -> None:
+    workspace.echo_child("one")
+    workspace.child("gone", child_command("misbehaving_child", "exit-at-once"))
+    done = switchboard(workspace, "tokens")
+    assert done.code == 1
+    assert [line.split()[0] for line in done.out.splitlines()] == ["SUITE", "one_suite", "total"]
+    assert done.err.startswith("error: gone_suite: ")
+
+
+def test_hidden_tools_count_as_direct(workspace: Workspace) -> None:
+    workspace.echo_child("one")
+    before = switchboard(workspace, "tokens", "--json").report
+    workspace.config_json({"suites": {"one": {"expose": {"allow": ["echo"]}}}})
+    after = switchboard(workspace, "tokens", "--json").report
+    assert after["direct"] == before["direct"]
+
+
+@pytest.mark.parametrize("words", [("tokens", "x"), ("tokens", "--args")])
+def test_tokens_takes_nothing_else(workspace: Workspace, words: tuple[str, ...]) -> None:
+    assert switchboard(workspace, *words).code == 2

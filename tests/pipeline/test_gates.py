@@ -1,0 +1,200 @@
+"""Each gate alone."""
+
+import asyncio
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import Raw
+
+from fakes.calls import a_call, a_session, a_tool, answer, outcome
+from switchboard.core.calls import Call, Outcome
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.visibility import Visibility as Lists
+from switchboard.pipeline.gates.arguments import Arguments
+from switchboard.pipeline.gates.deadline import Deadline
+from switchboard.pipeline.gates.limits import Limits
+from switchboard.pipeline.gates.visibility import Visibility
+
+NAMES = st.sampled_from(["read", "write", "read_all", "wipe"])
+
+
+async def forever(_: Call) -> Outcome:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+# Visibility
+
+
+@given(NAMES, st.none() | st.lists(NAMES), st.lists(NAMES))
+def test_deny_wins_and_without_an_allow_list_all_are_shown(
+    name: str, allow: list[str] | None, deny: list[str]
+) -> None:
+    lists = Lists(None if allow is None else tuple(allow), tuple(deny))
+    assert lists.shows(name) == (name not in deny and (allow is None or name in allow))
+
+
+@pytest.mark.parametrize(
+    ("lists", "shown"),
+    [
+        (Lists(("read*",)), ["read", "read_all"]),
+        (Lists(("*",), ("*_all",)), ["read", "write"]),
+        (Lists(()), []),
+        (Lists(deny=("*",)), []),
+    ],
+)
+async def test_a_star_stands_for_any_characters(lists: Lists, shown: list[str]) -> None:
+    gate = Visibility(lists)
+    passed: list[str] = []
+    for name in ("read", "write", "read_all"):
+        try:
+            await gate(a_call(a_tool(name)), answer)
+        except Fault as fault:
+            assert fault.reason == "unknown-tool"  # noqa: PT017 - some pass, some do not
+        else:
+            passed.append(name)
+    assert passed == shown
+
+
+# Arguments
+
+
+async def refused(schema: object, arguments: object) -> Fault:
+    with pytest.raises(Fault) as caught:
+        await Arguments()(a_call(a_tool(schema=schema), arguments), answer)
+    return caught.value
+
+
+async def test_arguments_are_checked_against_json_schema_2020_12_with_local_references() -> None:
+    schema = {
+        "$defs": {"count": {"type": "integer", "minimum": 1}},
+        "type": "object",
+        "properties": {"n": {"$ref": "#/$defs/count"}, "pair": {"prefixItems": [{"const": 1}]}},
+        "required": ["n"],
+        "unevaluatedProperties": False,
+    }
+    gate, tool = Arguments(), a_tool(schema=schema)
+    await gate(a_call(tool, {"n": 3, "pair": [1]}), answer)
+    for wrong in ({}, {"n": 0}, {"n": "1"}, {"n": 1, "more": 2}, {"n": 1, "pair": [2]}):
+        fault = await refused(schema, wrong)
+        assert (fault.code, fault.reason) == (FaultCode.INVALID_ARGUMENT, "arguments-invalid")
+
+
+async def test_a_refusal_names_the_place_and_a_few_errors_at_most() -> None:
+    names = [f"p{number}" for number in range(20)]
+    schema = {"type": "object", "properties": {name: {"type": "integer"} for name in names}}
+    fault = await refused(schema, dict.fromkeys(names, "x"))
+    assert "`p0`" in fault.message
+    assert "and 15 more" in fault.message
+
+
+@pytest.mark.parametrize(
+    "reference", ["https://example.org/schema.json", "file:///etc/passwd", "other.json"]
+)
+async def test_a_reference_to_another_document_is_never_followed(reference: str) -> None:
+    schema = {"type": "object", "properties": {"x": {"$ref": reference}}}
+    fault = await refused(schema, {"x": 1})
+    assert (fault.code, fault.reason) == (FaultCode.FAILED_PRECONDITION, "schema-unusable")
+
+
+async def test_a_schema_is_compiled_once_and_a_tools_own_check_comes_first() -> None:
+    checked: list[Raw] = []
+    tool = a_tool(schema={"type": "nonsense"}, check=checked.append)
+    await Arguments()(a_call(tool), answer)
+    assert len(checked) == 1
+
+
+# Deadline
+
+
+async def late(call: Call) -> Fault:
+    with pytest.raises(Fault) as caught:
+        async with asyncio.timeout(5):
+            await Deadline()(call, forever)
+    return caught.value
+
+
+@pytest.mark.parametrize(("tools", "clients"), [(0.02, None), (None, 0.02), (60, 0.02), (0.02, 60)])
+async def test_the_smaller_limit_of_tool_and_client_ends_a_call(
+    tools: float | None, clients: float | None
+) -> None:
+    fault = await late(a_call(a_tool(timeout_s=tools), client_timeout_s=clients))
+    assert (fault.code, fault.reason) == (FaultCode.DEADLINE_EXCEEDED, "tool-timeout")
+    assert "0.02 s" in fault.message
+
+
+async def test_a_timeout_inside_the_tool_is_not_taken_for_ours() -> None:
+    async def inner(_: Call) -> Outcome:
+        raise TimeoutError("its own")
+
+    with pytest.raises(TimeoutError, match="its own"):
+        await Deadline()(a_call(a_tool(timeout_s=60)), inner)
+
+
+async def test_a_call_that_ends_in_time_is_not_touched_afterwards() -> None:
+    assert await Deadline()(a_call(a_tool(timeout_s=0.05)), answer)
+    # Longer than the limit: the alarm must not go off in what comes after.
+    await asyncio.sleep(0.1)
+    current = asyncio.current_task()
+    assert current is not None
+    assert current.cancelling() == 0
+
+
+async def test_a_cancellation_by_the_client_stays_a_cancellation() -> None:
+    task = asyncio.ensure_future(Deadline()(a_call(a_tool(timeout_s=60)), forever))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_a_deadline_leaves_the_task_ready_for_other_work() -> None:
+    """Also when the tool answers its cancellation with an error of its own."""
+
+    async def stubborn(_: Call) -> Outcome:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            raise Fault(FaultCode.UNAVAILABLE, "child-exited", "gone") from None
+        raise AssertionError
+
+    call = a_call(a_tool(timeout_s=0.02))
+    with pytest.raises(Fault):
+        await Deadline()(call, forever)
+    with pytest.raises(Fault):
+        await Deadline()(call, stubborn)
+    current = asyncio.current_task()
+    assert current is not None
+    assert current.cancelling() == 0
+
+
+# Limits
+
+
+async def test_a_session_may_have_so_many_calls_under_way_and_no_more() -> None:
+    gate = Limits(2)
+    running = [asyncio.ensure_future(gate(a_call(), forever)) for _ in range(2)]
+    await asyncio.sleep(0)
+    with pytest.raises(Fault) as caught:
+        await gate(a_call(), answer)
+    assert (caught.value.code, caught.value.reason) == (
+        FaultCode.RESOURCE_EXHAUSTED,
+        "too-many-calls",
+    )
+    assert await gate(a_call(session=a_session("other")), answer)
+    for task in running:
+        task.cancel()
+    await asyncio.gather(*running, return_exceptions=True)
+    assert await gate(a_call(), answer)
+
+
+async def test_a_failed_call_gives_its_place_back() -> None:
+    async def fail(_: Call) -> Outcome:
+        raise Fault(FaultCode.INTERNAL, "unexpected", "x")
+
+    gate = Limits(1)
+    for _ in range(3):
+        with pytest.raises(Fault):
+            await gate(a_call(), fail)
+    assert (await gate(a_call(), answer)).blocks == outcome().blocks

@@ -1,0 +1,291 @@
+"""The status-truth matrix: what is done to a running project, and what must then be true.
+
+Each case gets a lab with one running service and a seeded source of chance. It does its harm and
+returns. The judge in `verdict` then compares every answer with the process table.
+"""
+
+import contextlib
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from yardlab import Json, Lab, is_alive, wait_for
+
+SERVE = '[services.web]\ncommand = [SVC, "serve"]\nport = 0\n'
+
+
+class Expected(NamedTuple):
+    """What the answers must say. A set of phases where the moment decides between two."""
+
+    status: str
+    phases: tuple[str, ...]
+    reason: str | None = None
+
+
+class Case(NamedTuple):
+    """One way in which the world may go wrong."""
+
+    harm: Callable[[Lab, Json, random.Random], Expected]
+    config: str = SERVE
+    waits: bool = True
+
+
+def _pause(chance: random.Random) -> None:
+    time.sleep(chance.choice((0, 0, 0.01, 0.05)))
+
+
+def _edit(lab: Lab, **changes: object) -> None:
+    path = lab.record("web", lab.branch_slug())
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def _leader_killed(_: Lab, web: Json, chance: random.Random) -> Expected:
+    os.kill(web["pid"], chance.choice((signal.SIGKILL, signal.SIGSEGV)))
+    wait_for(lambda: not is_alive(web["pid"]))
+    return Expected("stale", ("crashed", "exited"))
+
+
+def _group_killed(_: Lab, web: Json, __: random.Random) -> Expected:
+    os.killpg(web["pid"], signal.SIGKILL)
+    wait_for(lambda: not is_alive(web["pid"]))
+    return Expected("stale", ("crashed", "exited"))
+
+
+def _exits(_: Lab, web: Json, __: random.Random) -> Expected:
+    wait_for(lambda: not is_alive(web["pid"]))
+    return Expected("stale", ("crashed", "exited"))
+
+
+def _wrapper_killed(lab: Lab, web: Json, _: random.Random) -> Expected:
+    wait_for(lambda: len(lab.family(web["run_id"])) > 1)
+    os.kill(web["pid"], signal.SIGKILL)
+    wait_for(lambda: not is_alive(web["pid"]))
+    return Expected("stale", ("orphaned",), "leader-gone")
+
+
+def _daemonised(lab: Lab, web: Json, _: random.Random) -> Expected:
+    wait_for(lambda: not is_alive(web["pid"]) and lab.family(web["run_id"]))
+    return Expected("stale", ("orphaned",), "leader-gone")
+
+
+def _zombie(lab: Lab, web: Json, _: random.Random) -> Expected:
+    """The record's process is a zombie whose parent, this test, does not look."""
+    os.kill(web["pid"], signal.SIGKILL)
+    lab.kill_supervisor()
+    child = subprocess.Popen(["sleep", "100"])
+    lab.cleanup(lambda: child.wait(5))
+    ticks = int(Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[19])
+    os.kill(child.pid, signal.SIGKILL)
+    wait_for(lambda: not is_alive(child.pid))
+    _edit(lab, pid=child.pid, ticks=ticks, phase="ready", reason=None)
+    return Expected("stale", ("exited",), "gone")
+
+
+def _pid_reused(lab: Lab, web: Json, _: random.Random) -> Expected:
+    os.kill(web["pid"], signal.SIGKILL)
+    lab.kill_supervisor()
+    stranger = lab.stranger()
+    _edit(lab, pid=stranger, phase="ready", reason=None)
+    return Expected("stale", ("exited",), "pid-reused")
+
+
+def _other_boot(lab: Lab, web: Json, _: random.Random) -> Expected:
+    os.kill(web["pid"], signal.SIGKILL)
+    lab.kill_supervisor()
+    _edit(lab, pid=lab.stranger(), boot_id="another-boot", phase="ready", reason=None)
+    return Expected("stale", ("exited",), "reboot")
+
+
+def _supervisor_killed(lab: Lab, _: Json, chance: random.Random) -> Expected:
+    lab.kill_supervisor()
+    _pause(chance)
+    return Expected("running", ("ready",))
+
+
+def _all_killed(lab: Lab, web: Json, chance: random.Random) -> Expected:
+    lab.json("checkout", code=None)
+    mcp = subprocess.Popen(
+        [sys.executable, "-m", "switchyard", "mcp"],
+        cwd=lab.root,
+        env=lab.env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    supervisor = lab.supervisor()
+    assert supervisor is not None
+    victims = [mcp.pid, supervisor]
+    dies = chance.random() < 0.5
+    if dies:
+        victims.append(web["pid"])
+    chance.shuffle(victims)
+    for pid in victims:
+        os.kill(pid, signal.SIGKILL)
+        _pause(chance)
+    mcp.communicate(timeout=5)
+    wait_for(lambda: not any(is_alive(pid) for pid in victims))
+    return Expected("stale", ("exited", "crashed")) if dies else Expected("running", ("ready",))
+
+
+def _suspended(_: Lab, web: Json, __: random.Random) -> Expected:
+    os.kill(web["pid"], signal.SIGSTOP)
+    return Expected("running", ("unhealthy",), "suspended")
+
+
+def _port_stolen(lab: Lab, web: Json, _: random.Random) -> Expected:
+    lab.listener(web["port"])
+    return Expected("running", ("port_conflict",), "port-taken")
+
+
+def _record_cut(lab: Lab, _: Json, chance: random.Random) -> Expected:
+    if chance.random() < 0.5:
+        lab.kill_supervisor()
+    path = lab.record("web", lab.branch_slug())
+    raw = path.read_bytes()
+    path.write_bytes(raw[: chance.randrange(len(raw) - 1)])
+    return Expected("running", ("ready", "starting"))
+
+
+def _registry_cut(lab: Lab, _: Json, chance: random.Random) -> Expected:
+    path = lab.home / "state.json"
+    raw = path.read_bytes()
+    path.write_bytes(raw[: chance.randrange(len(raw) - 1)])
+    return Expected("running", ("ready",))
+
+
+def _disk_full(lab: Lab, web: Json, _: random.Random) -> Expected:
+    """The supervisor cannot write a byte any more: the service dies, and is still told dead."""
+    supervisor = lab.supervisor()
+    assert supervisor is not None
+    resource.prlimit(supervisor, resource.RLIMIT_FSIZE, (0, 0))
+    os.kill(web["pid"], signal.SIGKILL)
+    wait_for(lambda: not is_alive(web["pid"]))
+    refused = lab.json("up", code=None)
+    assert not refused["ok"]
+    assert lab.ours() == []
+    os.kill(supervisor, signal.SIGKILL)
+    wait_for(lambda: not is_alive(supervisor))
+    return Expected("stale", ("exited", "crashed", "failed"))
+
+
+def _worktree_deleted(lab: Lab, _: Json, __: random.Random) -> Expected:
+    shutil.rmtree(lab.worktree())
+    return Expected("running", ("ready",))
+
+
+def _clock_moved(lab: Lab, _: Json, chance: random.Random) -> Expected:
+    far = chance.choice((-1, 1)) * 1e7
+    _edit(lab, started_at=time.time() + far, ready_at=time.time() + far)
+    return Expected("running", ("ready",))
+
+
+def _two_ups(lab: Lab, web: Json, chance: random.Random) -> Expected:
+    if chance.random() < 0.5:
+        lab.json("down")
+    words = ("up", "--branch", lab.branch)
+    threads = [threading.Thread(target=lab.json, args=words) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = lab.web()
+    assert len(lab.family(found["run_id"])) == 1
+    assert len(lab.ours()) == 1
+    del web
+    return Expected("running", ("ready",))
+
+
+def _down_races_restart(lab: Lab, web: Json, chance: random.Random) -> Expected:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(web["pid"], signal.SIGKILL)
+    time.sleep(chance.uniform(0, 0.06))
+    lab.json("down")
+    assert lab.ours() == []
+    time.sleep(0.15)
+    assert lab.ours() == []
+    return Expected("stale", ("stopped",))
+
+
+CASES: dict[str, Case] = {
+    "leader-killed": Case(_leader_killed),
+    "group-killed": Case(_group_killed),
+    "exits-0": Case(_exits, '[services.web]\ncommand = [SVC, "exit", "0", "0.5"]\n'),
+    "exits-1": Case(_exits, '[services.web]\ncommand = [SVC, "exit", "1", "0.5"]\n'),
+    "wrapper-killed": Case(_wrapper_killed, SERVE.replace('"serve"', '"wrap"')),
+    "daemonised": Case(_daemonised, SERVE.replace('"serve"', '"daemon"'), waits=False),
+    "zombie": Case(_zombie),
+    "pid-reused": Case(_pid_reused),
+    "other-boot": Case(_other_boot),
+    "supervisor-killed": Case(_supervisor_killed),
+    "all-killed": Case(_all_killed),
+    "suspended": Case(_suspended),
+    "port-stolen": Case(_port_stolen, SERVE.replace('"serve"', '"say", "hello"'), waits=False),
+    "record-cut": Case(_record_cut),
+    "registry-cut": Case(_registry_cut),
+    "disk-full": Case(_disk_full),
+    "worktree-deleted": Case(_worktree_deleted),
+    "clock-moved": Case(_clock_moved),
+    "two-ups": Case(_two_ups),
+    "down-races-restart": Case(
+        _down_races_restart,
+        SERVE + 'restart = { policy = "always", max = 1000, backoff = "10ms" }\n',
+    ),
+}
+
+
+def play(lab: Lab, name: str, seed: int) -> None:
+    """Run one case from a clean start to a clean end, and judge every answer on the way."""
+    case, chance = CASES[name], random.Random(seed)
+    lab.config(case.config)
+    lab.repository()
+    in_worktree = name == "worktree-deleted" or chance.random() < 0.3
+    cwd = Path(lab.json("create", "side")["path"]) if in_worktree else lab.root
+    lab.stand(cwd, "side" if in_worktree else "main")
+    words = () if case.waits else ("--no-wait",)
+    lab.sy("up", *words, "--json", cwd=cwd, code=None if not case.waits else 0)
+    expected = case.harm(lab, lab.web(), chance)
+    verdict(lab, expected)
+    strangers = lab.strangers()
+    lab.json("down")
+    assert lab.ours() == [], "a process of the project is left"
+    assert all(is_alive(pid) for pid in strangers), "a stranger was signalled"
+    assert lab.json("status")["services"] == []
+
+
+def verdict(lab: Lab, expected: Expected) -> None:
+    """Every answer says the same, and it is what the process table says."""
+    where = lab.web()
+    assert (where["status"], where["phase"] in expected.phases) == (expected.status, True), where
+    if expected.reason:
+        assert where["reason"] == expected.reason, where
+    truly = bool(where["pid"]) and is_alive(where["pid"])
+    assert truly == (expected.status == "running"), where
+    in_brief = {
+        one["service"]: one for one in lab.json("brief", "--branch", lab.branch)["services"]
+    }
+    in_status = {
+        one["service"]: one for one in lab.json("status", "--branch", lab.branch)["services"]
+    }
+    if expected.phases == ("stopped",):
+        assert not in_brief
+        assert not in_status
+        return
+    for told in (in_brief["web"], in_status["web"]):
+        assert (told["status"], told["pid"]) == (where["status"], where["pid"])
+        assert told["phase"] in expected.phases
+    for one in lab.json("list")["worktrees"]:
+        alive = expected.status == "running" and one["branch"] == lab.branch
+        assert one["running"] == (["web"] if alive else [])
+    if where["phase"] == "orphaned":
+        assert sorted(where["pids"]) == sorted(lab.family(where["run_id"]))
+    if where["phase"] == "port_conflict":
+        assert where["port_owner"]["pid"] == os.getpid()

@@ -1,0 +1,178 @@
+"""Canonical ports: raw bytes, both families, and a switch that nobody notices."""
+
+import hashlib
+import os
+import socket
+import threading
+import time
+
+import pytest
+from yardlab import Lab, connects, free_port, get, wait_for
+
+from support.requirements import requirement
+
+
+@pytest.fixture
+def port(lab: Lab) -> int:
+    """Give the canonical port of `web`, with two branches running."""
+    chosen = free_port()
+    lab.config(f'[services.web]\ncommand = [SVC, "serve"]\nport = {chosen}\n')
+    lab.repository()
+    lab.json("create", "side")
+    lab.json("up")
+    lab.json("up", "side")
+    return chosen
+
+
+@requirement("S1.51", "S1.52", "S1.70")
+def test_the_canonical_port_leads_to_the_branch_on_both_families(lab: Lab, port: int) -> None:
+    assert not connects(port)
+    lab.json("checkout")
+    assert get(port) == "main web"
+    assert get(port, host="::1") == "main web"
+    told = lab.json("checkout", "side")["checkouts"][0]
+    assert told["result"] == "switched"
+    assert get(port) == "side web"
+    lab.json("uncheckout")
+    assert not connects(port)
+    assert not connects(port, "::1")
+
+
+@requirement("S1.71")
+def test_a_foreign_listener_is_named_and_left_alone(lab: Lab, port: int) -> None:
+    with socket.create_server(("127.0.0.1", port)):
+        error = lab.json("checkout", code=4)["error"]
+        assert error["code"] == "port-taken"
+        assert error["details"]["pid"] == os.getpid()
+        assert connects(port)
+        assert lab.json("uncheckout")["closed"] == []
+        assert connects(port)
+    assert lab.json("brief")["checkouts"] == []
+
+
+def test_what_does_not_run_cannot_be_checked_out(lab: Lab, port: int) -> None:
+    lab.json("down", "--branch", "main")
+    assert lab.json("checkout", code=4)["error"]["code"] == "cannot-checkout"
+    assert not connects(port)
+
+
+def test_stopping_a_branch_lets_its_port_go(lab: Lab, port: int) -> None:
+    lab.json("checkout")
+    lab.json("down", "--branch", "main")
+    assert not connects(port)
+    assert lab.json("brief")["checkouts"] == []
+
+
+def test_many_requests_go_over_one_connection(lab: Lab, port: int) -> None:
+    lab.json("checkout")
+    with socket.create_connection(("127.0.0.1", port), 5) as client:
+        for _ in range(50):
+            client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            raw = b""
+            while not raw.endswith(b"main web"):
+                raw += client.recv(4096)
+
+
+def test_an_event_stream_is_not_held_back(lab: Lab, port: int) -> None:
+    lab.json("checkout")
+    with socket.create_connection(("127.0.0.1", port), 5) as client:
+        client.sendall(b"GET /events HTTP/1.1\r\nHost: x\r\n\r\n")
+        began = time.monotonic()
+        raw = b""
+        while b"data: one" not in raw:
+            raw += client.recv(4096)
+        first = time.monotonic() - began
+        assert b"data: two" not in raw
+        while b"data: two" not in raw:
+            raw += client.recv(4096)
+        assert first < 0.5 < time.monotonic() - began
+
+
+@pytest.mark.parametrize("size", [1, 70_000, 20_000_000])
+def test_bytes_arrive_as_they_were_and_half_a_goodbye_is_passed_on(
+    lab: Lab, port: int, size: int
+) -> None:
+    lab.json("checkout")
+    sent = b"\x16" + os.urandom(size)
+    back = hashlib.sha256()
+    with socket.create_connection(("127.0.0.1", port), 10) as client:
+
+        def send() -> None:
+            client.sendall(sent)
+            client.shutdown(socket.SHUT_WR)
+
+        thread = threading.Thread(target=send)
+        thread.start()
+        tail = b""
+        while part := client.recv(1 << 18):
+            tail += part
+            if len(tail) > 100:
+                back.update(tail[:-100])
+                tail = tail[-100:]
+        thread.join()
+    # The service says how much it got only after it has seen the end of what was sent.
+    mark = f"<{len(sent)}>".encode()
+    assert tail.endswith(mark)
+    back.update(tail[: -len(mark)])
+    assert back.hexdigest() == hashlib.sha256(sent).hexdigest()
+
+
+def test_a_switch_under_load_refuses_nobody(lab: Lab, port: int) -> None:
+    lab.json("checkout")
+    stop = threading.Event()
+    seen: list[str] = []
+    wrong: list[OSError] = []
+
+    def knock() -> None:
+        while not stop.is_set():
+            try:
+                seen.append(get(port))
+            except OSError as failure:
+                wrong.append(failure)
+
+    with socket.create_connection(("127.0.0.1", port), 5) as old:
+        old.sendall(b"\x16before")
+        assert old.recv(100) == b"\x16before"
+        threads = [threading.Thread(target=knock) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for number in range(6):
+            branch = "side" if number % 2 == 0 else "main"
+            lab.json("checkout", branch)
+            wait_for(lambda branch=branch: seen and seen[-1] == f"{branch} web")
+        stop.set()
+        for thread in threads:
+            thread.join()
+        old.sendall(b"after")
+        assert old.recv(100) == b"after"
+    assert wrong == []
+    assert set(seen) == {"main web", "side web"}
+    assert len(seen) > 100
+
+
+def test_the_ports_come_back_after_the_supervisor_was_killed(lab: Lab, port: int) -> None:
+    lab.json("checkout")
+    lab.kill_supervisor()
+    assert lab.json("brief")["checkouts"][0]["active"] is False
+    assert not connects(port)
+    lab.json("up")
+    assert get(port) == "main web"
+    assert lab.json("brief")["checkouts"][0]["active"] is True
+
+
+def test_a_slow_reader_does_not_fill_the_memory(lab: Lab, port: int) -> None:
+    lab.json("checkout")
+    supervisor = lab.supervisor()
+    assert supervisor
+    with socket.create_connection(("127.0.0.1", port), 5) as client:
+        client.settimeout(1.0)
+        sent = 0
+        try:
+            while sent < 80_000_000:
+                sent += client.send(b"\x16" * 1_000_000)
+        except TimeoutError:
+            pass
+        with open(f"/proc/{supervisor}/status") as status:  # noqa: PTH123 - one line of /proc
+            resident = next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+    assert resident < 40_000
+    assert sent < 80_000_000

@@ -1,0 +1,280 @@
+"""Drives the real command against a real project, and watches the machine independently."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+Json = dict[str, Any]
+SERVICE_SCRIPT = Path(__file__).with_name("svc.py")
+PATIENCE = 20.0
+QUICK = [sys.executable, "-S", "-E", str(SERVICE_SCRIPT)]
+
+
+class Done(NamedTuple):
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Json:
+        return json.loads(self.out)
+
+
+def free_port() -> int:
+    """Give a port that was free a moment ago, below the ephemeral range."""
+    for port in range(25000 + os.getpid() % 5000, 32000):
+        with socket.socket() as probe, socket.socket(socket.AF_INET6) as sixth:
+            try:
+                probe.bind(("127.0.0.1", port))
+                sixth.bind(("::1", port))
+            except OSError:
+                continue
+        if port not in _GIVEN:
+            _GIVEN.add(port)
+            return port
+    raise AssertionError("no free port")
+
+
+_GIVEN: set[int] = set()
+
+
+def wait_for(fact: Callable[[], Any], patience: float = PATIENCE) -> Any:
+    """Wait until the fact holds, and give what it gave."""
+    until = time.monotonic() + patience
+    while True:
+        found = fact()
+        if found:
+            return found
+        assert time.monotonic() < until, "it did not come true in time"
+        time.sleep(0.01)
+
+
+def processes() -> dict[int, Json]:
+    """Read the process table without the code under test: state, session and environment."""
+    found: dict[int, Json] = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        with contextlib.suppress(OSError, ValueError):
+            status = (entry / "status").read_text()
+            fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+            environ = (entry / "environ").read_bytes().split(b"\0")
+            found[int(entry.name)] = {
+                "state": fields["State"][0],
+                "env": {
+                    k.decode(errors="replace"): v.decode(errors="replace")
+                    for k, _, v in (one.partition(b"=") for one in environ)
+                },
+            }
+    return found
+
+
+def is_alive(pid: int) -> bool:
+    """Whether the process runs; a zombie does not."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    return False
+
+
+def connects(port: int, host: str = "127.0.0.1") -> bool:
+    """Whether somebody accepts connections there."""
+    with contextlib.suppress(OSError), socket.create_connection((host, port), 2):
+        return True
+    return False
+
+
+def get(port: int, path: str = "/", host: str = "127.0.0.1", name: str | None = None) -> str:
+    """Ask over HTTP with plain sockets, and give the body."""
+    with socket.create_connection((host, port), 5) as client:
+        head = f"GET {path} HTTP/1.1\r\nHost: {name or 'localhost'}\r\nConnection: close\r\n\r\n"
+        client.sendall(head.encode())
+        raw = b""
+        while b"\r\n\r\n" not in raw:
+            part = client.recv(65536)
+            if not part:
+                return raw.decode()
+            raw += part
+        top, _, body = raw.partition(b"\r\n\r\n")
+        length = int(top.lower().partition(b"content-length: ")[2].split(b"\r\n")[0] or 0)
+        while len(body) < length:
+            body += client.recv(65536)
+        return body.decode()
+
+
+class Lab:
+    """One project with its home."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.root = folder / "shop"
+        self.home = folder / "home"
+        self.codex = folder / "codex"
+        self.proxy_port = free_port()
+        self.root.mkdir()
+        self.env = {
+            **{k: v for k, v in os.environ.items() if not k.startswith(("SWITCHYARD", "CODEX"))},
+            "SWITCHYARD_HOME": str(self.home),
+            "CODEX_HOME": str(self.codex),
+            "HOME": str(folder / "user"),
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        }
+        (folder / "user").mkdir()
+        self.branch = "default"
+        self._cwd = self.root
+        self._cleanups: list[Callable[[], object]] = []
+        self._strangers: list[subprocess.Popen[bytes]] = []
+
+    def stand(self, cwd: Path, branch: str) -> None:
+        """Ask from this folder about this branch from now on."""
+        self._cwd, self.branch = cwd, branch
+
+    def branch_slug(self) -> str:
+        return self.branch.replace("/", "-")
+
+    def worktree(self) -> Path:
+        return self._cwd
+
+    def web(self) -> Json:
+        """What `where` says of the service `web` of the branch."""
+        return self.service("web", self.branch)
+
+    def cleanup(self, step: Callable[[], object]) -> None:
+        """Do this at the end."""
+        self._cleanups.append(step)
+
+    def stranger(self) -> int:
+        """Start a process that the project knows nothing of."""
+        made = subprocess.Popen(["sleep", "100"], start_new_session=True)
+        self._strangers.append(made)
+        return made.pid
+
+    def strangers(self) -> list[int]:
+        return [one.pid for one in self._strangers]
+
+    def listener(self, port: int) -> None:
+        """Listen on a port from this very process."""
+        sock = socket.create_server(("127.0.0.1", port))
+        self.cleanup(sock.close)
+
+    def config(self, text: str, *, name: str = "shop") -> Path:
+        """Write the configuration; `SVC` in a command stands for the test service."""
+        head = f'[project]\nname = "{name}"\n[proxy]\nport = {self.proxy_port}\n'
+        argv = ", ".join(json.dumps(one) for one in QUICK)
+        path = self.root / "switchyard.toml"
+        path.write_text(head + text.replace("SVC", argv))
+        return path
+
+    def git(self, *words: str, cwd: Path | None = None) -> str:
+        who = (
+            "-c",
+            "user.name=t",
+            "-c",
+            "user.email=t@example.com",
+            "-c",
+            "init.defaultBranch=main",
+        )
+        done = subprocess.run(
+            ["git", *who, *words], cwd=cwd or self.root, capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    def repository(self) -> None:
+        """Make the project a git repository with one commit."""
+        self.git("init", "-q")
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "first", "--allow-empty")
+
+    def sy(
+        self,
+        *words: str,
+        cwd: Path | None = None,
+        code: int | None = 0,
+        env: Mapping[str, str] | None = None,
+        given: str = "",
+    ) -> Done:
+        """Run the command, and insist on its exit code."""
+        done = subprocess.run(
+            [sys.executable, "-m", "switchyard", *words],
+            cwd=cwd or self.root,
+            env={**self.env, **(env or {})},
+            input=given,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        told = f"{words} ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
+        assert code is None or done.returncode == code, told
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    def json(self, *words: str, cwd: Path | None = None, code: int | None = 0) -> Json:
+        return self.sy(*words, "--json", cwd=cwd, code=code).json
+
+    def service(self, name: str, branch: str | None = None) -> Json:
+        """What `where` says of one service."""
+        extra = ("--branch", branch) if branch else ()
+        return self.json("where", name, *extra)["service"]
+
+    def folder_of_state(self) -> Path:
+        """The project's folder under the home."""
+        return next((self.home / "projects").iterdir())
+
+    def record(self, name: str, branch: str = "default") -> Path:
+        return self.folder_of_state() / "runs" / branch / f"{name}.json"
+
+    def supervisor(self) -> int | None:
+        """The pid of the supervisor, from the process table."""
+        for pid, one in processes().items():
+            if one["state"] not in "ZX" and one["env"].get("SWITCHYARD_HOME") == str(self.home):
+                with contextlib.suppress(OSError):
+                    words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+                    if any(b"supervisor.control" in word for word in words):
+                        return pid
+        return None
+
+    def kill_supervisor(self) -> None:
+        pid = self.supervisor()
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        wait_for(lambda: not is_alive(pid))
+
+    def family(self, run_id: str) -> list[int]:
+        """Living processes that carry the mark of this run."""
+        return [
+            pid
+            for pid, one in processes().items()
+            if one["env"].get("SWITCHYARD_RUN_ID") == run_id and one["state"] not in "ZX"
+        ]
+
+    def ours(self) -> list[int]:
+        """Living processes that any run of this lab has started."""
+        return [
+            pid
+            for pid, one in processes().items()
+            if one["env"].get("SWITCHYARD_ROOT") == str(self.root) and one["state"] not in "ZX"
+        ]
+
+    def close(self) -> None:
+        """End everything of this lab, by pid."""
+        for step in self._cleanups:
+            step()
+        for one in self._strangers:
+            one.kill()
+            one.wait()
+        supervisor = self.supervisor()
+        if supervisor is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(supervisor, signal.SIGKILL)
+        for pid in self.ours():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
