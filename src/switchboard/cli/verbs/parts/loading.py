@@ -1,7 +1,9 @@
 """The settings that a command line asks for."""
 
+import os
 from typing import Any
 
+from switchboard.cli.options import UsageError
 from switchboard.cli.request import Request
 from switchboard.config.locate import Places, find_places
 from switchboard.config.problems import ConfigInvalid, Problem
@@ -11,6 +13,7 @@ from switchboard.settings.sections import Settings
 
 def settings_for(request: Request, **flags: Any) -> Settings:
     """Read the configuration. Raises `ConfigInvalid` with every problem."""
+    _check_directory(request)
     return load_settings(
         workspace=request.workspace,
         environ=request.environ,
@@ -21,8 +24,20 @@ def settings_for(request: Request, **flags: Any) -> Settings:
 
 def places_for(request: Request) -> Places:
     """Where home and workspace are. Raises `ConfigInvalid` when the workspace is no directory."""
+    _check_directory(request)
     problems: list[Problem] = []
     places = find_places(request.environ, request.workspace, problems)
     if problems:
         raise ConfigInvalid(problems)
     return places
+
+
+def _check_directory(request: Request) -> None:
+    if request.workspace or request.environ.get("WORKSPACE_DIR"):
+        return
+    try:
+        os.getcwd()  # noqa: PTH109 - on the cold-start path
+    except FileNotFoundError:
+        raise UsageError(
+            "the current directory does not exist any more", "name one with `--workspace DIR`"
+        ) from None
