@@ -1,6 +1,7 @@
 """The settings that a command line asks for."""
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 from switchboard.cli.options import UsageError
@@ -20,6 +21,21 @@ def settings_for(request: Request, **flags: Any) -> Settings:
         flags=flags,
         config=request.config,
     )
+
+
+def followed_settings(request: Request, **flags: Any) -> tuple[Settings, Callable[[], Settings]]:
+    """The settings, and a way to read those of the very same workspace again later."""
+    settings = settings_for(request, **flags)
+    config = request.config
+    if config is not None and not config.startswith("~"):
+        config = os.path.abspath(config)  # noqa: PTH100 - on the cold-start path
+
+    def load() -> Settings:
+        return load_settings(
+            workspace=settings.workspace, environ=request.environ, flags=flags, config=config
+        )
+
+    return settings, load
 
 
 def places_for(request: Request) -> Places:
