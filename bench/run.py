@@ -2,7 +2,7 @@
 
 make bench
 .venv/bin/python bench/run.py --quick
-.venv/bin/python bench/run.py --peers DIR --json FILE
+.venv/bin/python bench/run.py --peers DIR --json FILE --readme
 """
 
 import argparse
@@ -12,6 +12,7 @@ import platform
 import signal
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +24,7 @@ from gauge.memory import measure_memory
 from gauge.our_rows import BASE, FLOOR, OUR_ROWS
 from gauge.peer_rows import Missing, peer_rows
 from gauge.processes import Programs
+from gauge.readme import README, write_between
 from gauge.results import Results
 from gauge.row import Row
 from gauge.session import Session
@@ -74,13 +76,17 @@ def main() -> int:
         except KeyboardInterrupt:
             session.say("stopped; nothing is left running")
             return 130
-    print(f"\n{_machine()}\n")
-    for table in tables(results):
-        print(f"{table}\n")
-    for who, why in session.failures.items():
-        print(f"failed: {who}: {why}")
-    for verdict in verdicts(results):
-        print(verdict.line())
+    report = "\n\n".join(
+        (
+            _machine(),
+            *tables(results),
+            *(f"Failed: {who}: {why}" for who, why in session.failures.items()),
+            "\n".join(("```", *(verdict.line() for verdict in verdicts(results)), "```")),
+        )
+    )
+    print(f"\n{report}")
+    if options.readme:
+        write_between(README, report)
     if options.json:
         options.json.write_text(json.dumps(results.as_json(), indent=1) + "\n", "utf-8")
     return 0
@@ -98,6 +104,7 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--peers", type=Path, metavar="DIR", help="where peers.py installed them")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
+    parser.add_argument("--readme", action="store_true", help="put the tables into README.md")
     options = parser.parse_args()
     options.phases = options.phases.split(",")
     if unknown := set(options.phases) - set(PHASES):
@@ -154,8 +161,9 @@ def _measured(
 def _machine() -> str:
     load = " ".join(f"{each:.1f}" for each in os.getloadavg())
     return (
-        f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, "
-        f"Python {platform.python_version()}; load at the end {load} (the bench itself included)"
+        f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, {platform.system()} "
+        f"{platform.machine()}, Python {platform.python_version()}. "
+        f"Load at the end, the bench itself included: {load}."
     )
 
 

@@ -254,6 +254,8 @@ def home() -> Path:
 def environment(**more: str) -> dict[str, str]:
     """Our own, with the example's notes beside its other state."""
     ours = {key: value for key, value in os.environ.items() if key != TOKEN_VARIABLE}
+    # The example's `python3` is the one that runs us, which is new enough.
+    ours["PATH"] = os.pathsep.join((str(PROGRAM.parent), os.environ.get("PATH", "")))
     return {**ours, "NOTES_FILE": str(STATE / "notes.json"), **more}
 
 

@@ -110,7 +110,7 @@ def log_files(scope: Scope, service: str | None, branch: str | None) -> list[tup
             continue
         if service is not None and name != slug(service):
             continue
-        if not path.is_symlink() and path.resolve().is_relative_to(folder.resolve()):
+        if not path.is_symlink() and not path.parent.is_symlink():
             found.append(
                 (_named(places, where_slug, name), known.get(where_slug, where_slug), path)
             )

@@ -64,10 +64,9 @@ def all_runs(root: Path, places: ProjectPlaces, branch_slug: str | None = None) 
 
     The sweep of all processes is made only when a record is broken.
     """
-    book = RunBook(places)
-    runs = book.all(branch_slug)
-    if book.unreadable():
-        known = {run.run_id for run in book.all()}
+    runs, broken = RunBook(places).sorted_out(branch_slug)
+    if broken:
+        known = {run.run_id for run in RunBook(places).all()}
         lost = lost_runs(root, places, known)
         runs += [run for run in lost if branch_slug in (None, run.branch_slug)]
     return runs

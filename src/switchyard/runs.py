@@ -1,7 +1,7 @@
 """Run records: what was started, written before it is announced, replaced as one step."""
 
 import contextlib
-from collections.abc import Iterator
+import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -96,30 +96,28 @@ class RunBook:
 
     def all(self, branch_slug: str | None = None) -> list[Run]:
         """Every record, of one branch or of all, in a steady order."""
-        return sorted(
-            self._walk(branch_slug), key=lambda run: (run.branch, run.started_at, run.service)
-        )
+        return self.sorted_out(branch_slug)[0]
 
-    def unreadable(self) -> list[Path]:
-        """Record files that are there and say nothing: a write cut short, or a strange hand."""
-        found: list[Path] = []
-        for folder in self._folders(self._places.folder / "runs"):
-            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                found += [path for path in folder.glob("*.json") if self._load(path) is None]
-        return found
-
-    def _walk(self, branch_slug: str | None) -> Iterator[Run]:
+    def sorted_out(self, branch_slug: str | None = None) -> tuple[list[Run], list[Path]]:
+        """The records, and the files that say nothing: cut short, or written by a strange hand."""
+        runs: list[Run] = []
+        broken: list[Path] = []
         top = self._places.folder / "runs"
-        folders = [top / branch_slug] if branch_slug else self._folders(top)
+        folders = [str(top / branch_slug)] if branch_slug else self._folders(top)
         for folder in folders:
             with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                for path in sorted(folder.iterdir()):
-                    run = self._load(path) if path.suffix == ".json" else None
-                    if run:
-                        yield run
+                for entry in os.scandir(folder):
+                    if entry.name.endswith(".json") and not entry.name.startswith("."):
+                        path = Path(entry.path)
+                        run = self._load(path)
+                        if run:
+                            runs.append(run)
+                        elif path.exists():
+                            broken.append(path)
+        return sorted(runs, key=lambda run: (run.branch, run.started_at, run.service)), broken
 
     @staticmethod
-    def _folders(top: Path) -> list[Path]:
+    def _folders(top: Path) -> list[str]:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            return sorted(top.iterdir())
+            return sorted(entry.path for entry in os.scandir(top))
         return []

@@ -28,9 +28,9 @@ def whereabouts(
     places = scope.places
     book = RunBook(places)
     run = book.get(target.slug, service) or book.get(SHARED_SLUG, service)
-    if run is None and book.unreadable():
-        lost = all_runs(scope.root, places)
-        run = next((r for r in lost if r.service == service and r.branch == target.branch), None)
+    if run is None:
+        lost = all_runs(scope.root, places, target.slug)
+        run = next((one for one in lost if one.service == service), None)
     if run is None and anywhere:
         others = [one for one in book.all() if one.service in (service, slug(service))]
         run = others[0] if len(others) == 1 else None

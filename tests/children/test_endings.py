@@ -53,6 +53,29 @@ async def test_a_child_that_ends_at_once_is_told_of_with_its_status_and_last_wor
         assert [event.reason for event in some.events.of(ChildFailed)] == ["child-exited"]
 
 
+async def test_a_grandchild_that_holds_stdout_does_not_hide_the_end_of_a_child(
+    tmp_path: Path,
+) -> None:
+    async with nursery(tmp_path) as some:
+        child = some.run(["sh", "-c", "sleep 600 & exit 3"], protocol="handshake")
+        async with asyncio.timeout(5):
+            with pytest.raises(Fault) as caught:
+                await child.tools()
+        assert caught.value.reason == "child-exited"
+        assert "status 3" in caught.value.message
+        assert mentioning(str(tmp_path)) == []
+
+
+async def test_a_child_that_closes_its_output_is_ended(tmp_path: Path) -> None:
+    async with nursery(tmp_path) as some:
+        child = some.run(["sh", "-c", "exec >&-; exec sleep 600"], protocol="handshake")
+        with pytest.raises(Fault) as caught:
+            await child.tools()
+        assert caught.value.reason == "child-exited"
+        assert "closed its output" in caught.value.message
+        assert mentioning(str(tmp_path)) == []
+
+
 def test_back_off_lets_the_first_retry_pass_then_waits_twice_as_long_each_time() -> None:
     now = 100.0
     back_off = BackOff(lambda: now)
@@ -130,7 +153,6 @@ async def test_a_call_that_is_given_up_is_cancelled_at_the_child(tmp_path: Path)
         assert history["cancelled"] == [3]
 
 
-@requirement("S2.108")
 async def test_sixty_megabytes_on_a_line_end_one_child_while_another_answers(
     tmp_path: Path,
 ) -> None:

@@ -137,7 +137,7 @@ async def test_a_child_that_never_answers_is_given_up_and_ended(tmp_path: Path) 
         assert mentioning(str(tmp_path)) == []
 
 
-@requirement("S2.80")
+@requirement("S2.76", "S2.80")
 async def test_a_slow_start_counts_against_the_request_limit_not_the_spawn_limit(
     tmp_path: Path,
 ) -> None:

@@ -1,6 +1,7 @@
 """The frame around every verb: words, options, exit codes, and what goes to which stream."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -80,6 +81,8 @@ def test_python_m_is_the_same_program(workspace: Workspace) -> None:
         (("list", "--json=yes"), None),
         (("call", "only"), "error: `TOOL` is missing\n\nhint: switchboard call --help\n"),
         (("--quux",), None),
+        (("version", "x"), None),
+        (("help", "list", "x"), None),
     ],
 )
 def test_a_command_line_that_makes_no_sense_ends_with_2(
@@ -181,3 +184,37 @@ def test_a_reader_that_leaves_early_is_no_disaster(workspace: Workspace) -> None
 def test_nothing_but_a_terminal_gets_colour(workspace: Workspace) -> None:
     done = switchboard(workspace, "--help", env={"TERM": "xterm-256color"})
     assert "\x1b" not in done.out + done.err
+
+
+@pytest.mark.parametrize("stream", ["1", "2"])
+def test_a_closed_stream_is_no_disaster(workspace: Workspace, stream: str) -> None:
+    command = ["sh", "-c", f'exec "$0" "$@" {stream}>&-', SWITCHBOARD, "mcp"]
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, env=workspace.env, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert b"Traceback" not in done.stderr
+
+
+def test_words_that_are_no_text_are_refused(workspace: Workspace) -> None:
+    command = [os.fsencode(SWITCHBOARD), b"list", b"\xff\xfe", b"--json"]
+    done = subprocess.run(command, capture_output=True, env=workspace.env, check=False)
+    assert (done.returncode, done.stderr) == (2, b"")
+    assert json.loads(done.stdout)["code"] == "usage"
+
+
+def test_a_directory_that_is_gone_is_told_as_such(workspace: Workspace) -> None:
+    gone = workspace.root / "gone"
+    gone.mkdir()
+    command = ["sh", "-c", 'rmdir "$PWD" && exec "$0" "$@"', SWITCHBOARD, "list"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=workspace.env, cwd=gone, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: the current directory does not exist any more\n")
+
+
+def test_a_terminal_of_another_encoding_gets_codes(workspace: Workspace) -> None:
+    done = switchboard(workspace, "serve", "--port", "1", env={"PYTHONIOENCODING": "ascii"})
+    assert done.code == 2
+    assert "--port \\u2026\n" in done.err

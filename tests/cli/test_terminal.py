@@ -50,3 +50,10 @@ def test_colour_can_be_refused(workspace: Workspace, env: dict[str, str]) -> Non
 def test_colour_marks_only_what_words_say_too(workspace: Workspace) -> None:
     shown = on_terminal(workspace, "lst", env={"TERM": "xterm"})
     assert shown.startswith("\x1b[31merror:\x1b[0m there is no command")
+
+
+def test_an_answer_cannot_steer_the_terminal(workspace: Workspace) -> None:
+    workspace.echo_child("one")
+    args = '{"text": "\\u001b]0;title\\u0007 \\u001b[2J ok"}'
+    shown = on_terminal(workspace, "call", "one", "echo", "--args", args, env={"TERM": "dumb"})
+    assert shown == "echo: \ufffd]0;title\ufffd \ufffd[2J ok\n"

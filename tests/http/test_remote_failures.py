@@ -406,3 +406,35 @@ async def test_a_slow_post_does_not_hold_up_the_next_over_sse() -> None:
         async with asyncio.timeout(5):
             assert await remote.call("echo") == {"content": []}
         slow.cancel()
+
+
+@pytest.mark.parametrize("era", ["handshake", "modern"])
+async def test_a_stream_of_news_that_breaks_is_opened_again(
+    era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What changed while nobody listened is unknown, so the tools are listed anew."""
+    monkeypatch.setattr("switchboard.children.remote_streamable.PAUSE_S", 0.05)
+    opened = 0
+
+    def news(_: Asked) -> Told:
+        nonlocal opened
+        opened += 1
+        return Told(200, b": nothing new\nretry: 50\n\n", EVENTS)
+
+    def answer(asked: Asked) -> Told:
+        if asked.method == "GET" or asked.rpc == "subscriptions/listen":
+            return news(asked)
+        if asked.rpc == "server/discover" and era == "modern":
+            offers: Json = {"tools": {"listChanged": True}}
+            found: Json = {"supportedVersions": ["2026-07-28"], "capabilities": offers}
+            return result(asked, found)
+        told = handshake(asked, **{"mcp-session-id": "s"})
+        assert told is not None
+        return told
+
+    async with scripted(answer) as server, remote_child(server.url) as remote:
+        await remote.tools()
+        await until_true(lambda: opened >= 3)
+        assert remote.changed.is_set()
+        await remote.tools()
+        assert len(server.said("tools/list")) == 2

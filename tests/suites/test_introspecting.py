@@ -20,7 +20,7 @@ LONG = (
 )
 
 
-@requirement("S2.43", "S2.46", "S2.72", "S2.08", "S2.76")
+@requirement("S2.43", "S2.46", "S2.72", "S2.08")
 async def test_introspect_gives_name_summary_and_schema_as_json_in_one_text_block(
     tmp_path: Path,
 ) -> None:

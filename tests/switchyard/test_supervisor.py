@@ -180,8 +180,8 @@ def test_a_configuration_broken_meanwhile_does_not_hinder_stopping(lab: Lab) -> 
 def test_services_see_signals_as_they_are_used_to(lab: Lab) -> None:
     code = (
         "import signal, sys; bad = [s.name for s in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, "
-        "signal.SIGTERM) if signal.getsignal(s) == signal.SIG_IGN]; print('ignored', bad, flush=True); "
-        "signal.pause()"
+        "signal.SIGTERM) if signal.getsignal(s) == signal.SIG_IGN]; "
+        "print('ignored', bad, flush=True); signal.pause()"
     )
     lab.config(
         f"[services.a]\ncommand = [{json.dumps(sys.executable)}, '-c', {json.dumps(code)}]\n"

@@ -1,15 +1,36 @@
 """What a peer is asked: answers, errors, cancellation, batches, junk, and ids used twice."""
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec import Raw
 
 from fakes.pipes import FakePipe
 from switchboard.wire.messages import MessageId, Parts, RpcError
 from switchboard.wire.peer import Answer, Peer
 from switchboard.wire.pipes import Loss
+
+ODD_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=4), inner),
+    max_leaves=5,
+)
+METHODS = st.sampled_from(["now", "refuse", "wait", "burst-now", "notifications/cancelled"])
+MESSAGES = st.fixed_dictionaries(
+    {},
+    optional={
+        "jsonrpc": st.just("2.0") | ODD_VALUES,
+        "id": ODD_VALUES,
+        "method": METHODS | ODD_VALUES,
+        "params": ODD_VALUES,
+        "result": ODD_VALUES,
+        "error": ODD_VALUES,
+    },
+).map(lambda value: json.dumps(value).encode())
 
 
 class Desk:
@@ -26,6 +47,8 @@ class Desk:
         match method:
             case "now":
                 return (b"[", params or b"null", b"]")
+            case "burst-now":
+                raise RuntimeError("/secret/path went wrong")
             case "refuse":
                 raise RpcError(-32601, "not here", {"method": method})
             case _:
@@ -91,9 +114,12 @@ async def test_errors_are_answered_with_their_code_and_data(desk: Desk) -> None:
     assert second["error"] == {"code": -32000, "message": "later"}
 
 
-async def test_what_nobody_foresaw_is_an_internal_error_without_its_text(desk: Desk) -> None:
+@pytest.mark.parametrize("method", ["burst", "burst-now"])
+async def test_what_nobody_foresaw_is_an_internal_error_without_its_text(
+    method: str, desk: Desk
+) -> None:
     peer, pipe = make_peer(desk)
-    peer.receive(message("burst"))
+    peer.receive(message(method))
     [answer] = await pipe.has_sent(1)
     assert answer["error"]["code"] == -32603
     assert b"/secret/path" not in pipe.sent[0]
@@ -110,6 +136,19 @@ async def test_a_cancelled_request_is_ended_and_never_answered(desk: Desk) -> No
     assert [sent["id"] for sent in await pipe.has_sent(1)] == [2]
     peer.receive(message("now", "3"))
     assert [sent["id"] for sent in pipe.messages] == [2, 3]
+
+
+async def test_a_request_cancelled_before_it_began_leaves_its_id_free(desk: Desk) -> None:
+    """Both come in the same bytes."""
+    peer, pipe = make_peer(desk)
+    peer.receive(message("wait", "1"))
+    peer.receive(b'{"method":"notifications/cancelled","params":{"requestId":1}}')
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert desk.cancelled == []
+    peer.receive(message("now", "1"))
+    [answer] = pipe.messages
+    assert answer["result"] == [{}]
 
 
 @pytest.mark.parametrize("params", ['{"requestId":9}', "{}", '{"requestId":[]}', "[]", "7"])
@@ -174,6 +213,19 @@ async def test_what_is_under_way_ends_with_the_other_side(desk: Desk) -> None:
     peer.lose(Loss())
     await desk.has_cancelled()
     assert pipe.sent == []
+
+
+@given(st.binary(max_size=60) | MESSAGES)
+def test_no_message_whatever_is_in_it_gets_the_peer_into_trouble(odd: bytes) -> None:
+    async def check() -> None:
+        desk = Desk()
+        peer, pipe = make_peer(desk)
+        peer.receive(odd)
+        peer.receive(message("now", '"last"'))
+        assert pipe.messages[-1]["id"] == "last"
+        await peer.aclose()
+
+    asyncio.run(check())
 
 
 async def test_only_a_throttled_peer_stops_reading_under_pressure(desk: Desk) -> None:

@@ -34,7 +34,7 @@ class RemoteClient:
             },
             # How long an answer may take is for the road to decide, not for the connection.
             timeout=httpx2.Timeout(timeout_s, read=None, pool=None),
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=32),
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=64),
             follow_redirects=False,
             # The certificates take a while to load, and plain HTTP shows none.
             verify=self.url.scheme == "https",

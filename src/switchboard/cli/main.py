@@ -35,8 +35,11 @@ def main(words: Sequence[str] | None = None) -> int:
     """Run one command and give its exit code. A person never sees a traceback."""
     words = sys.argv[1:] if words is None else words
     environ = process_environ()
+    _fill_closed_streams()
     printer = Printer(environ, as_json=_wants_json(words))
     try:
+        if not all(word.isascii() or _is_text(word) for word in words):
+            raise UsageError("the command line is not UTF-8 text")
         return _run(words, environ, printer)
     except _UNDERSTOOD as error:
         return _explain(error, words, environ, printer)
@@ -99,6 +102,19 @@ def _explain(
 def _wants_json(words: Sequence[str]) -> bool:
     ours = words[: words.index("--")] if "--" in words else words
     return f"--{GLOBAL_OPTIONS[0].name}" in ours
+
+
+def _fill_closed_streams() -> None:
+    """Some clients start a server with its stderr closed; nobody should have to mind."""
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] - the stubs do not know
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - stays open
+    if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison] - as above
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - as above
+
+
+def _is_text(word: str) -> bool:
+    # Bytes that are no UTF-8 arrive as lone surrogates, which no file and no report can hold.
+    return not any("\ud800" <= letter <= "\udfff" for letter in word)
 
 
 def _reader_left() -> int:

@@ -1,12 +1,13 @@
 """The only writer of the command line: data goes to stdout, talk to stderr."""
 
+import io
 import sys
 from collections.abc import Mapping
 
 import msgspec
 
 from switchboard.cli.report import ErrorReport, Report
-from switchboard.cli.style import Style, is_terminal, style_for
+from switchboard.cli.style import Style, is_terminal, safe_for_terminals, style_for
 
 
 class Talk:
@@ -14,7 +15,8 @@ class Talk:
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._stream = sys.stderr
-        self._is_live = is_terminal(self._stream) and environ.get("TERM") != "dumb"
+        self._is_terminal = is_terminal(self._stream)
+        self._is_live = self._is_terminal and environ.get("TERM") != "dumb"
         self._shows = False
         self.style: Style = style_for(self._stream, environ)
 
@@ -28,7 +30,7 @@ class Talk:
     def say(self, text: str) -> None:
         """Say something that stays."""
         self.clear()
-        self._stream.write(text + "\n")
+        self._stream.write((safe_for_terminals(text) if self._is_terminal else text) + "\n")
         self._stream.flush()
 
     def clear(self) -> None:
@@ -45,6 +47,10 @@ class Printer:
     def __init__(self, environ: Mapping[str, str], *, as_json: bool) -> None:
         self._as_json = as_json
         self._environ = environ
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                # A terminal of another encoding shows a code instead of stopping the command.
+                stream.reconfigure(errors="backslashreplace")
         self.talk = Talk(environ)
 
     def show(self, report: Report) -> int:
@@ -57,7 +63,8 @@ class Printer:
         elif not report.silent:
             style = style_for(sys.stdout, self._environ)
             text = "".join(f"{line}\n" for line in report.lines(style))
-            sys.stdout.write(text)
+            # What is piped is data, and arrives as it is.
+            sys.stdout.write(safe_for_terminals(text) if is_terminal(sys.stdout) else text)
             sys.stdout.flush()
             for line in report.notes(self.talk.style):
                 self.talk.say(line)

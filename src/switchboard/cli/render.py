@@ -15,6 +15,7 @@ def columns(
     heads: Sequence[str], rows: Sequence[Sequence[str]], style: Style, *, right: Sequence[int] = ()
 ) -> Iterator[str]:
     """A table with a heading, each column as wide as its widest cell."""
+    rows = [[visible(cell) for cell in row] for row in rows]
     widths = [max(len(row[at]) for row in (heads, *rows)) for at in range(len(heads))]
 
     def line(cells: Sequence[str]) -> str:
@@ -27,6 +28,20 @@ def columns(
     yield style.bold(line(heads))
     for row in rows:
         yield line(row)
+
+
+def visible(text: str) -> str:
+    """The text in one line, with every character that could deceive the eye written out.
+
+    Names and commands come from files of others. Control characters could repaint what stands
+    beside them, such as the command that a user is about to trust.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in text
+    )
 
 
 def counted(number: int, noun: str) -> str:

@@ -1,7 +1,11 @@
 """Colour for terminals that want it. It never carries a meaning alone."""
 
+import re
 from collections.abc import Mapping
 from typing import TextIO
+
+# Everything that steers a terminal, except line ends, tabs and the marks of `Style`.
+_STEERING = r"\x1b(?!\[(?:0|1|2|31|32|33|36)m)|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]"
 
 
 class Style:
@@ -49,3 +53,8 @@ def is_terminal(stream: TextIO) -> bool:
         return stream.isatty()
     except ValueError:
         return False
+
+
+def safe_for_terminals(text: str) -> str:
+    """The text without anything that could steer a terminal, as a server's answer might."""
+    return re.sub(_STEERING, "\N{REPLACEMENT CHARACTER}", text)

@@ -267,7 +267,8 @@ class Front:
 
 
 def _params(raw: Raw) -> _Params:
-    if raw == ABSENT:
+    # Some clients write `null` for parameters that they do not have.
+    if raw in (ABSENT, _NULL):
         return _NO_PARAMS
     try:
         return _read_params(raw)

@@ -1,8 +1,11 @@
 """A message posted over HTTP, and the front's answer to it as a response."""
 
+import asyncio
+
 import msgspec
 from msgspec import UNSET
 
+from switchboard.core.tasks import TaskSet
 from switchboard.surface.front import Front
 from switchboard.surface.http_exchange import Refusal, Reply
 from switchboard.wire.eras import HTTP_STATUS
@@ -52,8 +55,17 @@ def begin(front: Front, envelope: Envelope, *, modern: bool) -> "Reply | Answer"
     return answer
 
 
-async def complete(answer: Answer, message_id: MessageId, *, modern: bool) -> Reply:
-    """Wait for the result; every failure is a reply too."""
+def start(
+    tasks: TaskSet, answer: Answer, message_id: MessageId, *, modern: bool
+) -> "asyncio.Task[Reply]":
+    """Work on an answer; every failure is a reply too."""
+    task = tasks.start(_complete(answer, message_id, modern=modern))
+    # A task that is cancelled before its first step never gets to what it was to await.
+    task.add_done_callback(lambda _: answer.close())
+    return task
+
+
+async def _complete(answer: Answer, message_id: MessageId, *, modern: bool) -> Reply:
     try:
         return Reply(200, result_parts(message_id, await answer))
     except RpcError as error:

@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 from msgspec import UNSET
 
-from switchboard.surface.http_answers import begin, complete, read_message, request_id
+from switchboard.surface.http_answers import begin, read_message, request_id, start
 from switchboard.surface.http_delivery import Delivery
 from switchboard.surface.http_exchange import Exchange, Refusal, Reply
 from switchboard.surface.http_sessions import HttpSession, MakeFront, Sessions
@@ -92,7 +92,7 @@ class HandshakeEra:
         answer = begin(session.front, message, modern=False)
         if isinstance(answer, Reply):
             return answer
-        task = session.tasks.start(complete(answer, message_id, modern=False))
+        task = start(session.tasks, answer, message_id, modern=False)
         session.under_way[message_id] = task
 
         def forget(_: object) -> None:

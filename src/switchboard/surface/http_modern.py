@@ -7,7 +7,7 @@ from msgspec import UNSET, Raw, Struct
 
 from switchboard.core.tasks import TaskSet
 from switchboard.surface.front import Front
-from switchboard.surface.http_answers import begin, complete, error_reply, read_message, request_id
+from switchboard.surface.http_answers import begin, error_reply, read_message, request_id, start
 from switchboard.surface.http_delivery import Delivery
 from switchboard.surface.http_exchange import Exchange, Refusal, Reply
 from switchboard.surface.http_sessions import MakeFront
@@ -81,7 +81,7 @@ class ModernEra:
         if isinstance(answer, Reply):
             await exchange.reply(answer)
             return
-        work = self._tasks.start(complete(answer, message_id, modern=True))
+        work = start(self._tasks, answer, message_id, modern=True)
         listens = message.method == "subscriptions/listen"
         if listens:
             self._listening.add(front)

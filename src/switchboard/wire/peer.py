@@ -77,7 +77,7 @@ class Peer:
         self._loop = asyncio.get_running_loop()
         self._last_id = 0
         self._waiting: dict[MessageId, asyncio.Future[Envelope]] = {}
-        self._under_way: dict[MessageId, asyncio.Task[None]] = {}
+        self._under_way: dict[MessageId, tuple[asyncio.Task[None], Answer]] = {}
         self._tasks = TaskSet()
         self.lost: Loss | None = None
 
@@ -165,11 +165,14 @@ class Peer:
         except RpcError as error:
             self._pipe.send(error_parts(message_id, error))
             return
+        except Exception:  # noqa: BLE001 - as below; raised on, it would end the whole conversation
+            self._pipe.send(error_parts(message_id, RpcError(INTERNAL_ERROR, "internal error")))
+            return
         if isinstance(answer, tuple):
             self._pipe.send(result_parts(message_id, answer))
             return
         task = self._tasks.start(self._answer(message_id, answer))
-        self._under_way[message_id] = task
+        self._under_way[message_id] = (task, answer)
 
     async def _answer(self, message_id: MessageId, answer: Answer) -> None:
         try:
@@ -179,7 +182,7 @@ class Peer:
         except Exception:  # noqa: BLE001 - the peer must get an answer whatever went wrong
             parts = error_parts(message_id, RpcError(INTERNAL_ERROR, "internal error"))
         finally:
-            del self._under_way[message_id]
+            self._under_way.pop(message_id, None)
         # A cancelled request never gets here: by the protocol it is not answered.
         self._pipe.send(parts)
 
@@ -188,9 +191,21 @@ class Peer:
             message_id = _read_cancel(params).request_id
         except msgspec.MsgspecError:
             return
-        task = self._under_way.get(message_id)
-        if task is not None:
-            task.cancel()
+        self._cancel(message_id)
+
+    def _cancel(self, message_id: MessageId) -> None:
+        if message_id not in self._under_way:
+            return
+        task, answer = self._under_way[message_id]
+        task.cancel()
+        # Cancelled before its first step it runs nothing, not even what cleans up behind it.
+        task.add_done_callback(lambda _: self._forget(message_id, answer))
+
+    def _forget(self, message_id: MessageId, answer: Answer) -> None:
+        answer.close()
+        # By now the id may stand for another request.
+        if message_id in self._under_way and self._under_way[message_id][1] is answer:
+            del self._under_way[message_id]
 
     # The pipe's news
 
@@ -215,8 +230,8 @@ class Peer:
         for future in waiting.values():
             if not future.done():
                 future.set_exception(PeerLost(loss))
-        for task in self._under_way.values():
-            task.cancel()
+        for message_id in self._under_way:
+            self._cancel(message_id)
         if self._on_lost is not None:
             self._on_lost(loss)
 
@@ -227,6 +242,8 @@ class Peer:
 
     async def aclose(self) -> None:
         """End what is under way, say goodbye and close."""
+        for message_id in self._under_way:
+            self._cancel(message_id)
         await self._tasks.aclose()
         self._pipe.close()
         self.lose(Loss(message="closed"))

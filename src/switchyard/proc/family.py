@@ -41,12 +41,15 @@ def members(leader: Leader) -> list[Vitals]:
     if leader.boot_id != boot_id():
         return []
     proven = leader_vitals(leader) is not None
+    # Some programs, PostgreSQL among them, write over their environment and leave the session.
+    below = set(descendants(leader.pid)) if proven else set[int]()
     found: list[Vitals] = []
     for pid in pids():
         one = vitals(pid)
         if one is None or one.is_dead or one.ticks < leader.ticks:
             continue
-        if (proven and one.session == leader.pid) or is_marked(pid, leader.run_id):
+        ours = proven and (one.session == leader.pid or pid in below)
+        if ours or is_marked(pid, leader.run_id):
             found.append(one)
     return found
 

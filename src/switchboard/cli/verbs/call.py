@@ -19,6 +19,7 @@ from switchboard.cli.verbs.parts.board import calling, run_to_end
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.servers import suite_for
 from switchboard.core.calls import Outcome
+from switchboard.core.faults import Fault, FaultCode
 from switchboard.providers.suites.schema import SuiteSettings
 from switchboard.settings.sections import Settings
 
@@ -60,6 +61,7 @@ class _Result(Struct, rename="camel"):
     # Not `Raw | None`: msgspec reads only `null` into that.
     structured_content: Raw = _NULL
     is_error: bool = False
+    result_type: str = "complete"
 
 
 class CallReport(Report, frozen=True, kw_only=True, tag="switchboard.call/1"):
@@ -101,7 +103,15 @@ async def _run(request: Request, settings: Settings, suite: str, arguments: Raw)
         request.talk.progress(f"calling {tool} of {suite} …")
         outcome = await caller.call(suite, {"action": "call", "subtool": tool, "args": arguments})
     result = _result_of(outcome)
-    return CallReport(suite=suite, tool=tool, is_error=_read(result).is_error, result=result)
+    read = _read(result)
+    if read.result_type != "complete":
+        raise Fault(
+            FaultCode.UNIMPLEMENTED,
+            "child-asks",
+            f"`{tool}` wants more input than the command line can give",
+            hint="call it from a client that can be asked",
+        )
+    return CallReport(suite=suite, tool=tool, is_error=read.is_error, result=result)
 
 
 def _unopened(settings: Settings) -> Settings:

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import shlex
 from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as version_of
@@ -11,7 +12,7 @@ from msgspec import Struct
 
 from switchboard import __version__
 from switchboard.cli.options import Option, Usage
-from switchboard.cli.render import counted, hint, shown_origin
+from switchboard.cli.render import counted, hint, shown_origin, visible
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import Request
 from switchboard.cli.style import Style
@@ -121,15 +122,15 @@ def _about_trust(settings: Settings) -> Iterator[Finding]:
         yield Finding(
             severity="warning",
             subject=entry.name,
-            message=f"not trusted yet, so it is not shown; it would run `{target_of(entry)}`",
-            hint=f"switchboard trust {entry.name}",
+            message=f"not trusted, so it is not shown; it would run `{visible(target_of(entry))}`",
+            hint=f"switchboard trust {shlex.quote(entry.name)}",
         )
     for name in settings.untrusted_commands:
         yield Finding(
             severity="warning",
             subject=name,
             message="this command tool is not trusted yet, so it is not shown",
-            hint=f"switchboard trust {name}",
+            hint=f"switchboard trust {shlex.quote(name)}",
         )
 
 

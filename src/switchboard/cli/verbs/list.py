@@ -1,5 +1,6 @@
 """`switchboard list`: the configured servers. Starts none of them."""
 
+import shlex
 from collections.abc import Iterator
 
 from switchboard.cli.options import Usage
@@ -49,7 +50,7 @@ class ListReport(Report, frozen=True, kw_only=True, tag="switchboard.list/1"):
         waiting = [server.name for server in self.servers if server.trust == "waiting"]
         if waiting:
             yield ""
-            yield hint(style, f"switchboard trust {' '.join(waiting)}")
+            yield hint(style, f"switchboard trust {shlex.join(waiting)}")
 
 
 def run(request: Request) -> Report:

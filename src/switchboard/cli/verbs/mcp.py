@@ -7,10 +7,9 @@ in this process.
 from switchboard.cli.options import Option, Usage
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import Request
-from switchboard.cli.verbs.parts.loading import settings_for
+from switchboard.cli.verbs.parts.loading import followed_settings
 from switchboard.daemon.serve import run as run_loop
 from switchboard.daemon.serve import serve_stdio
-from switchboard.settings.sections import Settings
 
 USAGE = Usage(
     verb="mcp",
@@ -24,7 +23,5 @@ USAGE = Usage(
 
 
 def run(request: Request) -> Report:
-    def load() -> Settings:
-        return settings_for(request, transport="stdio")
-
-    return Silent(code=run_loop(serve_stdio(load(), request.environ, load=load)))
+    settings, load = followed_settings(request, transport="stdio")
+    return Silent(code=run_loop(serve_stdio(settings, request.environ, load=load)))

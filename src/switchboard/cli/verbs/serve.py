@@ -10,10 +10,9 @@ from switchboard.cli.render import hint
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import Request
 from switchboard.cli.style import Style
-from switchboard.cli.verbs.parts.loading import settings_for
+from switchboard.cli.verbs.parts.loading import followed_settings
 from switchboard.daemon.serve import run as run_loop
 from switchboard.daemon.serve import serve_stdio
-from switchboard.settings.sections import Settings
 
 _TOKEN = "SWITCHBOARD_TOKEN"  # noqa: S105 - the name of a variable
 
@@ -51,17 +50,13 @@ def run(request: Request) -> Report:
     if arguments.has("stdio") and arguments.has("http"):
         raise UsageError("`--stdio` and `--http` exclude each other")
     transport = next((name for name in ("stdio", "http") if arguments.has(name)), None)
-
-    def load() -> Settings:
-        return settings_for(
-            request,
-            transport=transport,
-            host=arguments.one("host"),
-            port=arguments.one("port"),
-            allow_remote="1" if arguments.has("allow-remote") else None,
-        )
-
-    settings = load()
+    settings, load = followed_settings(
+        request,
+        transport=transport,
+        host=arguments.one("host"),
+        port=arguments.one("port"),
+        allow_remote="1" if arguments.has("allow-remote") else None,
+    )
     if settings.listener.transport == "stdio":
         _refuse_http_options(request)
         return Silent(code=run_loop(serve_stdio(settings, request.environ, load=load)))

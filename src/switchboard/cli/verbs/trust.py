@@ -1,7 +1,8 @@
 """`switchboard trust`: servers that a workspace brings along run only after their user agreed."""
 
-from collections.abc import Iterator
-from typing import Literal
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -13,7 +14,7 @@ from switchboard.cli.style import Style
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.servers import listed_servers, no_server
 from switchboard.settings.sections import Settings
-from switchboard.settings.trust import trust, untrust
+from switchboard.settings.trust import read_trust, trust, untrust
 
 USAGE = Usage(
     verb="trust",
@@ -78,7 +79,8 @@ def run(request: Request) -> Report:
         raise UsageError("`--revoke` needs names, or `--all`", "switchboard trust --revoke --all")
     # Only the record counts here, not a variable that trusts everything.
     settings = settings_for(request, trust_workspace="0")
-    known = {trustee.name for trustee in _trustees(settings)}
+    # What was trusted once may be gone from the files, and its trust can still be taken back.
+    known = {trustee.name for trustee in _trustees(settings)} | _recorded(settings)
     for name in names:
         if name not in known:
             raise no_server(name, known)
@@ -107,9 +109,20 @@ def _trustees(settings: Settings) -> Iterator[Trustee]:
                 origin=server.origin,
             )
     for name, fields in settings.untrusted_commands.items():
-        runs = " ".join((fields["command"], *fields.get("args", ())))
-        yield Trustee(name=name, kind="command", state="waiting", runs=runs)
+        yield Trustee(name=name, kind="command", state="waiting", runs=_command_line(fields))
+    recorded = _recorded(settings)
+    for name, fields in settings.commands.items():
+        if name in recorded:
+            yield Trustee(name=name, kind="command", state="trusted", runs=_command_line(fields))
+
+
+def _recorded(settings: Settings) -> set[str]:
+    return read_trust(settings.home, []).names(settings.workspace)
+
+
+def _command_line(fields: Mapping[str, Any]) -> str:
+    return shlex.join((fields["command"], *fields.get("args", ())))
 
 
 def _words(names: list[str]) -> str:
-    return " ".join(names) if len(names) == 1 else "--all"
+    return shlex.join(names) if len(names) == 1 else "--all"

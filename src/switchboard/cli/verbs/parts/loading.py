@@ -1,7 +1,10 @@
 """The settings that a command line asks for."""
 
+import os
+from collections.abc import Callable
 from typing import Any
 
+from switchboard.cli.options import UsageError
 from switchboard.cli.request import Request
 from switchboard.config.locate import Places, find_places
 from switchboard.config.problems import ConfigInvalid, Problem
@@ -11,6 +14,7 @@ from switchboard.settings.sections import Settings
 
 def settings_for(request: Request, **flags: Any) -> Settings:
     """Read the configuration. Raises `ConfigInvalid` with every problem."""
+    _check_directory(request)
     return load_settings(
         workspace=request.workspace,
         environ=request.environ,
@@ -19,10 +23,37 @@ def settings_for(request: Request, **flags: Any) -> Settings:
     )
 
 
+def followed_settings(request: Request, **flags: Any) -> tuple[Settings, Callable[[], Settings]]:
+    """The settings, and a way to read those of the very same workspace again later."""
+    settings = settings_for(request, **flags)
+    config = request.config
+    if config is not None and not config.startswith("~"):
+        config = os.path.abspath(config)  # noqa: PTH100 - on the cold-start path
+
+    def load() -> Settings:
+        return load_settings(
+            workspace=settings.workspace, environ=request.environ, flags=flags, config=config
+        )
+
+    return settings, load
+
+
 def places_for(request: Request) -> Places:
     """Where home and workspace are. Raises `ConfigInvalid` when the workspace is no directory."""
+    _check_directory(request)
     problems: list[Problem] = []
     places = find_places(request.environ, request.workspace, problems)
     if problems:
         raise ConfigInvalid(problems)
     return places
+
+
+def _check_directory(request: Request) -> None:
+    if request.workspace or request.environ.get("WORKSPACE_DIR"):
+        return
+    try:
+        os.getcwd()  # noqa: PTH109 - on the cold-start path
+    except FileNotFoundError:
+        raise UsageError(
+            "the current directory does not exist any more", "name one with `--workspace DIR`"
+        ) from None

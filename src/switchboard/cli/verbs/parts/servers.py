@@ -78,7 +78,7 @@ def suite_for(settings: Settings, wanted: str) -> str:
                 FaultCode.FAILED_PRECONDITION,
                 "server-not-trusted",
                 f"the server `{entry.name}` of this workspace is not trusted yet",
-                hint=f"look at what it runs, then: switchboard trust {entry.name}",
+                hint=f"look at what it runs, then: switchboard trust {shlex.quote(entry.name)}",
             )
     raise no_server(wanted, (*suites, *suites.values()))
 
