@@ -1,7 +1,7 @@
 """Real hosts use a suite through `switchboard mcp`, driven by a scripted model on loopback."""
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -49,8 +49,10 @@ FIRST_WORDS = {
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    return Workspace(tmp_path)
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    workspace = Workspace(tmp_path, daemon=True)
+    yield workspace
+    workspace.stop_daemon()
 
 
 @pytest.fixture(params=HOSTS)
@@ -91,6 +93,7 @@ async def test_a_host_introspects_a_suite_and_calls_a_subtool(
     assert "inputSchema" in introspected
     assert "Adds two numbers." in introspected
     assert "echo: marco" in called
+    workspace.stop_daemon()
     wait_until_none_mention(str(workspace.root))
 
 
@@ -155,4 +158,5 @@ async def test_a_host_goes_on_when_one_child_is_broken(host: Host, workspace: Wo
         say("done"),
     )
     assert "echo: still here" in model.results[1]
+    workspace.stop_daemon()
     wait_until_none_mention(str(workspace.root))

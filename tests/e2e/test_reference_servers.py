@@ -3,7 +3,7 @@
 import asyncio
 import json
 from asyncio.subprocess import PIPE
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -30,8 +30,10 @@ def pypi(name: str, *args: str) -> Json:
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    return Workspace(tmp_path)
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    workspace = Workspace(tmp_path, daemon=True)
+    yield workspace
+    workspace.stop_daemon()
 
 
 @asynccontextmanager
@@ -43,6 +45,7 @@ async def board(workspace: Workspace) -> AsyncGenerator[StdioClient, None]:
         yield client
         assert await client.close() == 0
         assert client.junk == []
+    workspace.stop_daemon()
     wait_until_none_mention(str(workspace.root))
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Iterator
 from asyncio.subprocess import PIPE
 from pathlib import Path
 from typing import Literal
@@ -31,10 +32,11 @@ SERVERS = {
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    workspace = Workspace(tmp_path)
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    workspace = Workspace(tmp_path, daemon=True)
     workspace.echo_child()
-    return workspace
+    yield workspace
+    workspace.stop_daemon()
 
 
 @pytest.mark.parametrize(
@@ -67,6 +69,7 @@ async def test_the_typescript_client_uses_a_suite(
     introspected, called = report["results"]
     assert "inputSchema" in text_of(introspected)
     assert "echo: marco" in text_of(called)
+    workspace.stop_daemon()
     wait_until_none_mention(str(workspace.root))
 
 
@@ -85,6 +88,7 @@ async def test_the_python_client_uses_a_suite(
         introspected, called = [await client.call_tool(**call) for call in CALLS]
         assert "inputSchema" in introspected.model_dump_json()
         assert "echo: marco" in called.model_dump_json()
+    workspace.stop_daemon()
     wait_until_none_mention(str(workspace.root))
 
 
@@ -102,6 +106,7 @@ async def test_a_server_of_an_sdk_is_a_suite(name: str, workspace: Workspace) ->
         result = await client.call_subtool("other_suite", "echo", {"text": "polo"})
         assert "echo: polo" in text_of(result)
         assert await client.close() == 0
+    workspace.stop_daemon()
     wait_until_none_mention(str(workspace.root))
 
 

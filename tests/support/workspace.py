@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from switchboard.control.client import running_daemon
+from switchboard.ipc.paths import DaemonPlaces, places_from
+
 Json = dict[str, Any]
 Scope = Literal["workspace", "home"]
 
@@ -29,9 +32,13 @@ def server(command: Sequence[str | Path], **more: Any) -> Json:
 
 
 class Workspace:
-    """Builds the files; `env` and `root` are what a program under test gets."""
+    """Builds the files; `env` and `root` are what a program under test gets.
 
-    def __init__(self, folder: Path) -> None:
+    `switchboard mcp` serves in its own process unless the test asks for a daemon, which it then
+    ends with `stop_daemon`.
+    """
+
+    def __init__(self, folder: Path, *, daemon: bool = False) -> None:
         self.root = folder / "workspace"
         self.user_home = folder / "user"
         self.home = self.user_home / ".switchboard"
@@ -45,6 +52,20 @@ class Workspace:
             "SWITCHBOARD_HOME": str(self.home),
             "SWITCHBOARD_TRUST_WORKSPACE": "1",
         }
+        if not daemon:
+            self.env["SWITCHBOARD_IN_PROCESS"] = "1"
+
+    @property
+    def daemon_places(self) -> DaemonPlaces:
+        """Where the socket, the locks and the log of this home are."""
+        return places_from(self.env)
+
+    def stop_daemon(self) -> None:
+        """End the daemon of this home, if there is one, by its own door."""
+        client = running_daemon(self.daemon_places)
+        if client is not None:
+            client.stop()
+            client.close()
 
     def write(self, place: str, text: str) -> Path:
         """Write a file of the workspace, with the folders above it."""

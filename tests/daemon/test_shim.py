@@ -1,0 +1,166 @@
+"""A client launches `switchboard mcp` and is served by the daemon, or in process where it must be."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.daemons import daemon_pid, log_text, shim, status
+from support.mcp_stdio import Ended, talking_to, text_of
+from support.processes import alive, children_of, until_gone, until_true
+from support.workspace import Workspace
+
+
+async def reported(client: object, suite: str = "echo_suite") -> dict[str, object]:
+    result = await client.call_subtool(suite, "report")  # type: ignore[attr-defined]
+    return json.loads(json.loads(text_of(result))["content"][0]["text"])
+
+
+async def test_the_daemon_serves_and_outlives_its_client(workspace: Workspace) -> None:
+    async with shim(workspace) as client:
+        assert set(await client.tools()) == {"echo_suite"}
+        child = (await reported(client))["pid"]
+        pid = daemon_pid(workspace)
+        assert child in children_of(pid)
+        assert await client.close() == 0
+        assert client.junk == []
+        assert client.stderr == ""
+    async with shim(workspace) as client:
+        assert (await reported(client))["pid"] == child
+    assert daemon_pid(workspace) == pid
+
+
+def test_the_shim_knows_the_standard_library_alone() -> None:
+    program = (
+        "import sys; before = set(sys.modules)\n"
+        "import switchboard.entry, switchboard.shim.main\n"
+        "print('\\n'.join(set(sys.modules) - before))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.split())
+    ours = {name for name in loaded if name.partition(".")[0] == "switchboard"}
+    assert all(
+        name in {"switchboard", "switchboard.entry"}
+        or name.startswith(("switchboard.ipc", "switchboard.shim"))
+        for name in ours
+    )
+    assert {name.partition(".")[0] for name in loaded - ours} <= sys.stdlib_module_names
+    # Each of these would cost a client more than the whole shim.
+    assert loaded & {"json", "socket", "subprocess", "re", "asyncio", "pathlib", "typing"} == set()
+
+
+@pytest.mark.parametrize("how", ["flag", "environment"])
+async def test_serving_in_process_can_be_chosen(workspace: Workspace, how: str) -> None:
+    words = ("--in-process",) if how == "flag" else ()
+    env = {"SWITCHBOARD_IN_PROCESS": "1"} if how == "environment" else {}
+    async with shim(workspace, *words, env=env) as client:
+        assert set(await client.tools()) == {"echo_suite"}
+        assert await client.close() == 0
+    assert status(workspace) is None
+
+
+async def test_the_options_of_a_command_mean_what_they_mean_elsewhere(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    given = tmp_path / "more.json"
+    given.write_text(
+        json.dumps({"mcpServers": {"more": {"command": sys.executable, "args": ["-c", ""]}}}),
+        "utf-8",
+    )
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    words = ("-C", os.path.relpath(workspace.root, elsewhere), "--config", "../more.json")
+    async with shim(workspace, *words, cwd=elsewhere) as client:
+        assert set(await client.tools()) == {"echo_suite", "more_suite"}
+    found = status(workspace)
+    assert found is not None
+    assert [board["workspace"] for board in found["boards"]] == [str(workspace.root)]
+
+
+async def test_a_broken_configuration_is_told_as_in_process(workspace: Workspace) -> None:
+    workspace.config_json({"suites": 7})
+    for command in (workspace.command("mcp"), workspace.command("mcp", "--in-process")):
+        async with talking_to(command, cwd=workspace.root, env=workspace.env) as client:
+            assert await client.ended() == 2
+            assert "suites" in client.stderr
+            assert "error:" in client.stderr
+
+
+async def test_a_daemon_that_cannot_start_is_done_without(workspace: Workspace) -> None:
+    # A folder where the log should be.
+    Path(workspace.daemon_places.log).mkdir(parents=True)
+    async with shim(workspace) as client:
+        assert set(await client.tools()) == {"echo_suite"}
+        assert "the daemon cannot start" in client.stderr
+        assert "in this process instead" in client.stderr
+
+
+async def test_a_daemon_that_dies_at_its_start_is_told_of(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "sitecustomize.py").write_text("import os; print('no luck today', flush=True)\n")
+    (broken / "switchboard").mkdir()
+    (broken / "switchboard" / "__init__.py").write_text("raise SystemExit('it does not want to')\n")
+    script = (
+        "import sys; from switchboard.shim.main import serve;"
+        f"import os; code = serve([], {{**os.environ, 'PYTHONPATH': {str(broken)!r}}});"
+        "sys.exit(7 if code is None else code)"
+    )
+    async with talking_to(
+        [sys.executable, "-c", script], cwd=workspace.root, env=workspace.env
+    ) as client:
+        assert await client.ended() == 7
+        assert "it does not want to" in client.stderr
+        assert "in this process instead" in client.stderr
+
+
+async def test_a_client_that_leaves_takes_its_call_with_it(workspace: Workspace) -> None:
+    async with shim(workspace) as client:
+        client.begin(
+            "tools/call", {"name": "echo_suite", "arguments": {"action": "call", "subtool": "stall"}}
+        )
+        await until_true(lambda: (status(workspace) or {})["sessions"][0]["under_way"] == 1)
+        client.process.kill()
+        await client.process.wait()
+        await until_true(lambda: (status(workspace) or {})["sessions"] == [])
+        assert (status(workspace) or {})["children"][0]["under_way"] == 0
+
+
+async def test_an_open_call_fails_at_once_when_the_daemon_is_killed(workspace: Workspace) -> None:
+    async with shim(workspace) as client:
+        child = (await reported(client))["pid"]
+        pid = daemon_pid(workspace)
+        stalled = client.begin(
+            "tools/call", {"name": "echo_suite", "arguments": {"action": "call", "subtool": "stall"}}
+        )
+        await until_true(lambda: (status(workspace) or {})["children"][0]["under_way"] == 1)
+        os.kill(pid, signal.SIGKILL)
+        with pytest.raises(Ended):
+            await client.answer_to(stalled, patience=2)
+        assert await client.ended() == 1
+        assert "the daemon ended" in client.stderr
+    await until_gone([int(str(child))])
+    async with shim(workspace) as client:
+        assert set(await client.tools()) == {"echo_suite"}
+        assert client.stderr == ""
+    assert daemon_pid(workspace) != pid
+
+
+async def test_stopping_the_daemon_ends_its_sessions_and_its_children(workspace: Workspace) -> None:
+    async with shim(workspace) as client:
+        child = int(str((await reported(client))["pid"]))
+        pid = daemon_pid(workspace)
+        workspace.stop_daemon()
+        assert not alive(pid)
+        assert not alive(child)
+        assert await client.ended() == 0
+    assert not Path(workspace.daemon_places.socket).exists()
+    assert "Traceback" not in log_text(workspace)

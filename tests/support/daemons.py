@@ -1,0 +1,66 @@
+"""Clients of a daemon, and a look into it from outside."""
+
+import os
+import socket
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from support.mcp_stdio import StdioClient, talking_to
+from support.workspace import Workspace
+from switchboard.control.client import running_daemon
+
+Json = dict[str, Any]
+
+
+@asynccontextmanager
+async def shim(
+    workspace: Workspace,
+    *words: str,
+    env: Mapping[str, str] = {},
+    cwd: Path | None = None,
+    patience: float = 20.0,
+) -> AsyncGenerator[StdioClient]:
+    """A client that launched `switchboard mcp` and has shaken hands."""
+    async with talking_to(
+        workspace.command("mcp", *words),
+        cwd=cwd or workspace.root,
+        env={**workspace.env, **env},
+        patience=patience,
+    ) as client:
+        await client.initialize()
+        yield client
+
+
+def status(workspace: Workspace) -> Json | None:
+    """What the daemon says of itself; None when none runs."""
+    client = running_daemon(workspace.daemon_places)
+    if client is None:
+        return None
+    try:
+        return client.ask("status")
+    finally:
+        client.close()
+
+
+def daemon_pid(workspace: Workspace) -> int:
+    found = status(workspace)
+    assert found is not None, "no daemon is running"
+    return found["pid"]
+
+
+def dial(workspace: Workspace) -> socket.socket:
+    """A bare connection to the daemon's socket."""
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    sock.settimeout(10)
+    sock.connect(workspace.daemon_places.socket)
+    return sock
+
+
+def log_text(workspace: Workspace) -> str:
+    return Path(workspace.daemon_places.log).read_text("utf-8")
+
+
+def open_files(pid: int) -> int:
+    return len(os.listdir(f"/proc/{pid}/fd"))  # noqa: PTH208
