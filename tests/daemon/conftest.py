@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -9,8 +10,10 @@ from support.workspace import Workspace
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Iterator[Workspace]:
-    workspace = Workspace(tmp_path, daemon=True)
-    workspace.echo_child()
-    yield workspace
-    workspace.stop_daemon()
+def workspace() -> Iterator[Workspace]:
+    # Short, so that the socket lies in the home as it does for users.
+    with TemporaryDirectory(prefix="sb-", ignore_cleanup_errors=True) as folder:
+        workspace = Workspace(Path(folder), daemon=True)
+        workspace.echo_child()
+        yield workspace
+        workspace.stop_daemon()

@@ -35,6 +35,8 @@ from switchboard.shim.launch import CannotStart, reach
 # A daemon of another version, then one that is just draining, then ours.
 _ATTEMPTS = 4
 _INTERRUPTED = 130
+# The module `signal` costs more than the rest of the shim.
+_SIGKILL = 9
 
 
 class Stranded(Exception):  # noqa: N818 - states what is
@@ -148,11 +150,23 @@ def _follow(line: Line, environ: "dict[str, str]") -> int:
                 return 1
     except (Gone, OSError) as error:
         if isinstance(error, TimeoutError):
-            _say(f"error: the daemon has been silent for {SILENCE_S:g} s\n")
-            _say("hint: switchboard daemon restart")
+            _end_frozen(line.pid)
         else:
-            _say("error: the daemon ended; start the client's connection anew")
+            _say("error: the daemon ended; the client has to connect anew")
         return 1
+
+
+def _end_frozen(pid: int) -> None:
+    """End a daemon that holds our client's streams and does nothing with them any more.
+
+    Our own end would not close them, so a client that waits for its answer would wait for ever. The
+    connection is still open, so the process is still the one that we met.
+    """
+    _say(f"error: the daemon (process {pid}) was silent for {SILENCE_S:g} s and has been ended")
+    try:
+        os.kill(pid, _SIGKILL)
+    except OSError:
+        return
 
 
 def _say(text: str) -> None:

@@ -1,0 +1,154 @@
+"""Whoever comes to the daemon's socket, and however the daemon fares, nobody waits for ever."""
+
+import asyncio
+import os
+import signal
+import socket
+import time
+
+import pytest
+
+from support.daemons import daemon_pid, dial, open_files, shim, status
+from support.mcp_stdio import Ended, talking_to
+from support.processes import until_gone, until_true
+from support.workspace import Workspace
+from switchboard.ipc.words import GREETING_S, SILENCE_S
+
+MEGABYTE = b"x" * (1 << 20)
+
+
+def resident(pid: int) -> int:
+    with open(f"/proc/{pid}/statm", encoding="ascii") as file:  # noqa: PTH123
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+async def test_a_hello_of_a_gigabyte_is_cut_off(workspace: Workspace) -> None:
+    async with shim(workspace) as client:
+        pid = daemon_pid(workspace)
+        before = resident(pid)
+        sent = 0
+        with dial(workspace) as stranger:
+            with pytest.raises(OSError):  # noqa: PT011 - reset or broken pipe, as the kernel likes
+                while sent < 1 << 30:
+                    stranger.sendall(MEGABYTE)
+                    sent += len(MEGABYTE)
+        assert sent < 8 << 20
+        assert resident(pid) < before + (8 << 20)
+        assert set(await client.tools()) == {"echo_suite"}
+
+
+@pytest.mark.parametrize(
+    "words", [b"", b"hello\n", b"{}\n", b"[" * 60_000 + b"\n", b'{"magic":"switchboard"}\n', b"\0\n"]
+)
+async def test_a_stranger_is_left_in_bounded_time(workspace: Workspace, words: bytes) -> None:
+    async with shim(workspace) as client:
+        files = open_files(daemon_pid(workspace))
+        with dial(workspace) as stranger:
+            stranger.sendall(words)
+            began = time.monotonic()
+            assert await asyncio.to_thread(stranger.recv, 1) == b""
+            assert time.monotonic() - began < GREETING_S + 2
+        assert set(await client.tools()) == {"echo_suite"}
+        await until_true(lambda: open_files(daemon_pid(workspace)) <= files)
+
+
+async def test_two_hundred_clients_at_once_are_served(workspace: Workspace) -> None:
+    async with shim(workspace):
+        pid = daemon_pid(workspace)
+        files = open_files(pid)
+
+        async def served(number: int) -> None:
+            async with shim(workspace, patience=60) as client:
+                text = f"number {number}"
+                result = await client.call_subtool("echo_suite", "echo", {"text": text})
+                assert f"echo: {text}" in result["content"][0]["text"]
+                assert client.stderr == ""
+                assert await client.close(patience=60) == 0
+
+        await asyncio.gather(*(served(number) for number in range(200)))
+        assert daemon_pid(workspace) == pid
+        await until_true(lambda: open_files(pid) <= files + 4)
+        found = status(workspace)
+        assert found is not None
+        assert len(found["sessions"]) == 1
+        # One child for all of them.
+        assert [(child["name"], child["calls"]) for child in found["children"]] == [("echo", 200)]
+
+
+async def test_silent_connections_do_not_keep_others_out(workspace: Workspace) -> None:
+    async with shim(workspace):
+        crowd = [dial(workspace) for _ in range(100)]
+        async with shim(workspace) as client:
+            assert set(await client.tools()) == {"echo_suite"}
+        for stranger in crowd:
+            stranger.close()
+
+
+async def test_a_frozen_daemon_is_done_without(workspace: Workspace) -> None:
+    async with shim(workspace):
+        pid = daemon_pid(workspace)
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            began = time.monotonic()
+            async with shim(workspace) as client:
+                assert set(await client.tools()) == {"echo_suite"}
+                assert time.monotonic() - began < GREETING_S + 10
+                assert "does not answer" in client.stderr
+                assert "in this process instead" in client.stderr
+                # When it wakes up it must not read what is not its own.
+                os.kill(pid, signal.SIGCONT)
+                for _ in range(20):
+                    assert set(await client.tools()) == {"echo_suite"}
+                assert await client.close() == 0
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        await until_true(lambda: len((status(workspace) or {})["sessions"]) == 1)
+
+
+@pytest.mark.timeout(60)
+async def test_a_call_on_a_daemon_that_freezes_fails_in_bounded_time(workspace: Workspace) -> None:
+    async with shim(workspace) as client:
+        await client.call_subtool("echo_suite", "echo", {"text": "warm"})
+        pid = daemon_pid(workspace)
+        children = [child["pid"] for child in (status(workspace) or {})["children"]]
+        os.kill(pid, signal.SIGSTOP)
+        stalled = client.begin("tools/list")
+        with pytest.raises(Ended):
+            await client.answer_to(stalled, patience=SILENCE_S + 5)
+        assert await client.ended() == 1
+        assert "was silent" in client.stderr
+    await until_gone([pid, *children])
+    async with shim(workspace) as client:
+        assert client.stderr == ""
+
+
+async def test_a_frozen_daemon_can_be_stopped(workspace: Workspace) -> None:
+    async with shim(workspace):
+        pid = daemon_pid(workspace)
+        os.kill(pid, signal.SIGSTOP)
+        stop = await asyncio.create_subprocess_exec(
+            *workspace.command("daemon", "stop"), env=workspace.env, cwd=workspace.root
+        )
+        assert await asyncio.wait_for(stop.wait(), 20) == 0
+        assert status(workspace) is None
+
+
+async def test_files_without_a_client_are_closed(workspace: Workspace) -> None:
+    """Whoever sends open files with its hello does not make the daemon keep them."""
+    async with shim(workspace):
+        pid = daemon_pid(workspace)
+        files = open_files(pid)
+        with dial(workspace) as stranger:
+            reading, writing = os.pipe()
+            socket.send_fds(stranger, [b"hello\n"], [reading, writing])
+            assert await asyncio.to_thread(stranger.recv, 1) == b""
+            os.close(reading)
+            os.close(writing)
+        await until_true(lambda: open_files(pid) <= files)
+
+
+async def test_a_shim_whose_client_closes_its_output_ends(workspace: Workspace) -> None:
+    async with talking_to(
+        workspace.command("mcp"), cwd=workspace.root, env=workspace.env
+    ) as client:
+        assert await client.close() == 0
