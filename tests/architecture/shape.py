@@ -71,6 +71,7 @@ THIRD_PARTY = {
     "jsonschema_rs": Outsider(("pipeline/*",), "arguments are checked in one gate"),
     "bpe_openai": Outsider(("cli/*",), "only the count of tokens needs a tokenizer"),
     "switchyard": Outsider(("providers/yard/*",), "one provider shows the local runtime"),
+    "opentelemetry": Outsider(("daemon/telemetry.py",), "one subscriber exports, if wanted"),
     "uvloop": Outsider(("daemon/*",), "the daemon chooses the loop"),
 }
 # The shim has to start in a blink, so it and what it stands on use the standard library alone.
@@ -89,6 +90,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("config/front_matter.py", "yaml"): "only agents and skills have front matter",
     ("config/toml_text.py", "tomllib"): "few workspaces have a TOML file",
     ("daemon/runtime.py", "switchboard.daemon.engine.Engine"): "listing tools needs no engine",
+    ("daemon/exporting.py", "switchboard.daemon.telemetry.Telemetry"): "few export anything",
     ("daemon/serve.py", "uvloop"): "absent on some systems",
     ("pipeline/schemas.py", "jsonschema_rs"): "it loads slowly, and listing needs no schema",
 }

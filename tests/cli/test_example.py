@@ -55,7 +55,9 @@ async def test_the_lines_that_it_gives_work(shown: str) -> None:
     launch = shlex.split(line_after(shown, "(stdio)", "Claude Code: run\n"))
     assert launch[:4] == ["claude", "mcp", "add", "switchboard"]
     command = launch[launch.index("--") + 1 :]
-    async with talking_to(command, cwd=CHECKOUT, env={**os.environ, "SWITCHBOARD_IN_PROCESS": "1"}) as client:
+    async with talking_to(
+        command, cwd=CHECKOUT, env={**os.environ, "SWITCHBOARD_IN_PROCESS": "1"}
+    ) as client:
         await client.initialize()
         assert set(await client.tools()) == set(SERVERS)
         await client.close()

@@ -1,4 +1,4 @@
-"""A client launches `switchboard mcp` and is served by the daemon, or in process where it must be."""
+"""A client launches `switchboard mcp` and is served by the daemon, or in process where it must."""
 
 import json
 import os
@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from support.daemons import daemon_pid, log_text, shim, status
-from support.mcp_stdio import Ended, talking_to, text_of
+from support.daemons import daemon_pid, is_there, log_text, shim, status
+from support.mcp_stdio import Ended, StdioClient, talking_to, text_of
 from support.processes import alive, children_of, until_gone, until_true
 from support.workspace import Workspace
 
 
-async def reported(client: object, suite: str = "echo_suite") -> dict[str, object]:
-    result = await client.call_subtool(suite, "report")  # type: ignore[attr-defined]
+async def reported(client: StdioClient, suite: str = "echo_suite") -> dict[str, object]:
+    result = await client.call_subtool(suite, "report")
     return json.loads(json.loads(text_of(result))["content"][0]["text"])
 
 
@@ -75,7 +75,8 @@ async def test_the_options_of_a_command_mean_what_they_mean_elsewhere(
     )
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    words = ("-C", os.path.relpath(workspace.root, elsewhere), "--config", "../more.json")
+    (tmp_path / "link").symlink_to(workspace.root)
+    words = ("-C", "../link", "--config", "../more.json")
     async with shim(workspace, *words, cwd=elsewhere) as client:
         assert set(await client.tools()) == {"echo_suite", "more_suite"}
     found = status(workspace)
@@ -94,7 +95,7 @@ async def test_a_broken_configuration_is_told_as_in_process(workspace: Workspace
 
 async def test_a_daemon_that_cannot_start_is_done_without(workspace: Workspace) -> None:
     # A folder where the log should be.
-    Path(workspace.daemon_places.log).mkdir(parents=True)
+    (workspace.home / "logs" / "daemon.log").mkdir(parents=True)
     async with shim(workspace) as client:
         assert set(await client.tools()) == {"echo_suite"}
         assert "the daemon cannot start" in client.stderr
@@ -125,7 +126,8 @@ async def test_a_daemon_that_dies_at_its_start_is_told_of(
 async def test_a_client_that_leaves_takes_its_call_with_it(workspace: Workspace) -> None:
     async with shim(workspace) as client:
         client.begin(
-            "tools/call", {"name": "echo_suite", "arguments": {"action": "call", "subtool": "stall"}}
+            "tools/call",
+            {"name": "echo_suite", "arguments": {"action": "call", "subtool": "stall"}},
         )
         await until_true(lambda: (status(workspace) or {})["sessions"][0]["under_way"] == 1)
         client.process.kill()
@@ -139,7 +141,8 @@ async def test_an_open_call_fails_at_once_when_the_daemon_is_killed(workspace: W
         child = (await reported(client))["pid"]
         pid = daemon_pid(workspace)
         stalled = client.begin(
-            "tools/call", {"name": "echo_suite", "arguments": {"action": "call", "subtool": "stall"}}
+            "tools/call",
+            {"name": "echo_suite", "arguments": {"action": "call", "subtool": "stall"}},
         )
         await until_true(lambda: (status(workspace) or {})["children"][0]["under_way"] == 1)
         os.kill(pid, signal.SIGKILL)
@@ -162,5 +165,5 @@ async def test_stopping_the_daemon_ends_its_sessions_and_its_children(workspace:
         assert not alive(pid)
         assert not alive(child)
         assert await client.ended() == 0
-    assert not Path(workspace.daemon_places.socket).exists()
+    assert not is_there(workspace.daemon_places.socket)
     assert "Traceback" not in log_text(workspace)

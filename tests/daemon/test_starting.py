@@ -1,17 +1,27 @@
-"""One daemon a home: started once, in a place of its user alone, and replaced by another version."""
+"""One daemon a home: started once, for its user alone, replaced by one of another version."""
 
 import asyncio
 import os
 import shutil
 import socket
-import stat
 import subprocess
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import pytest
 
-from support.daemons import daemon_pid, log_text, shim, status
+from support.daemons import (
+    daemon_pid,
+    log_text,
+    make_run_folder,
+    mode_of,
+    mounted,
+    shim,
+    status,
+)
 from support.mcp_stdio import talking_to, text_of
 from support.processes import alive, mentioning, until_gone, until_true
 from support.workspace import CHECKOUT, Workspace, child_command
@@ -45,102 +55,105 @@ async def test_many_shims_at_once_start_one_daemon(workspace: Workspace) -> None
     assert daemons(workspace) == [daemon_pid(workspace)]
 
 
-async def test_what_a_dead_daemon_left_behind_is_replaced(workspace: Workspace) -> None:
+def leave_behind(workspace: Workspace) -> None:
+    """What a daemon that was killed leaves in its folder."""
+    make_run_folder(workspace)
     places = workspace.daemon_places
-    Path(places.folder).mkdir(mode=0o700, parents=True)
-    left = socket.socket(socket.AF_UNIX)
-    left.bind(places.socket)
-    left.close()
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(places.socket)
     Path(places.life_lock).touch()
     Path(places.start_lock).touch()
+
+
+async def test_what_a_dead_daemon_left_behind_is_replaced(workspace: Workspace) -> None:
+    leave_behind(workspace)
     async with shim(workspace) as client:
         assert client.stderr == ""
         assert status(workspace) is not None
 
 
 async def test_the_socket_is_for_its_user_alone(workspace: Workspace) -> None:
-    places = workspace.daemon_places
-    Path(places.folder).mkdir(mode=0o755, parents=True)
+    make_run_folder(workspace, 0o755)
     async with shim(workspace):
-        assert stat.S_IMODE(Path(places.folder).stat().st_mode) == 0o700
-        assert stat.S_IMODE(Path(places.socket).stat().st_mode) == 0o600
-        assert stat.S_IMODE(Path(places.log).stat().st_mode) == 0o600
+        places = workspace.daemon_places
+        assert mode_of(places.folder) == 0o700
+        assert mode_of(places.socket) == 0o600
+        assert mode_of(places.log) == 0o600
+
+
+@contextmanager
+def trap(workspace: Workspace, whose: str, aside: Path) -> Generator[socket.socket]:
+    """Listen where the daemon should, in a way that belongs to somebody else."""
+    folder, path = Path(workspace.daemon_places.folder), workspace.daemon_places.socket
+    if whose == "link":
+        aside.mkdir(mode=0o700)
+        folder.symlink_to(aside)
+    else:
+        folder.mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path)
+        listening.listen()
+        listening.settimeout(0.05)
+        if whose != "link":
+            os.chown(folder if whose == "folder" else path, 4242, 4242)
+        try:
+            yield listening
+        finally:
+            # Out of the way of whoever tidies up.
+            folder.rename(folder.with_name("trap"))
 
 
 @pytest.mark.parametrize("whose", ["folder", "socket", "link"])
 async def test_somebody_elses_socket_is_not_used(
     workspace: Workspace, tmp_path: Path, whose: str
 ) -> None:
-    folder, path = Path(workspace.daemon_places.folder), workspace.daemon_places.socket
-    real = tmp_path / "real" if whose == "link" else folder
-    real.mkdir(mode=0o700, parents=True)
-    if whose == "link":
-        folder.symlink_to(real)
-    heard: list[bytes] = []
-    with socket.socket(socket.AF_UNIX) as trap:
-        trap.bind(path)
-        trap.listen()
-        trap.settimeout(0.05)
-        if whose != "link":
-            os.chown(folder if whose == "folder" else path, 4242, 4242)
+    with trap(workspace, whose, tmp_path / "aside") as listening:
         async with shim(workspace) as client:
             assert set(await client.tools()) == {"echo_suite"}
             assert "cannot be trusted" in client.stderr
-        try:
-            heard.append(trap.accept()[0].recv(1))
-        except TimeoutError:
-            pass
-    assert heard == []
-    if whose != "link":
-        os.chown(folder if whose == "folder" else path, os.getuid(), os.getgid())
-    folder.unlink() if whose == "link" else Path(path).unlink()
+        with pytest.raises(TimeoutError):
+            listening.accept()
+
+
+@contextmanager
+def stranger_behind_our_socket(workspace: Workspace) -> Generator[IO[str]]:
+    make_run_folder(workspace)
+    path = workspace.daemon_places.socket
+    program = (
+        "import os, socket, sys\n"
+        f"trap = socket.socket(socket.AF_UNIX); trap.bind({path!r})\n"
+        "os.setuid(4242); trap.listen(); print('ready', flush=True)\n"
+        "peer, _ = trap.accept(); print(peer.recv(1), flush=True)"
+    )
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield process.stdout
+    Path(path).unlink()
 
 
 async def test_a_daemon_of_another_user_is_not_used(workspace: Workspace) -> None:
     """The socket is ours, and who listens is not."""
-    places = workspace.daemon_places
-    Path(places.folder).mkdir(mode=0o700, parents=True)
-    program = (
-        "import os, socket, sys\n"
-        f"trap = socket.socket(socket.AF_UNIX); trap.bind({places.socket!r})\n"
-        "os.setuid(4242); trap.listen(); print('ready', flush=True)\n"
-        "peer, _ = trap.accept(); print(peer.recv(1), flush=True)"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True
-    ) as trap:
-        assert trap.stdout is not None
-        assert trap.stdout.readline() == "ready\n"
+    with stranger_behind_our_socket(workspace) as heard:
         async with shim(workspace) as client:
             assert "user 4242" in client.stderr
             assert set(await client.tools()) == {"echo_suite"}
         # It has heard nothing but our leaving.
-        assert trap.stdout.read() == "b''\n"
-    Path(places.socket).unlink()
+        assert heard.read() == "b''\n"
 
 
-async def test_a_home_that_cannot_be_written_is_served_in_process(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path, daemon=True)
-    workspace.echo_child()
-    subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "ro,size=4k", "none", str(workspace.home)], check=True
-    )
-    try:
+async def test_a_home_that_cannot_be_written_is_served_in_process(workspace: Workspace) -> None:
+    with mounted(workspace.home, "ro,size=4k"):
         async with shim(workspace) as client:
             assert set(await client.tools()) == {"echo_suite"}
             assert "Read-only file system" in client.stderr
             assert "in this process instead" in client.stderr
-    finally:
-        subprocess.run(["umount", str(workspace.home)], check=True)
 
 
 async def test_a_full_disk_for_the_log_stops_nobody(workspace: Workspace) -> None:
     log = Path(workspace.daemon_places.log)
-    log.parent.mkdir(mode=0o700)
-    subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=4k,mode=0700", "none", str(log.parent)], check=True
-    )
-    try:
+    with mounted(log.parent, "size=4k,mode=0700"):
         (log.parent / "filler").write_bytes(b"x" * 4096)
         for _ in range(3):
             async with shim(workspace) as client:
@@ -148,10 +161,8 @@ async def test_a_full_disk_for_the_log_stops_nobody(workspace: Workspace) -> Non
                 assert "still here" in text_of(result)
                 assert await client.close() == 0
                 assert client.stderr == ""
-        assert log.stat().st_size == 0
+        assert log_text(workspace) == ""
         workspace.stop_daemon()
-    finally:
-        subprocess.run(["umount", str(log.parent)], check=True)
 
 
 async def test_a_path_too_long_for_a_socket_has_a_short_one(tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from asyncio.subprocess import PIPE
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 

@@ -2,8 +2,10 @@
 
 import os
 import socket
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+import stat
+import subprocess
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -64,3 +66,28 @@ def log_text(workspace: Workspace) -> str:
 
 def open_files(pid: int) -> int:
     return len(os.listdir(f"/proc/{pid}/fd"))  # noqa: PTH208
+
+
+def is_there(path: str) -> bool:
+    return Path(path).exists()
+
+
+def mode_of(path: str) -> int:
+    """Give the permissions of a file."""
+    return stat.S_IMODE(Path(path).stat().st_mode)
+
+
+def make_run_folder(workspace: Workspace, mode: int = 0o700) -> None:
+    """Make the folder of the socket before anybody else does."""
+    Path(workspace.daemon_places.folder).mkdir(mode=mode, parents=True)
+
+
+@contextmanager
+def mounted(folder: Path, options: str) -> Generator[None]:
+    """Put a file system of its own on a folder."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", str(folder)], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)

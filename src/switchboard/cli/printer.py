@@ -86,6 +86,8 @@ class Printer:
             self.talk.say(f"\n{style.cyan('hint:')} {report.hint}")
 
     def _write_json(self, report: Report) -> None:
-        raw = msgspec.json.format(msgspec.json.encode(report), indent=2)
+        raw = msgspec.json.encode(report)
+        if not report.one_of_many:
+            raw = msgspec.json.format(raw, indent=2)
         sys.stdout.write(raw.decode() + "\n")
         sys.stdout.flush()

@@ -7,6 +7,8 @@ class CallStarted(Struct, frozen=True, kw_only=True):
     call_id: str
     session_id: str
     tool: str
+    # The version of the protocol that the client speaks.
+    protocol: str = ""
 
 
 class CallNarrowed(Struct, frozen=True, kw_only=True):

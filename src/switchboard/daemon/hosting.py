@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from msgspec import Struct
 
 from switchboard.config.problems import ConfigInvalid
-from switchboard.core.bus import EventBus
+from switchboard.core.bus import EventBus, Subscriber
 from switchboard.core.tasks import TaskSet
 from switchboard.daemon.commons import Commons
 from switchboard.daemon.environs import (
@@ -77,8 +77,9 @@ class Hosted:
 class Hosting:
     """Finds the board of a client, or builds it."""
 
-    def __init__(self, ledger: Ledger, commons: Commons) -> None:
+    def __init__(self, ledger: Ledger, commons: Commons, *more: Subscriber) -> None:
         self._ledger = ledger
+        self._more = more
         self._commons = commons
         self._hosted: dict[BoardKey, Hosted] = {}
         # The variables that were asked for last time, so that once is enough this time.
@@ -136,7 +137,9 @@ class Hosting:
         return self._host(key, environ, settings)
 
     def _host(self, key: BoardKey, environ: dict[str, str], settings: Settings) -> Hosted:
-        events = EventBus(log_for(settings), self._ledger.subscriber(settings.workspace))
+        events = EventBus(
+            log_for(settings), self._ledger.subscriber(settings.workspace), *self._more
+        )
         runtime = Runtime(settings, environ=environ, events=events, commons=self._commons)
         runtime.on_retired = self.prune
         hosted = Hosted(key, runtime, lambda: _load(key, environ))

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 from switchboard.config.problems import ConfigInvalid
-from switchboard.core.bus import EventBus
+from switchboard.core.bus import EventBus, Subscriber
 from switchboard.core.tasks import TaskSet
 from switchboard.daemon.commons import Commons
 from switchboard.daemon.connection import Connection
@@ -43,14 +43,16 @@ _LAST_CALLS_S = 2.0
 class House:
     """Who is here, and how long we stay."""
 
-    def __init__(self, places: DaemonPlaces, *, log: Log, idle_s: float) -> None:
+    def __init__(
+        self, places: DaemonPlaces, *, log: Log, idle_s: float, more: Sequence[Subscriber] = ()
+    ) -> None:
         self.places = places
         self.idle_s = idle_s
         self.started_at = time.time()
         self.ledger = Ledger()
-        self._events = EventBus(log, self.ledger.subscriber(""))
+        self._events = EventBus(log, self.ledger.subscriber(""), *more)
         self.commons = Commons(self._events)
-        self.hosting = Hosting(self.ledger, self.commons)
+        self.hosting = Hosting(self.ledger, self.commons, *more)
         self.guests: set[Guest] = set()
         self.is_draining = False
         self._tasks = TaskSet()

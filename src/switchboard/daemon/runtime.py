@@ -9,6 +9,7 @@ from switchboard.core.board import Board
 from switchboard.core.events import ConfigLoaded, SessionClosed, SessionOpened
 from switchboard.daemon.assemble import Assembly, assemble
 from switchboard.daemon.boards import BoardRack
+from switchboard.daemon.exporting import exported
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
@@ -147,8 +148,9 @@ async def running(
     settings: Settings, *, environ: Mapping[str, str], events: EventBus
 ) -> AsyncGenerator[Runtime]:
     """A runtime that is closed whatever happens."""
-    runtime = Runtime(settings, environ=environ, events=events)
-    try:
-        yield runtime
-    finally:
-        await runtime.aclose()
+    with exported(events, environ):
+        runtime = Runtime(settings, environ=environ, events=events)
+        try:
+            yield runtime
+        finally:
+            await runtime.aclose()

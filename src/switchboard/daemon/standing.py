@@ -2,10 +2,12 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from switchboard.config.problems import ConfigInvalid
+from switchboard.core.bus import Subscriber
 from switchboard.core.faults import Fault
+from switchboard.daemon.exporting import telemetry_for
 from switchboard.daemon.house import House
 from switchboard.daemon.log import Log
 from switchboard.ipc.paths import places_from
@@ -18,16 +20,20 @@ _READY_VARIABLE = "SWITCHBOARD_READY_FD"
 async def run_daemon(environ: Mapping[str, str]) -> int:
     """Be the daemon of this environment's home. Raises a fault when there is one already."""
     ready = _ready_file(environ)
+    telemetry = telemetry_for(environ)
     try:
-        house = _house(environ)
+        house = _house(environ, [] if telemetry is None else [telemetry])
     except Fault as fault:
         if ready is not None:
             os.write(ready, f"{fault.message}\n".encode())
         raise
-    return await house.run(ready)
+    code = await house.run(ready)
+    if telemetry is not None:
+        telemetry.close()
+    return code
 
 
-def _house(environ: Mapping[str, str]) -> House:
+def _house(environ: Mapping[str, str], more: Sequence[Subscriber]) -> House:
     places = places_from(dict(environ))
     settings = _home_settings(environ, places.home)
     log = Log(
@@ -36,7 +42,7 @@ def _house(environ: Mapping[str, str]) -> House:
         directives=settings.logging.filter if settings else "info",
     )
     keeping = settings.keeping if settings else Keeping()
-    return House(places, log=log, idle_s=keeping.idle_ms / 1000)
+    return House(places, log=log, idle_s=keeping.idle_ms / 1000, more=more)
 
 
 def _home_settings(environ: Mapping[str, str], home: str) -> Settings | None:

@@ -13,5 +13,7 @@ def wait(args: Json) -> str:
 
 if __name__ == "__main__":
     server = common_server("slow")
-    server.tools["wait"] = Tool(wait, "Waits, then answers.", schema(("seconds",), seconds="number"))
+    server.tools["wait"] = Tool(
+        wait, "Waits, then answers.", schema(("seconds",), seconds="number")
+    )
     server.run()

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from switchboard.cli.options import Option, Usage, UsageError
 from switchboard.cli.render import as_json, hint
@@ -43,8 +43,9 @@ class EventsReport(Report, frozen=True, kw_only=True, tag="switchboard.events/1"
 
 
 class EventReport(Report, frozen=True, kw_only=True, tag="switchboard.event/1"):
-    """One event, of many."""
+    """One event, when it happens."""
 
+    one_of_many: ClassVar[bool] = True
     event: dict[str, Any]
 
     def lines(self, style: Style) -> Iterator[str]:

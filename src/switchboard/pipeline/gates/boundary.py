@@ -18,7 +18,12 @@ class Boundary:
 
     async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
         self._events.emit(
-            CallStarted(call_id=call.id, session_id=call.session.id, tool=call.tool.name)
+            CallStarted(
+                call_id=call.id,
+                session_id=call.session.id,
+                tool=call.tool.name,
+                protocol=call.session.protocol,
+            )
         )
         began = time.monotonic()
         try:

@@ -1,0 +1,150 @@
+"""`status`, `events` and `daemon`: a look into the daemon, and a hand on it."""
+
+import asyncio
+import json
+import subprocess
+import sys
+
+from cli.commands import switchboard
+from support.daemons import daemon_pid, shim, status
+from support.processes import alive, until_true
+from support.workspace import Workspace, child_command
+
+
+async def test_status_shows_sessions_boards_and_children(workspace: Workspace) -> None:
+    workspace.child("mortal", child_command("misbehaving_child", "dies-on-tool"))
+    async with shim(workspace) as client:
+        await client.call_subtool("echo_suite", "echo", {"text": "hi"})
+        await client.call_subtool("mortal_suite", "die")
+        done = await asyncio.to_thread(switchboard, workspace, "status", "--json")
+        daemon = done.report["daemon"]
+        (session,) = daemon["sessions"]
+        assert session["client"] == "switchboard-tests 1"
+        assert (session["pid"], session["calls"], session["failures"]) == (client.pid, 2, 1)
+        (board,) = daemon["boards"]
+        assert (board["workspace"], board["servers"], board["sessions"]) == (
+            str(workspace.root),
+            2,
+            1,
+        )
+        echo, mortal = sorted(daemon["children"], key=lambda child: child["name"])
+        assert alive(echo["pid"])
+        assert echo["memory_bytes"] > 1_000_000
+        assert (echo["calls"], echo["last_error"], echo["scope"]) == (1, "", "workspace")
+        assert "went away" in mortal["last_error"]
+        shown = await asyncio.to_thread(switchboard, workspace, "status")
+        assert str(echo["pid"]) in shown.out
+        assert "switchboard-tests" in shown.out
+
+
+def test_status_without_a_daemon_says_so(workspace: Workspace) -> None:
+    done = switchboard(workspace, "status", "--json")
+    assert (done.code, done.report["is_running"]) == (0, False)
+    assert "no daemon is running" in switchboard(workspace, "status").err
+    assert switchboard(workspace, "daemon", "stop", "--json").report["state"] == "absent"
+    assert switchboard(workspace, "events", "--json").code == 1
+
+
+def test_a_daemon_is_started_restarted_and_stopped(workspace: Workspace) -> None:
+    started = switchboard(workspace, "daemon", "start", "--json").report
+    assert started["state"] == "started"
+    assert switchboard(workspace, "daemon", "start", "--json").report == {
+        **started,
+        "state": "running",
+    }
+    again = switchboard(workspace, "daemon", "restart", "--json").report
+    assert again["state"] == "started"
+    assert again["pid"] != started["pid"]
+    assert not alive(started["pid"])
+    second = switchboard(workspace, "daemon", "run")
+    assert second.code == 1
+    assert "running already" in second.err
+    stopped = switchboard(workspace, "daemon", "stop", "--json").report
+    assert (stopped["state"], stopped["pid"]) == ("stopped", again["pid"])
+    assert not alive(again["pid"])
+
+
+async def test_the_log_can_be_read(workspace: Workspace) -> None:
+    async with shim(workspace):
+        done = await asyncio.to_thread(switchboard, workspace, "daemon", "logs", "--json")
+        assert any("SessionOpened" in line for line in done.report["text"])
+        done = await asyncio.to_thread(
+            switchboard, workspace, "daemon", "logs", "--lines", "1", "--json"
+        )
+        assert len(done.report["text"]) == 1
+
+
+async def test_a_draining_daemon_ends_with_its_last_client(workspace: Workspace) -> None:
+    async with shim(workspace) as client:
+        pid = daemon_pid(workspace)
+        done = await asyncio.to_thread(
+            switchboard, workspace, "daemon", "stop", "--drain", "--json"
+        )
+        assert done.report["state"] == "draining"
+        assert set(await client.tools()) == {"echo_suite"}
+        async with shim(workspace):
+            assert daemon_pid(workspace) != pid
+        assert await client.close() == 0
+    await until_true(lambda: not alive(pid))
+
+
+async def test_events_are_shown_and_followed(workspace: Workspace) -> None:
+    async with shim(workspace) as client:
+        follow = await asyncio.create_subprocess_exec(
+            *workspace.command("events", "--follow", "--json", "--last", "0"),
+            stdout=asyncio.subprocess.PIPE,
+            env=workspace.env,
+            cwd=workspace.root,
+        )
+        assert follow.stdout is not None
+        seen: list[str] = []
+        async with asyncio.timeout(20):
+            # It hears what happens after it has come, so something has to go on happening.
+            while "CallFinished" not in seen:
+                await client.call_subtool("echo_suite", "echo", {"text": "hush"})
+                while "CallFinished" not in seen:
+                    try:
+                        line = await asyncio.wait_for(follow.stdout.readline(), 0.3)
+                    except TimeoutError:
+                        break
+                    report = json.loads(line)
+                    assert report["schema"] == "switchboard.event/1"
+                    assert "hush" not in json.dumps(report)
+                    seen.append(report["event"]["event"])
+        follow.terminate()
+        await follow.wait()
+        done = await asyncio.to_thread(switchboard, workspace, "events", "--last", "5", "--json")
+        events = [event["event"] for event in done.report["events"]]
+        assert "CallFinished" in events
+        assert len(events) == 5
+
+
+def test_a_command_to_the_daemon_loads_neither_loop_nor_providers(workspace: Workspace) -> None:
+    for words in (["status"], ["daemon", "stop"], ["events"]):
+        program = (
+            "import sys\nfrom switchboard.entry import main\n"
+            f"main({words!r})\n"
+            "print('\\n'.join(sys.modules))"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            env=workspace.env,
+            check=True,
+        )
+        loaded = set(done.stdout.split())
+        assert (
+            loaded & {"asyncio", "uvloop", "mcp", "httpx2", "starlette", "jsonschema_rs"} == set()
+        )
+        assert not any(
+            name.startswith(("switchboard.providers", "switchboard.children", "switchboard.daemon"))
+            for name in loaded
+        )
+
+
+async def test_answers_come_from_a_living_daemon_only(workspace: Workspace) -> None:
+    async with shim(workspace):
+        assert status(workspace) is not None
+    workspace.stop_daemon()
+    assert status(workspace) is None

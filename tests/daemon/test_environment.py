@@ -1,0 +1,94 @@
+"""A session's environment comes from its client, never from the daemon or from another session."""
+
+import json
+from typing import Any
+
+from support.daemons import daemon_pid, shim, status
+from support.mcp_stdio import StdioClient, text_of
+from support.workspace import Workspace, child_command, server
+from switchboard.ipc.environment import BASE_NAMES, hello_environment
+
+
+async def environment(client: StdioClient, suite: str = "echo_suite") -> dict[str, str]:
+    result = await client.call_subtool(suite, "report")
+    found: dict[str, Any] = json.loads(json.loads(text_of(result))["content"][0]["text"])
+    return found["env"]
+
+
+def words_of(pid: int) -> str:
+    with open(f"/proc/{pid}/environ", encoding="utf-8") as file:  # noqa: PTH123
+        return file.read()
+
+
+async def test_a_child_gets_what_its_own_client_has(workspace: Workspace) -> None:
+    async with shim(workspace, env={"LANG": "one"}) as one:
+        assert (await environment(one))["LANG"] == "one"
+        async with shim(workspace, env={"LANG": "two"}) as two:
+            assert (await environment(two))["LANG"] == "two"
+            assert (await environment(one))["LANG"] == "one"
+            assert len((status(workspace) or {})["boards"]) == 2
+
+
+async def test_the_daemon_is_started_with_little(workspace: Workspace) -> None:
+    async with shim(workspace, env={"SECRET_OF_MINE": "hush", "TERM": "vt100"}) as client:
+        words = words_of(daemon_pid(workspace))
+        assert "hush" not in words
+        assert "vt100" not in words
+        assert set(await environment(client)) <= {*BASE_NAMES, "LC_CTYPE"}
+
+
+async def test_a_secret_is_asked_for_by_name_and_only_where_it_is_named(
+    workspace: Workspace,
+) -> None:
+    entry = server(child_command("echo_child"), secret_env={"TOKEN": "env:MY_TOKEN"})
+    workspace.mcp_json({"locked": entry})
+    async with shim(workspace, env={"MY_TOKEN": "one"}) as one:
+        assert (await environment(one, "locked_suite"))["TOKEN"] == "one"
+        assert "TOKEN" not in await environment(one)
+        async with shim(workspace, env={"MY_TOKEN": "two"}) as two:
+            assert (await environment(two, "locked_suite"))["TOKEN"] == "two"
+        async with shim(workspace) as none:
+            refused = await none.call_subtool("locked_suite", "report")
+            assert refused["isError"]
+            assert "MY_TOKEN" in text_of(refused)
+        # A third client with the first one's token shares its child.
+        async with shim(workspace, env={"MY_TOKEN": "one"}) as three:
+            assert (await environment(three, "locked_suite"))["TOKEN"] == "one"
+        assert (await environment(one, "locked_suite"))["TOKEN"] == "one"
+    assert "MY_TOKEN" not in words_of(daemon_pid(workspace))
+
+
+async def test_placeholders_are_filled_from_the_client(workspace: Workspace) -> None:
+    program, *args = child_command("echo_child")
+    workspace.config_toml(
+        f'[mcp_servers.filled]\ncommand = "{program}"\nargs = {json.dumps(args)}\n'
+        'env = { MODE = "${MY_MODE}", DEPTH = "${MY_DEPTH:-shallow}" }\n'
+    )
+    async with shim(workspace, env={"MY_MODE": "fast"}) as one:
+        found = await environment(one, "filled_suite")
+        assert (found["MODE"], found["DEPTH"]) == ("fast", "shallow")
+    async with shim(workspace, env={"MY_MODE": "slow", "MY_DEPTH": "deep"}) as two:
+        found = await environment(two, "filled_suite")
+        assert (found["MODE"], found["DEPTH"]) == ("slow", "deep")
+
+
+async def test_a_server_that_inherits_gets_all_of_its_client(workspace: Workspace) -> None:
+    entry = server(child_command("echo_child"), inherit_env=True)
+    workspace.mcp_json({"heir": entry})
+    async with shim(workspace, env={"ANYTHING": "goes"}) as client:
+        assert (await environment(client, "heir_suite"))["ANYTHING"] == "goes"
+        assert "ANYTHING" not in await environment(client)
+
+
+async def test_bytes_that_are_no_text_survive(workspace: Workspace) -> None:
+    entry = server(child_command("echo_child"), secret_env={"ODD": "env:ODD"})
+    workspace.mcp_json({"odd": entry})
+    async with shim(workspace, env={"ODD": "caf\udce9"}) as client:
+        result = await client.call_subtool("odd_suite", "report")
+        assert "caf" in text_of(result)
+
+
+def test_a_hello_carries_no_more_than_its_list() -> None:
+    names: list[str] = [*BASE_NAMES, "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN"]
+    environ = dict.fromkeys(names, "x")
+    assert set(hello_environment(environ)) == set(BASE_NAMES) - {"TERM"}

@@ -1,0 +1,120 @@
+"""Who shares a running child, and that sharing mixes nothing."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.daemons import shim, status
+from support.mcp_stdio import StdioClient, text_of
+from support.processes import until_gone, until_true
+from support.workspace import Workspace, child_command, server
+
+
+async def report(client: StdioClient, suite: str = "echo_suite") -> dict[str, Any]:
+    result = await client.call_subtool(suite, "report")
+    return json.loads(json.loads(text_of(result))["content"][0]["text"])
+
+
+def scoped(workspace: Workspace, scope: str) -> None:
+    workspace.config_json({"suites": {"echo": {"scope": scope}}})
+
+
+async def test_sessions_of_a_workspace_share_a_child_unless_told_otherwise(
+    workspace: Workspace,
+) -> None:
+    async with shim(workspace) as one, shim(workspace) as two:
+        assert (await report(one))["pid"] == (await report(two))["pid"]
+
+
+async def test_a_child_of_a_session_belongs_to_it_and_ends_with_it(workspace: Workspace) -> None:
+    scoped(workspace, "session")
+    async with shim(workspace) as one, shim(workspace) as two:
+        mine, theirs = (await report(one))["pid"], (await report(two))["pid"]
+        assert mine != theirs
+        assert (await report(one))["pid"] == mine
+        children = (status(workspace) or {})["children"]
+        sessions = {session["id"] for session in (status(workspace) or {})["sessions"]}
+        assert {child["session"] for child in children} == sessions
+        assert await one.close() == 0
+        await until_gone([mine])
+        assert (await report(two))["pid"] == theirs
+    await until_gone([theirs])
+    await until_true(lambda: (status(workspace) or {})["children"] == [])
+
+
+async def test_a_child_of_the_user_serves_every_workspace(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    entry = server(child_command("echo_child", "common"))
+    workspace.mcp_json({"common": {**entry, "scope": "user"}, "apart": entry}, scope="home")
+    other = tmp_path / "other"
+    other.mkdir()
+    async with shim(workspace) as one, shim(workspace, cwd=other) as two:
+        here, there = await report(one, "common_suite"), await report(two, "common_suite")
+        assert here["pid"] == there["pid"]
+        assert here["cwd"] == str(workspace.user_home)
+        assert (await report(one, "apart_suite"))["pid"] != (await report(two, "apart_suite"))[
+            "pid"
+        ]
+        assert await one.close() == 0
+        assert (await report(two, "common_suite"))["pid"] == here["pid"]
+    async with shim(workspace, env={"LANG": "C"}) as three:
+        # Another environment is another child, whatever the scope.
+        assert (await report(three, "common_suite"))["pid"] != here["pid"]
+
+
+@pytest.mark.parametrize("scope", ["session", "workspace", "user"])
+async def test_sessions_never_get_each_others_answers(workspace: Workspace, scope: str) -> None:
+    scoped(workspace, scope)
+
+    async def talk(name: str) -> None:
+        async with shim(workspace, patience=60) as client:
+            # The ids of requests are the same in every session: 1, 2, 3 …
+            texts = [f"{name} {number}" for number in range(40)]
+            calls = [client.call_subtool("echo_suite", "echo", {"text": text}) for text in texts]
+            for text, result in zip(texts, await asyncio.gather(*calls), strict=True):
+                assert text_of(result).count(f'echo: {text}"') == 1
+            # Nothing came that was not asked for.
+            assert len(client.messages) == len(texts) + 1
+
+    await asyncio.gather(*(talk(name) for name in ("ann", "bob", "cleo", "dan")))
+
+
+async def test_news_and_progress_of_one_session_do_not_reach_another(workspace: Workspace) -> None:
+    workspace.child("chatty", child_command("chatty_child"))
+    async with shim(workspace) as one, shim(workspace) as two:
+        for client in (one, two):
+            await client.introspect("chatty_suite")
+        heard = len(two.messages)
+        params: dict[str, Any] = {
+            "name": "chatty_suite",
+            "arguments": {"action": "call", "subtool": "work", "args": {}},
+            "_meta": {"progressToken": "only-for-one"},
+        }
+        assert "worked" in text_of(await one.request("tools/call", params))
+        await two.tools()
+        assert len(two.messages) == heard + 1
+        assert "only-for-one" not in json.dumps(two.messages)
+
+
+async def test_a_cancellation_reaches_the_call_that_it_means(workspace: Workspace) -> None:
+    stall = {"name": "echo_suite", "arguments": {"action": "call", "subtool": "stall"}}
+    async with shim(workspace) as one, shim(workspace) as two:
+        first, second = one.begin("tools/call", stall), two.begin("tools/call", stall)
+        assert first == second
+        await until_true(lambda: (status(workspace) or {})["children"][0]["under_way"] == 2)
+        await one.notify("notifications/cancelled", {"requestId": first})
+        await until_true(lambda: (status(workspace) or {})["children"][0]["under_way"] == 1)
+        under_way = [session["under_way"] for session in (status(workspace) or {})["sessions"]]
+        assert sorted(under_way) == [0, 1]
+
+
+async def test_a_reload_changes_the_scope(workspace: Workspace) -> None:
+    async with shim(workspace) as one, shim(workspace) as two:
+        shared = (await report(one))["pid"]
+        scoped(workspace, "session")
+        await until_gone([shared])
+        assert (await report(one))["pid"] != (await report(two))["pid"]
