@@ -53,6 +53,10 @@ class Reloader:
             problems = tuple(str(problem) for problem in invalid.problems)
             self._runtime.events.emit(ConfigRejected(problems=problems))
             return
+        except Exception as error:  # noqa: BLE001 - raised on, it would end the watch in silence
+            problem = f"the configuration could not be read: {type(error).__name__}: {error}"
+            self._runtime.events.emit(ConfigRejected(problems=(problem,)))
+            return
         # The new settings may come from more files than the old ones.
         self._seen = signature(settings.watched)
         if settings != self._runtime.settings:
