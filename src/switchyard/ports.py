@@ -104,9 +104,15 @@ class PortTable:
                 table[mine[service]] = owner
             if table != before:
                 write_json(
-                    self._home.ports, {"version": 1, "ports": {str(p): o for p, o in table.items()}}
+                    self._home.ports,
+                    {"version": 1, "ports": {str(p): o for p, o in table.items()}},
+                    durable=False,
                 )
         return {service: mine[service] for service in mine}
+
+    def _write(self, table: dict[int, PortOwner]) -> None:
+        ports = {str(port): list(owner) for port, owner in table.items()}
+        write_json(self._home.ports, {"version": 1, "ports": ports}, durable=False)
 
     @staticmethod
     def _keeps(port: int, service: str, bounds: Ports, running: set[str]) -> bool:
@@ -143,5 +149,7 @@ class PortTable:
             }
             if kept != table:
                 write_json(
-                    self._home.ports, {"version": 1, "ports": {str(p): o for p, o in kept.items()}}
+                    self._home.ports,
+                    {"version": 1, "ports": {str(p): o for p, o in kept.items()}},
+                    durable=False,
                 )

@@ -5,8 +5,7 @@ from typing import Any
 
 from switchyard.actions import checkout, down, uncheckout, up
 from switchyard.cli.arguments import Arguments, usage_fault
-from switchyard.cli.report import Report, say
-from switchyard.cli.verbs.reading import service_lines
+from switchyard.cli.report import Report, say, service_lines
 from switchyard.configured import config_of
 from switchyard.home import default_home
 from switchyard.quantities import seconds
