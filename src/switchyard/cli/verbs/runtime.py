@@ -26,7 +26,10 @@ def _split(scope: Scope, arguments: Arguments) -> tuple[str | None, list[str]]:
 
 def _tell(message: dict[str, Any]) -> None:
     if message.get("event") == "phase":
-        say(f"{message['service']}: {message['phase']}")
+        peers: list[str] = message.get("waits_for") or []
+        waits = message["phase"] == "waiting" and peers
+        told = f"waits for {', '.join(peers)}" if waits else message["phase"]
+        say(f"{message['service']}: {told}")
 
 
 def _up(scope: Scope, arguments: Arguments) -> Report:
