@@ -48,6 +48,7 @@ requirements: $(VENV)/.dev ## Say which requirements have a passing test in the 
 
 schemas: $(VENV)/.dev ## Write the JSON Schemas of every file anew.
 	$(PY) -m switchboard.settings.schemas schemas
+	$(PY) -m switchboard.cli.verbs.parts.report_schemas schemas/reports
 
 lock: ## Resolve the locks anew from pyproject.toml.
 	$(PYTHON) -m venv .run/lock

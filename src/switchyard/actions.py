@@ -7,7 +7,7 @@ from switchyard.answers import check_service
 from switchyard.checkouts import stored_checkouts
 from switchyard.client import Listen, ask
 from switchyard.configured import config_for, config_of
-from switchyard.fault import USAGE, Fault
+from switchyard.fault import CONFLICT, USAGE, Fault
 from switchyard.recover import all_runs
 from switchyard.scope import Scope
 from switchyard.suggest import hint
@@ -44,6 +44,14 @@ def up(
         )
     if not target.worktree.is_dir():
         raise Fault("no-folder", f"the worktree of `{target.branch}` is gone: {target.worktree}")
+    for one in scope.targets():
+        if one.slug == target.slug and one.branch != target.branch:
+            raise Fault(
+                "slug-taken",
+                f"`{target.branch}` and `{one.branch}` have the same short name `{one.slug}`",
+                hint="rename one of the branches",
+                exit_code=CONFLICT,
+            )
     scope.registry.register(scope.root, config.name)
     request = {
         "operation": "up",

@@ -1,5 +1,6 @@
 """The answers about a project: status, where, logs, list. Reads only; every call asks anew."""
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -136,6 +137,11 @@ def logs(
     config = config_of(scope)
     if service is not None:
         check_service(config, service)
+    try:
+        re.compile(grep or "")
+    except re.error as wrong:
+        told = f"`{grep}` is no regular expression: {wrong}"
+        raise Fault("bad-pattern", told, exit_code=USAGE) from None
     made: list[dict[str, Any]] = []
     for name, where_branch, path in log_files(scope, service, branch):
         sift = sift_for(config, name, grep=grep, errors=errors)

@@ -1,6 +1,6 @@
 """The brief and the doctor: a project in one bounded answer. Reads only."""
 
-import shutil
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from switchyard.checkouts import stored_checkouts
 from switchyard.config import FILE_NAME
 from switchyard.config.shapes import Config
 from switchyard.configured import config_of
+from switchyard.environ import on_path
 from switchyard.fault import Fault
 from switchyard.githead import main_checkout
 from switchyard.gitrepo import changed_files
@@ -122,7 +123,7 @@ def doctor(scope: Scope) -> dict[str, Any]:
     parent = main_checkout(scope.root)
     if parent and parent != scope.root and (parent / FILE_NAME).is_file():
         problems.append(f"this is an unregistered worktree; run `switchyard adopt` in {parent}")
-    if shutil.which("git") is None:
+    if on_path("git", os.environ.get("PATH", os.defpath)) is None:
         problems.append("`git` is not installed")
     return {
         "healthy": not problems,

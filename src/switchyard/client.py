@@ -32,7 +32,16 @@ def _connect(places: ProjectPlaces) -> socket.socket | None:
     except OSError:
         connection.close()
         return None
+    if peer_uid(connection) != os.getuid():
+        connection.close()
+        raise Fault("foreign-socket", f"{places.socket} belongs to another user")
     return connection
+
+
+def peer_uid(connection: socket.socket) -> int:
+    """Who is at the other end, as the kernel says."""
+    raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    return int.from_bytes(raw[4:8], sys.byteorder)
 
 
 def _start(home: Home, root: Path, places: ProjectPlaces) -> None:

@@ -1,6 +1,7 @@
 """Files that survive a crash: atomic replacement and locks the kernel lets go of by itself."""
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -57,7 +58,11 @@ def write_json(path: Path, value: dict[str, Any], *, durable: bool = True) -> No
 
 def private_directory(path: Path) -> Path:
     """The directory, made for this user alone when it was missing."""
-    path.mkdir(mode=PRIVATE_DIRECTORY, parents=True, exist_ok=True)
+    if not path.parent.exists():
+        private_directory(path.parent)
+    path.mkdir(mode=PRIVATE_DIRECTORY, exist_ok=True)
+    if path.stat().st_uid != os.getuid():
+        raise PermissionError(errno.EPERM, "belongs to another user", str(path))
     return path
 
 

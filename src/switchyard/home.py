@@ -45,7 +45,7 @@ class ProjectPlaces(NamedTuple):
         path = self.folder / "supervisor.sock"
         if len(os.fsencode(path)) <= LONGEST_SOCKET_PATH:
             return path
-        runtime = os.environ.get("XDG_RUNTIME_DIR") or f"/tmp/switchyard-{os.getuid()}"  # noqa: S108 - made 0700 and owner-checked where it is used
+        runtime = os.environ.get("XDG_RUNTIME_DIR") or f"/tmp/switchyard-{os.getuid()}"  # noqa: S108 - made for this user alone, and the peer is checked
         return Path(runtime) / f"sy-{digest(str(self.folder), 16)}.sock"
 
     def runs(self, branch_slug: str) -> Path:

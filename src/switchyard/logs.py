@@ -102,8 +102,12 @@ def add_mark(path: Path) -> None:
     """Note how long the log is now."""
     with contextlib.suppress(OSError):
         size = path.stat().st_size
-        with marks_path(path).open("a", encoding="ascii") as marks:
-            marks.write(f"{time.time():.3f} {size}\n")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        marks = os.open(marks_path(path), flags, 0o600)
+        try:
+            os.write(marks, f"{time.time():.3f} {size}\n".encode())
+        finally:
+            os.close(marks)
 
 
 def rotate(path: Path, max_bytes: int, keep: int) -> None:

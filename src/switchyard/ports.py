@@ -3,7 +3,7 @@
 import contextlib
 import errno
 import socket
-from collections.abc import Iterable
+from collections.abc import Callable, Container, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -104,9 +104,15 @@ class PortTable:
                 table[mine[service]] = owner
             if table != before:
                 write_json(
-                    self._home.ports, {"version": 1, "ports": {str(p): o for p, o in table.items()}}
+                    self._home.ports,
+                    {"version": 1, "ports": {str(p): o for p, o in table.items()}},
+                    durable=False,
                 )
         return {service: mine[service] for service in mine}
+
+    def _write(self, table: dict[int, PortOwner]) -> None:
+        ports = {str(port): list(owner) for port, owner in table.items()}
+        write_json(self._home.ports, {"version": 1, "ports": ports}, durable=False)
 
     @staticmethod
     def _keeps(port: int, service: str, bounds: Ports, running: set[str]) -> bool:
@@ -126,22 +132,23 @@ class PortTable:
         raise Fault(
             "no-free-port",
             f"no free port between {bounds.start} and {bounds.end}",
-            hint="widen `[ports]` in switchyard.toml, or run `switchyard prune --ports`",
+            hint="widen `[ports]` in switchyard.toml, or run `switchyard prune`",
             exit_code=CONFLICT,
         )
 
     def release(self, root: Path, branch: str) -> None:
         """Forget the ports of a branch that is gone."""
+        self._filter(lambda owner: owner.root != str(root) or owner.branch != branch)
+
+    def retain(self, root: Path, branches: Container[str]) -> None:
+        """Forget the ports of every branch of the project but these."""
+        self._filter(lambda owner: owner.root != str(root) or owner.branch in branches)
+
+    def _filter(self, keeps: Callable[[PortOwner], bool]) -> None:
         if not self._home.ports.exists():
             return
         with locked(self._home.path / "ports.lock"):
             table = self.read()
-            kept = {
-                port: owner
-                for port, owner in table.items()
-                if owner.root != str(root) or owner.branch != branch
-            }
+            kept = {port: owner for port, owner in table.items() if keeps(owner)}
             if kept != table:
-                write_json(
-                    self._home.ports, {"version": 1, "ports": {str(p): o for p, o in kept.items()}}
-                )
+                self._write(kept)

@@ -171,7 +171,7 @@ class Registry:
             with contextlib.suppress(ValueError):
                 if read_json(folder / "project.json") == json.loads(json.dumps(mirror)):
                     continue
-            write_json(folder / "project.json", mirror)
+            write_json(folder / "project.json", mirror, durable=False)
         write_json(
             self.home.state,
             {"version": VERSION, "project_aliases": aliases, "projects": projects},

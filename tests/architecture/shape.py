@@ -65,7 +65,6 @@ _HTTP = ("wire/http_*", "surface/http*", "children/remote*")
 THIRD_PARTY = {
     "msgspec": Outsider(("*",), "values are frozen structs, decoded without a detour"),
     "httpx2": Outsider(_HTTP, "only the HTTP edges know the client"),
-    "starlette": Outsider(_HTTP, "only the HTTP edges know the framework"),
     "uvicorn": Outsider(_HTTP, "only the HTTP edges know the server"),
     "yaml": Outsider(("config/front_matter.py",), "only front matter is YAML"),
     "jsonschema_rs": Outsider(("pipeline/*",), "arguments are checked in one gate"),

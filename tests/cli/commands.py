@@ -25,10 +25,7 @@ class Finished(NamedTuple):
     @property
     def report(self) -> Json:
         """The report of `--json`, after a look at its schema."""
-        report: Json = json.loads(self.out)
-        assert next(iter(report)) == "schema"
-        _validator(report["schema"]).validate(report)
-        return report
+        return report_of(self.out)
 
 
 def switchboard(
@@ -52,6 +49,14 @@ def switchboard(
     )
     assert "Traceback" not in done.stderr
     return Finished(done.returncode, done.stdout, done.stderr)
+
+
+def report_of(text: str) -> Json:
+    """Read a report; it must begin with the name of a schema, and keep to it."""
+    report: Json = json.loads(text)
+    assert next(iter(report)) == "schema"
+    _validator(report["schema"]).validate(report)
+    return report
 
 
 @cache

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from cli.commands import switchboard
+from cli.commands import report_of, switchboard
 from support.mcp_stdio import StdioClient, talking_to
 from support.processes import wait_until_none_mention
 from support.requirements import requirement
@@ -47,7 +47,7 @@ async def endpoint(
     try:
         async with asyncio.timeout(PATIENCE):
             text = (await process.stdout.readuntil(b"\n}\n")).decode()
-        yield json.loads(text), process
+        yield report_of(text), process
     finally:
         with suppress(ProcessLookupError):
             process.kill()

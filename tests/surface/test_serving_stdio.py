@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from support.mcp_stdio import Framing, Json, text_of
-from support.processes import children_of, until_true
+from support.mcp_stdio import META, Framing, Json, text_of
+from support.processes import children_of, mentioning, until_true
 from support.requirements import requirement
-from support.workspace import Workspace
+from support.workspace import Workspace, child_command
 from surface.hosts import hosting, misbehaving, network_sockets, scripted
 
 HELLO: Json = {
@@ -224,3 +224,36 @@ async def test_an_edit_of_the_configuration_is_announced_and_a_bad_one_keeps_the
         assert list(await client.tools()) == ["first_suite", "second_suite"]
         result = await client.call_subtool("first_suite", "echo", {"text": "still"})
         assert "echo: still" in text_of(result)
+
+
+async def test_a_modern_host_that_listens_hears_of_an_edit(workspace: Workspace) -> None:
+    workspace.echo_child("first")
+    async with hosting(workspace, handshake=False) as client:
+        found = await client.discover()
+        assert found["supportedVersions"] == ["2026-07-28"]
+        wanted: Json = {"notifications": {"toolsListChanged": True}}
+        listening = client.begin("subscriptions/listen", wanted)
+        acknowledged = await client.message("notifications/subscriptions/acknowledged")
+        assert acknowledged["params"]["_meta"][META + "subscriptionId"] == listening
+        workspace.echo_child("second")
+        changed = await client.message("notifications/tools/list_changed")
+        assert changed["params"]["_meta"][META + "subscriptionId"] == listening
+        assert list(await client.tools()) == ["first_suite", "second_suite"]
+        result = await client.call_subtool("second_suite", "echo", {"text": "hi"})
+        assert (result["resultType"], "echo: hi" in text_of(result)) == ("complete", True)
+
+
+async def test_a_call_under_way_survives_an_edit_that_removes_its_child(
+    workspace: Workspace,
+) -> None:
+    folder = workspace.child("slow", child_command("misbehaving_child", "slow-start", "1.5"))
+    workspace.echo_child("other")
+    async with hosting(workspace) as client:
+        arguments: Json = {"action": "call", "subtool": "echo", "args": {"text": "last"}}
+        call = client.begin("tools/call", {"name": "slow_suite", "arguments": arguments})
+        (folder / ".mcp.json").unlink()
+        await client.message("notifications/tools/list_changed")
+        assert list(await client.tools()) == ["other_suite"]
+        answer = await client.answer_to(call)
+        assert "echo: last" in text_of(answer["result"])
+        await until_true(lambda: not mentioning(str(folder)))

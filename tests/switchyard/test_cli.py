@@ -32,6 +32,7 @@ def test_every_verb_has_help(lab: Lab) -> None:
         (("up", "--timeout", "x"), 2, "usage"),
         (("logs", "--since", "x"), 2, "usage"),
         (("logs", "-n", "x"), 2, "usage"),
+        (("logs", "--grep", "("), 2, "bad-pattern"),
         (("rm", "nope"), 2, "unknown-branch"),
         (("completion", "tcsh"), 2, "usage"),
         (("open", "web"), 1, "not-running"),

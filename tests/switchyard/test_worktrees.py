@@ -1,5 +1,6 @@
 """Worktrees: made with their files, and never removed while they hold work."""
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -105,6 +106,24 @@ def test_names_that_collide_after_slugging_are_refused(shop: Lab) -> None:
     assert shop.json("create", "feat-x", code=4)["error"]["code"] == "slug-taken"
     assert shop.json("create", "MAIN", code=4)["error"]["code"] == "slug-taken"
     assert shop.git("branch", "--list", "feat-x") == ""
+
+
+def test_a_root_that_collides_with_a_worktree_is_not_started(shop: Lab) -> None:
+    made(shop, "feat/x")
+    shop.git("checkout", "-q", "-b", "feat-x")
+    assert shop.json("up", code=4)["error"]["code"] == "slug-taken"
+    assert shop.ours() == []
+
+
+def test_prune_lets_ports_of_forgotten_branches_go(shop: Lab) -> None:
+    shop.git("checkout", "-q", "-b", "passing")
+    shop.json("up")
+    shop.json("down")
+    shop.git("checkout", "-q", "main")
+    shop.json("up")
+    shop.json("prune")
+    ports = json.loads((shop.home / "ports.json").read_text())["ports"]
+    assert [owner[1:] for owner in ports.values()] == [["main", "web"]]
 
 
 def test_a_link_that_leads_out_of_the_project_undoes_the_creation(shop: Lab) -> None:

@@ -22,7 +22,7 @@ from switchboard.children.greeting import Greeting, NotModern, greet, modern_met
 from switchboard.children.links import Link
 from switchboard.children.listing import Listing, fetch_listing
 from switchboard.children.schema import Protocol, ServerEntry
-from switchboard.core.events import ChildExited, ChildFailed, ChildStarted
+from switchboard.core.events import ChildExited, ChildFailed, ChildStarted, ChildToolsSkipped
 from switchboard.core.faults import Fault
 from switchboard.core.ports import Events
 from switchboard.core.sessions import Era
@@ -133,6 +133,9 @@ class Child:
         finally:
             self._in_flight -= 1
             self._settle()
+        if listing.malformed:
+            skipped = ChildToolsSkipped(child=self.entry.name, positions=listing.malformed)
+            self._events.emit(skipped)
         # News of a change may have come in the same bytes as the answer that it makes stale.
         if self._link is link and self._changes == changes:
             self._listing = listing
@@ -140,11 +143,9 @@ class Child:
 
     async def _list(self, link: Link) -> Listing:
         async def ask(members: bytes) -> Raw:
-            head = b"{" + members if members else b"{"
             tail = self._meta or b"}"
-            return await link.peer.request(
-                "tools/list", (head, tail if members else tail.lstrip(b","))
-            )
+            params = b"{" + members + (tail if members else tail.removeprefix(b","))
+            return await link.peer.request("tools/list", (params,))
 
         try:
             async with asyncio.timeout(self.limits.rpc_s):

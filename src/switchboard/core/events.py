@@ -59,6 +59,12 @@ class ChildFailed(Struct, frozen=True, kw_only=True):
     message: str
 
 
+class ChildToolsSkipped(Struct, frozen=True, kw_only=True):
+    child: str
+    # Where in its listing the tools stood that make no sense.
+    positions: tuple[int, ...]
+
+
 class ConfigLoaded(Struct, frozen=True, kw_only=True):
     servers: int
     tools: int
@@ -78,6 +84,7 @@ Event = (
     | ChildStarted
     | ChildExited
     | ChildFailed
+    | ChildToolsSkipped
     | ConfigLoaded
     | ConfigRejected
 )

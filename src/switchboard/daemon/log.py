@@ -14,6 +14,7 @@ from switchboard.core.events import (
     CallStarted,
     ChildExited,
     ChildFailed,
+    ChildToolsSkipped,
     ConfigLoaded,
     ConfigRejected,
     Event,
@@ -50,7 +51,7 @@ def level_of(event: Event) -> int:
     match event:
         case CallFinished(outcome="ok" | "error" | "cancelled"):
             return LEVELS["debug"]
-        case CallFinished() | ChildFailed() | ConfigRejected():
+        case CallFinished() | ChildFailed() | ChildToolsSkipped() | ConfigRejected():
             return LEVELS["warn"]
         case ChildExited():
             return LEVELS["info"] if event.expected else LEVELS["warn"]

@@ -60,6 +60,10 @@ class Reloader:
             self._runtime.events.emit(ConfigRejected(problems=problems))
             self.invalid = invalid
             return
+        except Exception as error:  # noqa: BLE001 - raised on, it would end the watch in silence
+            problem = f"the configuration could not be read: {type(error).__name__}: {error}"
+            self._runtime.events.emit(ConfigRejected(problems=(problem,)))
+            return
         self.invalid = None
         # The new settings may come from more files than the old ones.
         self._seen = signature(settings.watched)

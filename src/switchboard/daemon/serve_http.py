@@ -1,10 +1,8 @@
 """Serving clients over HTTP until a signal comes."""
 
-import sys
 from collections.abc import Callable, Mapping
 
 from switchboard.core.bus import EventBus
-from switchboard.core.faults import Fault
 from switchboard.core.tasks import TaskSet
 from switchboard.daemon.instructions import instructions_for
 from switchboard.daemon.log import log_for
@@ -27,16 +25,13 @@ async def serve_http(
     ready: Ready | None = None,
     load: Load | None = None,
 ) -> int:
-    """Serve every client of one port. `ready` gets the URL and the token once it listens."""
+    """Serve every client of one port. `ready` gets the URL and the token once it listens.
+
+    Raises a fault when it cannot listen.
+    """
     listener = settings.listener
-    try:
-        token = bearer_token(settings.home, environ)
-        listening = bind(listener.host, listener.port, allow_remote=listener.allow_remote)
-    except Fault as fault:
-        sys.stderr.write(f"switchboard: {fault.message}\n")
-        if fault.hint:
-            sys.stderr.write(f"hint: {fault.hint}\n")
-        return 1
+    token = bearer_token(settings.home, environ)
+    listening = bind(listener.host, listener.port, allow_remote=listener.allow_remote)
     events = EventBus(log_for(settings))
     async with running(settings, environ=environ, events=events) as runtime, TaskSet() as tasks:
         surface = HttpSurface(

@@ -72,3 +72,21 @@ def columns(rows: list[tuple[str, ...]]) -> list[str]:
     return [
         "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows
     ]
+
+
+def service_lines(services: Iterable[dict[str, Any]]) -> list[str]:
+    """Services as a table for people."""
+    rows = [
+        (
+            one["service"],
+            str(one.get("branch", "")),
+            one["status"],
+            one["phase"],
+            str(one.get("pid") or "-"),
+            str(one.get("url") or one.get("direct_url") or "-"),
+            str(one.get("reason") or ""),
+        )
+        for one in services
+    ]
+    head = ("SERVICE", "BRANCH", "STATUS", "PHASE", "PID", "ADDRESS", "")
+    return columns([head, *rows]) if rows else ["nothing runs"]

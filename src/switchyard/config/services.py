@@ -35,6 +35,16 @@ def _pattern(table: Table, key: str) -> str:
     return text
 
 
+def _patterns(table: Table, key: str) -> tuple[str, ...]:
+    made = table.texts(key)
+    for text in made:
+        try:
+            re.compile(text)
+        except re.error as wrong:
+            table.problem(key, f"`{text}` is no regular expression: {wrong}")
+    return made
+
+
 def _check(table: Table, *, has_port: bool) -> Check:
     kinds = [kind for kind in ("tcp", "http", "log", "command", "delay") if kind in table]
     if len(kinds) > 1:
@@ -154,8 +164,8 @@ def read_service(name: str, table: Table) -> Service:
     live = _check(table.table("live"), has_port=has_port) if "live" in table else None
     table.value("live")
     errors = table.table("errors")
-    match = errors.texts("match")
-    ignore = errors.texts("ignore")
+    match = _patterns(errors, "match")
+    ignore = _patterns(errors, "ignore")
     errors.done()
     restart = _restart(table.table("restart")) if "restart" in table else Restart()
     table.value("restart")

@@ -3,9 +3,6 @@
 A process counts only with proof, so that a stranger who got a reused pid is never taken for ours.
 """
 
-import contextlib
-import os
-import signal
 from typing import NamedTuple
 
 from switchyard.proc.identity import Vitals, boot_id, pids, read_proc, vitals
@@ -80,15 +77,3 @@ def descendants(pid: int) -> list[int]:
         found += children
         queue += children
     return found
-
-
-def signal_member(member: Vitals, number: signal.Signals) -> None:
-    """Signal exactly this process: through a descriptor, and only when it is still the same one."""
-    with contextlib.suppress(ProcessLookupError, OSError):
-        descriptor = os.pidfd_open(member.pid)
-        try:
-            now = vitals(member.pid)
-            if now and now.ticks == member.ticks:
-                signal.pidfd_send_signal(descriptor, number)
-        finally:
-            os.close(descriptor)

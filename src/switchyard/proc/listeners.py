@@ -1,7 +1,7 @@
 """Who listens on a port, asked from the kernel's socket tables."""
 
+import _socket  # without `socket.py`, whose import costs more than the question
 import os
-import socket
 import struct
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -30,22 +30,23 @@ class PortHolder(NamedTuple):
 def listening() -> dict[int, set[int]]:
     """The socket inodes that listen, by port, on both families."""
     try:
-        return _asked()
+        return asked()
     except OSError:
-        return _read()
+        return tabled()
 
 
-def _asked() -> dict[int, set[int]]:
+def asked() -> dict[int, set[int]]:
     """By netlink: the kernel walks its few listeners, and not every connection there is."""
     made: dict[int, set[int]] = {}
-    with socket.socket(
-        socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _SOCK_DIAG
-    ) as kernel:
+    kernel = _socket.socket(_socket.AF_NETLINK, _socket.SOCK_RAW | _socket.SOCK_CLOEXEC, _SOCK_DIAG)
+    try:
         kernel.settimeout(1.0)
-        for family in (socket.AF_INET, socket.AF_INET6):
-            kernel.send(_REQUEST.pack(_REQUEST.size, *_HEADER, family, socket.IPPROTO_TCP, *_ASK))
+        for family in (_socket.AF_INET, _socket.AF_INET6):
+            kernel.send(_REQUEST.pack(_REQUEST.size, *_HEADER, family, _socket.IPPROTO_TCP, *_ASK))
             while _take(kernel.recv(1 << 16), made):
                 pass
+    finally:
+        kernel.close()
     return made
 
 
@@ -65,7 +66,7 @@ def _take(raw: bytes, made: dict[int, set[int]]) -> bool:
     return True
 
 
-def _read() -> dict[int, set[int]]:
+def tabled() -> dict[int, set[int]]:
     """By the tables in `/proc`, where netlink is not allowed."""
     made: dict[int, set[int]] = {}
     for path in ("/proc/net/tcp", "/proc/net/tcp6"):

@@ -8,7 +8,7 @@ import time
 from typing import NamedTuple
 
 from switchyard.ports import is_bindable
-from switchyard.proc.family import Leader, leader_vitals, members, signal_member
+from switchyard.proc.family import Leader, leader_vitals, members
 from switchyard.proc.identity import Vitals, vitals
 
 KILL_WAIT_S = 5.0
@@ -21,6 +21,18 @@ class Stopped(NamedTuple):
     forced: bool
     left: tuple[int, ...]
     port_free: bool
+
+
+def signal_member(member: Vitals, number: signal.Signals) -> None:
+    """Signal exactly this process: through a descriptor, and only when it is still the same one."""
+    with contextlib.suppress(ProcessLookupError, OSError):
+        descriptor = os.pidfd_open(member.pid)
+        try:
+            now = vitals(member.pid)
+            if now and now.ticks == member.ticks:
+                signal.pidfd_send_signal(descriptor, number)
+        finally:
+            os.close(descriptor)
 
 
 def _wait_gone(family: list[Vitals], until: float) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from switchyard.client import peer_uid
 from switchyard.fault import Fault
 from switchyard.files import PRIVATE_FILE, private_directory
 from switchyard.home import Home
@@ -125,6 +126,9 @@ class Control:
         try:
             connection, _ = listener.accept()
         except OSError:
+            return
+        if peer_uid(connection) != os.getuid():
+            connection.close()
             return
         with self._lock:
             self._busy += 1

@@ -1,6 +1,7 @@
 """Canonical ports that lead to a branch: opened, switched while they listen, closed."""
 
 import contextlib
+from collections.abc import Container
 
 from switchyard.checkouts import Checkout, stored_checkouts
 from switchyard.fault import CONFLICT, Fault
@@ -28,11 +29,12 @@ class Forwarders:
         """Those that are open now."""
         return list(self._open.values())
 
-    def restore(self, families: tuple[str, ...]) -> None:
-        """Open again what was open before this supervisor began."""
+    def restore(self, families: tuple[str, ...], alive: Container[tuple[str, str]]) -> None:
+        """Open again what was open before this supervisor began and still leads somewhere."""
         for one in stored_checkouts(self._places):
-            with contextlib.suppress(Fault):
-                self.open(one, families)
+            if (one.branch_slug, one.service) in alive:
+                with contextlib.suppress(Fault):
+                    self.open(one, families)
 
     def open(self, checkout: Checkout, families: tuple[str, ...]) -> str:
         """Let the port lead to the branch. Says `opened`, `switched` or `unchanged`.

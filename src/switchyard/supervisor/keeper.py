@@ -120,7 +120,10 @@ class Keeper:
                 for descriptor in (self._wake_read, self._wake_write):
                     os.close(descriptor)
                 self._wake_write = -1
-            self._board.ring()
+                if self.phase not in SETTLED:
+                    # Only a fault of ours leads here; whoever waits must not wait for ever.
+                    self.phase, self.reason = "failed", "keeper-ended"
+                self._board.changed.notify_all()
 
     def _await_peers(self) -> bool:
         with self._board.changed:

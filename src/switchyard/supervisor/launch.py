@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from switchyard.config.placeholders import fill, used
 from switchyard.config.shapes import Config, Profile, Service
-from switchyard.environ import base_environment
+from switchyard.environ import base_environment, on_path
 from switchyard.fault import USAGE, Fault
 from switchyard.home import ProjectPlaces
 from switchyard.scope import SHARED_BRANCH, SHARED_SLUG, Target
@@ -210,15 +210,7 @@ def _found(command: tuple[str, ...], env: Mapping[str, str], cwd: Path) -> tuple
     program = command[0]
     if os.sep in program:
         return (str(cwd / program), *command[1:])
-    path = _on_path(program, env.get("PATH", os.defpath))
+    path = on_path(program, env.get("PATH", os.defpath))
     if path is None and program in ("python", "python3"):
         path = sys.executable
     return (path or program, *command[1:])
-
-
-def _on_path(program: str, path: str) -> str | None:
-    for folder in path.split(os.pathsep):
-        found = Path(folder or ".") / program
-        if found.is_file() and os.access(found, os.X_OK):
-            return str(found)
-    return None

@@ -192,7 +192,14 @@ def _await(yard: Yard, keepers: list[Keeper], emit: Emit, timeout_s: float) -> N
             news = [one for one in keepers if told.get(one.launch.key) != one.phase]
             for one in news:
                 told[one.launch.key] = one.phase
-                emit({"event": "phase", "service": one.launch.service.name, "phase": one.phase})
+                emit(
+                    {
+                        "event": "phase",
+                        "service": one.launch.service.name,
+                        "phase": one.phase,
+                        "waits_for": list(one.launch.service.depends_on),
+                    }
+                )
             waiting = [one for one in keepers if one.phase not in SETTLED]
             left = until - time.monotonic()
             if not waiting or left <= 0:

@@ -65,7 +65,7 @@ class Yard:
             with contextlib.suppress(OSError):
                 self.book.put(run)
             keeper.start()
-        self.forwarders.restore(config.families)
+        self.forwarders.restore(config.families, self.keepers)
         if any(run.run and run.run.protocol == "http" for run in self.keepers.values()):
             self.serve_names(config)
 

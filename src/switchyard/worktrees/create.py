@@ -8,9 +8,9 @@ from typing import Any
 
 from switchyard.config.shapes import Config
 from switchyard.configured import config_of
-from switchyard.fault import CONFLICT, Fault
+from switchyard.fault import CONFLICT, USAGE, Fault
 from switchyard.githead import main_checkout
-from switchyard.gitrepo import check_branch_name, git, git_ok, listed_worktrees
+from switchyard.gitrepo import check_branch_name, git, listed_worktrees
 from switchyard.hooks import HookSite, run_here, run_hooks
 from switchyard.registry import Worktree
 from switchyard.scope import Scope, Target
@@ -55,17 +55,31 @@ def _exclude(root: Path, folder: Path) -> None:
 
 def _add(root: Path, folder: Path, branch: str, base: str) -> bool:
     """Have git make the worktree; whether the branch is new."""
-    if git_ok(root, "show-ref", "--verify", "--quiet", f"refs/heads/{branch}"):
-        git(root, "worktree", "add", "--quiet", "--", str(folder), branch)
+    local, remote = f"refs/heads/{branch}", f"refs/remotes/origin/{branch}"
+    known = git(root, "for-each-ref", "--format=%(refname)", local, remote).split()
+    if local in known:
+        try:
+            git(root, "worktree", "add", "--quiet", "--", str(folder), branch)
+        except Fault:
+            _explain(root, branch)
+            raise
         return False
-    remote = f"origin/{branch}"
-    start = base
-    if git_ok(root, "show-ref", "--verify", "--quiet", f"refs/remotes/{remote}"):
-        start = remote
-    elif start.startswith("-"):
-        raise Fault("bad-base", f"`{start}` is no commit")
+    if base.startswith("-"):
+        raise Fault("bad-base", f"`{base}` is no commit", exit_code=USAGE)
+    start = f"origin/{branch}" if remote in known else base
     git(root, "worktree", "add", "--quiet", "-b", branch, "--", str(folder), start)
     return True
+
+
+def _explain(root: Path, branch: str) -> None:
+    for one in listed_worktrees(root):
+        if one.branch == branch and one.path.is_dir():
+            raise Fault(
+                "branch-in-use",
+                f"`{branch}` is already checked out at {one.path}",
+                hint=f"switchyard adopt {one.path}",
+                exit_code=CONFLICT,
+            )
 
 
 def _undo(root: Path, folder: Path, branch: str, *, made_branch: bool) -> None:
@@ -99,14 +113,6 @@ def create(
     folder = (path or folder_for(scope, config, branch)).absolute()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise Fault("path-taken", f"{folder} is already there and not empty", exit_code=CONFLICT)
-    for one in listed_worktrees(scope.root):
-        if one.branch == branch and one.path.is_dir():
-            raise Fault(
-                "branch-in-use",
-                f"`{branch}` is already checked out at {one.path}",
-                hint=f"switchyard adopt {one.path}",
-                exit_code=CONFLICT,
-            )
     folder.parent.mkdir(parents=True, exist_ok=True)
     if path is None:
         _exclude(scope.root, folder.parent)

@@ -17,7 +17,7 @@ from switchyard.ports import PortTable
 from switchyard.proc.identity import command_line, pids
 from switchyard.registry import Worktree
 from switchyard.runs import RunBook
-from switchyard.scope import Scope, Target
+from switchyard.scope import SHARED_BRANCH, Scope, Target
 
 TRASH = "switchyard-trash"
 TRASH_S = 7 * 86400.0
@@ -194,6 +194,10 @@ def prune(scope: Scope, *, dry_run: bool = True, merged: bool = False) -> dict[s
         elif merged and done:
             remove(scope, one.branch)
     emptied = _old_trash(scope, dry_run=dry_run)
+    if not dry_run:
+        alive = {run.branch for run in RunBook(scope.places).all()}
+        alive |= {one.branch for one in scope.targets()} | {SHARED_BRANCH}
+        PortTable(scope.home).retain(scope.root, alive)
     return {"dry_run": dry_run, "worktrees": rows, "trash": emptied}
 
 

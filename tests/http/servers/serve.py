@@ -11,6 +11,7 @@ sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
 
 from edges.board import echo_entry, settings_of  # noqa: E402 - needs the line above
 
+from switchboard.core.faults import Fault  # noqa: E402
 from switchboard.daemon.serve import run  # noqa: E402
 from switchboard.daemon.serve_http import serve_http  # noqa: E402
 from switchboard.settings.sections import Listener  # noqa: E402
@@ -27,4 +28,7 @@ if __name__ == "__main__":
         transport="http", host=host, port=int(port), allow_remote="allow-remote" in rest
     )
     settings = settings_of(Path(folder), echo_entry(Path(folder)), listener=listener)
-    sys.exit(run(serve_http(settings, os.environ, ready=ready)))
+    try:
+        sys.exit(run(serve_http(settings, os.environ, ready=ready)))
+    except Fault as fault:
+        sys.exit(f"error: {fault.message}\nhint: {fault.hint}")

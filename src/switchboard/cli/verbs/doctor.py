@@ -30,7 +30,7 @@ USAGE = Usage(
     details="The exit code is 1 when something is wrong, not when it could be better.",
 )
 
-_PACKAGES = ("msgspec", "uvloop", "jsonschema-rs", "starlette", "uvicorn", "httpx2")
+_PACKAGES = ("msgspec", "uvloop", "jsonschema-rs", "uvicorn", "httpx2")
 
 
 class Finding(Struct, frozen=True, kw_only=True):

@@ -101,9 +101,10 @@ class SuitesProvider:
 def _unknown_subtool(suite: Suite, subtool: str, listing: Listing) -> Fault:
     shown = [name for name in listing.tools if suite.subtools.shows(name)]
     close = get_close_matches(subtool, shown, n=1)
+    hint = f"it has: {', '.join(shown)}" if shown else "it shows none"
     return Fault(
         FaultCode.NOT_FOUND,
         "unknown-subtool",
         f"`{suite.spec.name}` has no subtool `{subtool}`",
-        hint=f"did you mean `{close[0]}`?" if close else f"it has: {', '.join(shown)}",
+        hint=f"did you mean `{close[0]}`?" if close else hint,
     )

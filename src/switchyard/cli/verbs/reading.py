@@ -1,35 +1,17 @@
 """The verbs that only read: status, brief, list, logs, doctor."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from switchyard.answers import LINES, log_files, logs, sift_for, status, worktrees
 from switchyard.brief import brief, doctor
 from switchyard.cli.arguments import Arguments, usage_fault
-from switchyard.cli.report import Report, columns
+from switchyard.cli.report import Report, columns, service_lines
 from switchyard.configured import config_of
 from switchyard.home import default_home
 from switchyard.logs import follow
 from switchyard.quantities import seconds
 from switchyard.scope import Scope, locate
-
-
-def service_lines(services: Iterable[dict[str, Any]]) -> list[str]:
-    """Services as a table for people."""
-    rows = [
-        (
-            one["service"],
-            str(one.get("branch", "")),
-            one["status"],
-            one["phase"],
-            str(one.get("pid") or "-"),
-            str(one.get("url") or one.get("direct_url") or "-"),
-            str(one.get("reason") or ""),
-        )
-        for one in services
-    ]
-    head = ("SERVICE", "BRANCH", "STATUS", "PHASE", "PID", "ADDRESS", "")
-    return columns([head, *rows]) if rows else ["nothing runs"]
 
 
 def _status(scope: Scope, arguments: Arguments) -> Report:

@@ -5,8 +5,7 @@ from typing import Any
 
 from switchyard.actions import checkout, down, uncheckout, up
 from switchyard.cli.arguments import Arguments, usage_fault
-from switchyard.cli.report import Report, say
-from switchyard.cli.verbs.reading import service_lines
+from switchyard.cli.report import Report, say, service_lines
 from switchyard.configured import config_of
 from switchyard.home import default_home
 from switchyard.quantities import seconds
@@ -27,7 +26,10 @@ def _split(scope: Scope, arguments: Arguments) -> tuple[str | None, list[str]]:
 
 def _tell(message: dict[str, Any]) -> None:
     if message.get("event") == "phase":
-        say(f"{message['service']}: {message['phase']}")
+        peers: list[str] = message.get("waits_for") or []
+        waits = message["phase"] == "waiting" and peers
+        told = f"waits for {', '.join(peers)}" if waits else message["phase"]
+        say(f"{message['service']}: {told}")
 
 
 def _up(scope: Scope, arguments: Arguments) -> Report:

@@ -1,0 +1,62 @@
+"""Settings are read again when a file changes; whatever is wrong with them, the old ones stay."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from fakes.boards import Desk, echo_server, serving, settings_for
+from support.processes import until_true
+from switchboard.config.problems import ConfigInvalid, Problem
+from switchboard.core.events import ConfigRejected
+from switchboard.daemon.reload import Reloader
+from switchboard.settings.sections import Settings
+
+
+def reloader(desk: Desk, settings: Settings | Exception) -> Reloader:
+    def load() -> Settings:
+        if isinstance(settings, Exception):
+            raise settings
+        return settings
+
+    return Reloader(desk.runtime, load)
+
+
+async def test_new_settings_are_adopted_and_clients_hear_of_new_tools(tmp_path: Path) -> None:
+    async with serving(tmp_path, echo_server("old")) as desk:
+        told = 0
+
+        def tell() -> None:
+            nonlocal told
+            told += 1
+
+        desk.runtime.on_tools_changed.add(tell)
+        reloader(desk, settings_for(tmp_path, echo_server("new"))).reload()
+        assert desk.names == ["new_suite"]
+        assert told == 1
+        reloader(desk, desk.runtime.settings).reload()
+        assert told == 1
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ConfigInvalid([Problem(path="mcp.json", message="wrong")], workspace="/w"),
+        PermissionError(13, "Permission denied", "/w/mcp.json"),
+        RuntimeError("nobody foresaw this"),
+    ],
+    ids=["invalid", "unreadable", "unforeseen"],
+)
+async def test_settings_that_cannot_be_read_leave_the_old_ones_and_the_watch_goes_on(
+    error: Exception, tmp_path: Path
+) -> None:
+    watched = tmp_path / "mcp.json"
+    async with serving(tmp_path, echo_server("old"), watched=(str(watched),)) as desk:
+        watching = asyncio.ensure_future(reloader(desk, error).watch())
+        watched.write_text("first edit")
+        await until_true(lambda: len(desk.events.of(ConfigRejected)) == 1)
+        watched.write_text("a second edit")
+        await until_true(lambda: len(desk.events.of(ConfigRejected)) == 2)
+        assert desk.names == ["old_suite"]
+        watching.cancel()
+        await asyncio.wait({watching})

@@ -1,0 +1,71 @@
+"""A real Codex and a real Claude Code run a project through the yard, on a scripted model."""
+
+import tomllib
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from yardlab import Lab
+
+from support.hosts import Finished, claude_program, codex_program, run_claude, run_codex
+from support.models.loopback import ScriptedModel
+from support.models.messages import messages_model
+from support.models.responses import responses_model
+from support.models.script import say, use
+from support.requirements import requirement
+from support.workspace import Json, Workspace
+
+Run = Callable[[Path, ScriptedModel, Workspace, dict[str, Json]], Awaitable[Finished]]
+
+
+class Host(NamedTuple):
+    """A program that uses MCP servers, and the model service that it talks to."""
+
+    program: Callable[[], Path]
+    model: Callable[..., AbstractContextManager[ScriptedModel]]
+    run: Run
+
+
+HOSTS = {
+    "codex": Host(codex_program, responses_model, run_codex),
+    "claude-code": Host(claude_program, messages_model, run_claude),
+    "claude-code-modern": Host(
+        partial(claude_program, "claude-modern"),
+        messages_model,
+        partial(run_claude, tool_search=True),
+    ),
+}
+
+
+@requirement("S1.01", "S1.13", "S1.34", "S1.48", "S1.50", "S1.53", "S1.77")
+@pytest.mark.parametrize("name", HOSTS)
+async def test_a_real_host_runs_the_project(lab: Lab, tmp_path: Path, name: str) -> None:
+    workspace = Workspace(tmp_path / "host")
+    workspace.env |= {"SWITCHYARD_HOME": str(lab.home)}
+    lab.config('[services.web]\ncommand = [SVC, "serve"]\nport = 0\n')
+    lab.json("mcp", "install")
+    block = tomllib.loads((lab.codex / "config.toml").read_text())["mcp_servers"]["switchyard"]
+    entry = {"command": block["command"], "args": block["args"]}
+    host = HOSTS[name]
+    steps = (
+        use("switchyard_brief"),
+        use("switchyard_up"),
+        use("switchyard_where", service="web"),
+        use("switchyard_logs", service="web"),
+        use("switchyard_down"),
+        say("done"),
+    )
+    with host.model(*steps) as model:
+        finished = await host.run(host.program(), model, workspace, {"switchyard": entry})
+    assert finished.code == 0, finished.stderr + finished.stdout
+    brief, up, where, logs, down = model.results
+    assert "configured_services" in brief
+    assert "already_running" in up
+    assert "ready" in where
+    assert "direct_url" in where
+    assert "listening on" in logs
+    assert "port_free" in down
+    assert lab.ours() == []
