@@ -59,7 +59,7 @@ OUR_ROWS = (
     Row(
         "switchboard mcp",
         "ours",
-        always(SWITCHBOARD, "mcp"),
+        always(SWITCHBOARD, "mcp", "--in-process"),
         put=as_suite("_suite"),
         prepare=_workspace,
     ),
