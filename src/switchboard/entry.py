@@ -7,14 +7,13 @@ import sys
 def main(words: "list[str] | None" = None) -> int:
     """Run one command and give its exit code."""
     words = sys.argv[1:] if words is None else words
-    if words[:1] == ["mcp"] and hasattr(os, "fork"):
+    if "mcp" in words and hasattr(os, "fork"):
         # Only here: the shim knows nothing of what the command line needs, nor the other way round.
         from switchboard.shim.main import serve  # noqa: PLC0415
 
-        code = serve(words[1:], dict(os.environ))
+        code = serve(words, dict(os.environ))
         if code is not None:
             return code
-        words = [*words, "--in-process"] if "--in-process" not in words else words
     from switchboard.cli.main import main as run_command  # noqa: PLC0415
 
     return run_command(words)

@@ -112,7 +112,7 @@ async def test_a_daemon_that_dies_at_its_start_is_told_of(
     (broken / "switchboard" / "__init__.py").write_text("raise SystemExit('it does not want to')\n")
     script = (
         "import sys; from switchboard.shim.main import serve;"
-        f"import os; code = serve([], {{**os.environ, 'PYTHONPATH': {str(broken)!r}}});"
+        f"import os; code = serve(['mcp'], {{**os.environ, 'PYTHONPATH': {str(broken)!r}}});"
         "sys.exit(7 if code is None else code)"
     )
     async with talking_to(
@@ -167,3 +167,11 @@ async def test_stopping_the_daemon_ends_its_sessions_and_its_children(workspace:
         assert await client.ended() == 0
     assert not is_there(workspace.daemon_places.socket)
     assert "Traceback" not in log_text(workspace)
+
+
+async def test_options_may_stand_before_the_verb(workspace: Workspace, tmp_path: Path) -> None:
+    command = workspace.command("--workspace", str(workspace.root), "mcp")
+    async with talking_to(command, cwd=tmp_path, env=workspace.env) as client:
+        await client.initialize()
+        assert set(await client.tools()) == {"echo_suite"}
+        assert len((status(workspace) or {})["sessions"]) == 1

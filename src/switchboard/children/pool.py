@@ -142,6 +142,7 @@ class ChildPool:
 
         return await open_remote(
             entry,
+            environ=self._environ,
             timeout_s=timeout_s,
             on_request=on_request,
             on_notification=on_notification,

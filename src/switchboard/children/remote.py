@@ -1,5 +1,7 @@
 """A child that runs elsewhere and is reached over HTTP."""
 
+from collections.abc import Mapping
+
 import httpx2
 
 from switchboard.children.remote_client import RemoteClient
@@ -34,6 +36,7 @@ class RemoteLink:
 async def open_remote(
     entry: ServerEntry,
     *,
+    environ: Mapping[str, str],
     timeout_s: float,
     on_request: OnRequest,
     on_notification: OnNotification,
@@ -41,7 +44,7 @@ async def open_remote(
 ) -> RemoteLink:
     """Get ready to talk to a server over HTTP. Raises a fault."""
     try:
-        client = RemoteClient(entry, timeout_s=timeout_s)
+        client = RemoteClient(entry, timeout_s=timeout_s, environ=environ)
     except (httpx2.InvalidURL, ValueError):
         raise Fault(
             FaultCode.FAILED_PRECONDITION,

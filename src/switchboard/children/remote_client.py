@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Mapping
 
 import httpx2
 
+from switchboard.children.remote_proxy import proxy_for
 from switchboard.children.schema import ServerEntry
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.wire.frames import MAX_MESSAGE_BYTES, FrameTooLarge
@@ -22,7 +23,7 @@ _BUSY_GATEWAYS = frozenset({502, 503, 504})
 class RemoteClient:
     """Sends requests to one server, with the headers of its entry, and to no other origin."""
 
-    def __init__(self, entry: ServerEntry, *, timeout_s: float) -> None:
+    def __init__(self, entry: ServerEntry, *, timeout_s: float, environ: Mapping[str, str]) -> None:
         self._entry = entry
         self.url = httpx2.URL(entry.url)
         self._http = httpx2.AsyncClient(
@@ -39,6 +40,9 @@ class RemoteClient:
             # The certificates take a while to load, and plain HTTP shows none.
             verify=self.url.scheme == "https",
             trust_env=not is_loopback(self.url.host),
+            proxy=None
+            if is_loopback(self.url.host)
+            else proxy_for(self.url.scheme, self.url.host, environ),
         )
 
     @contextlib.asynccontextmanager

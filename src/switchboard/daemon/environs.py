@@ -5,6 +5,7 @@
 import os
 from collections.abc import Iterator, Mapping
 
+from switchboard.children.remote_proxy import PROXY_NAMES
 from switchboard.config.environ import VARIABLES
 from switchboard.daemon.hello import Hello
 from switchboard.settings.sections import Settings
@@ -60,7 +61,12 @@ def names_in(settings: Settings) -> set[str]:
         reference for entry in settings.servers for reference in entry.secret_env.values()
     ]
     references += [entry.auth.client_secret_ref for entry in settings.servers if entry.auth]
-    return {name for kind, _, name in (each.partition(":") for each in references) if kind == "env"}
+    names = {
+        name for kind, _, name in (each.partition(":") for each in references) if kind == "env"
+    }
+    if any(entry.transport != "stdio" for entry in settings.servers):
+        names |= PROXY_NAMES
+    return names
 
 
 def wants_everything(settings: Settings) -> bool:

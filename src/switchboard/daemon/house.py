@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import time
+import traceback
 from collections.abc import Sequence
 
 from switchboard.config.problems import ConfigInvalid
@@ -123,6 +124,12 @@ class House:
             hosted = await self.hosting.board_for(hello, ask)
         except ConfigInvalid:
             # The shim reads the same files, and tells its user what is wrong with them.
+            connection.say(DECLINED)
+            return
+        except (Gone, NoHello, TimeoutError):
+            raise
+        except Exception:  # noqa: BLE001 - the shim does without us, and says what it meets
+            traceback.print_exc()
             connection.say(DECLINED)
             return
         guest = Guest(connection, hello, hosted)

@@ -1,6 +1,7 @@
 """Running as the daemon: where it is, how long it stays, what it writes down."""
 
 import os
+import resource
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -15,11 +16,13 @@ from switchboard.settings.load import load_settings
 from switchboard.settings.sections import Keeping, Settings
 
 _READY_VARIABLE = "SWITCHBOARD_READY_FD"
+_OPEN_FILES = 8_192
 
 
 async def run_daemon(environ: Mapping[str, str]) -> int:
     """Be the daemon of this environment's home. Raises a fault when there is one already."""
     ready = _ready_file(environ)
+    _raise_file_limit()
     telemetry = telemetry_for(environ)
     try:
         house = _house(environ, [] if telemetry is None else [telemetry])
@@ -51,6 +54,14 @@ def _home_settings(environ: Mapping[str, str], home: str) -> Settings | None:
         return load_settings(workspace=home, environ=environ)
     except ConfigInvalid:
         return None
+
+
+def _raise_file_limit() -> None:
+    """Every client takes three open files, and the usual limit is for programs with one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, _OPEN_FILES)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _ready_file(environ: Mapping[str, str]) -> int | None:
