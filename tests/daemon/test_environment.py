@@ -1,6 +1,9 @@
 """A session's environment comes from its client, never from the daemon or from another session."""
 
+import asyncio
 import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from support.daemons import daemon_pid, shim, status
@@ -92,3 +95,39 @@ def test_a_hello_carries_no_more_than_its_list() -> None:
     names: list[str] = [*BASE_NAMES, "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN"]
     environ = dict.fromkeys(names, "x")
     assert set(hello_environment(environ)) == set(BASE_NAMES) - {"TERM"}
+
+
+async def test_a_remote_server_is_reached_through_the_proxy_of_its_own_client(
+    workspace: Workspace,
+) -> None:
+    workspace.mcp_json({"far": {"url": "http://far.example/mcp"}})
+    async with proxy() as one, proxy() as two:
+        for asked in (one, two):
+            env = {"HTTP_PROXY": f"http://127.0.0.1:{asked.port}"}
+            async with shim(workspace, env=env) as client:
+                result = await client.call("far_suite", {"action": "introspect"})
+                assert result["isError"]
+        assert len(one.lines) == len(two.lines) > 0
+        assert {line.split()[1] for line in one.lines} == {b"http://far.example/mcp"}
+
+
+class Proxy:
+    """A proxy that refuses everything and remembers what it was asked for."""
+
+    def __init__(self) -> None:
+        self.port = 0
+        self.lines: list[bytes] = []
+
+    async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.lines.append(await reader.readline())
+        writer.write(b"HTTP/1.1 502 no\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+
+@asynccontextmanager
+async def proxy() -> AsyncGenerator[Proxy]:
+    found = Proxy()
+    async with await asyncio.start_server(found.answer, "127.0.0.1", 0) as server:
+        found.port = server.sockets[0].getsockname()[1]
+        yield found
