@@ -7,6 +7,7 @@ from switchboard.children.environment import EnvironmentSecrets
 from switchboard.children.pool import ChildPool
 from switchboard.core.ports import Events, Next
 from switchboard.core.visibility import Visibility
+from switchboard.daemon.memory import return_large_blocks
 from switchboard.pipeline.order import build_road
 from switchboard.procs.spawn import Warden
 from switchboard.providers.suites.build import build_suites
@@ -18,6 +19,7 @@ class Engine:
     """Owns the children; builds the road of every board."""
 
     def __init__(self, environ: Mapping[str, str], events: Events) -> None:
+        return_large_blocks()
         self._events = events
         self._warden = Warden()
         self.pool = ChildPool(
