@@ -32,6 +32,8 @@ class Runtime:
         # Called when clients should list the tools again.
         self.on_tools_changed: set[Callable[[], None]] = set()
         self._road = Road(self, settings)
+        # The current road and those that calls still travel.
+        self._roads = [self._road]
         self.assembly = self._assemble(settings)
         self.boards = BoardRack(Board(catalog=self.assembly.catalog, pipeline=self._road))
 
@@ -66,14 +68,18 @@ class Runtime:
         changed = assembly.catalog.differs_from(self.assembly.catalog)
         road = Road(self, settings)
         road.open()
+        old = self._road
         self.settings, self.assembly, self._road = settings, assembly, road
-        self.boards.swap(
-            Board(catalog=assembly.catalog, pipeline=road),
-            lambda: self.engine.pool.retain(self._road.children),
-        )
+        self._roads.append(road)
+        self.boards.swap(Board(catalog=assembly.catalog, pipeline=road), lambda: self._abandon(old))
         if changed:
             for tell in tuple(self.on_tools_changed):
                 tell()
+
+    def _abandon(self, road: Road) -> None:
+        """Nobody travels this road any more; neither do children that no other leads to."""
+        self._roads.remove(road)
+        self.engine.pool.retain(child for road in self._roads for child in road.children)
 
     async def aclose(self) -> None:
         """End every child."""
