@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 PATIENCE = 30.0
 SOCAT = "socat TCP4-LISTEN:{port},bind=127.0.0.1,reuseaddr,fork PIPE"
-PROGRAM = [sys.executable, "-m", "switchyard"]
+PROGRAM = [str(Path(sys.executable).with_name("switchyard"))]
 
 
 class Row(NamedTuple):

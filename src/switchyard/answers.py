@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from switchyard.config.shapes import Config
-from switchyard.configured import config_for, config_of
+from switchyard.configured import check_service, config_for, config_of
 from switchyard.fault import USAGE, Fault
 from switchyard.home import ProjectPlaces
 from switchyard.logs import Sift, since_offset, tail
@@ -14,7 +14,6 @@ from switchyard.recover import all_runs
 from switchyard.runs import RunBook
 from switchyard.scope import SHARED_SLUG, Scope, Target
 from switchyard.slugs import slug
-from switchyard.suggest import hint
 from switchyard.truth import Standing, Truth
 from switchyard.whereabouts import OWNERS, view, whereabouts
 
@@ -52,16 +51,6 @@ def where(scope: Scope, service: str, branch: str | None = None) -> dict[str, An
     target = scope.target(branch)
     found = whereabouts(scope, service, target, anywhere=branch is None and scope.here is None)
     return {"service": found or _never_ran(scope, service, target)}
-
-
-def check_service(config: Config, name: str) -> None:
-    """Refuse a name that is not configured."""
-    if name not in config.services:
-        raise Fault(
-            "unknown-service",
-            f"unknown service `{name}`; {hint(name, config.services)}",
-            exit_code=USAGE,
-        )
 
 
 def _never_ran(scope: Scope, service: str, target: Target) -> dict[str, Any]:

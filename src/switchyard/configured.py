@@ -3,7 +3,9 @@
 from switchyard.config import FILE_NAME
 from switchyard.config.load import load
 from switchyard.config.shapes import Config
+from switchyard.fault import USAGE, Fault
 from switchyard.scope import Scope, Target
+from switchyard.suggest import hint
 
 
 def config_of(scope: Scope) -> Config:
@@ -18,3 +20,13 @@ def config_for(scope: Scope, target: Target) -> Config:
     if config.source == "worktree" and target.worktree != scope.root and path.exists():
         return load(path)._replace(root=scope.root, name=config.name, slug=config.slug)
     return config
+
+
+def check_service(config: Config, name: str) -> None:
+    """Refuse a name that is not configured."""
+    if name not in config.services:
+        raise Fault(
+            "unknown-service",
+            f"unknown service `{name}`; {hint(name, config.services)}",
+            exit_code=USAGE,
+        )

@@ -85,8 +85,11 @@ class RunBook:
     def put(self, run: Run) -> None:
         """Write the record. It outlives any kill; a power cut ends the run itself."""
         path = self.path(run.branch_slug, run.service)
-        private_directory(path.parent)
-        write_json(path, run._asdict(), durable=False)
+        try:
+            write_json(path, run._asdict(), durable=False)
+        except FileNotFoundError:
+            private_directory(path.parent)
+            write_json(path, run._asdict(), durable=False)
 
     def drop(self, run: Run) -> None:
         """Forget a run that has ended, unless another has taken its place."""

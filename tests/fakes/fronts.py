@@ -34,7 +34,7 @@ class Visitor:
         road = build_road({"fake": self.provider}, Visibility(), MemoryEvents())
         self.told: list[tuple[str, Json]] = []
         rack = BoardRack(Board(catalog=Catalog(specs), pipeline=road))
-        self.front = Front(rack, a_session("s"), notify=self._tell, instructions="Be kind.")
+        self.front = Front(rack, a_session("s"), notify=self._tell, instructions=lambda: "Be kind.")
         self.meta: Json | None = None
 
     def _tell(self, method: str, params: Parts, /) -> None:

@@ -84,4 +84,6 @@ async def test_a_bad_child_is_one_clear_error_while_a_healthy_one_answers(
         assert set(await client.tools()) == {"bad_suite", "healthy_suite"}
         assert await client.close() == 0
         assert client.junk == []
-        assert "Traceback" not in client.stderr
+        # The last words of a child may hold a traceback of its own; ours may not.
+        ours = [line for line in client.stderr.splitlines() if "ChildExited" not in line]
+        assert "Traceback" not in "".join(ours)

@@ -2,14 +2,26 @@
 
 import asyncio
 import contextlib
+import json
+import os
 import socket
+from pathlib import Path
 
 import pytest
 from edges.board import TOKEN, Served, echo_entry, settings_of
 from edges.children import Remote, everything, remote_child, sdk_server
+from msgspec import Raw
 
+from support.requirements import requirement
+from switchboard.children.schema import ServerEntry
+from switchboard.core.bus import EventBus
+from switchboard.core.calls import Call
 from switchboard.core.events import ChildStarted
 from switchboard.core.faults import Fault
+from switchboard.core.sessions import Session
+from switchboard.daemon.runtime import Runtime, running
+
+ENVIRON = {"PATH": os.environ["PATH"]}
 
 KINDS = [
     ("streamable", "auto", "2026-07-28"),
@@ -134,3 +146,28 @@ async def test_switchboard_is_a_child_of_switchboard(served: Served, protocol: s
                 served.runtime.adopt(settings_of(folder, *both))
                 await asyncio.sleep(0.1)
         assert await remote.tools() == ["echo", "second"]
+
+
+@requirement("S2.107")
+async def test_children_over_stdio_and_http_serve_side_by_side(tmp_path: Path) -> None:
+    """A third transport, WebSocket, is a plan of the seed; what `transport` may say is closed."""
+    async with sdk_server("streamable") as url:
+        remote = ServerEntry(name="far", transport="http", url=url)
+        settings = settings_of(tmp_path, echo_entry(tmp_path, "near"), remote)
+        async with running(settings, environ=ENVIRON, events=EventBus()) as runtime:
+            near, far = await asyncio.gather(
+                call_suite(runtime, "near", "echo", {"text": "1"}),
+                call_suite(runtime, "far", "echo", {"text": "2"}),
+            )
+    assert (b"1" in near, b"echo: 2" in far) == (True, True)
+
+
+async def call_suite(runtime: Runtime, suite: str, subtool: str, args: dict[str, str]) -> bytes:
+    arguments = json.dumps({"action": "call", "subtool": subtool, "args": args}).encode()
+    session = Session(id="s", via="test", workspace="/")
+    with runtime.boards.lease() as board:
+        tool = board.catalog.tools[suite]
+        call = Call(id="c", session=session, tool=tool, arguments=Raw(arguments))
+        outcome = await board.pipeline(call)
+    assert outcome.raw is not None
+    return bytes(outcome.raw)

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from fakes.boards import Desk, echo_server, serving, settings_for
-from support.processes import until_true
+from support.processes import alive, until_true
 from switchboard.config.problems import ConfigInvalid, Problem
-from switchboard.core.events import ConfigRejected
+from switchboard.core.events import ChildExited, ChildStarted, ConfigRejected
 from switchboard.daemon.reload import Reloader
 from switchboard.settings.sections import Settings
 
@@ -60,3 +60,20 @@ async def test_settings_that_cannot_be_read_leave_the_old_ones_and_the_watch_goe
         assert desk.names == ["old_suite"]
         watching.cancel()
         await asyncio.wait({watching})
+
+
+async def test_a_board_that_still_serves_keeps_its_children_over_two_reloads(
+    tmp_path: Path,
+) -> None:
+    async with serving(tmp_path, echo_server("first")) as desk:
+        desk.runtime.adopt(settings_for(tmp_path, echo_server("second")))
+        with desk.runtime.boards.lease() as second:
+            assert list(second.catalog.tools) == ["second_suite"]
+            await desk.subtool("second_suite", "echo", text="warm")
+            desk.runtime.adopt(settings_for(tmp_path, echo_server("third")))
+            # The first board is long gone, the second is still leased.
+            [started] = desk.events.of(ChildStarted)
+            assert desk.events.of(ChildExited) == []
+            assert alive(started.pid)
+        await until_true(lambda: not alive(started.pid))
+        assert desk.names == ["third_suite"]

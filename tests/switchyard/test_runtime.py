@@ -68,7 +68,7 @@ def test_only_configured_commands_are_started(lab: Lab) -> None:
     refused = lab.json("up", "--branch", "default", "dbb", code=2)
     assert refused["error"]["code"] == "unknown-service"
     assert lab.ours() == []
-    assert lab.supervisor() is None
+    wait_for(lambda: lab.supervisor() is None)
 
 
 def test_a_service_that_exits_at_once_is_never_called_started(lab: Lab) -> None:

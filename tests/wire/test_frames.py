@@ -126,6 +126,12 @@ def test_a_header_without_an_end_is_refused() -> None:
         FrameReader().feed(b"Content-Length: 5\r\n" + b"X-Padding: y\r\n" * 1000)
 
 
+def test_what_was_whole_before_a_message_that_is_too_large_is_not_lost() -> None:
+    with pytest.raises(FrameTooLarge) as caught:
+        FrameReader(100).feed(b'{"id":1}\n{"id":2}\n{"' + b"x" * 200)
+    assert caught.value.messages == [b'{"id":1}', b'{"id":2}']
+
+
 class CountedBytes(bytes):
     """Bytes that count how many of them are looked at or copied."""
 

@@ -9,6 +9,7 @@ from switchboard.children.pool import ChildPool, ChildSource
 from switchboard.core.ports import Events, Next
 from switchboard.core.visibility import Visibility
 from switchboard.daemon.commons import Commons
+from switchboard.daemon.memory import return_large_blocks
 from switchboard.pipeline.order import build_road
 from switchboard.procs.spawn import Warden
 from switchboard.providers.suites.build import build_suites
@@ -27,6 +28,7 @@ class Engine:
         sessions: Collection[str] = (),
         commons: Commons | None = None,
     ) -> None:
+        return_large_blocks()
         self._events = events
         self._own_warden = None if commons is not None else Warden()
         self.pool = ChildPool(

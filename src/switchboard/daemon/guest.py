@@ -63,7 +63,7 @@ class Guest:
             runtime.boards,
             runtime.events,
             workspace=runtime.settings.workspace,
-            instructions=instructions_for(runtime.settings),
+            instructions=lambda: instructions_for(runtime),
             via="daemon",
             on_listed=runtime.warm,
         )

@@ -24,7 +24,7 @@ from switchboard.daemon.environs import (
 )
 from switchboard.daemon.hello import Hello, NoHello
 from switchboard.daemon.ledger import Ledger
-from switchboard.daemon.log import log_for
+from switchboard.daemon.log import Log, log_for
 from switchboard.daemon.reload import Load, Reloader
 from switchboard.daemon.runtime import Runtime
 from switchboard.ipc.words import EVERYTHING
@@ -52,8 +52,9 @@ class BoardKey(Struct, frozen=True):
 class Hosted:
     """One runtime, and how many sessions it has."""
 
-    def __init__(self, key: BoardKey, runtime: Runtime, load: Load) -> None:
+    def __init__(self, key: BoardKey, runtime: Runtime, log: Log, load: Load) -> None:
         self.key = key
+        self._log = log
         self.runtime = runtime
         self.started_at = time.time()
         self.guests = 0
@@ -72,6 +73,7 @@ class Hosted:
     async def aclose(self) -> None:
         await self.watching.aclose()
         await self.runtime.aclose()
+        self._log.close()
 
 
 class Hosting:
@@ -137,12 +139,11 @@ class Hosting:
         return self._host(key, environ, settings)
 
     def _host(self, key: BoardKey, environ: dict[str, str], settings: Settings) -> Hosted:
-        events = EventBus(
-            log_for(settings), self._ledger.subscriber(settings.workspace), *self._more
-        )
+        log = log_for(settings)
+        events = EventBus(log, self._ledger.subscriber(settings.workspace), *self._more)
         runtime = Runtime(settings, environ=environ, events=events, commons=self._commons)
         runtime.on_retired = self.prune
-        hosted = Hosted(key, runtime, lambda: _load(key, environ))
+        hosted = Hosted(key, runtime, log, lambda: _load(key, environ))
         self._hosted[key] = hosted
         return hosted
 

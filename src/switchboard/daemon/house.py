@@ -48,6 +48,7 @@ class House:
         self, places: DaemonPlaces, *, log: Log, idle_s: float, more: Sequence[Subscriber] = ()
     ) -> None:
         self.places = places
+        self._log = log
         self.idle_s = idle_s
         self.started_at = time.time()
         self.ledger = Ledger()
@@ -170,3 +171,4 @@ class House:
         await self._tasks.aclose()
         await self.hosting.aclose()
         await self.commons.aclose()
+        self._log.close()

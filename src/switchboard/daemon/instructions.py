@@ -1,13 +1,16 @@
 """What a client is told about this server before it sees any tool."""
 
-from switchboard.settings.sections import Settings
+from switchboard.daemon.runtime import Runtime
 
 _SHOWN = 20
 
 
-def instructions_for(settings: Settings) -> str:
-    """How to use suites, which servers stand behind them, and what waits for trust."""
-    names = [entry.name for entry in settings.servers]
+def instructions_for(runtime: Runtime) -> str:
+    """How to use suites, which there are, and how many servers wait for trust.
+
+    Only what is shown is named: the name of a server that nobody trusted is a stranger's text.
+    """
+    names = list(runtime.assembly.catalog.tools)
     listed = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
     text = (
         "Switchboard: each tool is a suite that stands for one MCP server"
@@ -15,10 +18,12 @@ def instructions_for(settings: Settings) -> str:
         ' Call a suite with {"action": "introspect"} to see its subtools and their schemas,'
         ' then with {"action": "call", "subtool": NAME, "args": {…}}.'
     )
-    if settings.untrusted:
-        waiting = ", ".join(entry.name for entry in settings.untrusted)
-        text += (
-            f" Servers of this workspace that its owner has not trusted yet: {waiting}."
-            " To use them the user runs `switchboard trust` in the workspace."
+    waiting = len(runtime.settings.untrusted)
+    if waiting:
+        servers = (
+            "1 server of this workspace waits"
+            if waiting == 1
+            else (f"{waiting} servers of this workspace wait")
         )
+        text += f" {servers} for trust: the user looks at them with `switchboard trust`."
     return text

@@ -4,7 +4,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping
-from typing import Any, TextIO, cast
+from typing import Any, Self, cast
 
 import msgspec
 
@@ -19,6 +19,7 @@ from switchboard.core.events import (
     ConfigRejected,
     Event,
 )
+from switchboard.daemon.log_sink import LogSink
 from switchboard.settings.sections import Settings
 from switchboard.wire.messages import encode
 
@@ -33,6 +34,7 @@ LEVELS: Mapping[str, int] = {
 }
 _NAMES = ("trace", "debug", "info", "warn", "error")
 _OURS = "switchboard"
+_STDERR = 2
 
 
 def threshold(directives: str) -> int:
@@ -62,10 +64,10 @@ def level_of(event: Event) -> int:
 
 
 class Log:
-    """Writes events as lines."""
+    """Writes events as lines, for as long as its `with` lasts."""
 
-    def __init__(self, stream: TextIO, *, style: str = "compact", directives: str = "info") -> None:
-        self._stream = stream
+    def __init__(self, sink: LogSink, *, style: str = "compact", directives: str = "info") -> None:
+        self._sink = sink
         self._style = style
         self._threshold = threshold(directives)
         # Known beforehand, because these come with every call.
@@ -81,12 +83,17 @@ class Log:
         level = level_of(event)
         if level < self._threshold:
             return
-        try:
-            self._stream.write(self._line(event, level))
-            self._stream.flush()
-        except (OSError, ValueError):
-            # A log that cannot be written must not stop a call.
-            return
+        self._sink.put(self._line(event, level))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Write the last lines."""
+        self._sink.close()
 
     def _line(self, event: Event, level: int) -> str:
         name = type(event).__name__
@@ -110,17 +117,16 @@ class Log:
 def log_for(settings: Settings) -> Log:
     """The log that the settings ask for; standard error when a file cannot be written."""
     wanted = settings.logging
-    stream = sys.stderr
+    handle = _STDERR
     if wanted.to_file:
         folder = wanted.dir or f"{settings.home}/logs"
         try:
             os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
             path = f"{folder}/switchboard-{time.strftime('%Y-%m-%d')}.log"
             handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-            stream = open(handle, "a", encoding="utf-8")  # noqa: PTH123, SIM115
         except OSError as error:
             sys.stderr.write(f"warning: no log in {folder} ({error.strerror}): it goes here\n")
-    return Log(stream, style=wanted.format, directives=wanted.filter)
+    return Log(LogSink(handle), style=wanted.format, directives=wanted.filter)
 
 
 def _compact(value: Any) -> str:

@@ -2,11 +2,15 @@
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
 
 from switchboard.config.problems import ConfigInvalid
+from switchboard.core.bus import EventBus
 from switchboard.core.events import ConfigRejected
-from switchboard.daemon.runtime import Runtime
+from switchboard.core.tasks import TaskSet
+from switchboard.daemon.log import log_for
+from switchboard.daemon.runtime import Runtime, running
 from switchboard.settings.sections import Settings
 
 POLL_S = 0.5
@@ -52,20 +56,37 @@ class Reloader:
             self.reload()
 
     def reload(self) -> None:
-        """Try the files as they are now."""
+        """Try the files as they are now; whatever is wrong with them, go on with the old ones."""
+        # Taken before reading: an edit that comes meanwhile is then seen as one.
+        before = dict(zip(self._runtime.settings.watched, self._seen, strict=True))
         try:
             settings = self._load()
+            if settings != self._runtime.settings:
+                self._runtime.adopt(settings)
         except ConfigInvalid as invalid:
             problems = tuple(str(problem) for problem in invalid.problems)
             self._runtime.events.emit(ConfigRejected(problems=problems))
             self.invalid = invalid
             return
         except Exception as error:  # noqa: BLE001 - raised on, it would end the watch in silence
-            problem = f"the configuration could not be read: {type(error).__name__}: {error}"
+            problem = f"the configuration could not be used: {type(error).__name__}: {error}"
             self._runtime.events.emit(ConfigRejected(problems=(problem,)))
             return
         self.invalid = None
-        # The new settings may come from more files than the old ones.
-        self._seen = signature(settings.watched)
-        if settings != self._runtime.settings:
-            self._runtime.adopt(settings)
+        self._seen = tuple(
+            before[path] if path in before else _stat(path)
+            for path in self._runtime.settings.watched
+        )
+
+
+@asynccontextmanager
+async def serving(
+    settings: Settings, environ: Mapping[str, str], load: Load | None
+) -> AsyncGenerator[Runtime]:
+    """A runtime with its log; `load` reads the settings again after a change."""
+    with log_for(settings) as log:
+        events = EventBus(log)
+        async with running(settings, environ=environ, events=events) as runtime, TaskSet() as tasks:
+            if load is not None:
+                tasks.start(Reloader(runtime, load).watch())
+            yield runtime

@@ -49,6 +49,8 @@ class Runtime:
         # Called when a board has been retired.
         self.on_retired: Callable[[], None] = lambda: None
         self._road = Road(self, settings)
+        # The current road and those that calls still travel.
+        self._roads = [self._road]
         self.assembly = self._assemble(settings)
         self.boards = BoardRack(Board(catalog=self.assembly.catalog, pipeline=self._road))
 
@@ -64,9 +66,10 @@ class Runtime:
         return self._engine
 
     def needed(self) -> Iterator[Child]:
-        """The children that the current board leads to."""
-        for source in self._road.sources:
-            yield from source.children()
+        """The children that the current board leads to, and boards that still serve."""
+        for road in self._roads:
+            for source in road.sources:
+                yield from source.children()
 
     def children(self) -> Iterator[tuple[str, Child]]:
         """Every child of its own, with the session that it belongs to."""
@@ -105,16 +108,17 @@ class Runtime:
         changed = assembly.catalog.differs_from(self.assembly.catalog)
         road = Road(self, settings)
         road.open()
+        old = self._road
         self.settings, self.assembly, self._road = settings, assembly, road
-        self.boards.swap(
-            Board(catalog=assembly.catalog, pipeline=road),
-            self._retire,
-        )
+        self._roads.append(road)
+        self.boards.swap(Board(catalog=assembly.catalog, pipeline=road), lambda: self._abandon(old))
         if changed:
             for tell in tuple(self.on_tools_changed):
                 tell()
 
-    def _retire(self) -> None:
+    def _abandon(self, road: Road) -> None:
+        """Nobody travels this road any more; neither do children that no other leads to."""
+        self._roads.remove(road)
         self.engine.pool.retain(self.needed())
         self.on_retired()
 

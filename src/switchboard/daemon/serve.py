@@ -6,12 +6,8 @@ import sys
 from collections.abc import Coroutine, Mapping
 from typing import Any
 
-from switchboard.core.bus import EventBus
-from switchboard.core.tasks import TaskSet
 from switchboard.daemon.instructions import instructions_for
-from switchboard.daemon.log import log_for
-from switchboard.daemon.reload import Load, Reloader
-from switchboard.daemon.runtime import running
+from switchboard.daemon.reload import Load, serving
 from switchboard.settings.sections import Settings
 from switchboard.surface.stdio import StreamClient, connect
 from switchboard.wire.pipes import StreamPipe
@@ -30,8 +26,7 @@ async def serve_stdio(
     settings: Settings, environ: Mapping[str, str], *, load: Load | None = None
 ) -> int:
     """Serve one client on our standard streams. `load` reads the settings again after a change."""
-    events = EventBus(log_for(settings))
-    async with running(settings, environ=environ, events=events) as runtime, TaskSet() as tasks:
+    async with serving(settings, environ, load) as runtime:
         # The framing of the client's first message is the framing of every answer.
         pipe = StreamPipe(style=None)
         client = StreamClient(
@@ -39,12 +34,10 @@ async def serve_stdio(
             runtime.boards,
             runtime.events,
             workspace=settings.workspace,
-            instructions=instructions_for(settings),
+            instructions=lambda: instructions_for(runtime),
             on_listed=runtime.warm,
         )
         runtime.on_tools_changed.add(client.front.tools_changed)
-        if load is not None:
-            tasks.start(Reloader(runtime, load).watch())
         stopped = until_signal()
         await connect(pipe, sys.stdin.buffer, sys.stdout.buffer)
         await asyncio.wait({client.gone, stopped}, return_when=asyncio.FIRST_COMPLETED)

@@ -2,12 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-from switchboard.core.bus import EventBus
-from switchboard.core.tasks import TaskSet
 from switchboard.daemon.instructions import instructions_for
-from switchboard.daemon.log import log_for
-from switchboard.daemon.reload import Load, Reloader
-from switchboard.daemon.runtime import running
+from switchboard.daemon.reload import Load, serving
 from switchboard.daemon.serve import until_signal
 from switchboard.settings.sections import Settings
 from switchboard.surface.http import HttpSurface
@@ -32,18 +28,15 @@ async def serve_http(
     listener = settings.listener
     token = bearer_token(settings.home, environ)
     listening = bind(listener.host, listener.port, allow_remote=listener.allow_remote)
-    events = EventBus(log_for(settings))
-    async with running(settings, environ=environ, events=events) as runtime, TaskSet() as tasks:
+    async with serving(settings, environ, load) as runtime:
         surface = HttpSurface(
             runtime.boards,
             runtime.events,
             Access(token=token, hosts=hosts_of(listener.host, listening.getsockname()[1])),
             workspace=settings.workspace,
-            instructions=lambda: instructions_for(runtime.settings),
+            instructions=lambda: instructions_for(runtime),
         )
         runtime.on_tools_changed.add(surface.tools_changed)
-        if load is not None:
-            tasks.start(Reloader(runtime, load).watch())
         stopped = until_signal()
         async with served(surface, listening):
             if ready is not None:

@@ -11,6 +11,7 @@ from switchboard.core.faults import Fault
 from switchboard.daemon.exporting import telemetry_for
 from switchboard.daemon.house import House
 from switchboard.daemon.log import Log
+from switchboard.daemon.log_sink import LogSink
 from switchboard.ipc.paths import places_from
 from switchboard.settings.load import load_settings
 from switchboard.settings.sections import Keeping, Settings
@@ -40,7 +41,7 @@ def _house(environ: Mapping[str, str], more: Sequence[Subscriber]) -> House:
     places = places_from(dict(environ))
     settings = _home_settings(environ, places.home)
     log = Log(
-        sys.stderr,
+        LogSink(sys.stderr.fileno()),
         style=settings.logging.format if settings else "compact",
         directives=settings.logging.filter if settings else "info",
     )

@@ -105,7 +105,7 @@ class Front:
         session: Session,
         *,
         notify: Notify,
-        instructions: str = "",
+        instructions: Callable[[], str],
         on_listed: Callable[[], None] | None = None,
     ) -> None:
         self._boards = boards
@@ -177,8 +177,8 @@ class Front:
 
     def _about(self) -> dict[str, Any]:
         about: dict[str, Any] = {"capabilities": _CAPABILITIES}
-        if self._instructions:
-            about["instructions"] = self._instructions
+        if instructions := self._instructions():
+            about["instructions"] = instructions
         return about
 
     # The modern era

@@ -90,7 +90,7 @@ class HttpSurface:
         session = Session(
             id=os.urandom(5).hex(), via="http", workspace=self._workspace, started_at=time.time()
         )
-        return Front(self._boards, session, notify=notify, instructions=self._instructions())
+        return Front(self._boards, session, notify=notify, instructions=self._instructions)
 
     def tools_changed(self) -> None:
         """Tell every client that another listing is worth asking for."""

@@ -28,7 +28,7 @@ class StreamClient:
         events: Events,
         *,
         workspace: str,
-        instructions: str,
+        instructions: Callable[[], str],
         via: str = "stdio",
         on_listed: Callable[[], None] | None = None,
     ) -> None:
@@ -90,8 +90,13 @@ def _as_pipe(file: BinaryIO, *, outgoing: bool) -> BinaryIO:
 
 
 def _copy(source: int, target: int, ours: int) -> None:
-    while data := os.read(source, _COPY_BYTES):
-        view = memoryview(data)
-        while view:
-            view = view[os.write(target, view) :]
-    os.close(ours)
+    try:
+        while data := os.read(source, _COPY_BYTES):
+            view = memoryview(data)
+            while view:
+                view = view[os.write(target, view) :]
+    except OSError:
+        # A full disk or a closed terminal: the other end learns it by our closing.
+        pass
+    finally:
+        os.close(ours)

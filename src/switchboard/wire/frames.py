@@ -21,6 +21,8 @@ class FrameTooLarge(Exception):  # noqa: N818 - states what happened, like async
     def __init__(self, limit: int) -> None:
         super().__init__(f"a message is larger than {limit} bytes")
         self.limit = limit
+        # Those that were whole before it came.
+        self.messages: list[bytes] = []
 
 
 class FrameReader:
@@ -39,13 +41,17 @@ class FrameReader:
         """Every message that is complete with these bytes. Blank lines are not messages."""
         messages: list[bytes] = []
         start, size = 0, len(data)
-        while start < size:
-            if self._missing is not None:
-                start = self._body(data, start, messages)
-            elif self._chunks:
-                start = self._continued(data, start, messages)
-            else:
-                start = self._fresh(data, start, messages)
+        try:
+            while start < size:
+                if self._missing is not None:
+                    start = self._body(data, start, messages)
+                elif self._chunks:
+                    start = self._continued(data, start, messages)
+                else:
+                    start = self._fresh(data, start, messages)
+        except FrameTooLarge as error:
+            error.messages = [*messages, *error.messages]
+            raise
         return messages
 
     def _fresh(self, data: bytes, start: int, messages: list[bytes]) -> int:

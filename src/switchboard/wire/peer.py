@@ -76,7 +76,7 @@ class Peer:
         self._throttled = throttled
         self._loop = asyncio.get_running_loop()
         self._last_id = 0
-        self._waiting: dict[MessageId, asyncio.Future[Envelope]] = {}
+        self._waiting: dict[MessageId, asyncio.Future[list[Envelope]]] = {}
         self._under_way: dict[MessageId, tuple[asyncio.Task[None], Answer]] = {}
         self._tasks = TaskSet()
         self.lost: Loss | None = None
@@ -92,11 +92,12 @@ class Peer:
             raise PeerLost(self.lost)
         self._last_id += 1
         message_id = self._last_id
-        future: asyncio.Future[Envelope] = self._loop.create_future()
+        future: asyncio.Future[list[Envelope]] = self._loop.create_future()
         self._waiting[message_id] = future
         self._pipe.send(request_parts(message_id, method, params))
         try:
-            envelope = await future
+            # The loop holds the future until we wait again; emptied, it does not hold the message.
+            envelope = (await future).pop()
         except asyncio.CancelledError:
             if self._waiting.pop(message_id, None) is not None:
                 self.notify(CANCELLED, (b'{"requestId":%d}' % message_id,))
@@ -123,7 +124,7 @@ class Peer:
         elif envelope.id is not UNSET:
             future = self._waiting.pop(envelope.id, None)
             if future is not None and not future.done():
-                future.set_result(envelope)
+                future.set_result([envelope])
         else:
             self._receive_oddity(message)
 

@@ -104,15 +104,18 @@ class StreamPipe(asyncio.Protocol):
         receiver = self._receiver
         if receiver is None:
             return
+        loss: Loss | None = None
         try:
             messages = self._frames.feed(data)
         except FrameTooLarge as error:
-            self.abort(Loss(reason="too-large", message=str(error)))
-            return
+            messages = error.messages
+            loss = Loss(reason="too-large", message=str(error))
         if self._style is None and messages:
             self._style = self._frames.style
         for message in messages:
             receiver.receive(message)
+        if loss is not None:
+            self.abort(loss)
 
     def eof_received(self) -> None:
         self.lose(Loss())

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from switchyard.checkouts import Checkout
-from switchyard.configured import config_for
+from switchyard.configured import check_service, config_for
 from switchyard.fault import CONFLICT, Fault
-from switchyard.supervisor.ups import check_service
 from switchyard.supervisor.yard import Emit, Yard
 from switchyard.truth import Truth
 

@@ -283,7 +283,6 @@ class Keeper:
             if ask(watch.up_s()) and self._owns_port(run):
                 watch.became_ready()
                 run = run._replace(ready_at=time.time(), probed_at=time.time())
-                add_mark(self.launch.log)
                 return self._note(run, "ready")
             if watch.is_late() and self.phase != "late":
                 run = self._note(run, "starting", "not-ready-in-time")

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from switchyard.config.graph import closure
 from switchyard.config.shapes import Config, Profile
-from switchyard.configured import config_for
+from switchyard.configured import check_service, config_for
 from switchyard.fault import CONFLICT, NOT_READY, USAGE, Fault
 from switchyard.hooks import HookSite, run_hooks
 from switchyard.logs import Sift, tail
@@ -37,6 +37,7 @@ class Wish(NamedTuple):
 def _wish(yard: Yard, request: Mapping[str, Any]) -> Wish:
     target = yard.scope.target(request.get("branch"))
     config = config_for(yard.scope, target)
+    _check_place(yard, target)
     profile = _profile(config, request.get("profile"))
     asked = tuple[str, ...](request.get("services") or ())
     names = _wanted(config, asked, profile)
@@ -45,6 +46,19 @@ def _wish(yard: Yard, request: Mapping[str, Any]) -> Wish:
     if config.env.inherit == "login":
         caller = login_environment(caller)
     return Wish(config, target, profile, asked, tuple(order), caller)
+
+
+def _check_place(yard: Yard, target: Target) -> None:
+    for one in yard.scope.targets():
+        if one.slug == target.slug and one.branch != target.branch:
+            raise Fault(
+                "slug-taken",
+                f"`{target.branch}` and `{one.branch}` have the same short name `{one.slug}`",
+                hint="rename one of the branches",
+                exit_code=CONFLICT,
+            )
+    if not target.worktree.is_dir():
+        raise Fault("no-folder", f"the worktree of `{target.branch}` is gone: {target.worktree}")
 
 
 def up(yard: Yard, request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
@@ -233,16 +247,6 @@ def _not_up(yard: Yard, failed: list[Keeper]) -> Fault:
 
 def _shared(config: Config) -> Target:
     return Target(SHARED_BRANCH, SHARED_SLUG, config.root)
-
-
-def check_service(config: Config, name: str) -> None:
-    """Refuse a name that is not configured."""
-    if name not in config.services:
-        raise Fault(
-            "unknown-service",
-            f"unknown service `{name}`; {hint(name, config.services)}",
-            exit_code=USAGE,
-        )
 
 
 def _profile(config: Config, name: str | None) -> Profile | None:

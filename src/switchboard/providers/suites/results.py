@@ -49,7 +49,7 @@ def outcome_from_result(result: Raw) -> Outcome:
         head = _read_head(result)
         _refuse_question(head.result_type)
         if all(block.type == "text" for block in head.content):
-            text = bytes(result).decode()
+            text = str(memoryview(result), "utf-8")
             return Outcome(blocks=(TextBlock(text),), is_error=head.is_error)
         return _outcome_with_blocks(result, is_error=head.is_error)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:

@@ -6,10 +6,10 @@ import shutil
 import subprocess
 import sys
 
-from switchyard.answers import check_service, where
+from switchyard.answers import where
 from switchyard.cli.arguments import Arguments, usage_fault
 from switchyard.cli.report import Report
-from switchyard.configured import config_for
+from switchyard.configured import check_service, config_for
 from switchyard.fault import Fault
 from switchyard.home import default_home
 from switchyard.ports import PortTable
