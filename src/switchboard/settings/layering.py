@@ -24,6 +24,8 @@ _SERVER_KEYS = ("mcpServers", "mcp_servers")
 # A repository may not decide these for whoever opens it.
 _OWNER_KEYS: tuple[tuple[str, str], ...] = (
     ("server", "allow_remote"),
+    ("logging", "to_file"),
+    ("logging", "dir"),
     ("skills", "allowed_marketplace_mcp"),
 )
 _FORMATS = ("json", "compact", "pretty")

@@ -34,7 +34,7 @@ from switchboard.settings.layering import (
     suites_layer,
     toml_layer,
 )
-from switchboard.settings.merging import lay
+from switchboard.settings.merging import lay_all
 from switchboard.settings.sections import Settings, Source
 from switchboard.settings.servers import Resolution, merged_commands, merged_servers
 from switchboard.settings.trust import read_trust
@@ -142,8 +142,7 @@ def _layer(loading: Loading) -> None:
     ):
         settle_logging(layer.tree, layer.written)
         loading.layers.append(layer)
-    for layer in loading.layers:
-        lay(loading.merged, layer, loading.environ, loading.problems)
+    lay_all(loading.merged, loading.layers, loading.environ, loading.problems)
 
 
 def _freeze(loading: Loading) -> Settings:
