@@ -7,9 +7,10 @@ No stage prints and none stops at the first problem: what is wrong is collected 
 # ruff: noqa: PTH100, PTH118
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from switchboard.children.schema import ServerEntry
 from switchboard.config.documents import Document, read_json_document, read_toml_document
 from switchboard.config.environ import environment_layer, flags_layer
 from switchboard.config.globs import pattern_fault, watched_folders
@@ -27,6 +28,7 @@ from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.core.origins import Origin, Scope
 from switchboard.settings import build
 from switchboard.settings.child_files import child_layers
+from switchboard.settings.fingerprints import files_to_watch
 from switchboard.settings.layering import (
     given_layer,
     settle_logging,
@@ -180,7 +182,7 @@ def _freeze(loading: Loading) -> Settings:
         providers=tree.get("providers", {}),
         allowed_marketplace_mcp=tuple(tree.get("skills", {}).get("allowed_marketplace_mcp", ())),
         sources=_sources(loading),
-        watched=_watched(loading),
+        watched=_watched(loading, (*servers, *untrusted)),
         warnings=(
             *(each for each in loading.problems if each.severity == "warning"),
             *loading.warnings,
@@ -209,9 +211,15 @@ def _sources(loading: Loading) -> tuple[Source, ...]:
     )
 
 
-def _watched(loading: Loading) -> tuple[str, ...]:
+def _watched(loading: Loading, servers: Sequence[ServerEntry]) -> tuple[str, ...]:
     files = [file.path for file in loading.files]
     children = [source.path for source in _sources(loading) if source.path not in files]
     folders = watched_folders(loading.places.workspace, loading.patterns)
     trust = os.path.join(loading.places.home, "trust.json")
-    return (*files, *children, *folders, trust)
+    scripts = [
+        path
+        for entry in servers
+        if entry.seal is not None
+        for path in files_to_watch(entry.seal, loading.places.workspace)
+    ]
+    return tuple(dict.fromkeys((*files, *children, *folders, trust, *scripts)))
