@@ -231,6 +231,9 @@ class Peer:
         if self.lost is not None:
             return
         self.lost = loss
+        if self._throttled and loss.reason == "too-large":
+            # The last word to a client, whose message nobody can tell the id of.
+            self._pipe.send(error_parts(None, RpcError(INVALID_REQUEST, loss.message)))
         waiting, self._waiting = self._waiting, {}
         for future in waiting.values():
             if not future.done():
