@@ -40,7 +40,7 @@ from switchboard.settings.merging import lay_all
 from switchboard.settings.sections import Settings, Source
 from switchboard.settings.servers import Resolution, merged_commands, merged_servers
 from switchboard.settings.trust import read_trust
-from switchboard.settings.validate import validated_servers
+from switchboard.settings.validate import omissions
 
 
 class Loading:
@@ -163,12 +163,14 @@ def _freeze(loading: Loading) -> Settings:
     )
     servers, untrusted = merged_servers(resolution, suites)
     commands, untrusted_commands = merged_commands(resolution)
-    servers = validated_servers(servers, untrusted, suites, merged, loading.warnings)
+    omitted = omissions(servers, untrusted, suites, merged, loading.warnings)
+    left_out = {id(omission.entry) for omission in omitted}
     return Settings(
         workspace=places.workspace,
         home=places.home,
-        servers=tuple(servers),
-        untrusted=tuple(untrusted),
+        servers=tuple(entry for entry in servers if id(entry) not in left_out),
+        untrusted=tuple(entry for entry in untrusted if id(entry) not in left_out),
+        omitted=tuple(omitted),
         suites=suites,
         introspection=build.introspection_from_tree(tree),
         timeouts=build.timeouts_from_tree(tree),
