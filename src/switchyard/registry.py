@@ -161,7 +161,7 @@ class Registry:
                 self.home.state.replace(aside)
             yield state
 
-    def _save(self, state: State) -> None:
+    def _save(self, state: State, *, durable: bool = True) -> None:
         projects = {root: _project_json(one) for root, one in state.projects.items()}
         aliases = {name: {"root": str(root)} for name, root in state.aliases.items()}
         for root, one in projects.items():
@@ -175,6 +175,7 @@ class Registry:
         write_json(
             self.home.state,
             {"version": VERSION, "project_aliases": aliases, "projects": projects},
+            durable=durable,
         )
 
     def register(self, root: Path, name: str) -> Registration:
@@ -186,7 +187,9 @@ class Registry:
             known = state.project_of(root)
             folder = known.folder if known else self.home.project(root).folder.name
             made = Registration(root, name, folder, known.worktrees if known else ())
-            self._save(state._replace(projects={**state.projects, str(root): made}))
+            # Any command makes it again; only what a user decided is worth waiting for the disk.
+            changed = state._replace(projects={**state.projects, str(root): made})
+            self._save(changed, durable=False)
         return made
 
     def change_worktrees(

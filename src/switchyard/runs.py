@@ -9,6 +9,8 @@ from switchyard.files import private_directory, read_json, write_json
 from switchyard.home import ProjectPlaces
 from switchyard.proc.family import Leader
 
+MOST_LOADED = 4096
+
 
 class Run(NamedTuple):
     """One start of one service. `phase` is what was last seen of it, not what is true now."""
@@ -61,6 +63,9 @@ def run_from_json(value: dict[str, Any]) -> Run:
         raise ValueError(str(wrong)) from None
 
 
+_LOADED: dict[str, tuple[tuple[int, int, int], Run]] = {}
+
+
 class RunBook:
     """The run records of one project."""
 
@@ -76,11 +81,23 @@ class RunBook:
         return self._load(self.path(branch_slug, service))
 
     @staticmethod
-    def _load(path: Path) -> Run | None:
-        with contextlib.suppress(ValueError, OSError):
-            value = read_json(path)
-            return run_from_json(value) if value else None
-        return None
+    def _load(path: Path | str) -> Run | None:
+        """A record is replaced, never changed: the same file with the same times says the same."""
+        try:
+            status = os.stat(path)  # noqa: PTH116 - asked for every record of every answer
+            stamp = (status.st_ino, status.st_mtime_ns, status.st_size)
+            known = _LOADED.get(str(path))
+            if known and known[0] == stamp:
+                return known[1]
+            value = read_json(Path(path))
+            run = run_from_json(value) if value else None
+        except (ValueError, OSError):
+            return None
+        if run:
+            if len(_LOADED) > MOST_LOADED:
+                _LOADED.clear()
+            _LOADED[str(path)] = stamp, run
+        return run
 
     def put(self, run: Run) -> None:
         """Write the record. It outlives any kill; a power cut ends the run itself."""
@@ -111,12 +128,11 @@ class RunBook:
             with contextlib.suppress(FileNotFoundError, NotADirectoryError):
                 for entry in os.scandir(folder):
                     if entry.name.endswith(".json") and not entry.name.startswith("."):
-                        path = Path(entry.path)
-                        run = self._load(path)
+                        run = self._load(entry.path)
                         if run:
                             runs.append(run)
-                        elif path.exists():
-                            broken.append(path)
+                        elif entry.is_file():
+                            broken.append(Path(entry.path))
         return sorted(runs, key=lambda run: (run.branch, run.started_at, run.service)), broken
 
     @staticmethod

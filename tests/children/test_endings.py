@@ -233,3 +233,32 @@ async def test_closing_the_pool_ends_a_child_that_is_still_greeted(tmp_path: Pat
         with pytest.raises(asyncio.CancelledError):
             await starting
         assert mentioning(str(tmp_path)) == []
+
+
+async def test_a_child_that_was_given_up_is_not_started_again(tmp_path: Path) -> None:
+    async with nursery(tmp_path) as some:
+        child = some.child("echo_child", "echo")
+        await child.tools()
+        some.pool.retain([])
+        await some.events.wait_for(ChildExited)
+        with pytest.raises(Fault) as caught:
+            await child.call("echo", arguments(text="x"))
+        assert (caught.value.code, caught.value.reason) == (FaultCode.UNAVAILABLE, "child-ended")
+
+
+async def test_the_back_off_of_a_child_that_keeps_crashing_says_how_it_ended(
+    tmp_path: Path,
+) -> None:
+    async with nursery(tmp_path) as some:
+        child = some.misbehaving("dies-on-tool")
+        last: Fault | None = None
+        for _ in range(6):
+            with pytest.raises(Fault) as caught:
+                await child.call("die", arguments())
+            last = caught.value
+            if last.reason == "child-backing-off":
+                break
+            await some.events.wait_for(ChildExited, len(some.events.of(ChildStarted)))
+        assert last is not None
+        assert last.reason == "child-backing-off"
+        assert "status 3" in last.message

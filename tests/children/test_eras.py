@@ -1,5 +1,6 @@
 """Children of both eras and every framing are spoken to in the way they understand."""
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from fakes.nursery import json_from, nursery, text_from
 from support.processes import mentioning
 from support.requirements import requirement
+from support.workspace import child_command
 from switchboard.core.events import ChildStarted
 from switchboard.core.faults import Fault, FaultCode
 
@@ -125,3 +127,19 @@ async def test_a_child_that_asks_us_something_gets_an_answer(tmp_path: Path) -> 
     said = notes.read_text()
     assert '"id":"p","result":{}' in said
     assert '"id":"r","error":{"code":-32601' in said
+
+
+async def test_a_modern_child_that_failed_its_first_start_is_not_taken_for_an_old_one(
+    tmp_path: Path,
+) -> None:
+    flag = tmp_path / "started-before"
+    modern = " ".join(map(shlex.quote, child_command("misbehaving_child", "modern-only")))
+    script = f"test -e {flag} && exec {modern}; touch {flag}; exit 1"
+    async with nursery(tmp_path) as some:
+        child = some.run(["sh", "-c", script])
+        # The probe ends it once; the second start, with the handshake, is refused by a modern one.
+        with pytest.raises(Fault):
+            await child.tools()
+        assert (await child.tools()).tools
+        [started] = some.events.of(ChildStarted)
+        assert started.protocol == "2026-07-28"

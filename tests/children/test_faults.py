@@ -121,3 +121,27 @@ def test_addresses_and_relative_paths_are_no_secret() -> None:
     assert client_excerpt(words) == (
         "see https://example.org/a/b and src/main.py, not <path> or <path>"
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("at file:///home/bob/app/index.js:10:3", "at <path>:10:3"),
+        ("ENOENT:/home/bob/x/y", "ENOENT:<path>"),
+        ("PATH=/usr/bin:/usr/local/bin", "PATH=<path>:<path>"),
+        (
+            "see https://example.com/a/b and ./src/app.js",
+            "see https://example.com/a/b and ./src/app.js",
+        ),
+    ],
+)
+def test_no_absolute_path_of_a_childs_words_reaches_a_client(said: str, shown: str) -> None:
+    assert client_excerpt(said) == shown
+
+
+@requirement("S2.64")
+async def test_an_error_that_is_null_beside_a_result_is_none(tmp_path: Path) -> None:
+    answer = '{"jsonrpc":"2.0","id":$id,"error":null,"result":{"content":[]}}\n'
+    async with nursery(tmp_path) as some:
+        child = some.scripted({"tools/call": [answer]})
+        assert bytes(await child.call("any", arguments())) == b'{"content":[]}'

@@ -57,6 +57,8 @@ def test_a_broken_configuration_becomes_findings(workspace: Workspace) -> None:
     done = switchboard(workspace, "doctor", "--json")
     assert done.code == 1
     assert any("comand" in each["subject"] for each in done.report["findings"])
+    assert done.report["home"] == str(workspace.home)
+    assert done.report["workspace"] == str(workspace.root.resolve())
 
 
 def test_deep_starts_every_server(workspace: Workspace) -> None:

@@ -289,3 +289,35 @@ def test_a_file_given_by_name_adds_its_servers(workspace: Workspace) -> None:
     report = switchboard(workspace, "list", "--config", str(path), "--json").report
     assert [(entry["name"], entry["trust"]) for entry in report["servers"]] == [("o", "own")]
     assert switchboard(workspace, "list", "--config", "missing.json").code == 2
+
+
+def test_servers_that_clash_are_shown_as_left_out(workspace: Workspace) -> None:
+    workspace.mcp_json({"a": {"command": "true"}, "b": {"command": "true"}})
+    workspace.config_json({"suites": {"a": {"suiteName": "Notes"}, "b": {"suiteName": "notes"}}})
+    listed = switchboard(workspace, "list")
+    assert listed.out.count("LEFT OUT") == 2
+    assert "left out: a: its suite would be named `Notes`, as is that of `b`" in listed.err
+    assert "no server is configured" not in listed.err
+    called = switchboard(workspace, "call", "a", "x")
+    assert called.code == 1
+    assert "the server `a` is left out: its suite would be named `Notes`" in called.err
+    assert "hint: choose another `suiteName`" in called.err
+    doctor = switchboard(workspace, "doctor")
+    assert "servers    0, 2 left out\n" in doctor.out
+    assert "no server is configured" not in doctor.out
+    assert "the server `b` is left out" in doctor.out
+    check = switchboard(workspace, "config", "check")
+    assert check.out.startswith("the configuration can be used: 0 servers, 2 left out\n")
+    assert "warning: left out: a: its suite would be named `Notes`" in check.out
+
+
+def test_a_server_that_is_left_out_cannot_be_trusted_as_it_is(workspace: Workspace) -> None:
+    workspace.mcp_json({"time": {"command": "true"}}, scope="home")
+    workspace.mcp_json({"Time": {"command": "false"}})
+    refused = switchboard(workspace, "trust", "Time", env=UNTRUSTING)
+    assert refused.code == 1
+    assert "the server `Time` is left out" in refused.err
+    everything = switchboard(workspace, "trust", "--all", env=UNTRUSTING)
+    assert everything.code == 0
+    assert "left out: Time: " in everything.err
+    assert "not trusted yet" not in everything.err

@@ -43,6 +43,26 @@ print(child, flush=True)
 time.sleep(600)
 """
 
+# Children with sessions of their own, as `detached: true` makes them in Node; the younger one is
+# born while the leader is asked to end. They ignore SIGTERM.
+DETACHED = """
+import os, signal, sys, time
+def start():
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if os.fork() == 0:
+            time.sleep(600)
+        time.sleep(600)
+    return child
+print([start(), os.getpid()], flush=True)
+sys.stdin.read()
+if sys.argv[1] == "more":
+    start()
+    time.sleep(600)
+"""
+
 
 @requirement("S2.52")
 async def test_a_polite_process_ends_when_its_input_does(tmp_path: Path) -> None:
@@ -68,6 +88,29 @@ async def test_a_family_that_ignores_requests_to_end_is_made_to(tmp_path: Path) 
         assert await ended(running) == -signal.SIGKILL
         assert time.monotonic() - began < 6
         await until_gone([running.pid, child])
+
+
+@pytest.mark.parametrize("manner", ["", "more"])
+async def test_descendants_with_sessions_of_their_own_end_too(manner: str, tmp_path: Path) -> None:
+    async with started(python(DETACHED, manner, cwd=tmp_path)) as running:
+        await first_line(running)
+        await until_true(lambda: len(_all_of(tmp_path)) == 3)
+        await ended(running)
+        assert _all_of(tmp_path) == []
+
+
+async def test_what_a_leader_that_crashed_left_behind_is_ended_by_the_warden(
+    tmp_path: Path,
+) -> None:
+    async with started(python(DETACHED, "", cwd=tmp_path)) as running:
+        await first_line(running)
+        await asyncio.sleep(1.2)  # The warden looks twice a second.
+        os.kill(running.pid, signal.SIGKILL)
+        async with asyncio.timeout(PATIENCE):
+            await asyncio.shield(running.exited)
+        assert len(_all_of(tmp_path)) == 2
+        await ended(running)
+        await until_true(lambda: _all_of(tmp_path) == [])
 
 
 async def test_a_stop_whose_caller_is_cancelled_is_done_all_the_same(tmp_path: Path) -> None:
@@ -103,3 +146,8 @@ async def test_a_start_whose_caller_is_cancelled_leaves_no_process(tmp_path: Pat
     # What a thread has begun to start is started by then.
     await asyncio.get_running_loop().shutdown_default_executor()
     await until_true(lambda: not mentioning(marker))
+
+
+def _all_of(folder: Path) -> list[int]:
+    """Give the processes that run in a folder."""
+    return [pid for pid in mentioning(str(folder)) if alive(pid)]

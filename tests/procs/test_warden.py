@@ -1,11 +1,15 @@
 """However we end, the warden ends what we started, and nobody else's processes."""
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
+from asyncio.subprocess import Process
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -13,61 +17,70 @@ import pytest
 from support.processes import alive, children_of, until_gone, until_true
 from support.requirements import requirement
 from support.workspace import CHECKOUT
-from switchboard.procs import sessions, warden
+from switchboard.procs.table import start_ticks
 
-# Starts a stubborn family through `spawn`, tells its pids, and waits to be killed.
+# Starts a family through `spawn`, tells who is in it, and waits to be killed.
 OWNER = """
-import asyncio, json, os, sys
+import asyncio, json, sys
 from switchboard.procs.spawn import SpawnSpec, Warden, spawn
-FAMILY = '''
-import os, signal, time
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
-if os.fork() == 0:
-    print(os.getpid(), flush=True)
-    time.sleep(600)
-time.sleep(600)
-'''
 async def main():
-    spec = SpawnSpec(argv=(sys.executable, "-I", "-S", "-c", FAMILY), cwd="/", env={})
+    spec = SpawnSpec(argv=(sys.executable, "-I", "-S", "-c", sys.argv[1]), cwd="/", env={})
     running = await spawn(spec, warden=Warden(), timeout_s=10)
     child = int(await asyncio.to_thread(running.stdout.readline))
     print(json.dumps([running.pid, child]), flush=True)
     await asyncio.Event().wait()
 asyncio.run(main())
 """
+STUBBORN = """
+import os, signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if os.fork() == 0:
+    print(os.getpid(), flush=True)
+    time.sleep(600)
+time.sleep(600)
+"""
+# A child with a session of its own, and a leader that ends with its input and leaves it behind.
+DETACHED = """
+import os, signal, sys, time
+if os.fork() == 0:
+    os.setsid()
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    print(os.getpid(), flush=True)
+    time.sleep(600)
+sys.stdin.read()
+"""
 SLEEP = (sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)")
 
 
 @requirement("S2.52")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-async def test_when_our_process_is_ended_by_any_signal_no_child_outlives_it(number: int) -> None:
-    owner = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-c",
-        OWNER,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={"PYTHONPATH": str(CHECKOUT / "src")},
-    )
-    assert owner.stdout is not None
-    async with asyncio.timeout(15):
-        family = json.loads(await owner.stdout.readline())
-    keeper = [pid for pid in children_of(owner.pid) if pid not in family]
-    assert len(keeper) == 1
-    owner.send_signal(number)
-    await owner.wait()
-    await until_gone([*family, *keeper])
+@pytest.mark.parametrize("program", [STUBBORN, DETACHED], ids=["stubborn", "detached"])
+async def test_when_our_process_is_ended_by_any_signal_no_child_outlives_it(
+    number: int, program: str
+) -> None:
+    async with _owner(program) as (owner, family, keeper):
+        await _has_looked(keeper)
+        owner.send_signal(number)
+        await owner.wait()
+        await until_gone([*family, keeper])
+
+
+async def test_a_warden_that_was_killed_is_replaced_and_knows_what_its_forerunner_did() -> None:
+    async with _owner(STUBBORN) as (owner, family, keeper):
+        # One that ends at once is not replaced at once.
+        await asyncio.sleep(1.1)
+        os.kill(keeper, signal.SIGKILL)
+        await until_true(lambda: bool({*children_of(owner.pid)} - {*family, keeper}))
+        [other] = {*children_of(owner.pid)} - {*family, keeper}
+        owner.kill()
+        await owner.wait()
+        await until_gone([*family, other])
 
 
 async def test_the_warden_itself_cannot_be_ended_from_a_terminal() -> None:
-    command = f"import sys; sys.path.insert(0, {str(CHECKOUT / 'src')!r})\n"
-    command += "from switchboard.procs.warden import main; main()"
-    keeper = await asyncio.create_subprocess_exec(
-        sys.executable, "-I", "-S", "-c", command, stdin=subprocess.PIPE
-    )
-    victim = await asyncio.create_subprocess_exec(*SLEEP, start_new_session=True)
+    victim, keeper = await _sleeper(), await _keeper()
     assert keeper.stdin is not None
-    keeper.stdin.write(f"+{victim.pid} {sessions.start_ticks(victim.pid)}\n".encode())
+    keeper.stdin.write(f"+{victim.pid} {start_ticks(victim.pid)}\n".encode())
     await keeper.stdin.drain()
     # It ignores signals as soon as its main part runs, and then it reads.
     await until_true(lambda: _ignores(keeper.pid, signal.SIGTERM))
@@ -80,49 +93,86 @@ async def test_the_warden_itself_cannot_be_ended_from_a_terminal() -> None:
         assert await victim.wait() == -signal.SIGTERM
 
 
-async def test_a_number_that_belongs_to_somebody_else_by_now_is_left_alone() -> None:
-    stranger = await asyncio.create_subprocess_exec(*SLEEP, start_new_session=True)
+async def test_the_warden_forgets_what_has_ended_and_reads_lines_in_pieces() -> None:
+    kept, released = [await _sleeper() for _ in range(2)]
+    keeper = await _keeper()
+    assert keeper.stdin is not None
+    kept_line = f"+{kept.pid} {start_ticks(kept.pid)}\n"
+    released.kill()
+    await released.wait()
+    for piece in (f"+{released.pid} 1\n{kept_line[:3]}", f"{kept_line[3:]}-{released.pid}\n-44\n"):
+        keeper.stdin.write(piece.encode())
+        await keeper.stdin.drain()
+    assert alive(kept.pid)
+    keeper.stdin.close()
+    async with asyncio.timeout(15):
+        assert await keeper.wait() == 0
+        assert await kept.wait() == -signal.SIGTERM
+
+
+@pytest.mark.parametrize("word", ["", "-"])
+async def test_a_number_that_belongs_to_somebody_else_by_now_is_left_alone(word: str) -> None:
+    stranger, keeper = await _sleeper(), await _keeper()
+    assert keeper.stdin is not None
     try:
-        ticks = sessions.start_ticks(stranger.pid)
-        assert ticks is not None
-        warden.end({stranger.pid: ticks - 1})
+        keeper.stdin.write(f"+{stranger.pid} {start_ticks(stranger.pid) - 1}\n".encode())
+        keeper.stdin.write(f"-{stranger.pid}\n".encode() if word else b"")
+        keeper.stdin.close()
+        async with asyncio.timeout(15):
+            assert await keeper.wait() == 0
         assert alive(stranger.pid)
     finally:
         stranger.kill()
         await stranger.wait()
 
 
-def test_the_warden_forgets_what_has_ended_and_reads_lines_in_pieces() -> None:
-    reading, writing = os.pipe()
-    os.write(writing, b"+11 5\n+22 6\n-11\n+3")
-    os.write(writing, b"3 7\n-44\n")
-    os.close(writing)
+@asynccontextmanager
+async def _owner(program: str) -> AsyncGenerator[tuple[Process, list[int], int]]:
+    """Give a process that owns a family, the family, and the warden."""
+    owner = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        OWNER,
+        program,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={"PYTHONPATH": str(CHECKOUT / "src")},
+    )
+    assert owner.stdout is not None
+    async with asyncio.timeout(15):
+        family = json.loads(await owner.stdout.readline())
+    [keeper] = [pid for pid in children_of(owner.pid) if pid not in family]
     try:
-        assert warden.watch(reading) == {22: 6, 33: 7}
+        yield owner, family, keeper
     finally:
-        os.close(reading)
+        for pid in family:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        await owner.wait()
 
 
-async def test_members_of_a_session_are_found_in_any_process_group(tmp_path: Path) -> None:
-    text = (
-        "import os, time\n"
-        "if os.fork() == 0:\n"
-        "    os.setpgid(0, 0)\n"
-        f"    open({str(tmp_path / 'pid')!r} + '.new', 'w').write(str(os.getpid()))\n"
-        f"    os.rename({str(tmp_path / 'pid')!r} + '.new', {str(tmp_path / 'pid')!r})\n"
-        "time.sleep(600)"
+async def _has_looked(keeper: int) -> None:
+    """Wait until it has woken up and gone to sleep a few times: it looks when it wakes."""
+    before = _naps(keeper)
+    await until_true(lambda: _naps(keeper) >= before + 2)
+
+
+def _naps(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    [line] = [each for each in status.splitlines() if each.startswith("voluntary_ctxt_switches")]
+    return int(line.split()[1])
+
+
+async def _keeper() -> Process:
+    command = f"import sys; sys.path.insert(0, {str(CHECKOUT / 'src')!r})\n"
+    command += "from switchboard.procs.warden import main; main()"
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-I", "-S", "-c", command, stdin=subprocess.PIPE
     )
-    leader = await asyncio.create_subprocess_exec(
-        sys.executable, "-I", "-S", "-c", text, start_new_session=True
-    )
-    await until_true((tmp_path / "pid").exists)
-    child = int((tmp_path / "pid").read_text())
-    assert sorted(sessions.members(leader.pid)) == sorted([leader.pid, child])
-    sessions.kill(leader.pid)
-    assert await leader.wait() == -signal.SIGKILL
-    await until_gone([child])
-    assert sessions.members(leader.pid) == []
-    assert sessions.start_ticks(leader.pid) is None
+
+
+async def _sleeper() -> Process:
+    return await asyncio.create_subprocess_exec(*SLEEP, start_new_session=True)
 
 
 def _ignores(pid: int, number: int) -> bool:

@@ -194,6 +194,8 @@ def test_a_value_that_looks_like_a_secret_is_warned_of(ground: Ground) -> None:
 
 def test_names_that_differ_only_in_case_are_warned_of(ground: Ground) -> None:
     ground.put(ground.home / "mcp.json", servers(Memory={"command": "a"}, memory={"command": "b"}))
+    suites = {"suites": {"memory": {"suiteName": "notes"}}}
+    ground.put(ground.home / "switchboard.config.json", suites)
     settings = ground.load()
     assert len(settings.servers) == 2
     assert "case" in settings.warnings[0].message

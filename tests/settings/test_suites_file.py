@@ -279,7 +279,38 @@ def test_a_suite_name_that_is_taken_or_reserved_is_not_shown(ground: Ground, nam
     settings = ground.load()
     names = [entry.name for entry in settings.servers]
     assert names == (["c"] if name == "b_suite" else ["b", "c"])
-    assert len(settings.warnings) == 1
+    left_out = [omission.entry.name for omission in settings.omitted]
+    assert left_out == (["a", "b"] if name == "b_suite" else ["a"])
+    assert ["left out" in each.message for each in settings.warnings] == [True] * len(left_out)
+
+
+def test_suites_whose_names_differ_only_in_case_are_left_out_and_name_each_other(
+    ground: Ground,
+) -> None:
+    for name in ("a", "b", "c"):
+        ground.child(name)
+    suites = {"a": {"suiteName": "Notes"}, "b": {"suiteName": "notes"}, "c": {"suiteName": "NOTES"}}
+    ground.put(ground.workspace / "switchboard.config.json", {"suites": suites})
+    settings = ground.load()
+    assert settings.servers == ()
+    reasons = {each.entry.name: each.reason for each in settings.omitted}
+    assert "`Notes`" in reasons["a"]
+    assert "`b`" in reasons["a"]
+    assert "`c`" in reasons["a"]
+    assert [warning.key for warning in settings.warnings] == [
+        f"suites.{name}.suiteName" for name in "abc"
+    ]
+
+
+def test_a_server_that_nobody_trusts_cannot_hide_one_of_the_home(ground: Ground) -> None:
+    ground.put(ground.home / "mcp.json", {"mcpServers": {"github": {"command": "gh"}}})
+    ground.child("GitHub")
+    settings = ground.load(trusted=False)
+    assert [entry.name for entry in settings.servers] == ["github"]
+    assert settings.untrusted == ()
+    assert [(each.entry.name, each.waits) for each in settings.omitted] == [("GitHub", True)]
+    both = ground.load(trusted=True)
+    assert {each.entry.name for each in both.omitted} == {"github", "GitHub"}
 
 
 def test_an_unreadable_child_is_left_out(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import stat
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -9,9 +10,9 @@ from msgspec.structs import replace
 from settings.ground import Ground
 from switchboard.children.schema import OAuth, ServerEntry
 from switchboard.config.problems import ConfigInvalid
-from switchboard.settings.fingerprints import fingerprint
+from switchboard.settings.fingerprints import sealed
 from switchboard.settings.load import load_settings
-from switchboard.settings.trust import trust, untrust
+from switchboard.settings.trust import still_trusted, trust, untrust
 
 
 def _names(ground: Ground) -> tuple[list[str], list[str]]:
@@ -162,8 +163,12 @@ def test_the_record_is_not_written_through_a_link(ground: Ground) -> None:
 
 def test_every_field_that_decides_what_runs_is_in_the_fingerprint() -> None:
     entry = ServerEntry(name="x", transport="stdio")
-    seen = {fingerprint(entry, "/w"), fingerprint(entry, "/other")}
-    changes = (
+
+    def print_of(workspace: str = "/w", **change: Any) -> str:
+        return sealed(replace(entry, **change), workspace).fingerprint
+
+    seen = {print_of(), print_of("/other")}
+    changes: tuple[dict[str, Any], ...] = (
         {"name": "y"},
         {"transport": "http"},
         {"command": "c"},
@@ -177,10 +182,26 @@ def test_every_field_that_decides_what_runs_is_in_the_fingerprint() -> None:
         {"auth": OAuth(client_id="a")},
         {"cwd": "/x"},
         {"inherit_env": True},
+        {"description": "words"},
+        {"suite_description": "words"},
     )
-    seen |= {fingerprint(replace(entry, **change), "/w") for change in changes}
+    seen |= {print_of(**change) for change in changes}
     assert len(seen) == len(changes) + 2
-    assert fingerprint(replace(entry, description="new"), "/w") == fingerprint(entry, "/w")
+    assert print_of(rpc_timeout_ms=5) == print_of()
+
+
+@pytest.mark.parametrize(
+    "suite", [{"description": "new"}, {"overrideDescription": True}, {"suiteName": "new"}]
+)
+def test_words_of_the_workspace_that_change_after_trust_ask_again(
+    ground: Ground, suite: dict[str, object]
+) -> None:
+    ground.child("x")
+    trust(ground.load(trusted=False))
+    ground.put(ground.home / "switchboard.config.json", {"suites": {"x": suite}})
+    assert _names(ground) == (["x"], [])
+    ground.put(ground.workspace / "switchboard.config.json", {"suites": {"x": suite}})
+    assert _names(ground) == ([], ["x"])
 
 
 def test_a_changed_script_of_the_workspace_asks_again(ground: Ground) -> None:
@@ -206,3 +227,55 @@ def test_a_script_that_a_link_replaces_asks_again(ground: Ground) -> None:
     script.unlink()
     script.symlink_to(other)
     assert _names(ground) == ([], ["x"])
+
+
+def _scripted(ground: Ground, *args: str) -> None:
+    ground.put(
+        ground.own / "config.toml",
+        f"[mcp_servers.x]\ncommand = 'python3'\nargs = {json.dumps(args)}\n",
+    )
+
+
+def test_files_that_a_command_line_names_are_watched_also_before_trust(ground: Ground) -> None:
+    script = ground.put(ground.workspace / "server.py", "1\n")
+    (ground.workspace / "link.py").symlink_to(script)
+    (ground.workspace / "folder").mkdir()
+    _scripted(ground, "-u", "link.py", "later.py", "folder", "/etc/passwd")
+    for settings in (ground.load(trusted=False), ground.load()):
+        named = {path for path in settings.watched if path.startswith(f"{ground.workspace}/")}
+        assert {str(ground.workspace / name) for name in ("link.py", "server.py", "later.py")} == {
+            path for path in named if "/." not in path and path.endswith(".py")
+        }
+        assert not {"/etc/passwd", str(ground.workspace / "folder")} & set(settings.watched)
+
+
+def test_a_script_that_changed_since_the_load_is_no_longer_trusted(ground: Ground) -> None:
+    script = ground.put(ground.workspace / "server.py", "good\n")
+    _scripted(ground, "server.py", "${KEY}")
+    trust(ground.load(trusted=False))
+    (entry,) = ground.load(trusted=False, KEY="secret").servers
+    assert entry.args == ("server.py", "secret")
+    assert still_trusted(entry, str(ground.workspace))
+    script.write_text("evil\n", "utf-8")
+    assert not still_trusted(entry, str(ground.workspace))
+    script.write_text("good\n", "utf-8")
+    assert still_trusted(entry, str(ground.workspace))
+
+
+def test_a_script_that_was_missing_at_the_load_is_not_trusted_when_it_comes(ground: Ground) -> None:
+    _scripted(ground, "server.py")
+    trust(ground.load(trusted=False))
+    (entry,) = ground.load(trusted=False).servers
+    ground.put(ground.workspace / "server.py", "evil\n")
+    assert not still_trusted(entry, str(ground.workspace))
+
+
+def test_servers_of_the_home_and_of_a_workspace_trusted_as_a_whole_stay_trusted(
+    ground: Ground,
+) -> None:
+    script = ground.put(ground.workspace / "server.py", "good\n")
+    _scripted(ground, "server.py")
+    ground.put(ground.home / "mcp.json", {"mcpServers": {"mine": {"command": "server.py"}}})
+    entries = ground.load().servers
+    script.write_text("better\n", "utf-8")
+    assert [still_trusted(entry, str(ground.workspace)) for entry in entries] == [True, True]

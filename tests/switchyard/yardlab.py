@@ -31,17 +31,23 @@ class Done(NamedTuple):
 
 
 def free_port() -> int:
-    """Give a port that was free a moment ago, below the ephemeral range."""
-    for port in range(25000 + os.getpid() % 5000, 32000):
+    """Give a port that was free a moment ago, below the ephemeral range.
+
+    Each worker of a parallel run has a range of its own, so that none takes another's.
+    """
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    first = 25000 + worker % 7 * 1000
+    for port in range(first, first + 1000):
+        if port in _GIVEN:
+            continue
         with socket.socket() as probe, socket.socket(socket.AF_INET6) as sixth:
             try:
                 probe.bind(("127.0.0.1", port))
                 sixth.bind(("::1", port))
             except OSError:
                 continue
-        if port not in _GIVEN:
-            _GIVEN.add(port)
-            return port
+        _GIVEN.add(port)
+        return port
     raise AssertionError("no free port")
 
 

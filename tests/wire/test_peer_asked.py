@@ -236,3 +236,10 @@ async def test_only_a_throttled_peer_stops_reading_under_pressure(desk: Desk) ->
     assert (client_pipe.reading, child_pipe.reading) == (False, True)
     client.press(on=False)
     assert client_pipe.reading
+
+
+async def test_a_batch_in_a_batch_is_no_message() -> None:
+    pipe = FakePipe()
+    Peer(pipe, on_request=lambda *_: (b"{}",)).receive(b"[" * 495 + b"]" * 495)
+    [answer] = pipe.messages
+    assert (answer["id"], answer["error"]["code"]) == (None, -32600)

@@ -164,6 +164,14 @@ async def test_a_message_over_the_limit_ends_the_conversation_and_says_why() -> 
         assert await ends.read() == b""
 
 
+async def test_a_client_whose_message_is_too_large_is_told_before_it_is_left() -> None:
+    async with connected(echo, throttled=True) as ends:
+        ends.write(b"Content-Length: %d\r\n\r\n" % (MAX_MESSAGE_BYTES + 1))
+        answer = json.loads(await ends.read())
+    assert (answer["id"], answer["error"]["code"]) == (None, -32600)
+    assert "larger" in answer["error"]["message"]
+
+
 async def test_the_end_of_the_stream_is_told_once() -> None:
     losses: list[Loss] = []
     gone = asyncio.Event()

@@ -12,6 +12,7 @@ from msgspec import MsgspecError, Raw, Struct
 from switchboard.children.back_off import BackOff
 from switchboard.children.faults import (
     fault_from_back_off,
+    fault_from_end,
     fault_from_loss,
     fault_from_malformed_listing,
     fault_from_old_protocol,
@@ -86,7 +87,8 @@ class Child:
         self._draining: asyncio.Event | None = None
         self._back_off = BackOff(self._loop.time)
         self.last_fault: Fault | None = None
-        self._expected_end = False
+        self._ended = False
+        self._idle_timer: asyncio.TimerHandle | None = None
         self.on_tools_changed: Callable[[], None] = lambda: None
 
     # What it is asked
@@ -170,6 +172,8 @@ class Child:
         """The way to the child; whoever comes first starts it, the rest wait with them."""
         if self._link is not None:
             return self._link
+        if self._ended:
+            raise fault_from_end(self.entry.name)
         if self._starting is None:
             self._starting = self._tasks.start(self._start())
             self._starting.add_done_callback(self._start_ended)
@@ -184,9 +188,8 @@ class Child:
     async def _start(self) -> Link:
         await self._wait_out_back_off()
         began = self._loop.time()
-        self._expected_end = False
         try:
-            link, greeting = await self._open_and_greet()
+            link, greeting = await self._open_and_greet(self._mode)
         except Fault as fault:
             if fault.reason != "child-backing-off":
                 self._back_off.fail()
@@ -210,20 +213,22 @@ class Child:
             )
         )
         self._follow_changes(link, greeting)
-        self._watch_idle()
+        self._watch_idle(self.limits.idle_s)
         return link
 
-    async def _open_and_greet(self) -> tuple[Link, Greeting]:
+    async def _open_and_greet(self, mode: Protocol) -> tuple[Link, Greeting]:
+        opened: list[Link] = []
         link = await self._open_link(
             self.entry,
             timeout_s=self.limits.spawn_s,
             on_request=self._on_request,
             on_notification=self._on_notification,
-            on_lost=self._on_lost,
+            on_lost=lambda loss: self._on_lost(opened, loss),
         )
+        opened.append(link)
         try:
             async with asyncio.timeout(self.limits.rpc_s):
-                greeting = await greet(link.peer, self._mode)
+                greeting = await greet(link.peer, mode)
             # It may have ended behind its last word, before anybody could be told.
             if link.peer.lost is not None:
                 raise PeerLost(link.peer.lost)
@@ -237,11 +242,12 @@ class Child:
             await link.aclose()
             raise fault_from_old_protocol(self.entry.name) from None
         except PeerLost as lost:
-            if self._mode == "auto" and lost.loss.reason != "too-large":
+            if mode == "auto" and lost.loss.reason != "too-large":
                 # Some servers of the handshake era end when their first message is another one.
                 await link.aclose()
+                greeted = await self._open_and_greet("handshake")
                 self._mode = "handshake"
-                return await self._open_and_greet()
+                return greeted
             fault = await fault_from_loss(self.entry.name, link, lost.loss)
             await link.aclose()
             raise fault from lost
@@ -289,30 +295,35 @@ class Child:
 
     # Ending
 
-    def _on_lost(self, loss: Loss) -> None:
-        link, self._link = self._link, None
-        if link is None:
+    def _on_lost(self, opened: list[Link], loss: Loss) -> None:
+        link = self._link
+        # The end of a link that is not in use is known to whoever gave it up.
+        if link is None or link not in opened:
             return
-        if not self._expected_end:
-            self._back_off.fail(lived_s=self._loop.time() - self._started_at)
-        self._tasks.start(self._bury(link, loss))
+        self._link = None
+        self._back_off.fail(lived_s=self._loop.time() - self._started_at)
+        self._tasks.start(self._bury(link, loss, expected=False))
 
-    async def _bury(self, link: Link, loss: Loss) -> None:
+    async def _bury(self, link: Link, loss: Loss, *, expected: bool) -> None:
         await link.aclose()
         ended, private = await link.diagnosis()
+        if not expected:
+            self.last_fault = await fault_from_loss(self.entry.name, link, loss)
         self._events.emit(
             ChildExited(
                 child=self.entry.name,
                 pid=link.pid,
                 reason=ended if loss.reason == "closed" else loss.message,
-                expected=self._expected_end,
-                stderr_tail="" if self._expected_end else private,
+                expected=expected,
+                stderr_tail="" if expected else private,
             )
         )
 
-    def _watch_idle(self) -> None:
+    def _watch_idle(self, after_s: float) -> None:
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
         if self.limits.idle_s > 0:
-            self._loop.call_later(self.limits.idle_s, self._stop_if_idle)
+            self._idle_timer = self._loop.call_later(after_s, self._stop_if_idle)
 
     def _stop_if_idle(self) -> None:
         link = self._link
@@ -320,11 +331,10 @@ class Child:
             return
         rest = self._last_used + self.limits.idle_s - self._loop.time()
         if rest > 0 or self._in_flight:
-            self._loop.call_later(max(rest, self.limits.idle_s / 4), self._stop_if_idle)
+            self._watch_idle(max(rest, self.limits.idle_s / 4))
             return
-        self._expected_end = True
         self._link = None
-        self._tasks.start(self._bury(link, Loss(message="idle")))
+        self._tasks.start(self._bury(link, Loss(message="idle"), expected=True))
 
     async def drain(self) -> None:
         """End it for good as soon as nobody waits for it."""
@@ -367,10 +377,10 @@ class Child:
 
     async def aclose(self) -> None:
         """End it for good."""
-        self._expected_end = True
+        self._ended = True
         link, self._link = self._link, None
         if link is not None:
-            await self._bury(link, Loss(message="closed"))
+            await self._bury(link, Loss(message="closed"), expected=True)
         await self._tasks.aclose()
 
     def _timeout(self, doing: str, reason: str) -> Fault:

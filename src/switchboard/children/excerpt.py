@@ -2,7 +2,7 @@
 
 import re
 
-_PATH = re.compile(r"(?<![\w/:.])(?:/[\w.@+~-]+){2,}/?")
+_PATH = re.compile(r"(?:file://|(?<![\w/.]))(?:/[\w.@+~-]+){2,}/?")
 _MAX_CHARS = 2_000
 _SHORTEST_SECRET = 4
 

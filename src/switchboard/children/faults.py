@@ -77,3 +77,13 @@ def fault_from_old_protocol(name: str) -> Fault:
         f"`{name}` does not speak the protocol that `protocol` demands",
         hint="set `protocol` to `auto`",
     )
+
+
+def fault_from_end(name: str) -> Fault:
+    """It has been given up for good, by a reload or at the end."""
+    return Fault(
+        FaultCode.UNAVAILABLE,
+        "child-ended",
+        f"`{name}` is not configured any more",
+        hint="list the tools again",
+    )

@@ -27,6 +27,18 @@ class OAuth(Struct, frozen=True, kw_only=True):
     scopes: tuple[str, ...] = ()
 
 
+class Seal(Struct, frozen=True, kw_only=True):
+    """What a fingerprint was made from, so that it can be made again just before a start."""
+
+    # The digest of everything that the configuration states, before `${VAR}` was filled.
+    stated: str
+    # The command line as it is written, and where it runs: they name the files that count.
+    words: tuple[str, ...] = ()
+    cwd: str = ""
+    # False where the user trusts the whole workspace, whatever it holds.
+    binding: bool = True
+
+
 class ServerEntry(Struct, frozen=True, kw_only=True):
     """One MCP server: how to start or reach it."""
 
@@ -51,4 +63,5 @@ class ServerEntry(Struct, frozen=True, kw_only=True):
     suite_description: str = ""
     # What the owner of a workspace trusts; empty for a server that needs no trust.
     fingerprint: str = ""
+    seal: Seal | None = None
     origin: Origin = Origin()

@@ -3,22 +3,19 @@
 import asyncio
 import contextlib
 import os
+import signal
 import subprocess
-import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from typing import IO, cast
 
 from msgspec import Struct
 
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.procs import sessions
+from switchboard.procs.families import Family
+from switchboard.procs.guard import Warden
+from switchboard.procs.table import Table, start_ticks
 from switchboard.procs.tail import Tail
-
-# Without site-packages it starts in a few milliseconds, so it has to be told where we are.
-_WARDEN = (
-    f"import sys; sys.path.insert(0, {os.path.abspath(f'{__file__}/../../..')!r})\n"  # noqa: PTH100
-    "from switchboard.procs.warden import main; main()"
-)
 
 
 class SpawnSpec(Struct, frozen=True, kw_only=True):
@@ -29,45 +26,6 @@ class SpawnSpec(Struct, frozen=True, kw_only=True):
     env: Mapping[str, str]
 
 
-class Warden:
-    """Our side of the process that ends our children after us. One per program, started late."""
-
-    def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def guard(self, pid: int) -> None:
-        """From now on the session of `pid` does not outlive us."""
-        if self._process is None:
-            self._process = subprocess.Popen(
-                (sys.executable, "-I", "-S", "-c", _WARDEN),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env={},
-                cwd="/",
-                start_new_session=True,
-            )
-        self._tell(f"+{pid} {sessions.start_ticks(pid) or 0}\n")
-
-    def release(self, pid: int) -> None:
-        """The session of `pid` has ended."""
-        self._tell(f"-{pid}\n")
-
-    def _tell(self, line: str) -> None:
-        if self._process is not None and self._process.stdin is not None:
-            with contextlib.suppress(BrokenPipeError):
-                self._process.stdin.write(line.encode())
-                self._process.stdin.flush()
-
-    def close(self) -> None:
-        """Let it end what is still guarded, and wait until it has."""
-        process, self._process = self._process, None
-        if process is not None and process.stdin is not None:
-            with contextlib.suppress(BrokenPipeError):
-                process.stdin.close()
-            process.wait()
-
-
 class Running:
     """A process that we started: the leader of its own session."""
 
@@ -76,6 +34,7 @@ class Running:
         self._warden = warden
         self._loop = asyncio.get_running_loop()
         self.pid = process.pid
+        self._family = Family(self.pid, start_ticks(self.pid))
         self.stdin = cast("IO[bytes]", process.stdin)
         self.stdout = cast("IO[bytes]", process.stdout)
         self.errors = Tail()
@@ -88,11 +47,16 @@ class Running:
         try:
             self._pidfd = os.pidfd_open(self.pid)
         except (AttributeError, OSError):
-            # No pidfd on this system: a thread waits instead.
-            waiting = self._loop.run_in_executor(None, self._process.wait)
-            waiting.add_done_callback(lambda _: self._reap())
+            # No pidfd on this system: a thread waits instead, one that nobody else needs.
+            threading.Thread(target=self._wait, daemon=True).start()
         else:
             self._loop.add_reader(self._pidfd, self._reap)
+
+    def _wait(self) -> None:
+        self._process.wait()
+        # Without a loop nobody asks any more.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._reap)
 
     def _reap(self) -> None:
         if self._pidfd >= 0:
@@ -102,14 +66,22 @@ class Running:
         if not self.exited.done():
             self.exited.set_result(self._process.wait())
 
-    def signal(self, number: int) -> None:
-        """Signal everything that the process started and itself."""
-        sessions.send(self.pid, number)
+    async def look(self) -> None:
+        """Remember who belongs to it: once a parent has ended its children are hard to find."""
+        await self._aside(lambda: self._family.look(Table()))
 
-    def kill_rest(self) -> None:
-        """End whatever is left of its session."""
-        sessions.kill(self.pid)
+    async def signal(self, number: int) -> None:
+        """Signal everything that the process started and itself."""
+        await self._aside(lambda: self._family.send(Table(), number))
+
+    async def kill_rest(self) -> None:
+        """End whatever is left of what it started."""
+        await self._aside(self._family.kill)
         self._warden.release(self.pid)
+
+    async def _aside(self, work: Callable[[], object]) -> None:
+        # With thousands of processes one look takes long enough to be felt on the loop.
+        await self._loop.run_in_executor(None, work)
 
 
 async def spawn(spec: SpawnSpec, *, warden: Warden, timeout_s: float) -> Running:
@@ -131,7 +103,11 @@ async def spawn(spec: SpawnSpec, *, warden: Warden, timeout_s: float) -> Running
     except asyncio.CancelledError:
         starting.add_done_callback(_discard)
         raise
-    warden.guard(process.pid)
+    try:
+        warden.guard(process.pid)
+    except OSError as error:
+        _end(process)
+        raise _fault_from_os_error(spec, error) from error
     running = Running(process, warden)
     await running.watch()
     return running
@@ -152,9 +128,14 @@ def _start(spec: SpawnSpec) -> "subprocess.Popen[bytes]":
 def _discard(starting: "asyncio.Future[subprocess.Popen[bytes]]") -> None:
     """Nobody waits for this process any more."""
     if not starting.cancelled() and starting.exception() is None:
-        # Leaving the block closes its streams and waits for it.
-        with starting.result() as process:
-            sessions.kill(process.pid)
+        _end(starting.result())
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """End what was started a moment ago."""
+    # Leaving the block closes its streams and waits for it.
+    with process:
+        Family(process.pid, start_ticks(process.pid)).send(Table(), signal.SIGKILL)
 
 
 def _label(spec: SpawnSpec) -> str:

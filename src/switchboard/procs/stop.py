@@ -20,14 +20,15 @@ async def stop(running: Running, *, close_input: Callable[[], None]) -> int:
 
 
 async def _stop(running: Running, close_input: Callable[[], None]) -> int:
+    await running.look()
     close_input()
     if not await _exits(running, CLOSE_GRACE_S):
-        running.signal(signal.SIGTERM)
+        await running.signal(signal.SIGTERM)
         if not await _exits(running, TERM_GRACE_S):
-            running.signal(signal.SIGKILL)
+            await running.signal(signal.SIGKILL)
     status = await running.exited
     # The leader's end says nothing of what it started.
-    running.kill_rest()
+    await running.kill_rest()
     return status
 
 

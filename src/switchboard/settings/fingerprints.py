@@ -9,23 +9,27 @@ but everything that decides what runs, so that any later change asks again.
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from switchboard.children.schema import ServerEntry
+from switchboard.children.schema import Seal, ServerEntry
 
-_VERSION = "switchboard.trust/1"
+_VERSION = "switchboard.trust/2"
 
 
-def fingerprint(entry: ServerEntry, workspace: str) -> str:
-    """The digest of a server as it is written, before `${VAR}` is filled.
+def sealed(
+    entry: ServerEntry, workspace: str, shown: Mapping[str, Any] = {}, *, binding: bool = True
+) -> ServerEntry:
+    """The server with the fingerprint of how it is written, before `${VAR}` is filled.
 
-    Filled values are left out on purpose: a rotated token is not a changed server.
+    Filled values are left out on purpose: a rotated token is not a changed server. `shown` are the
+    words that the workspace says of its suite elsewhere.
     """
     auth = None if entry.auth is None else msgspec.to_builtins(entry.auth)
-    return _digest(
+    stated = _digest(
         {
             "kind": "server",
             "workspace": workspace,
@@ -40,9 +44,20 @@ def fingerprint(entry: ServerEntry, workspace: str) -> str:
             "auth": auth,
             "cwd": entry.cwd,
             "inherit_env": entry.inherit_env,
-            "files": _files_of((entry.command, *entry.args), entry.cwd, workspace),
+            # Words reach the model, and can do there what a program does here.
+            "description": entry.description,
+            "suite_description": entry.suite_description,
+            "shown": dict(shown),
         }
     )
+    words = (entry.command, *entry.args)
+    seal = Seal(stated=stated, words=words, cwd=entry.cwd, binding=binding)
+    return replace(entry, fingerprint=fingerprint(seal, workspace), seal=seal)
+
+
+def fingerprint(seal: Seal, workspace: str) -> str:
+    """The digest of what is stated and of what the files of the workspace hold right now."""
+    return _digest({"stated": seal.stated, "files": _digests_of_files(seal, workspace)})
 
 
 def command_fingerprint(name: str, fields: Mapping[str, Any], workspace: str) -> str:
@@ -52,21 +67,40 @@ def command_fingerprint(name: str, fields: Mapping[str, Any], workspace: str) ->
     )
 
 
-def _files_of(words: tuple[str, ...], cwd: str, workspace: str) -> dict[str, str]:
+def files_to_watch(seal: Seal, workspace: str) -> list[str]:
+    """The paths whose change may change a fingerprint: as they are named, and where they lie."""
+    found: dict[str, None] = {}
+    for word, path in _files_of(seal, workspace):
+        # A file that is not there yet may come; most words that are no file begin with a dash.
+        if os.path.isfile(path) or not (word.startswith("-") or os.path.lexists(path)):
+            named = os.path.join(seal.cwd or workspace, word)
+            found |= dict.fromkeys((os.path.normpath(named), path))
+    return list(found)
+
+
+def _digests_of_files(seal: Seal, workspace: str) -> dict[str, str]:
     """The digests of files of the workspace that a command line names.
 
     `python server.py` stays the same command when the repository changes what it does.
     """
     found: dict[str, str] = {}
-    for word in words:
-        path = os.path.realpath(os.path.join(cwd or workspace, word))
-        if word and path.startswith(workspace + os.sep) and os.path.isfile(path):
+    for word, path in _files_of(seal, workspace):
+        if os.path.isfile(path):
             try:
                 with open(path, "rb") as file:
                     found[word] = hashlib.file_digest(file, "sha256").hexdigest()
             except OSError:
                 found[word] = "unreadable"
     return found
+
+
+def _files_of(seal: Seal, workspace: str) -> Iterator[tuple[str, str]]:
+    """The words of a command line that could name a file of the workspace, and their real paths."""
+    for word in seal.words:
+        if word and "\0" not in word:
+            path = os.path.realpath(os.path.join(seal.cwd or workspace, word))
+            if path.startswith(workspace.rstrip(os.sep) + os.sep):
+                yield word, path
 
 
 def _digest(what: dict[str, Any]) -> str:

@@ -7,9 +7,10 @@ No stage prints and none stops at the first problem: what is wrong is collected 
 # ruff: noqa: PTH100, PTH118
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from switchboard.children.schema import ServerEntry
 from switchboard.config.documents import Document, read_json_document, read_toml_document
 from switchboard.config.environ import environment_layer, flags_layer
 from switchboard.config.globs import pattern_fault, watched_folders
@@ -27,6 +28,7 @@ from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.core.origins import Origin, Scope
 from switchboard.settings import build
 from switchboard.settings.child_files import child_layers
+from switchboard.settings.fingerprints import files_to_watch
 from switchboard.settings.layering import (
     given_layer,
     settle_logging,
@@ -34,11 +36,11 @@ from switchboard.settings.layering import (
     suites_layer,
     toml_layer,
 )
-from switchboard.settings.merging import lay
+from switchboard.settings.merging import lay_all
 from switchboard.settings.sections import Settings, Source
 from switchboard.settings.servers import Resolution, merged_commands, merged_servers
 from switchboard.settings.trust import read_trust
-from switchboard.settings.validate import validated_servers
+from switchboard.settings.validate import omissions
 
 
 class Loading:
@@ -142,8 +144,7 @@ def _layer(loading: Loading) -> None:
     ):
         settle_logging(layer.tree, layer.written)
         loading.layers.append(layer)
-    for layer in loading.layers:
-        lay(loading.merged, layer, loading.environ, loading.problems)
+    lay_all(loading.merged, loading.layers, loading.environ, loading.problems)
 
 
 def _freeze(loading: Loading) -> Settings:
@@ -162,12 +163,14 @@ def _freeze(loading: Loading) -> Settings:
     )
     servers, untrusted = merged_servers(resolution, suites)
     commands, untrusted_commands = merged_commands(resolution)
-    servers = validated_servers(servers, untrusted, suites, merged, loading.warnings)
+    omitted = omissions(servers, untrusted, suites, merged, loading.warnings)
+    left_out = {id(omission.entry) for omission in omitted}
     return Settings(
         workspace=places.workspace,
         home=places.home,
-        servers=tuple(servers),
-        untrusted=tuple(untrusted),
+        servers=tuple(entry for entry in servers if id(entry) not in left_out),
+        untrusted=tuple(entry for entry in untrusted if id(entry) not in left_out),
+        omitted=tuple(omitted),
         suites=suites,
         introspection=build.introspection_from_tree(tree),
         timeouts=build.timeouts_from_tree(tree),
@@ -182,7 +185,7 @@ def _freeze(loading: Loading) -> Settings:
         providers=tree.get("providers", {}),
         allowed_marketplace_mcp=tuple(tree.get("skills", {}).get("allowed_marketplace_mcp", ())),
         sources=_sources(loading),
-        watched=_watched(loading),
+        watched=_watched(loading, (*servers, *untrusted)),
         warnings=(
             *(each for each in loading.problems if each.severity == "warning"),
             *loading.warnings,
@@ -211,9 +214,15 @@ def _sources(loading: Loading) -> tuple[Source, ...]:
     )
 
 
-def _watched(loading: Loading) -> tuple[str, ...]:
+def _watched(loading: Loading, servers: Sequence[ServerEntry]) -> tuple[str, ...]:
     files = [file.path for file in loading.files]
     children = [source.path for source in _sources(loading) if source.path not in files]
     folders = watched_folders(loading.places.workspace, loading.patterns)
     trust = os.path.join(loading.places.home, "trust.json")
-    return (*files, *children, *folders, trust)
+    scripts = [
+        path
+        for entry in servers
+        if entry.seal is not None
+        for path in files_to_watch(entry.seal, loading.places.workspace)
+    ]
+    return tuple(dict.fromkeys((*files, *children, *folders, trust, *scripts)))

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from switchboard.children.schema import ServerEntry
 from switchboard.config.documents import Document, is_inside, read_json_document, read_toml_document
@@ -18,7 +17,7 @@ from switchboard.config.problems import ConfigInvalid, Problem, Severity, did_yo
 from switchboard.config.spots import KeyPath
 from switchboard.core.origins import Scope
 from switchboard.settings import build
-from switchboard.settings.fingerprints import fingerprint
+from switchboard.settings.fingerprints import sealed
 from switchboard.settings.layering import front_matter_layer, sidecar_layer
 from switchboard.settings.merging import lay_servers
 from switchboard.settings.sections import Settings
@@ -108,7 +107,7 @@ def _resolved(
             inherits and (name in waiting or bool(below[name].fingerprint))
         )
         if foreign:
-            entry = replace(entry, fingerprint=fingerprint(entry, settings.workspace))
+            entry = sealed(entry, settings.workspace)
             if not record.holds(settings.workspace, entry.fingerprint):
                 untrusted.append(entry)
                 continue

@@ -58,6 +58,15 @@ class Source(Struct, frozen=True, kw_only=True):
     origin: Origin
 
 
+class Omission(Struct, frozen=True, kw_only=True):
+    """A server that is declared and cannot be used."""
+
+    entry: ServerEntry
+    reason: str
+    # Nobody has trusted it either.
+    waits: bool = False
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     """Everything the board is built from."""
 
@@ -66,6 +75,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     servers: tuple[ServerEntry, ...] = ()
     # Servers of the workspace that its owner has not trusted yet: neither started nor shown.
     untrusted: tuple[ServerEntry, ...] = ()
+    # Servers that are in neither, because their suites could not be told apart.
+    omitted: tuple[Omission, ...] = ()
     suites: dict[str, SuiteSettings] = {}
     introspection: Introspection = Introspection()
     timeouts: Timeouts = Timeouts()

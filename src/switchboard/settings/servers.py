@@ -14,9 +14,11 @@ from switchboard.config.spots import KeyPath
 from switchboard.core.origins import Scope
 from switchboard.providers.suites.schema import SuiteSettings
 from switchboard.settings import build
-from switchboard.settings.fingerprints import command_fingerprint, fingerprint
+from switchboard.settings.fingerprints import command_fingerprint, sealed
 from switchboard.settings.server_rules import Habits, judge
 from switchboard.settings.trust import TrustRecord
+
+_WORDS = ("suiteName", "description", "overrideDescription")
 
 
 class Resolution(Struct, frozen=True, kw_only=True):
@@ -49,7 +51,8 @@ def merged_servers(
         origin = layers[-1].origin(("mcp_servers", name))
         entry = build.entry_from_fields(name, fields, origin, workspace)
         if any(layer.scope is Scope.WORKSPACE for layer in layers):
-            entry = replace(entry, fingerprint=fingerprint(entry, workspace))
+            shown = _shown_words(merged, name)
+            entry = sealed(entry, workspace, shown, binding=resolution.record is not None)
             if resolution.waits(entry.fingerprint):
                 untrusted.append(entry)
                 continue
@@ -59,7 +62,7 @@ def merged_servers(
                 if not _judged(resolution, name, filled, layers, errors_only=True):
                     continue
                 expanded = build.entry_from_fields(name, filled, origin, workspace)
-                entry = replace(expanded, fingerprint=entry.fingerprint)
+                entry = replace(expanded, fingerprint=entry.fingerprint, seal=entry.seal)
         usable.append(entry)
     return usable, untrusted
 
@@ -78,6 +81,17 @@ def merged_commands(resolution: Resolution) -> tuple[dict[str, Any], dict[str, A
         else:
             usable[name] = _filled(resolution, ("mcp", name), fields)
     return usable, untrusted
+
+
+def _shown_words(merged: Merged, name: str) -> dict[str, Any]:
+    """What the workspace says of a suite: as much a part of what is trusted as the command."""
+    suite = cast("dict[str, Any]", merged.tree.get("suites", {}).get(name, {}))
+    layers = {key: merged.layers.get(("suites", name, key)) for key in _WORDS if key in suite}
+    return {
+        key: suite[key]
+        for key, layer in layers.items()
+        if layer is not None and layer.scope is Scope.WORKSPACE
+    }
 
 
 def _is_toml(layers: list[Layer]) -> bool:

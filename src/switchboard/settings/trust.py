@@ -18,7 +18,7 @@ from switchboard.children.schema import ServerEntry
 from switchboard.config.documents import read_text
 from switchboard.config.problems import Problem
 from switchboard.config.writing import write_whole
-from switchboard.settings.fingerprints import command_fingerprint
+from switchboard.settings.fingerprints import command_fingerprint, fingerprint
 from switchboard.settings.sections import Settings
 
 _SCHEMA = "switchboard.trust/1"
@@ -90,6 +90,19 @@ def read_trust(home: str, problems: list[Problem]) -> TrustRecord:
         for problem in found
     ]
     return TrustRecord(path, workspaces)
+
+
+def still_trusted(entry: ServerEntry, workspace: str) -> bool:
+    """Whether a server would run now what it would have run when the settings were loaded.
+
+    Cheap: only the files that its command line names are read again. To be asked just before a
+    start, because a script can change after trust. Servers that need no trust always are.
+    """
+    if not entry.fingerprint:
+        return True
+    if entry.seal is None:
+        return False
+    return not entry.seal.binding or fingerprint(entry.seal, workspace) == entry.fingerprint
 
 
 def trust(

@@ -5,18 +5,19 @@ from collections.abc import Mapping, Sequence
 from switchboard.children.schema import ServerEntry
 from switchboard.config.layers import Layer, Merged
 from switchboard.config.problems import Problem, did_you_mean
-from switchboard.core.names import is_reserved, suite_name, tool_name
+from switchboard.core.names import fold, is_reserved, suite_name, tool_name
 from switchboard.providers.suites.schema import SuiteSettings
+from switchboard.settings.sections import Omission
 
 
-def validated_servers(
+def omissions(
     servers: Sequence[ServerEntry],
     untrusted: Sequence[ServerEntry],
     suites: Mapping[str, SuiteSettings],
     merged: Merged,
     warnings: list[Problem],
-) -> list[ServerEntry]:
-    """The servers whose suites can be told apart. The rest is left out, each with a warning."""
+) -> list[Omission]:
+    """The servers whose suites cannot be told apart, each with a warning."""
     known = {entry.name for entry in (*servers, *untrusted)}
     for name in suites:
         if name not in known:
@@ -28,26 +29,32 @@ def validated_servers(
                 f"did you mean `{meant}`?" if meant else "",
                 warnings,
             )
+    # As in the catalog: names that differ only in case count as one.
     owners: dict[str, list[ServerEntry]] = {}
-    for entry in servers:
-        owners.setdefault(shown_name(entry, suites), []).append(entry)
-    kept: list[ServerEntry] = []
-    for shown, entries in owners.items():
-        if is_reserved(shown):
-            message = f"the suite of `{entries[0].name}` cannot be named `{shown}`: it is reserved"
-            _warn(merged, _name_key(entries[0], suites), message, _RENAME, warnings)
-        elif len(entries) > 1:
-            message = (
-                f"the suites of `{entries[0].name}` ({entries[0].origin}) and `{entries[1].name}` "
-                f"({entries[1].origin}) would both be named `{shown}`; neither is shown"
-            )
-            _warn(merged, _name_key(entries[-1], suites), message, _RENAME, warnings)
-        else:
-            kept += entries
-    return kept
+    for entry in (*servers, *untrusted):
+        owners.setdefault(fold(shown_name(entry, suites)), []).append(entry)
+    found: list[Omission] = []
+    for folded, entries in owners.items():
+        usable = [entry for entry in entries if any(entry is each for each in servers)]
+        for entry in entries:
+            others = [other for other in entries if other is not entry]
+            shown = shown_name(entry, suites)
+            if is_reserved(folded):
+                reason = f"its suite cannot be named `{shown}`: that name is reserved"
+            # A stranger's server must not take away the one that its user has.
+            elif others and usable != [entry]:
+                named = " and ".join(f"`{other.name}` ({other.origin})" for other in others)
+                reason = f"its suite would be named `{shown}`, as is that of {named}"
+            else:
+                continue
+            waits = not any(entry is each for each in usable)
+            found.append(Omission(entry=entry, reason=reason, waits=waits))
+            message = f"the server `{entry.name}` is left out: {reason}"
+            _warn(merged, _name_key(entry, suites), message, RENAME, warnings)
+    return found
 
 
-_RENAME = "choose another `suiteName`"
+RENAME = "choose another `suiteName` in `switchboard.config.json`"
 
 
 def shown_name(entry: ServerEntry, suites: Mapping[str, SuiteSettings]) -> str:

@@ -30,6 +30,8 @@ from switchboard.wire.messages import (
 from switchboard.wire.pipes import Loss, Pipe
 
 CANCELLED = "notifications/cancelled"
+# Beside a result, some servers write an error that is none.
+_NULL = Raw(b"null")
 NO_PARAMS: Parts = (b"{}",)
 
 Answer = Coroutine[Any, Any, Parts]
@@ -102,7 +104,7 @@ class Peer:
             if self._waiting.pop(message_id, None) is not None:
                 self.notify(CANCELLED, (b'{"requestId":%d}' % message_id,))
             raise
-        if envelope.error:
+        if envelope.error and envelope.error != _NULL:
             raise error_from_raw(envelope.error)
         return envelope.result
 
@@ -113,11 +115,23 @@ class Peer:
     # What we are asked
 
     def receive(self, message: bytes) -> None:
-        """Take one message in."""
+        """Take in one message, or a batch of them. A batch in a batch is no message."""
+        if message[:1] == b"[":
+            try:
+                batch = read_batch(message)
+            except (msgspec.MsgspecError, RecursionError):
+                batch = []
+            for part in batch:
+                self._receive_one(bytes(part))
+            if batch:
+                return
+        self._receive_one(message)
+
+    def _receive_one(self, message: bytes) -> None:
         try:
             envelope = read_envelope(message)
         except (msgspec.MsgspecError, RecursionError):
-            self._receive_oddity(message)
+            self._receive_junk(message)
             return
         if envelope.method is not UNSET:
             self._receive_call(envelope)
@@ -126,19 +140,9 @@ class Peer:
             if future is not None and not future.done():
                 future.set_result([envelope])
         else:
-            self._receive_oddity(message)
+            self._receive_junk(message)
 
-    def _receive_oddity(self, message: bytes) -> None:
-        """A batch, or something that is no message at all."""
-        if message.startswith(b"["):
-            try:
-                batch = read_batch(message)
-            except (msgspec.MsgspecError, RecursionError):
-                batch = []
-            if batch:
-                for part in batch:
-                    self.receive(bytes(part))
-                return
+    def _receive_junk(self, message: bytes) -> None:
         if self._on_junk is not None:
             self._on_junk(message)
             return
@@ -227,6 +231,9 @@ class Peer:
         if self.lost is not None:
             return
         self.lost = loss
+        if self._throttled and loss.reason == "too-large":
+            # The last word to a client, whose message nobody can tell the id of.
+            self._pipe.send(error_parts(None, RpcError(INVALID_REQUEST, loss.message)))
         waiting, self._waiting = self._waiting, {}
         for future in waiting.values():
             if not future.done():

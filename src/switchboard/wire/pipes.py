@@ -190,11 +190,12 @@ class StreamPipe(asyncio.Protocol):
 
     def abort(self, loss: Loss) -> None:
         """Close both sides at once: what comes next cannot be understood."""
+        self.lose(loss)
+        self._flush()
         self._closing = True
         for transport in (self._reading, self._writing):
             if transport is not None:
                 transport.close()
-        self.lose(loss)
 
 
 def _size(part: bytes | Raw) -> int:

@@ -43,12 +43,17 @@ def target_of(service: Service, target: Target, root: Path) -> Target:
     return Target(SHARED_BRANCH, SHARED_SLUG, root) if service.scope == "project" else target
 
 
-def service_url(config: Config, service: Service, target: Target, port: int | None) -> str | None:
-    """The stable name of the service; plain `host:port` when it does not speak HTTP."""
+def service_url(
+    config: Config, service: Service, target: Target, port: int | None, *, named: bool
+) -> str | None:
+    """The stable name of the service; its plain address when names are not served."""
     if port is None:
         return None
+    host = f"[{service.host}]" if ":" in service.host else service.host
     if service.protocol != "http":
-        return f"{service.host}:{port}"
+        return f"{host}:{port}"
+    if not named:
+        return f"http://{host}:{port}"
     labels = (slug(service.name), target.slug.lstrip("_"), config.slug, config.proxy.tld)
     return f"http://{'.'.join(labels)}:{config.proxy.port}"
 
@@ -85,6 +90,7 @@ class Planner:
         *,
         profile: Profile | None = None,
         caller: Mapping[str, str] | None = None,
+        named: bool = True,
     ) -> None:
         self._config = config
         self._target = target
@@ -92,6 +98,7 @@ class Planner:
         self._ports = ports
         self._profile = profile
         self._caller: Mapping[str, str] = caller or {}
+        self._named = named
 
     def port(self, service: Service) -> int | None:
         """The port the service is to bind."""
@@ -102,7 +109,8 @@ class Planner:
 
     def _url(self, service: Service) -> str | None:
         target = target_of(service, self._target, self._config.root)
-        return service_url(self._config, service, target, self.port(service))
+        port = self.port(service)
+        return service_url(self._config, service, target, port, named=self._named)
 
     def _values(self, service: Service) -> dict[str, str]:
         target, port = target_of(service, self._target, self._config.root), self.port(service)

@@ -96,14 +96,20 @@ def _start(yard: Yard, wish: Wish) -> dict[tuple[str, str], bool]:
         if fresh[name]:
             _clear(yard, keys[name])
     ports = _reserve(yard, config, wish.target)
+    if any(config.services[name].protocol == "http" for name in wish.order):
+        yard.serve_names(config)
     planner = Planner(
-        config, wish.target, yard.places, ports, profile=wish.profile, caller=wish.caller
+        config,
+        wish.target,
+        yard.places,
+        ports,
+        profile=wish.profile,
+        caller=wish.caller,
+        named=yard.names_problem is None,
     )
     launches = {name: planner.launch(name) for name in wish.order if fresh[name]}
     for launch in launches.values():
         _check_canonical(launch)
-    if any(config.services[name].protocol == "http" for name in wish.order):
-        yard.serve_names(config)
     for name, launch in launches.items():
         peers = {
             keys[peer]: condition

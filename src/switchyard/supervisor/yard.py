@@ -22,7 +22,7 @@ from switchyard.supervisor.keeper import Board, Keeper
 from switchyard.supervisor.launch import Launch, Planner
 from switchyard.supervisor.names import foreign_names, loopback_sockets, names_gate
 from switchyard.supervisor.relay import Relay
-from switchyard.truth import Truth
+from switchyard.truth import Truth, direct_url
 
 Emit = Callable[[dict[str, Any]], None]
 
@@ -55,10 +55,17 @@ class Yard:
             config = config_of(self.scope)
         except Fault:
             return
-        for run in all_runs(self.scope.root, self.places):
-            service = config.services.get(run.service)
-            if service is None or truth.judge(run).status != "running":
-                continue
+        runs = [
+            run
+            for run in all_runs(self.scope.root, self.places)
+            if run.service in config.services and truth.judge(run).status == "running"
+        ]
+        if any(run.protocol == "http" for run in runs):
+            self.serve_names(config)
+        for found in runs:
+            run = found
+            if self.names_problem and run.protocol == "http":
+                run = run._replace(url=direct_url(run))
             launch = self._launch_of(run, config)
             keeper = Keeper(launch, self.board, adopted=run)
             self.keepers[launch.key] = keeper
@@ -66,8 +73,6 @@ class Yard:
                 self.book.put(run)
             keeper.start()
         self.forwarders.restore(config.families, self.keepers)
-        if any(run.run and run.run.protocol == "http" for run in self.keepers.values()):
-            self.serve_names(config)
 
     def _launch_of(self, run: Run, config: Config) -> Launch:
         """What was started, read back from the process itself: secrets are never on disk."""

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from switchboard.cli.options import Usage, UsageError, Word
-from switchboard.cli.render import as_json, counted, shown_origin
+from switchboard.cli.render import as_json, counted, shown_origin, warning
 from switchboard.cli.report import Report
 from switchboard.cli.request import Request
 from switchboard.cli.style import Style
@@ -33,6 +33,13 @@ USAGE = Usage(
 )
 
 
+class LeftOut(Struct, frozen=True, kw_only=True):
+    """A server that is declared and cannot be used."""
+
+    name: str
+    reason: str
+
+
 class ConfigCheckReport(Report, frozen=True, kw_only=True, tag="switchboard.config-check/1"):
     """A configuration that can be used."""
 
@@ -41,11 +48,17 @@ class ConfigCheckReport(Report, frozen=True, kw_only=True, tag="switchboard.conf
     servers: int
     waiting: int
     warnings: tuple[Problem, ...]
+    left_out: tuple[LeftOut, ...] = ()
 
     def lines(self, style: Style) -> Iterator[str]:
-        del style
-        yield f"the configuration is fine: {counted(self.servers, 'server')}"
+        servers = counted(self.servers, "server")
+        if self.left_out:
+            yield f"the configuration can be used: {servers}, {len(self.left_out)} left out"
+        else:
+            yield f"the configuration is fine: {servers}"
         yield from (f"  {path}" for path in self.files)
+        for each in self.left_out:
+            yield warning(style, f"left out: {each.name}: {each.reason}")
 
     def notes(self, style: Style) -> Iterator[str]:
         del style
@@ -118,6 +131,9 @@ def _check(settings: Settings) -> ConfigCheckReport:
         servers=len(settings.servers) + len(settings.untrusted),
         waiting=len(settings.untrusted),
         warnings=settings.warnings,
+        left_out=tuple(
+            LeftOut(name=each.entry.name, reason=each.reason) for each in settings.omitted
+        ),
     )
 
 

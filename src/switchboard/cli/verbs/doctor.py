@@ -1,6 +1,5 @@
 """`switchboard doctor`: everything that is or will be wrong, each with what to type next."""
 
-import os
 import platform
 import shlex
 from collections.abc import Iterator, Mapping
@@ -20,6 +19,7 @@ from switchboard.cli.verbs.parts.board import calling, run_to_end
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.servers import program_of, target_of
 from switchboard.cli.verbs.parts.suites import introspect
+from switchboard.config.locate import find_places
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.settings.sections import Settings
 
@@ -57,6 +57,7 @@ class DoctorReport(Report, frozen=True, kw_only=True, tag="switchboard.doctor/1"
     workspace: str
     home: str
     servers: int
+    left_out: int = 0
     findings: tuple[Finding, ...]
     started: tuple[Server, ...] = ()
 
@@ -69,7 +70,8 @@ class DoctorReport(Report, frozen=True, kw_only=True, tag="switchboard.doctor/1"
         yield f"loop       {self.loop}"
         yield f"workspace  {self.workspace}"
         yield f"home       {self.home}"
-        yield f"servers    {self.servers}"
+        left_out = f", {self.left_out} left out" if self.left_out else ""
+        yield f"servers    {self.servers}{left_out}"
         for server in self.started:
             yield f"started    {server.suite}: {counted(server.tools, 'tool')}"
         for finding in self.findings:
@@ -98,12 +100,14 @@ def run(request: Request) -> Report:
         findings += _about_servers(settings, request.environ)
         if request.arguments.has("deep"):
             started = run_to_end(_start(request, settings, findings))
+    places = find_places(request.environ, request.workspace, [])
     return DoctorReport(
         versions=_versions(),
         loop="uvloop" if "uvloop" in _versions() else "asyncio",
-        workspace=settings.workspace if settings else request.workspace or os.getcwd(),  # noqa: PTH109
-        home=settings.home if settings else "",
+        workspace=places.workspace,
+        home=places.home,
         servers=len(settings.servers) + len(settings.untrusted) if settings else 0,
+        left_out=len(settings.omitted) if settings else 0,
         findings=tuple(findings),
         started=started,
     )
@@ -150,7 +154,7 @@ def _about_descriptions(settings: Settings) -> Iterator[Finding]:
 
 
 def _about_servers(settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
-    if not settings.servers and not settings.untrusted:
+    if not (settings.servers or settings.untrusted or settings.omitted):
         yield Finding(
             severity="warning",
             subject=settings.workspace,

@@ -10,6 +10,7 @@ from switchboard.cli.request import Request
 from switchboard.cli.style import Style
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.servers import ListedServer, listed_servers
+from switchboard.settings.validate import RENAME
 
 USAGE = Usage(
     verb="list",
@@ -35,7 +36,7 @@ class ListReport(Report, frozen=True, kw_only=True, tag="switchboard.list/1"):
                 server.name,
                 server.suite,
                 server.transport,
-                _TRUST[server.trust],
+                "LEFT OUT" if server.left_out else _TRUST[server.trust],
                 server.origin,
                 server.target,
             )
@@ -47,7 +48,16 @@ class ListReport(Report, frozen=True, kw_only=True, tag="switchboard.list/1"):
         if not self.servers:
             yield "no server is configured"
             yield hint(style, "switchboard add NAME -- COMMAND")
-        waiting = [server.name for server in self.servers if server.trust == "waiting"]
+        left_out = [server for server in self.servers if server.left_out]
+        if left_out:
+            yield ""
+            yield from (f"left out: {each.name}: {each.left_out}" for each in left_out)
+            yield hint(style, RENAME)
+        waiting = [
+            server.name
+            for server in self.servers
+            if server.trust == "waiting" and not server.left_out
+        ]
         if waiting:
             yield ""
             yield hint(style, f"switchboard trust {shlex.join(waiting)}")

@@ -12,7 +12,7 @@ from switchboard.cli.report import Report
 from switchboard.cli.request import Request
 from switchboard.cli.style import Style
 from switchboard.cli.verbs.parts.loading import settings_for
-from switchboard.cli.verbs.parts.servers import listed_servers, no_server
+from switchboard.cli.verbs.parts.servers import listed_servers, no_server, server_left_out
 from switchboard.settings.sections import Settings
 from switchboard.settings.trust import read_trust, trust, untrust
 
@@ -41,6 +41,8 @@ class Trustee(Struct, frozen=True, kw_only=True):
     state: Literal["trusted", "waiting"]
     runs: str
     origin: str = ""
+    # Why it cannot be used, trusted or not.
+    left_out: str = ""
 
 
 class TrustReport(Report, frozen=True, kw_only=True, tag="switchboard.trust/1"):
@@ -62,7 +64,12 @@ class TrustReport(Report, frozen=True, kw_only=True, tag="switchboard.trust/1"):
             yield f"this workspace {done} {', '.join(f'`{name}`' for name in self.changed)}"
         elif not self.entries:
             yield "this workspace brings no server along; nothing needs trust"
-        waiting = [each.name for each in self.entries if each.state == "waiting"]
+        for each in self.entries:
+            if each.left_out:
+                yield f"left out: {each.name}: {each.left_out}"
+        waiting = [
+            each.name for each in self.entries if each.state == "waiting" and not each.left_out
+        ]
         if waiting and not self.revoked:
             yield f"{counted(len(waiting), 'entry').replace('entrys', 'entries')} not trusted yet"
             yield hint(style, f"look at what would run, then: switchboard trust {_words(waiting)}")
@@ -84,6 +91,10 @@ def run(request: Request) -> Report:
     for name in names:
         if name not in known:
             raise no_server(name, known)
+    if not arguments.has("revoke"):
+        for trustee in _trustees(settings):
+            if trustee.name in names and trustee.state == "waiting" and trustee.left_out:
+                raise server_left_out(trustee.name, trustee.left_out)
     wanted = names or None
     changed: tuple[str, ...] = ()
     if names or arguments.has("all"):
@@ -107,6 +118,7 @@ def _trustees(settings: Settings) -> Iterator[Trustee]:
                 state=server.trust,
                 runs=server.target,
                 origin=server.origin,
+                left_out=server.left_out,
             )
     for name, fields in settings.untrusted_commands.items():
         yield Trustee(name=name, kind="command", state="waiting", runs=_command_line(fields))

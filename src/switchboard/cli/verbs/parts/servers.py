@@ -15,7 +15,7 @@ from switchboard.cli.render import shown_origin
 from switchboard.config.problems import did_you_mean
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.settings.sections import Settings
-from switchboard.settings.validate import shown_name
+from switchboard.settings.validate import RENAME, shown_name
 
 # `own` needs no trust: the user wrote it into the home, or named it on the command line.
 Trust = Literal["own", "trusted", "waiting"]
@@ -32,19 +32,25 @@ class ListedServer(Struct, frozen=True, kw_only=True):
     trust: Trust
     origin: str
     description: str = ""
+    # Why it cannot be used although it is configured.
+    left_out: str = ""
 
 
 def listed_servers(settings: Settings) -> tuple[ListedServer, ...]:
-    """Every server of the settings, those that wait for trust included."""
+    """Every server of the settings, with those that wait for trust and those left out."""
     waiting = {id(entry) for entry in settings.untrusted}
+    waiting |= {id(omission.entry) for omission in settings.omitted if omission.waits}
+    reasons = {id(omission.entry): omission.reason for omission in settings.omitted}
     return tuple(
-        _listed(entry, settings, waits=id(entry) in waiting) for entry in entries(settings)
+        _listed(entry, settings, waits=id(entry) in waiting, left_out=reasons.get(id(entry), ""))
+        for entry in entries(settings)
     )
 
 
 def entries(settings: Settings) -> tuple[ServerEntry, ...]:
-    """Every server of the settings, trusted or not, by name."""
-    every = (*settings.servers, *settings.untrusted)
+    """Every server of the settings, usable or not, by name."""
+    omitted = (omission.entry for omission in settings.omitted)
+    every = (*settings.servers, *settings.untrusted, *omitted)
     return tuple(sorted(every, key=lambda entry: entry.name))
 
 
@@ -80,7 +86,20 @@ def suite_for(settings: Settings, wanted: str) -> str:
                 f"the server `{entry.name}` of this workspace is not trusted yet",
                 hint=f"look at what it runs, then: switchboard trust {shlex.quote(entry.name)}",
             )
+    for omission in settings.omitted:
+        if wanted in {omission.entry.name, shown_name(omission.entry, settings.suites)}:
+            raise server_left_out(omission.entry.name, omission.reason)
     raise no_server(wanted, (*suites, *suites.values()))
+
+
+def server_left_out(name: str, reason: str) -> Fault:
+    """The server is configured, and cannot be used as it is."""
+    return Fault(
+        FaultCode.FAILED_PRECONDITION,
+        "server-left-out",
+        f"the server `{name}` is left out: {reason}",
+        hint=RENAME,
+    )
 
 
 def no_server(wanted: str, known: Iterable[str]) -> Fault:
@@ -97,7 +116,7 @@ def no_server(wanted: str, known: Iterable[str]) -> Fault:
     )
 
 
-def _listed(entry: ServerEntry, settings: Settings, *, waits: bool) -> ListedServer:
+def _listed(entry: ServerEntry, settings: Settings, *, waits: bool, left_out: str) -> ListedServer:
     origin = entry.origin
     return ListedServer(
         name=entry.name,
@@ -108,4 +127,5 @@ def _listed(entry: ServerEntry, settings: Settings, *, waits: bool) -> ListedSer
         trust="waiting" if waits else "trusted" if entry.fingerprint else "own",
         origin=shown_origin(str(origin.scope), origin.path, origin.line, settings.workspace),
         description=entry.description,
+        left_out=left_out,
     )
