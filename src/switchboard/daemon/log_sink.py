@@ -9,13 +9,13 @@ import threading
 
 _MOST_LINES = 2_000
 _GOODBYE_S = 0.2
-_STDERR = 2
 
 
 class LogSink:
     """A bounded queue in front of a file descriptor."""
 
-    def __init__(self, handle: int) -> None:
+    def __init__(self, handle: int, *, owned: bool = False) -> None:
+        self._owned = owned
         self._handle = handle
         self._lines: list[str] = []
         self._dropped = 0
@@ -43,7 +43,7 @@ class LogSink:
         if self._thread.ident is not None:
             self._thread.join(_GOODBYE_S)
         # A daemon opens a file for every board that wants one.
-        if self._handle != _STDERR and not self._thread.is_alive():
+        if self._owned and not self._thread.is_alive():
             os.close(self._handle)
 
     def _write(self) -> None:
