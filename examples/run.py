@@ -142,9 +142,9 @@ def serve(port: int, *, once: bool) -> None:
 
 @contextmanager
 def talking() -> Generator[Client]:
-    """A client of a `switchboard mcp` that ends with it."""
+    """A client of a `switchboard mcp` that ends with it, and leaves no daemon behind."""
     with subprocess.Popen(  # noqa: S603 - our own program
-        command("mcp"),
+        command("mcp", "--in-process"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=environment(RUST_LOG="warn"),

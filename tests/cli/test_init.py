@@ -40,7 +40,9 @@ def test_a_fresh_workspace_gets_a_configuration(fresh: Workspace) -> None:
     done = switchboard(fresh, "init")
     assert done.code == 0
     assert done.out.startswith("wrote .switchboard/config.toml\n")
-    config = tomllib.loads((fresh.settings / "config.toml").read_text("utf-8"))
+    text = (fresh.settings / "config.toml").read_text("utf-8")
+    assert "it changes nothing today" in text
+    config = tomllib.loads(text)
     assert config == {"enable_mcp_server_surface": True}
     assert switchboard(fresh, "config", "check").code == 0
 

@@ -43,6 +43,14 @@ def test_one_problem_is_not_two_problems() -> None:
     assert str(ConfigInvalid([problem])) == render_problems([problem])
 
 
+def test_a_problem_is_one_line_in_a_log() -> None:
+    problem = Problem(path="/w/f", line=3, column=7, key="a.b", message="bad\x1b", hint="mend it")
+    assert str(problem) == "/w/f:3:7 a.b: bad\\x1b (hint: mend it)"
+    near = Problem(path="/w/f", line=3, near=True, message="odd", severity="warning")
+    assert str(near) == "/w/f, near line 3: odd"
+    assert str(Problem(path="flag", key="port", message="bad")) == "flag port: bad"
+
+
 def test_warnings_say_that_they_are_warnings() -> None:
     told = render_problems(
         [Problem(path="f", message="odd", severity="warning", line=3, near=True)]

@@ -121,6 +121,7 @@ async def test_a_taken_port_is_said_and_ends_it(tmp_path: Path) -> None:
         out, err = await process.communicate()
     assert (process.returncode, out) == (1, b"")
     assert str(port).encode() in err
+    assert b"`--port`" in err
     assert b"Traceback" not in err
 
 
@@ -131,7 +132,7 @@ async def test_other_machines_are_not_served_unless_that_is_allowed(
     process = await start(tmp_path, host)
     out, err = await process.communicate()
     assert (process.returncode, out) == (1, b"")
-    assert b"allow_remote" in err
+    assert b"`--allow-remote`" in err
 
 
 async def test_allowed_to_it_serves_every_address_but_no_other_name(tmp_path: Path) -> None:

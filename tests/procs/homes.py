@@ -2,13 +2,14 @@
 
 import asyncio
 import json
+import signal
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from support.processes import until_gone
+from support.processes import until_gone, until_true
 from switchboard.procs.spawn import Running, SpawnSpec, Warden, spawn
 from switchboard.procs.stop import stop
 
@@ -45,3 +46,23 @@ async def started(spec: SpawnSpec) -> AsyncGenerator[Running]:
 async def ended(running: Running) -> int:
     async with asyncio.timeout(PATIENCE):
         return await stop(running, close_input=running.stdin.close)
+
+
+async def has_looked(warden: int) -> None:
+    """Wait until a warden has slept a few times: it looks whenever it wakes."""
+    await until_true(lambda: ignores(warden, signal.SIGTERM))
+    before = _naps(warden)
+    await until_true(lambda: _naps(warden) >= before + 3)
+
+
+def ignores(pid: int, number: int) -> bool:
+    """Say whether a process ignores a signal."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    [mask] = [line.split()[1] for line in status.splitlines() if line.startswith("SigIgn")]
+    return bool(int(mask, 16) & (1 << (number - 1)))
+
+
+def _naps(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    [line] = [each for each in status.splitlines() if each.startswith("voluntary_ctxt_switches")]
+    return int(line.split()[1])

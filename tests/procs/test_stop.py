@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from procs.homes import PATIENCE, ended, first_line, python, started
-from support.processes import alive, mentioning, until_gone, until_true
+from procs.homes import PATIENCE, ended, first_line, has_looked, python, started
+from support.processes import alive, children_of, mentioning, until_gone, until_true
 from support.requirements import requirement
 from switchboard.procs.spawn import Warden, spawn
 from switchboard.procs.stop import stop
@@ -102,9 +102,12 @@ async def test_descendants_with_sessions_of_their_own_end_too(manner: str, tmp_p
 async def test_what_a_leader_that_crashed_left_behind_is_ended_by_the_warden(
     tmp_path: Path,
 ) -> None:
+    before = children_of(os.getpid())
     async with started(python(DETACHED, "", cwd=tmp_path)) as running:
         await first_line(running)
-        await asyncio.sleep(1.2)  # The warden looks twice a second.
+        [warden] = {*children_of(os.getpid())} - {*before, running.pid}
+        await until_true(lambda: len(_all_of(tmp_path)) == 3)
+        await has_looked(warden)
         os.kill(running.pid, signal.SIGKILL)
         async with asyncio.timeout(PATIENCE):
             await asyncio.shield(running.exited)

@@ -10,10 +10,10 @@ import sys
 from asyncio.subprocess import Process
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import pytest
 
+from procs.homes import has_looked, ignores
 from support.processes import alive, children_of, until_gone, until_true
 from support.requirements import requirement
 from support.workspace import CHECKOUT
@@ -59,7 +59,7 @@ async def test_when_our_process_is_ended_by_any_signal_no_child_outlives_it(
     number: int, program: str
 ) -> None:
     async with _owner(program) as (owner, family, keeper):
-        await _has_looked(keeper)
+        await has_looked(keeper)
         owner.send_signal(number)
         await owner.wait()
         await until_gone([*family, keeper])
@@ -67,8 +67,6 @@ async def test_when_our_process_is_ended_by_any_signal_no_child_outlives_it(
 
 async def test_a_warden_that_was_killed_is_replaced_and_knows_what_its_forerunner_did() -> None:
     async with _owner(STUBBORN) as (owner, family, keeper):
-        # One that ends at once is not replaced at once.
-        await asyncio.sleep(1.1)
         os.kill(keeper, signal.SIGKILL)
         await until_true(lambda: bool({*children_of(owner.pid)} - {*family, keeper}))
         [other] = {*children_of(owner.pid)} - {*family, keeper}
@@ -83,7 +81,7 @@ async def test_the_warden_itself_cannot_be_ended_from_a_terminal() -> None:
     keeper.stdin.write(f"+{victim.pid} {start_ticks(victim.pid)}\n".encode())
     await keeper.stdin.drain()
     # It ignores signals as soon as its main part runs, and then it reads.
-    await until_true(lambda: _ignores(keeper.pid, signal.SIGTERM))
+    await until_true(lambda: ignores(keeper.pid, signal.SIGTERM))
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         keeper.send_signal(number)
     assert alive(victim.pid)
@@ -148,19 +146,9 @@ async def _owner(program: str) -> AsyncGenerator[tuple[Process, list[int], int]]
         for pid in family:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        if owner.returncode is None:
+            owner.kill()
         await owner.wait()
-
-
-async def _has_looked(keeper: int) -> None:
-    """Wait until it has woken up and gone to sleep a few times: it looks when it wakes."""
-    before = _naps(keeper)
-    await until_true(lambda: _naps(keeper) >= before + 2)
-
-
-def _naps(pid: int) -> int:
-    status = Path(f"/proc/{pid}/status").read_text()
-    [line] = [each for each in status.splitlines() if each.startswith("voluntary_ctxt_switches")]
-    return int(line.split()[1])
 
 
 async def _keeper() -> Process:
@@ -173,9 +161,3 @@ async def _keeper() -> Process:
 
 async def _sleeper() -> Process:
     return await asyncio.create_subprocess_exec(*SLEEP, start_new_session=True)
-
-
-def _ignores(pid: int, number: int) -> bool:
-    status = Path(f"/proc/{pid}/status").read_text()
-    [mask] = [line.split()[1] for line in status.splitlines() if line.startswith("SigIgn")]
-    return bool(int(mask, 16) & (1 << (number - 1)))

@@ -160,3 +160,26 @@ def test_the_same_problems_as_objects(ground: Ground) -> None:
             }
         ]
     }
+
+
+@pytest.mark.parametrize(
+    "name", [".switchboard/mcp.json", ".switchboard/config.toml", "switchboard.config.json"]
+)
+def test_a_file_of_a_workspace_is_not_read_through_a_link_that_leads_out(
+    ground: Ground, name: str
+) -> None:
+    secret = ground.put(ground.user_home / "shadow", "root:hunter2\n")
+    link = ground.workspace / name
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(secret)
+    (problem,) = ground.refused()
+    assert (problem.path, problem.line) == (str(link), 0)
+    assert "symbolic link" in problem.message
+    assert "hunter2" not in str(problem)
+
+
+def test_a_file_of_a_workspace_may_be_a_link_inside_it(ground: Ground) -> None:
+    real = ground.put(ground.workspace / "shared.json", {"mcpServers": {"x": {"command": "true"}}})
+    ground.own.mkdir()
+    (ground.own / "mcp.json").symlink_to(real)
+    assert [entry.name for entry in ground.load().servers] == ["x"]

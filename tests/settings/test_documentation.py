@@ -34,6 +34,6 @@ def test_the_page_names_every_field_and_every_variable() -> None:
     fields = [*SERVER.fields, *SUITES.fields, *SUITES.fields["suites"].value.fields, *CHILD.fields]
     wanted = {name for name in fields if name not in ("$schema", "type", "env")}
     variables = {each.name for each in VARIABLES if each.key[0] != "agents"}
-    internal = {"PING_SECS", "HTTP_JSON", "enable_mcp_server_surface"}
+    internal = {"enable_mcp_server_surface"}
     missing = [name for name in sorted(wanted | variables - internal) if name not in PAGE]
     assert missing == []

@@ -71,6 +71,15 @@ def test_a_wrong_server_is_refused_and_nothing_is_saved(
     assert [each.name for each in ground.home.iterdir()] == ["mcp.json"]
 
 
+def test_a_name_that_is_taken_can_be_replaced_and_the_hint_says_how(ground: Ground) -> None:
+    path = ground.put(ground.home / "mcp.json", {"mcpServers": {"old": {"command": "x"}}})
+    with pytest.raises(ConfigInvalid) as caught:
+        add_server(str(path), "old", {"command": "y"}, scope=Scope.HOME)
+    assert "`--replace`" in caught.value.problems[0].hint
+    add_server(str(path), "old", {"command": "y"}, scope=Scope.HOME, replace=True)
+    assert json.loads(path.read_text())["mcpServers"] == {"old": {"command": "y"}}
+
+
 def test_a_broken_file_is_not_overwritten(ground: Ground) -> None:
     path = ground.put(ground.home / "mcp.json", "{ broken")
     with pytest.raises(ConfigInvalid):

@@ -226,7 +226,7 @@ def test_every_bad_variable_and_flag_is_named_at_once(ground: Ground) -> None:
         PORT="99999",
         TRACING_JSON="maybe",
         AGENTS_MCP_MAX_SERVERS="-1",
-        flags={"prot": 1, "rpc_ms": "soon"},
+        flags={"prot": 1, "allow_remote": "soon"},
     )
     assert [problem.key for problem in problems] == [
         "TRANSPORT",
@@ -234,7 +234,7 @@ def test_every_bad_variable_and_flag_is_named_at_once(ground: Ground) -> None:
         "TRACING_JSON",
         "AGENTS_MCP_MAX_SERVERS",
         "prot",
-        "rpc_ms",
+        "allow_remote",
     ]
     assert problems[0].hint == "did you mean `http`?"
     assert problems[4].hint == "did you mean `port`?"
@@ -243,16 +243,12 @@ def test_every_bad_variable_and_flag_is_named_at_once(ground: Ground) -> None:
 def test_flags_reach_every_setting_that_has_one(ground: Ground) -> None:
     settings = ground.load(
         flags={
-            "child_spawn_ms": 1,
-            "rpc_ms": 2,
-            "idle_ms": 3,
+            "transport": "http",
+            "host": "::1",
+            "port": 2,
             "introspection_mode": "full",
-            "log_format": "pretty",
-            "log_filter": "trace",
             "allow_remote": True,
         }
     )
-    assert (settings.timeouts.child_spawn_ms, settings.timeouts.rpc_ms) == (1, 2)
     assert settings.introspection.mode == "full"
-    assert settings.logging == Logging(format="pretty", filter="trace")
-    assert settings.listener.allow_remote
+    assert settings.listener == Listener(transport="http", host="::1", port=2, allow_remote=True)

@@ -240,6 +240,6 @@ async def test_only_a_throttled_peer_stops_reading_under_pressure(desk: Desk) ->
 
 async def test_a_batch_in_a_batch_is_no_message() -> None:
     pipe = FakePipe()
-    Peer(pipe, on_request=lambda *_: (b"{}",)).receive(b"[" * 495 + b"]" * 495)
+    Peer(pipe, on_request=Desk().request).receive(b"[" * 495 + b"]" * 495)
     [answer] = pipe.messages
     assert (answer["id"], answer["error"]["code"]) == (None, -32600)

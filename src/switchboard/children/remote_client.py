@@ -1,7 +1,6 @@
 """The HTTP client of one remote child: its headers, its one origin, its failures as faults."""
 
 import contextlib
-import ipaddress
 import ssl
 from collections.abc import AsyncGenerator, Mapping
 
@@ -11,6 +10,7 @@ from switchboard.children.remote_proxy import proxy_for
 from switchboard.children.schema import ServerEntry
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.wire.frames import MAX_MESSAGE_BYTES, FrameTooLarge
+from switchboard.wire.http_hosts import is_loopback
 
 _MOST_REDIRECTS = 3
 # A redirect that keeps the method and the body.
@@ -151,16 +151,6 @@ class RemoteClient:
     async def aclose(self) -> None:
         """Close every connection."""
         await self._http.aclose()
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host is this machine, so that no proxy has a part in it."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _port(url: httpx2.URL) -> int | None:

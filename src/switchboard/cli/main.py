@@ -33,9 +33,9 @@ class VerbModule(Protocol):
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run one command and give its exit code. A person never sees a traceback."""
+    _fill_closed_streams()
     words = sys.argv[1:] if words is None else words
     environ = process_environ()
-    _fill_closed_streams()
     printer = Printer(environ, as_json=_wants_json(words))
     try:
         if not all(word.isascii() or _is_text(word) for word in words):
@@ -105,9 +105,15 @@ def _wants_json(words: Sequence[str]) -> bool:
 
 
 def _fill_closed_streams() -> None:
-    """Some clients start a server with its stderr closed; nobody should have to mind."""
-    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] - the stubs do not know
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - stays open
+    """Some clients start a server with a stream closed; nobody should have to mind.
+
+    In this order, because a file takes the lowest number that is free: later another file, a socket
+    perhaps, would be taken for the stream.
+    """
+    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - the stubs do not know
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115 - stays open
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] - as above
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - as above
     if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison] - as above
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - as above
 

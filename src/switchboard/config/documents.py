@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from switchboard.config.json_text import JsonInvalid, read_json
 from switchboard.config.problems import Problem, Severity
-from switchboard.config.spots import KeyPath, Spots, dotted, spot_at
+from switchboard.config.spots import KeyPath, Spot, Spots, dotted, spot_at
 from switchboard.config.toml_text import TomlInvalid, read_toml
 from switchboard.core.origins import Origin, Scope
 
@@ -99,42 +99,19 @@ def read_json_document(
         parsed = read_json(text)
     except JsonInvalid as refused:
         spot = spot_at(text, refused.offset)
-        problems.append(
-            Problem(
-                path=path,
-                line=spot.line,
-                column=spot.column,
-                message=refused.message,
-                hint=refused.hint,
-            )
-        )
+        problems.append(problem_at(path, spot, refused.message, refused.hint))
         return None
     for twice in parsed.repeated:
-        spot = spot_at(text, twice.offset)
-        problems.append(
-            Problem(
-                path=path,
-                line=spot.line,
-                column=spot.column,
-                key=dotted(twice.path),
-                message=f"the key `{twice.key}` is written twice in one object",
-                hint="keep one of them",
-            )
-        )
+        message = f"the key `{twice.key}` is written twice in one object"
+        spot, key = spot_at(text, twice.offset), dotted(twice.path)
+        problems.append(problem_at(path, spot, message, "keep one of them", key))
     if parsed.repeated:
         return None
     value: Any = parsed.value
     if not isinstance(value, dict):
         spot = parsed.spots.find(())
-        problems.append(
-            Problem(
-                path=path,
-                line=spot.line,
-                column=spot.column,
-                message="the file must hold a JSON object",
-                hint="begin with `{`",
-            )
-        )
+        message = "the file must hold a JSON object"
+        problems.append(problem_at(path, spot, message, "begin with `{`"))
         return None
     return Document(
         path=path,
@@ -145,9 +122,11 @@ def read_json_document(
     )
 
 
-def read_toml_document(path: str, scope: Scope, problems: list[Problem]) -> Document | None:
+def read_toml_document(
+    path: str, scope: Scope, problems: list[Problem], *, within: str = ""
+) -> Document | None:
     """Read a TOML file; what is wrong goes to `problems`."""
-    read = read_text(path, problems)
+    read = read_text(path, problems, within=within)
     if read is None:
         return None
     text, digest = read
@@ -159,6 +138,13 @@ def read_toml_document(path: str, scope: Scope, problems: list[Problem]) -> Docu
         )
         return None
     return Document(path=path, scope=scope, tree=tree, spots=spots, digest=digest)
+
+
+def problem_at(path: str, spot: Spot, message: str, hint: str = "", key: str = "") -> Problem:
+    """A problem at a place of a file that could not be made a document."""
+    return Problem(
+        path=path, line=spot.line, column=spot.column, key=key, message=message, hint=hint
+    )
 
 
 def is_inside(path: str, directory: str) -> bool:
@@ -191,15 +177,8 @@ def _decoded(raw: bytes, path: str, problems: list[Problem]) -> tuple[str, str] 
     except UnicodeDecodeError as refused:
         before = raw[: refused.start].decode()
         spot = spot_at(before, len(before))
-        problems.append(
-            Problem(
-                path=path,
-                line=spot.line,
-                column=spot.column,
-                message=f"the file is not UTF-8: byte 0x{raw[refused.start]:02X}",
-                hint="save it as UTF-8",
-            )
-        )
+        message = f"the file is not UTF-8: byte 0x{raw[refused.start]:02X}"
+        problems.append(problem_at(path, spot, message, "save it as UTF-8"))
         return None
 
 

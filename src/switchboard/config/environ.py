@@ -42,8 +42,6 @@ VARIABLES = (
     ),
     Variable(name="HOST", key=("server", "host")),
     Variable(name="PORT", key=("server", "port"), kind="port"),
-    Variable(name="PING_SECS", key=("server", "ping_secs"), kind="whole"),
-    Variable(name="HTTP_JSON", key=("server", "http_json"), kind="truth"),
     Variable(name="SWITCHBOARD_ALLOW_REMOTE", key=("server", "allow_remote"), kind="truth"),
     Variable(name="TRACING_PRETTY", key=("logging", "pretty"), kind="truth"),
     Variable(name="TRACING_COMPACT", key=("logging", "compact"), kind="truth"),
@@ -94,27 +92,11 @@ FLAGS: dict[str, Variable] = {
         Variable(name="port", key=("server", "port"), kind="port"),
         Variable(name="allow_remote", key=("server", "allow_remote"), kind="truth"),
         Variable(
-            name="log_format",
-            key=("logging", "format"),
-            kind="choice",
-            choices=("json", "compact", "pretty"),
-        ),
-        Variable(name="log_filter", key=("logging", "filter")),
-        Variable(name="log_to_file", key=("logging", "to_file"), kind="truth"),
-        Variable(name="log_dir", key=("logging", "dir")),
-        Variable(
-            name="enable_mcp_server_surface", key=("enable_mcp_server_surface",), kind="truth"
-        ),
-        Variable(name="child_spawn_ms", key=("timeouts", "childSpawnMs"), kind="whole"),
-        Variable(name="rpc_ms", key=("timeouts", "rpcMs"), kind="whole"),
-        Variable(name="idle_ms", key=("timeouts", "idleMs"), kind="whole"),
-        Variable(
             name="introspection_mode",
             key=("introspection", "mode"),
             kind="choice",
             choices=("summary", "full"),
         ),
-        Variable(name="summary_max_chars", key=("introspection", "summaryMaxChars"), kind="whole"),
         Variable(name="trust_workspace", key=("trust_workspace",), kind="truth"),
     )
 }

@@ -3,7 +3,7 @@
 import re
 from typing import Any, cast
 
-from switchboard.config.documents import Document, read_text
+from switchboard.config.documents import Document, problem_at, read_text
 from switchboard.config.json_text import MAX_DEPTH
 from switchboard.config.problems import Problem
 from switchboard.config.spots import OffsetSpots, dotted, spot_at
@@ -33,16 +33,7 @@ def read_front_matter(
         tree, spots, body = _parsed(text)
     except _Refused as refused:
         spot = spot_at(text, refused.offset)
-        problems.append(
-            Problem(
-                path=path,
-                line=spot.line,
-                column=spot.column,
-                key=refused.key,
-                message=refused.message,
-                hint=refused.hint,
-            )
-        )
+        problems.append(problem_at(path, spot, refused.message, refused.hint, refused.key))
         return None
     return Document(path=path, scope=scope, tree=tree, spots=spots, digest=digest), body
 

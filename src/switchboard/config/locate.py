@@ -61,17 +61,8 @@ def find_places(
     )
 
 
-def top_level_files(places: Places) -> tuple[File, ...]:
-    """The files of home and workspace, lowest first.
-
-    Each AGH location stands just below its counterpart, so that TOML still comes before JSON. The
-    files of suite children belong between the two scopes of home and workspace TOML.
-    """
-    return (*home_files(places), *workspace_files(places))
-
-
 def home_files(places: Places) -> tuple[File, ...]:
-    """Lowest first."""
+    """Lowest first. Each AGH file stands just below its counterpart: TOML comes before JSON."""
     home, agh = places.home, places.agh_home
     join = os.path.join
     return (
@@ -88,18 +79,20 @@ def workspace_files(places: Places) -> tuple[File, ...]:
     workspace = places.workspace
     join = os.path.join
     own, agh = join(workspace, ".switchboard"), join(workspace, ".agh")
-    files = [
-        File(kind="foreign_toml", path=join(agh, "config.toml"), scope=Scope.WORKSPACE),
-        File(kind="toml", path=join(own, "config.toml"), scope=Scope.WORKSPACE),
-        File(kind="sidecar", path=join(agh, "mcp.json"), scope=Scope.WORKSPACE),
-        File(kind="sidecar", path=join(own, "mcp.json"), scope=Scope.WORKSPACE),
-        File(kind="suites", path=join(workspace, "switchboard.config.json"), scope=Scope.WORKSPACE),
-    ]
+    kinds: tuple[tuple[FileKind, str], ...] = (
+        ("foreign_toml", join(agh, "config.toml")),
+        ("toml", join(own, "config.toml")),
+        ("sidecar", join(agh, "mcp.json")),
+        ("sidecar", join(own, "mcp.json")),
+        ("suites", join(workspace, "switchboard.config.json")),
+    )
     # Started in `$HOME`, `~/.switchboard` is the home, and must not be read a second time as a
     # workspace that nobody trusts.
     homes = {os.path.realpath(places.home), os.path.realpath(places.agh_home)}
     return tuple(
-        file for file in files if os.path.realpath(os.path.dirname(file.path)) not in homes
+        File(kind=kind, path=path, scope=Scope.WORKSPACE, within=workspace)
+        for kind, path in kinds
+        if os.path.realpath(os.path.dirname(path)) not in homes
     )
 
 

@@ -24,6 +24,12 @@ class Problem(Struct, frozen=True, kw_only=True):
     severity: Severity = "error"
     near: bool = False
 
+    def __str__(self) -> str:
+        """The whole problem in one line, for a log."""
+        where = place(self)
+        said = f"{where} {self.key}: {self.message}" if self.key else f"{where}: {self.message}"
+        return _printable(f"{said} (hint: {self.hint})" if self.hint else said)
+
     def to_dict(self) -> dict[str, Any]:
         """The same as an object, for `--json`."""
         return {
@@ -74,6 +80,14 @@ def shown_path(path: str, *, workspace: str = "", user_home: str = "") -> str:
     return path
 
 
+def place(problem: Problem, *, workspace: str = "", user_home: str = "") -> str:
+    """Where the problem is: `file:line:column`, or about where."""
+    where = shown_path(problem.path, workspace=workspace, user_home=user_home)
+    if problem.line and problem.near:
+        return f"{where}, near line {problem.line}"
+    return f"{where}:{problem.line}:{problem.column}" if problem.line else where
+
+
 def render_problems(
     problems: Sequence[Problem], *, workspace: str = "", user_home: str = ""
 ) -> str:
@@ -85,11 +99,7 @@ def render_problems(
 
 
 def _block(problem: Problem, workspace: str, user_home: str) -> str:
-    where = shown_path(problem.path, workspace=workspace, user_home=user_home)
-    if problem.line and problem.near:
-        where = f"{where}, near line {problem.line}"
-    elif problem.line:
-        where = f"{where}:{problem.line}:{problem.column}"
+    where = place(problem, workspace=workspace, user_home=user_home)
     first = f"  {where}  {problem.key}" if problem.key else f"  {where}"
     note = "warning: " if problem.severity == "warning" else ""
     lines = [first, f"    {note}{problem.message}"]

@@ -16,20 +16,10 @@ class Spot(Struct, frozen=True):
     near: bool = False
 
 
-NOWHERE = Spot(0, 0)
-
-
 class Spots(Protocol):
     """Finds the place of a key, or of the nearest thing around it that has one."""
 
     def find(self, path: KeyPath) -> Spot: ...
-
-
-class NoSpots:
-    """For values that were never written in a file."""
-
-    def find(self, path: KeyPath) -> Spot:  # noqa: ARG002 - the shape of the protocol
-        return NOWHERE
 
 
 class OffsetSpots:

@@ -8,8 +8,8 @@ import os
 from switchboard.config.problems import ConfigInvalid, Problem
 
 
-def write_whole(path: str, text: str, *, mode: int) -> None:
-    """Write beside the file, make it durable, and rename. A symbolic link is refused."""
+def refuse_link(path: str) -> None:
+    """Raise `ConfigInvalid` for a file that is a symbolic link."""
     if os.path.islink(path):
         raise ConfigInvalid(
             [
@@ -20,6 +20,11 @@ def write_whole(path: str, text: str, *, mode: int) -> None:
                 )
             ]
         )
+
+
+def write_whole(path: str, text: str, *, mode: int) -> None:
+    """Write beside the file, make it durable, and rename. A symbolic link is refused."""
+    refuse_link(path)
     folder = os.path.dirname(path)
     beside = os.path.join(folder, f".{os.path.basename(path)}.{os.getpid()}.new")  # noqa: PTH119
     try:

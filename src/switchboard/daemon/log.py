@@ -126,7 +126,9 @@ def log_for(settings: Settings) -> Log:
             handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         except OSError as error:
             sys.stderr.write(f"warning: no log in {folder} ({error.strerror}): it goes here\n")
-    return Log(LogSink(handle, owned=handle != _STDERR), style=wanted.format, directives=wanted.filter)
+    return Log(
+        LogSink(handle, owned=handle != _STDERR), style=wanted.format, directives=wanted.filter
+    )
 
 
 def _compact(value: Any) -> str:

@@ -5,7 +5,6 @@ import contextlib
 import os
 import subprocess
 import sys
-import time
 
 from switchboard.procs.table import start_ticks
 
@@ -14,8 +13,8 @@ _PROGRAM = (
     f"import sys; sys.path.insert(0, {os.path.abspath(f'{__file__}/../../..')!r})\n"  # noqa: PTH100
     "from switchboard.procs.warden import main; main()"
 )
-# One that ends sooner than this is not replaced before there is something to tell.
-_SOON_S = 1.0
+# After so many in a row the next one is not started before there is something to tell.
+_MOST_REPLACEMENTS = 5
 
 
 class Warden:
@@ -24,7 +23,7 @@ class Warden:
     def __init__(self) -> None:
         self._guarded: dict[int, int] = {}
         self._process: subprocess.Popen[bytes] | None = None
-        self._began = 0.0
+        self._replacements = 0
         self._pidfd = -1
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -40,6 +39,7 @@ class Warden:
                 self._tell(f"-{pid}\n")
 
     def _tell(self, line: str) -> None:
+        self._replacements = 0
         process = self._process
         if process is None or process.poll() is not None or not _written(process, line):
             self._forget()
@@ -58,7 +58,6 @@ class Warden:
             cwd="/",
             start_new_session=True,
         )
-        self._began = time.monotonic()
         _written(process, "".join(f"+{pid} {ticks}\n" for pid, ticks in self._guarded.items()))
         # Where there is no pidfd its end is noticed when there is something to tell it.
         with contextlib.suppress(AttributeError, OSError, RuntimeError):
@@ -69,7 +68,8 @@ class Warden:
     def _replace(self) -> None:
         """It ended, though we live."""
         self._forget()
-        if time.monotonic() - self._began > _SOON_S:
+        self._replacements += 1
+        if self._replacements <= _MOST_REPLACEMENTS:
             with contextlib.suppress(OSError):
                 self._start()
 

@@ -1,7 +1,5 @@
 """Adding and removing a server in a `mcp.json`, without touching the rest of the file."""
 
-# ruff: noqa: PTH114
-
 import json
 import os
 from collections.abc import Mapping
@@ -10,7 +8,7 @@ from typing import Any, cast
 from switchboard.config.documents import Document, read_json_document
 from switchboard.config.json_text import read_json
 from switchboard.config.problems import ConfigInvalid, Problem
-from switchboard.config.writing import write_whole
+from switchboard.config.writing import refuse_link, write_whole
 from switchboard.core.origins import Scope
 from switchboard.settings.layering import sidecar_layer
 
@@ -32,7 +30,7 @@ def add_server(
                     path=path,
                     key=f"{collection}.{name}",
                     message=f"the server `{name}` is already there",
-                    hint=f"remove it first with `switchboard remove {name}`",
+                    hint="say `--replace` to put the new one in its place",
                 )
             ]
         )
@@ -61,16 +59,7 @@ def remove_server(path: str, name: str, *, scope: Scope) -> bool:
 
 def _read(path: str, scope: Scope) -> Document | None:
     # Refused before it is read: what a link points to is not ours to look at.
-    if os.path.islink(path):
-        raise ConfigInvalid(
-            [
-                Problem(
-                    path=path,
-                    message="the file is a symbolic link and is not written through",
-                    hint="edit the file that it points to, or replace the link by a file",
-                )
-            ]
-        )
+    refuse_link(path)
     problems: list[Problem] = []
     document = read_json_document(path, scope, problems)
     if problems:

@@ -174,7 +174,7 @@ _AGENTS = Table(
     },
 )
 
-_GATE = Truth(about="Ask for approval before tools run, and run them in a sandbox.")
+_GATE = Truth(about="Wanted: approval before tools run, and a sandbox. It changes nothing today.")
 _PROVIDERS = Members(
     value=Table(noun="a provider", fields={"mcp_servers": TOML_SERVERS}, unknown="ignore")
 )
@@ -198,8 +198,6 @@ TOML = Table(
                 "host": Text(empty=False),
                 "port": Whole(maximum=65_535),
                 "allow_remote": Truth(about="Listen on other addresses than loopback."),
-                "ping_secs": Whole(),
-                "http_json": Truth(),
                 "enable_mcp_server_surface": _GATE,
             },
         ),

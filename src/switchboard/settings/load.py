@@ -29,6 +29,7 @@ from switchboard.core.origins import Origin, Scope
 from switchboard.settings import build
 from switchboard.settings.child_files import child_layers
 from switchboard.settings.fingerprints import files_to_watch
+from switchboard.settings.later import without_effect
 from switchboard.settings.layering import (
     given_layer,
     settle_logging,
@@ -104,9 +105,13 @@ def _locate(loading: Loading, workspace: str | None, config: str | None) -> None
 def _read(loading: Loading) -> None:
     for file in loading.files:
         if file.kind in ("toml", "foreign_toml"):
-            document = read_toml_document(file.path, file.scope, loading.problems)
+            document = read_toml_document(
+                file.path, file.scope, loading.problems, within=file.within
+            )
         else:
-            document = read_json_document(file.path, file.scope, loading.problems)
+            document = read_json_document(
+                file.path, file.scope, loading.problems, within=file.within
+            )
         if document is not None:
             loading.documents.append((file, document))
 
@@ -190,6 +195,7 @@ def _freeze(loading: Loading) -> Settings:
             *(each for each in loading.problems if each.severity == "warning"),
             *loading.warnings,
         ),
+        without_effect=tuple(without_effect(merged)),
     )
 
 

@@ -5,11 +5,11 @@ names by which we are called and the pages that call us are checked exactly, and
 """
 
 import hmac
-import ipaddress
 
 from msgspec import Struct
 
 from switchboard.surface.http_exchange import Exchange, Refusal
+from switchboard.wire.http_hosts import in_url, is_any_address
 
 _CHALLENGE = ((b"www-authenticate", b'Bearer realm="switchboard"'),)
 _HTTP_PORT = 80
@@ -51,19 +51,6 @@ def hosts_of(host: str, port: int) -> frozenset[str]:
     return frozenset(name for each in names for name in _with_port(each.lower(), port))
 
 
-def in_url(host: str) -> str:
-    """A host as it stands in a URL."""
-    return f"[{host}]" if ":" in host else host
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach this address."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 def _address_of(exchange: Exchange) -> set[str]:
     """The address itself that the client connected to: a name cannot be bound to it anew."""
     address, port = exchange.local_address or ("", None)
@@ -72,11 +59,3 @@ def _address_of(exchange: Exchange) -> set[str]:
 
 def _with_port(name: str, port: int) -> list[str]:
     return [f"{name}:{port}", name] if port == _HTTP_PORT else [f"{name}:{port}"]
-
-
-def is_any_address(host: str) -> bool:
-    """Whether it stands for every address of this machine."""
-    try:
-        return ipaddress.ip_address(host).is_unspecified
-    except ValueError:
-        return False

@@ -10,7 +10,7 @@ import uvicorn
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.tasks import TaskSet
 from switchboard.surface.http import PATH, HttpSurface
-from switchboard.surface.http_access import in_url, is_any_address, is_loopback
+from switchboard.wire.http_hosts import in_url, is_any_address, is_loopback
 
 _BACKLOG = 128
 # Streams are ended and calls cancelled before the server stops; this bounds what is left.
@@ -57,7 +57,7 @@ def bind(host: str, port: int, *, allow_remote: bool) -> socket.socket:
             FaultCode.FAILED_PRECONDITION,
             "host-not-loopback",
             f"`{host}` is reached from other machines, and that was not allowed",
-            hint="use 127.0.0.1, or allow it with the listener's `allow_remote`",
+            hint="use 127.0.0.1, or allow it with `--allow-remote`",
         )
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -70,7 +70,7 @@ def bind(host: str, port: int, *, allow_remote: bool) -> socket.socket:
             FaultCode.FAILED_PRECONDITION,
             "port-in-use",
             f"port {port} of {host} cannot be used: {error.strerror}",
-            hint="choose another one with PORT",
+            hint="choose another one with `--port`",
         ) from error
     listening.setblocking(False)
     return listening

@@ -110,9 +110,6 @@ class Sessions:
     def __iter__(self) -> Iterator[HttpSession]:
         return iter(tuple(self._sessions.values()))
 
-    def __len__(self) -> int:
-        return len(self._sessions)
-
     def _sweep(self) -> None:
         loop = asyncio.get_running_loop()
         oldest = loop.time() - self._idle_s

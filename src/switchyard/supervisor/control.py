@@ -180,7 +180,6 @@ def main(arguments: list[str]) -> int:
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
     threading.stack_size(512 * 1024)
-    sys.setswitchinterval(0.001)
     yard.adopt()
     listener = _bind(yard.places.socket)
     try:

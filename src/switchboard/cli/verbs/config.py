@@ -130,7 +130,7 @@ def _check(settings: Settings) -> ConfigCheckReport:
         ),
         servers=len(settings.servers) + len(settings.untrusted),
         waiting=len(settings.untrusted),
-        warnings=settings.warnings,
+        warnings=(*settings.warnings, *settings.without_effect),
         left_out=tuple(
             LeftOut(name=each.entry.name, reason=each.reason) for each in settings.omitted
         ),

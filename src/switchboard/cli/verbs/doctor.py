@@ -94,7 +94,8 @@ def run(request: Request) -> Report:
     except ConfigInvalid as error:
         findings += [_finding(each, error.workspace) for each in error.problems]
     if settings is not None:
-        findings += [_finding(each, settings.workspace) for each in settings.warnings]
+        told = (*settings.warnings, *settings.without_effect)
+        findings += [_finding(each, settings.workspace) for each in told]
         findings += _about_trust(settings)
         findings += _about_descriptions(settings)
         findings += _about_servers(settings, request.environ)

@@ -46,7 +46,8 @@ _MODE = 0o644
 _CONFIG = """\
 # Settings of Switchboard for this workspace. All of them: switchboard config show
 
-# Ask for approval before tools run, and run them in a sandbox.
+# Ask for approval before tools run, and run them in a sandbox: wanted once approval and the
+# sandbox exist; it changes nothing today.
 enable_mcp_server_surface = true
 """
 

@@ -1,0 +1,48 @@
+"""What may be declared today and is used by nothing yet, so that nobody relies on it."""
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+from switchboard.config.layers import Layer, Merged
+from switchboard.config.problems import Problem
+from switchboard.config.spots import KeyPath
+
+
+def without_effect(merged: Merged) -> Iterator[Problem]:
+    """A warning for each thing that is declared in vain."""
+    tree = merged.tree
+    if tree.get("enable_mcp_server_surface"):
+        yield _warning(
+            merged,
+            ("enable_mcp_server_surface",),
+            "this has no effect yet: there is neither approval nor a sandbox",
+        )
+    for name in tree.get("mcp", {}):
+        yield _warning(
+            merged, ("mcp", name), f"the command tool `{name}` has no effect yet: it is not shown"
+        )
+    for name, fields in cast("dict[str, dict[str, Any]]", tree.get("mcp_servers", {})).items():
+        if fields.get("auth"):
+            yield _warning(
+                merged,
+                ("mcp_servers", name, "auth"),
+                "`auth` has no effect yet: requests carry no token",
+                "send the token in `headers`: `config.toml` fills `${NAME}`",
+            )
+        for variable, reference in cast("dict[str, str]", fields.get("secret_env", {})).items():
+            if reference.startswith("vault:"):
+                yield _warning(
+                    merged,
+                    ("mcp_servers", name, "secret_env", variable),
+                    f"there is no vault yet: `{name}` cannot start with this",
+                    f"write `env:{variable}`, and set `{variable}`",
+                )
+
+
+def _warning(merged: Merged, at: KeyPath, message: str, hint: str = "") -> Problem:
+    layer = merged.layer_of(at) or _layer_below(merged, at)
+    return layer.problem(at, message, hint, "warning")
+
+
+def _layer_below(merged: Merged, at: KeyPath) -> Layer:
+    return next(layer for path, layer in merged.layers.items() if path[: len(at)] == at)
