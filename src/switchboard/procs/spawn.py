@@ -35,15 +35,16 @@ class Running:
         self._loop = asyncio.get_running_loop()
         self.pid = process.pid
         self._family = Family(self.pid, start_ticks(self.pid))
-        self.stdin = cast("IO[bytes]", process.stdin)
-        self.stdout = cast("IO[bytes]", process.stdout)
+        self.stdin = _lent(cast("IO[bytes]", process.stdin), "wb", self._loop)
+        self.stdout = _lent(cast("IO[bytes]", process.stdout), "rb", self._loop)
+        self._stderr = _lent(cast("IO[bytes]", process.stderr), "rb", self._loop)
         self.errors = Tail()
         self.exited: asyncio.Future[int] = self._loop.create_future()
         self._pidfd = -1
 
     async def watch(self) -> None:
         """Begin to read stderr and to wait for the end."""
-        await self._loop.connect_read_pipe(lambda: self.errors, self._process.stderr)
+        await self._loop.connect_read_pipe(lambda: self.errors, self._stderr)
         try:
             self._pidfd = os.pidfd_open(self.pid)
         except (AttributeError, OSError):
@@ -82,6 +83,19 @@ class Running:
     async def _aside(self, work: Callable[[], object]) -> None:
         # With thousands of processes one look takes long enough to be felt on the loop.
         await self._loop.run_in_executor(None, work)
+
+
+def _lent(stream: IO[bytes], mode: str, loop: asyncio.AbstractEventLoop) -> IO[bytes]:
+    """The stream as this loop may close it.
+
+    uvloop closes a pipe by its number, and then the file, whose number may by then be that of a
+    file that a thread has just opened. So it gets a file that does not close its number.
+    """
+    if not type(loop).__module__.startswith("uvloop"):
+        return stream
+    number = os.dup(stream.fileno())
+    stream.close()
+    return cast("IO[bytes]", open(number, mode, buffering=0, closefd=False))
 
 
 async def spawn(spec: SpawnSpec, *, warden: Warden, timeout_s: float) -> Running:
