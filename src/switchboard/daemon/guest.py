@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import os
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from switchboard.core.sessions import Session
 from switchboard.daemon.connection import Connection
@@ -84,7 +84,13 @@ class Guest:
 
 
 def _opened(number: int, mode: str) -> BinaryIO:
-    return open(number, mode, buffering=0)  # type: ignore[return-value]
+    """The stream as the loop may close it.
+
+    uvloop closes a pipe by its number, and then the file, whose number may by then be that of
+    another session's stream. So it gets a file that does not close its number.
+    """
+    closes = not type(asyncio.get_running_loop()).__module__.startswith("uvloop")
+    return cast("BinaryIO", open(number, mode, buffering=0, closefd=closes))
 
 
 def _close(files: list[int]) -> None:
