@@ -2,14 +2,13 @@
 
 import asyncio
 import signal
-import sys
 from collections.abc import Coroutine, Mapping
 from typing import Any
 
 from switchboard.daemon.instructions import instructions_for
 from switchboard.daemon.reload import Load, serving
 from switchboard.settings.sections import Settings
-from switchboard.surface.stdio import StreamClient, connect
+from switchboard.surface.stdio import StreamClient, connect, own_streams
 from switchboard.wire.pipes import StreamPipe
 
 
@@ -39,7 +38,7 @@ async def serve_stdio(
         )
         runtime.on_tools_changed.add(client.front.tools_changed)
         stopped = until_signal()
-        await connect(pipe, sys.stdin.buffer, sys.stdout.buffer)
+        await connect(pipe, *own_streams())
         await asyncio.wait({client.gone, stopped}, return_when=asyncio.FIRST_COMPLETED)
         await client.aclose()
     return 0

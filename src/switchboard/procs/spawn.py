@@ -7,11 +7,12 @@ import signal
 import subprocess
 import threading
 from collections.abc import Callable, Mapping
-from typing import IO, cast
+from typing import IO
 
 from msgspec import Struct
 
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.lending import lent
 from switchboard.procs.families import Family
 from switchboard.procs.guard import Warden
 from switchboard.procs.table import Table, start_ticks
@@ -35,9 +36,9 @@ class Running:
         self._loop = asyncio.get_running_loop()
         self.pid = process.pid
         self._family = Family(self.pid, start_ticks(self.pid))
-        self.stdin = _lent(cast("IO[bytes]", process.stdin), "wb", self._loop)
-        self.stdout = _lent(cast("IO[bytes]", process.stdout), "rb", self._loop)
-        self._stderr = _lent(cast("IO[bytes]", process.stderr), "rb", self._loop)
+        self.stdin = _given(process.stdin, "wb")
+        self.stdout = _given(process.stdout, "rb")
+        self._stderr = _given(process.stderr, "rb")
         self.errors = Tail()
         self.exited: asyncio.Future[int] = self._loop.create_future()
         self._pidfd = -1
@@ -85,17 +86,12 @@ class Running:
         await self._loop.run_in_executor(None, work)
 
 
-def _lent(stream: IO[bytes], mode: str, loop: asyncio.AbstractEventLoop) -> IO[bytes]:
-    """The stream as this loop may close it.
-
-    uvloop closes a pipe by its number, and then the file, whose number may by then be that of a
-    file that a thread has just opened. So it gets a file that does not close its number.
-    """
-    if not type(loop).__module__.startswith("uvloop"):
-        return stream
+def _given(stream: "IO[bytes] | None", mode: str) -> IO[bytes]:
+    """A stream of a process, given to the loop."""
+    assert stream is not None
     number = os.dup(stream.fileno())
     stream.close()
-    return cast("IO[bytes]", open(number, mode, buffering=0, closefd=False))
+    return lent(number, mode)
 
 
 async def spawn(spec: SpawnSpec, *, warden: Warden, timeout_s: float) -> Running:

@@ -6,9 +6,9 @@ import stat
 import threading
 import time
 from collections.abc import Callable
-from typing import BinaryIO
 
 from switchboard.core.events import SessionClosed, SessionOpened
+from switchboard.core.lending import lent
 from switchboard.core.ports import Boards, Events
 from switchboard.core.sessions import Session
 from switchboard.surface.front import Front
@@ -67,29 +67,42 @@ class StreamClient:
         await self.peer.aclose()
 
 
-async def connect(pipe: StreamPipe, reading: BinaryIO, writing: BinaryIO) -> None:
-    """Begin to read and write. A terminal, a plain file or `/dev/null` works too."""
+def own_streams() -> tuple[int, int]:
+    """Our standard streams for the protocol alone. What prints by mistake prints to stderr."""
+    reading, writing = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return reading, writing
+
+
+async def connect(pipe: StreamPipe, reading: int, writing: int) -> None:
+    """Begin to read and write on these descriptors, which are the loop's from now on.
+
+    A terminal, a plain file or `/dev/null` works too.
+    """
     loop = asyncio.get_running_loop()
-    await loop.connect_write_pipe(pipe.outlet, _as_pipe(writing, outgoing=True))
-    await loop.connect_read_pipe(lambda: pipe, _as_pipe(reading, outgoing=False))
+    await loop.connect_write_pipe(pipe.outlet, lent(_as_pipe(writing, outgoing=True), "wb"))
+    await loop.connect_read_pipe(lambda: pipe, lent(_as_pipe(reading, outgoing=False), "rb"))
 
 
-def _as_pipe(file: BinaryIO, *, outgoing: bool) -> BinaryIO:
-    """The file itself if it can be polled, else a pipe whose other end a thread copies.
+def _as_pipe(number: int, *, outgoing: bool) -> int:
+    """The descriptor itself if it can be polled, else a pipe whose other end a thread copies.
 
     Plain files and `/dev/null` cannot: asked to, one event loop refuses and the other aborts.
     """
-    mode = os.fstat(file.fileno()).st_mode
+    mode = os.fstat(number).st_mode
     if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
-        return file
+        return number
     reading, writing = os.pipe()
     inner, outer = (writing, reading) if outgoing else (reading, writing)
-    source, target = (outer, file.fileno()) if outgoing else (file.fileno(), outer)
-    threading.Thread(target=_copy, args=(source, target, outer), daemon=not outgoing).start()
-    return open(inner, "wb" if outgoing else "rb", buffering=0)  # noqa: PTH123
+    source, target = (outer, number) if outgoing else (number, outer)
+    threading.Thread(target=_copy, args=(source, target), daemon=not outgoing).start()
+    return inner
 
 
-def _copy(source: int, target: int, ours: int) -> None:
+def _copy(source: int, target: int) -> None:
     try:
         while data := os.read(source, _COPY_BYTES):
             view = memoryview(data)
@@ -99,4 +112,5 @@ def _copy(source: int, target: int, ours: int) -> None:
         # A full disk or a closed terminal: the other end learns it by our closing.
         pass
     finally:
-        os.close(ours)
+        os.close(source)
+        os.close(target)
