@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-from typing import BinaryIO, cast
 
 from switchboard.core.sessions import Session
 from switchboard.daemon.connection import Connection
@@ -70,7 +69,7 @@ class Guest:
         runtime.on_tools_changed.add(client.front.tools_changed)
         try:
             with contextlib.suppress(OSError, ValueError):
-                await connect(pipe, _opened(files[0], "rb"), _opened(files[1], "wb"))
+                await connect(pipe, files[0], files[1])
                 await asyncio.wait(
                     {client.gone, connection.gone, self._leaving},
                     return_when=asyncio.FIRST_COMPLETED,
@@ -81,16 +80,6 @@ class Guest:
             # Both ends: unlike a process, a daemon does not close what it forgets.
             pipe.abort(Loss(message="closed"))
             connection.say(f"{END} 0")
-
-
-def _opened(number: int, mode: str) -> BinaryIO:
-    """The stream as the loop may close it.
-
-    uvloop closes a pipe by its number, and then the file, whose number may by then be that of
-    another session's stream. So it gets a file that does not close its number.
-    """
-    closes = not type(asyncio.get_running_loop()).__module__.startswith("uvloop")
-    return cast("BinaryIO", open(number, mode, buffering=0, closefd=closes))
 
 
 def _close(files: list[int]) -> None:
