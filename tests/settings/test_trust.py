@@ -1,15 +1,22 @@
 """Nothing of a workspace runs before its user has agreed to exactly that."""
 
 import json
+import os
 import stat
 from typing import Any
 
 import pytest
+from msgspec import Raw
 from msgspec.structs import replace
 
 from settings.ground import Ground
 from switchboard.children.schema import OAuth, ServerEntry
 from switchboard.config.problems import ConfigInvalid
+from switchboard.core.bus import EventBus
+from switchboard.core.calls import Call
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.sessions import Session
+from switchboard.daemon.runtime import running
 from switchboard.settings.fingerprints import sealed
 from switchboard.settings.load import load_settings
 from switchboard.settings.trust import still_trusted, trust, untrust
@@ -279,3 +286,29 @@ def test_servers_of_the_home_and_of_a_workspace_trusted_as_a_whole_stay_trusted(
     entries = ground.load().servers
     script.write_text("better\n", "utf-8")
     assert [still_trusted(entry, str(ground.workspace)) for entry in entries] == [True, True]
+
+
+async def test_a_script_that_changes_after_the_load_is_not_started(ground: Ground) -> None:
+    script = ground.put(ground.workspace / "server.py", "print('harmless')")
+    entry = {"command": "python3", "args": ["server.py"]}
+    ground.put(ground.own / "mcp.json", {"mcpServers": {"x": entry}})
+    trust(ground.load(trusted=False))
+    settings = ground.load(trusted=False)
+    ran = ground.workspace / "ran"
+    script.write_text(f"open({str(ran)!r}, 'w')\n", "utf-8")
+    environ = {"PATH": os.environ["PATH"]}
+    async with running(settings, environ=environ, events=EventBus()) as runtime:
+        with runtime.boards.lease() as board:
+            call = Call(
+                id="c",
+                session=Session(id="s", via="test", workspace=settings.workspace),
+                tool=board.catalog.tools["x_suite"],
+                arguments=Raw(b'{"action":"introspect"}'),
+            )
+            with pytest.raises(Fault) as caught:
+                await board.pipeline(call)
+    assert (caught.value.code, caught.value.reason) == (
+        FaultCode.PERMISSION_DENIED,
+        "server-changed",
+    )
+    assert not ran.exists()

@@ -87,3 +87,13 @@ def fault_from_end(name: str) -> Fault:
         f"`{name}` is not configured any more",
         hint="list the tools again",
     )
+
+
+def fault_from_change(name: str) -> Fault:
+    """It is not what its owner trusted any more."""
+    return Fault(
+        FaultCode.PERMISSION_DENIED,
+        "server-changed",
+        f"what `{name}` runs has changed since it was trusted",
+        hint="look at it with `switchboard trust`",
+    )

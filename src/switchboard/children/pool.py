@@ -5,13 +5,14 @@ every session of the pool, and one of scope `user` comes from a pool that severa
 """
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Protocol
 
 import msgspec
 
 from switchboard.children.child import Child, Limits
 from switchboard.children.environment import SecretSource, child_environment
+from switchboard.children.faults import fault_from_change
 from switchboard.children.links import Link, open_stdio
 from switchboard.children.schema import ServerEntry
 from switchboard.core.origins import Origin
@@ -51,6 +52,7 @@ class ChildPool:
         warden: Warden,
         sessions: Collection[str] = (),
         commons: "ChildPool | None" = None,
+        is_trusted: Callable[[ServerEntry], bool] = lambda _: True,
     ) -> None:
         self._environ = environ
         self._secrets = secrets
@@ -58,6 +60,7 @@ class ChildPool:
         self._warden = warden
         self._sessions = sessions
         self._commons = commons
+        self._is_trusted = is_trusted
         # By the key of the server and the session that it belongs to, if any.
         self._children: dict[tuple[bytes, str], Child] = {}
         self._tasks = TaskSet()
@@ -127,6 +130,9 @@ class ChildPool:
         on_notification: OnNotification,
         on_lost: OnLost,
     ) -> Link:
+        # Asked again at every start: a script can change after the settings were loaded.
+        if not self._is_trusted(entry):
+            raise fault_from_change(entry.name)
         if entry.transport == "stdio":
             return await open_stdio(
                 entry,

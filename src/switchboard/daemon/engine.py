@@ -15,6 +15,7 @@ from switchboard.procs.spawn import Warden
 from switchboard.providers.suites.build import build_suites
 from switchboard.providers.suites.provider import SuitesProvider
 from switchboard.settings.sections import Settings
+from switchboard.settings.trust import still_trusted
 
 
 class Engine:
@@ -25,6 +26,7 @@ class Engine:
         environ: Mapping[str, str],
         events: Events,
         *,
+        workspace: str,
         sessions: Collection[str] = (),
         commons: Commons | None = None,
     ) -> None:
@@ -38,6 +40,7 @@ class Engine:
             warden=commons.warden if commons is not None else cast("Warden", self._own_warden),
             sessions=sessions,
             commons=None if commons is None else commons.pool_for(environ),
+            is_trusted=lambda entry: still_trusted(entry, workspace),
         )
 
     def road(self, settings: Settings) -> tuple[Next, list[ChildSource]]:

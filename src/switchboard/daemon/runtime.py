@@ -61,7 +61,11 @@ class Runtime:
             from switchboard.daemon.engine import Engine  # noqa: PLC0415 - see daemon.assemble
 
             self._engine = Engine(
-                self._environ, self.events, sessions=self.sessions, commons=self._commons
+                self._environ,
+                self.events,
+                workspace=self.settings.workspace,
+                sessions=self.sessions,
+                commons=self._commons,
             )
         return self._engine
 
