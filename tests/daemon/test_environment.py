@@ -75,6 +75,17 @@ async def test_placeholders_are_filled_from_the_client(workspace: Workspace) -> 
         assert (found["MODE"], found["DEPTH"]) == ("slow", "deep")
 
 
+async def test_a_variable_that_an_edit_names_is_asked_of_those_who_come_later(
+    workspace: Workspace,
+) -> None:
+    async with shim(workspace) as one:
+        await environment(one)
+        entry = server(child_command("echo_child"), secret_env={"TOKEN": "env:MY_TOKEN"})
+        workspace.mcp_json({"locked": entry})
+        async with shim(workspace, env={"MY_TOKEN": "mine"}) as two:
+            assert (await environment(two, "locked_suite"))["TOKEN"] == "mine"
+
+
 async def test_a_server_that_inherits_gets_all_of_its_client(workspace: Workspace) -> None:
     entry = server(child_command("echo_child"), inherit_env=True)
     workspace.mcp_json({"heir": entry})

@@ -12,7 +12,7 @@ from support.daemons import daemon_pid, dial, open_files, shim, status
 from support.mcp_stdio import Ended, talking_to
 from support.processes import until_gone, until_true
 from support.workspace import Workspace
-from switchboard.ipc.words import GREETING_S, SILENCE_S
+from switchboard.ipc.words import GREETING_S, SECOND_SILENCE_S, SILENCE_S
 
 MEGABYTE = b"x" * (1 << 20)
 
@@ -123,7 +123,7 @@ async def test_a_call_on_a_daemon_that_freezes_fails_in_bounded_time(workspace: 
         os.kill(pid, signal.SIGSTOP)
         stalled = client.begin("tools/list")
         with pytest.raises(Ended):
-            await client.answer_to(stalled, patience=SILENCE_S + 5)
+            await client.answer_to(stalled, patience=SILENCE_S + SECOND_SILENCE_S + 5)
         assert await client.ended() == 1
         assert "was silent" in client.stderr
     await until_gone([pid, *children])

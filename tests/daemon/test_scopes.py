@@ -118,3 +118,13 @@ async def test_a_reload_changes_the_scope(workspace: Workspace) -> None:
         scoped(workspace, "session")
         await until_gone([shared])
         assert (await report(one))["pid"] != (await report(two))["pid"]
+
+
+async def test_what_a_workspace_shares_with_the_user_stays_in_that_workspace(
+    workspace: Workspace,
+) -> None:
+    """Trust in it was given for this folder, and is asked again at every start here."""
+    scoped(workspace, "user")
+    workspace.home.mkdir(parents=True, exist_ok=True)
+    async with shim(workspace) as client:
+        assert (await report(client))["cwd"] != str(workspace.user_home)

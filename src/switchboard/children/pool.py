@@ -69,12 +69,10 @@ class ChildPool:
         """Where the children of this entry come from. Starts nothing."""
         if entry.scope == "session":
             return _OwnChildren(self, entry, limits)
-        if entry.scope == "user" and self._commons is not None:
-            # It belongs to no workspace, so it runs in none.
+        # What a workspace wrote stays in it: trust in it says nothing of other folders.
+        if entry.scope == "user" and self._commons is not None and not entry.fingerprint:
             home = self._environ.get("HOME") or "/"
-            return self._commons.source(
-                msgspec.structs.replace(entry, cwd=home, fingerprint=""), limits
-            )
+            return self._commons.source(msgspec.structs.replace(entry, cwd=home), limits)
         return _OneChild(self, entry, limits)
 
     def child(self, entry: ServerEntry, limits: Limits) -> Child:

@@ -38,8 +38,9 @@ class RemoteClient:
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=64),
             follow_redirects=False,
             # The certificates take a while to load, and plain HTTP shows none.
-            verify=self.url.scheme == "https",
-            trust_env=not is_loopback(self.url.host),
+            verify=_certificates(environ) if self.url.scheme == "https" else False,
+            # The environment that counts is the session's, not that of the process.
+            trust_env=False,
             proxy=None
             if is_loopback(self.url.host)
             else proxy_for(self.url.scheme, self.url.host, environ),
@@ -175,3 +176,9 @@ def _in_words(error: httpx2.RequestError) -> str:
     return next(
         (words for kind, words in _WORDS if isinstance(error, kind)), "broke the connection"
     )
+
+
+def _certificates(environ: Mapping[str, str]) -> ssl.SSLContext | bool:
+    """Whom to believe: the authorities that the session names, else the usual ones."""
+    file, folder = environ.get("SSL_CERT_FILE"), environ.get("SSL_CERT_DIR")
+    return ssl.create_default_context(cafile=file, capath=folder) if file or folder else True

@@ -1,5 +1,6 @@
 """Commands to a running daemon. Standard library only, so that an answer takes milliseconds."""
 
+import contextlib
 import json
 import os
 import select
@@ -45,12 +46,18 @@ class DaemonClient:
 
     def stop(self) -> None:
         """End it, and wait until it has ended. One that does not answer is made to."""
+        is_frozen = False
         try:
-            self.ask("stop")
-        except Fault:
-            os.kill(self.pid, signal.SIGKILL)
-        if not _has_ended(self.pid, _STOP_S):
-            os.kill(self.pid, signal.SIGKILL)
+            self._line.say(json.dumps({"do": "stop"}).encode() + b"\n")
+            self._line.hear(GREETING_S)
+        except TimeoutError:
+            is_frozen = True
+        except (Gone, OSError):
+            # It is ending already.
+            is_frozen = False
+        if is_frozen or not _has_ended(self.pid, _STOP_S):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
             _has_ended(self.pid, GREETING_S)
 
     def _order(self, do: str, **more: Any) -> None:

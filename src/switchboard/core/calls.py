@@ -26,7 +26,6 @@ class Call(Struct, frozen=True, kw_only=True, eq=False):
     via: ToolSpec | None = None
     # The smaller of this and the tool's own limit applies.
     client_timeout_s: float | None = None
-    received_at: float = 0.0
 
 
 class TextBlock(Struct, frozen=True):

@@ -9,7 +9,6 @@ class Scope(StrEnum):
     """Who spoke. Later members outrank earlier ones when a setting is layered."""
 
     DEFAULT = "default"
-    HOST = "host"
     HOME = "home"
     WORKSPACE = "workspace"
     PROVIDER = "provider"

@@ -17,16 +17,12 @@ class Effects(Struct, frozen=True, kw_only=True):
     destructive: bool | None = None
     idempotent: bool | None = None
     open_world: bool | None = None
-    filesystem: bool | None = None
-    network: bool | None = None
 
 
 class Policy(Struct, frozen=True, kw_only=True):
     """How a tool is to be run."""
 
-    requires_approval: bool = False
     timeout_s: float | None = None
-    streaming: bool = False
 
 
 class ToolSpec(Struct, frozen=True, kw_only=True, eq=False):

@@ -56,6 +56,8 @@ class Hosted:
         self.key = key
         self._log = log
         self.runtime = runtime
+        # The settings for which a client was asked everything that they refer to.
+        self.settled = runtime.settings
         self.started_at = time.time()
         self.guests = 0
         self.unused_since = time.monotonic()
@@ -119,9 +121,9 @@ class Hosting:
         hosted = self._hosted.get(key)
         if hosted is not None:
             hosted.reloader.look()
-            if hosted.reloader.invalid is not None:
-                raise hosted.reloader.invalid
-            return hosted
+            # An edit since then may name variables that this client has not been asked for.
+            if hosted.reloader.invalid is None and hosted.runtime.settings is hosted.settled:
+                return hosted
         lookup = Lookup(environ)
         try:
             settings = _load(key, lookup)
@@ -136,6 +138,9 @@ class Hosting:
         unknown -= names
         if unknown and EVERYTHING not in names:
             return frozenset(unknown)
+        if hosted is not None:
+            hosted.settled = hosted.runtime.settings
+            return hosted
         return self._host(key, environ, settings)
 
     def _host(self, key: BoardKey, environ: dict[str, str], settings: Settings) -> Hosted:

@@ -67,7 +67,9 @@ class House:
         signalled = until_signal()
         self._listening.start(self._arrive)
         if ready is not None:
-            os.write(ready, b"ready\n")
+            # Whoever started us may have gone meanwhile; others will come.
+            with contextlib.suppress(OSError):
+                os.write(ready, b"ready\n")
             os.close(ready)
         self._tasks.start(self._beat())
         self._tasks.start(self._tidy())

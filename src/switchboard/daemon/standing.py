@@ -1,5 +1,6 @@
 """Running as the daemon: where it is, how long it stays, what it writes down."""
 
+import contextlib
 import os
 import resource
 import sys
@@ -29,7 +30,8 @@ async def run_daemon(environ: Mapping[str, str]) -> int:
         house = _house(environ, [] if telemetry is None else [telemetry])
     except Fault as fault:
         if ready is not None:
-            os.write(ready, f"{fault.message}\n".encode())
+            with contextlib.suppress(OSError):
+                os.write(ready, f"{fault.message}\n".encode())
         raise
     code = await house.run(ready)
     if telemetry is not None:

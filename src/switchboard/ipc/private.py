@@ -66,4 +66,8 @@ def check_peer(sock: socket) -> int:
     process, user = peer_of(sock)
     if user != os.getuid():
         raise NotPrivate(f"the other side of the socket is user {user}")
+    # A sandboxed client must not have its servers started outside of its sandbox; and 0, which is
+    # what we are told then, would be our own process group when somebody is to be ended.
+    if process <= 0:
+        raise NotPrivate("the other side of the socket is in another process namespace")
     return process

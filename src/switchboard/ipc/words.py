@@ -43,3 +43,4 @@ START_S = 5.0
 BEAT_S = 5.0
 # A daemon that has missed this many beats is frozen.
 SILENCE_S = 3 * BEAT_S
+SECOND_SILENCE_S = BEAT_S + 1

@@ -44,6 +44,7 @@ def sealed(
             "auth": auth,
             "cwd": entry.cwd,
             "inherit_env": entry.inherit_env,
+            "scope": entry.scope,
             # Words reach the model, and can do there what a program does here.
             "description": entry.description,
             "suite_description": entry.suite_description,

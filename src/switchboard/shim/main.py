@@ -26,6 +26,7 @@ from switchboard.ipc.words import (
     NEED,
     OTHER_ABI,
     READY,
+    SECOND_SILENCE_S,
     SILENCE_S,
     STREAMS,
 )
@@ -51,7 +52,7 @@ def serve(words: "list[str]", environ: "dict[str, str]") -> "int | None":
     places = places_from(environ, flags.get("home", ""))
     try:
         line = _introduced(places, flags, environ)
-        return None if line is None else _follow(line, environ)
+        return None if line is None else _follow(line)
     except Stranded as stranded:
         _say(f"warning: {stranded}; serving in this process instead")
         return None
@@ -127,7 +128,7 @@ def _tell(line: Line, wanted: str, environ: "dict[str, str]") -> None:
     line.say(object_text(known).encode("ascii") + b"\n")
 
 
-def _follow(line: Line, environ: "dict[str, str]") -> int:
+def _follow(line: Line) -> int:
     """Hand the streams over and wait for the end of the session."""
     try:
         line.hand_over(STREAMS, (0, 1))
@@ -140,12 +141,10 @@ def _follow(line: Line, environ: "dict[str, str]") -> int:
     os.dup2(nothing, 1)
     try:
         while True:
-            word, _, rest = line.hear(SILENCE_S).partition(" ")
-            if word == NEED:
-                _tell(line, rest, environ)
-            elif word == END:
+            word, _, rest = _heard(line).partition(" ")
+            if word == END:
                 return int(rest or 0)
-            elif word != BEAT:
+            if word != BEAT:
                 _say(f"error: the daemon said `{word}`, which makes no sense here")
                 return 1
     except (Gone, OSError) as error:
@@ -156,13 +155,21 @@ def _follow(line: Line, environ: "dict[str, str]") -> int:
         return 1
 
 
+def _heard(line: Line) -> str:
+    """The next word. A silence counts only twice: a machine that slept woke us first, maybe."""
+    try:
+        return line.hear(SILENCE_S)
+    except TimeoutError:
+        return line.hear(SECOND_SILENCE_S)
+
+
 def _end_frozen(pid: int) -> None:
     """End a daemon that holds our client's streams and does nothing with them any more.
 
     Our own end would not close them, so a client that waits for its answer would wait for ever. The
     connection is still open, so the process is still the one that we met.
     """
-    _say(f"error: the daemon (process {pid}) was silent for {SILENCE_S:g} s and has been ended")
+    _say(f"error: the daemon (process {pid}) was silent for too long and has been ended")
     try:
         os.kill(pid, _SIGKILL)
     except OSError:
@@ -170,5 +177,10 @@ def _end_frozen(pid: int) -> None:
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
-    sys.stderr.flush()
+    # A client that closed our stderr, or does not read it, is served all the same.
+    try:
+        if sys.stderr is not None:
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()
+    except (OSError, ValueError):
+        return

@@ -1,7 +1,6 @@
 """The methods of MCP over the current board, for one connected client."""
 
 import asyncio
-import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -258,7 +257,6 @@ class Front:
                 session=session,
                 tool=tool,
                 arguments=EMPTY_OBJECT if arguments == _NULL else arguments,
-                received_at=time.time(),
             )
             try:
                 return outcome_parts(await board.pipeline(call), session.era)

@@ -59,7 +59,6 @@ class Caller:
                 session=self._session,
                 tool=spec,
                 arguments=Raw(msgspec.json.encode(arguments)),
-                received_at=time.time(),
             )
             return await board.pipeline(call)
 
