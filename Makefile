@@ -73,6 +73,8 @@ $(PY):
 
 $(VENV)/.package: pyproject.toml | $(PY)
 	$(PIP) --no-deps --editable .
+	@# An editable install has no byte code yet, and some shells forbid Python to keep it.
+	@$(PY) -m compileall -q src
 	@touch $@
 
 $(VENV)/.runtime: requirements.lock $(VENV)/.package | $(PY)
