@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -90,7 +91,9 @@ async def test_the_servers_of_the_example_do_what_they_say(tmp_path: Path) -> No
     workspace = Workspace(tmp_path)
     notes = tmp_path / "notes.json"
     env = {**workspace.env, "NOTES_FILE": str(notes)}
-    command = workspace.command("mcp", "-C", str(EXAMPLE))
+    # A copy, because others look for processes that the example itself has left.
+    example = shutil.copytree(EXAMPLE, tmp_path / "example")
+    command = workspace.command("mcp", "-C", str(example))
     calls = [
         ("calc_suite", "evaluate", {"expression": "(19 + 23) * 2 ** 3"}, "336"),
         ("calc_suite", "add", {"values": [0.1, 0.2]}, "0.3"),

@@ -19,6 +19,7 @@ from switchboard.core.calls import Call, Outcome, TextBlock
 from switchboard.core.faults import Fault
 from switchboard.daemon.runtime import Runtime, running
 from switchboard.providers.suites.schema import SuiteSettings
+from switchboard.settings.build import suite_overrides
 from switchboard.settings.sections import Settings
 
 ENVIRON = {"PATH": "/usr/bin:/bin"}
@@ -78,9 +79,13 @@ class Desk(NamedTuple):
 def settings_for(
     folder: Path, *servers: ServerEntry, suites: dict[str, SuiteSettings] | None = None, **more: Any
 ) -> Settings:
-    placed = [replace(entry, cwd=entry.cwd or str(folder)) for entry in servers]
+    suites = suites or {}
+    placed = [
+        replace(entry, cwd=entry.cwd or str(folder), **suite_overrides(suites.get(entry.name)))
+        for entry in servers
+    ]
     return Settings(
-        workspace=str(folder), home=str(folder), servers=tuple(placed), suites=suites or {}, **more
+        workspace=str(folder), home=str(folder), servers=tuple(placed), suites=suites, **more
     )
 
 

@@ -34,7 +34,6 @@ class Greeting(Struct, frozen=True, kw_only=True):
     era: Era
     protocol: str
     capabilities: dict[str, Any] = {}
-    instructions: str = ""
 
     @property
     def announces_tools(self) -> bool:
@@ -46,13 +45,11 @@ class Greeting(Struct, frozen=True, kw_only=True):
 class _Initialized(Struct, rename="camel"):
     protocol_version: str
     capabilities: dict[str, Any] = {}
-    instructions: str | None = None
 
 
 class _Discovered(Struct, rename="camel"):
     supported_versions: list[str]
     capabilities: dict[str, Any] = {}
-    instructions: str | None = None
 
 
 class NotModern(Exception):  # noqa: N818 - a finding, not an error
@@ -120,7 +117,6 @@ async def _discover(peer: Peer) -> Greeting:
         era=Era.MODERN,
         protocol=mutual[-1],
         capabilities=found.capabilities,
-        instructions=found.instructions or "",
     )
 
 
@@ -139,7 +135,6 @@ async def _handshake(peer: Peer) -> Greeting:
         era=Era.HANDSHAKE,
         protocol=agreed.protocol_version,
         capabilities=agreed.capabilities,
-        instructions=agreed.instructions or "",
     )
 
 

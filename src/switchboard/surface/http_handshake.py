@@ -11,16 +11,18 @@ from switchboard.surface.http_exchange import Exchange, Refusal, Reply
 from switchboard.surface.http_sessions import HttpSession, MakeFront, Sessions
 from switchboard.wire.eras import HANDSHAKE_VERSIONS
 from switchboard.wire.http_headers import PROTOCOL_VERSION, SESSION_ID
-from switchboard.wire.messages import PARSE_ERROR, Envelope, MessageId, Parts, read_batch
+from switchboard.wire.messages import (
+    PARSE_ERROR,
+    Envelope,
+    Parts,
+    cancelled_id,
+    read_batch,
+)
 from switchboard.wire.peer import CANCELLED
 
 # The one version in which a body may hold several messages.
 _BATCHING = "2025-03-26"
 _MOST_IN_BATCH = 256
-
-
-class _CancelParams(msgspec.Struct):
-    request_id: MessageId = msgspec.field(name="requestId", default=None)
 
 
 class HandshakeEra:
@@ -109,11 +111,7 @@ class HandshakeEra:
         if message.method != CANCELLED:
             session.front.notification(message.method, message.params)
             return
-        try:
-            cancelled = msgspec.json.decode(message.params, type=_CancelParams).request_id
-        except msgspec.MsgspecError:
-            return
-        if task := session.under_way.get(cancelled):
+        if task := session.under_way.get(cancelled_id(message.params)):
             task.cancel()
 
     async def _post_batch(self, session: HttpSession, exchange: Exchange, body: bytes) -> None:

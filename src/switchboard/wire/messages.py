@@ -45,10 +45,23 @@ class _ErrorBody(Struct):
     data: Any = None
 
 
+class _CancelParams(Struct):
+    request_id: MessageId = msgspec.field(name="requestId", default=None)
+
+
 read_envelope = msgspec.json.Decoder(Envelope).decode
 read_batch = msgspec.json.Decoder(list[Raw]).decode
+_read_cancel = msgspec.json.Decoder(_CancelParams).decode
 _read_error = msgspec.json.Decoder(_ErrorBody).decode
 encode = msgspec.json.encode
+
+
+def cancelled_id(params: Raw) -> MessageId:
+    """Which request a `notifications/cancelled` means; None, which no request has, if none."""
+    try:
+        return _read_cancel(params).request_id
+    except msgspec.MsgspecError:
+        return None
 
 
 def error_from_raw(raw: Raw) -> RpcError:

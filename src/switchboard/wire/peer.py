@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, Raw, Struct
+from msgspec import UNSET, Raw
 
 from switchboard.core.tasks import TaskSet
 from switchboard.wire.messages import (
@@ -19,6 +19,7 @@ from switchboard.wire.messages import (
     MessageId,
     Parts,
     RpcError,
+    cancelled_id,
     error_from_raw,
     error_parts,
     notification_parts,
@@ -48,13 +49,6 @@ class PeerLost(Exception):  # noqa: N818 - states what happened
     def __init__(self, loss: Loss) -> None:
         super().__init__(loss.message)
         self.loss = loss
-
-
-class _CancelParams(Struct):
-    request_id: MessageId = msgspec.field(name="requestId", default=None)
-
-
-_read_cancel = msgspec.json.Decoder(_CancelParams).decode
 
 
 class Peer:
@@ -156,7 +150,7 @@ class Peer:
         assert envelope.method is not UNSET
         if envelope.id is UNSET:
             if envelope.method == CANCELLED:
-                self._receive_cancel(envelope.params)
+                self._cancel(cancelled_id(envelope.params))
             elif self._on_notification is not None:
                 self._on_notification(envelope.method, envelope.params)
             return
@@ -190,13 +184,6 @@ class Peer:
             self._under_way.pop(message_id, None)
         # A cancelled request never gets here: by the protocol it is not answered.
         self._pipe.send(parts)
-
-    def _receive_cancel(self, params: Raw) -> None:
-        try:
-            message_id = _read_cancel(params).request_id
-        except msgspec.MsgspecError:
-            return
-        self._cancel(message_id)
 
     def _cancel(self, message_id: MessageId) -> None:
         if message_id not in self._under_way:

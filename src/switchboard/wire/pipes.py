@@ -70,13 +70,10 @@ class StreamPipe(asyncio.Protocol):
         *,
         limit: int = MAX_MESSAGE_BYTES,
         style: FrameStyle | None = "newline",
-        duplex: bool = False,
     ) -> None:
         self._frames = FrameReader(limit)
         # None: answer in the framing of the first message that comes.
         self._style = style
-        # One transport for both directions, as a socket is.
-        self._duplex = duplex
         self._receiver: Receiver | None = None
         self._reading: Any = None
         self._writing: Any = None
@@ -97,8 +94,6 @@ class StreamPipe(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._reading = transport
-        if self._duplex:
-            self.write_to(transport)
 
     def data_received(self, data: bytes) -> None:
         receiver = self._receiver

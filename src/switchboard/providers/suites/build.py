@@ -35,14 +35,9 @@ def _suite(
     limits: Limits,
     pool: ChildPool,
 ) -> Suite:
-    entry = replace(
-        entry,
-        framing=own.framing or entry.framing,
-        protocol=own.protocol or entry.protocol,
-        scope=own.scope or entry.scope,
-        inherit_env=entry.inherit_env if own.inherit_env is None else own.inherit_env,
-    )
-    rpc_ms = own.rpc_timeout_ms or entry.rpc_timeout_ms
+    # What a suite changes of its server the settings have laid over the entry already: trust is
+    # given to the whole.
+    rpc_ms = entry.rpc_timeout_ms
     limits = replace(
         limits,
         rpc_s=rpc_ms / 1000 if rpc_ms else limits.rpc_s,
