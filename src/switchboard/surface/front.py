@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -12,6 +12,7 @@ from switchboard.core.calls import EMPTY_OBJECT, Call
 from switchboard.core.faults import Fault
 from switchboard.core.ports import Boards
 from switchboard.core.sessions import Era, Session
+from switchboard.surface.outlets import Outlet
 from switchboard.surface.results import (
     SERVER_INFO,
     discover_parts,
@@ -44,14 +45,6 @@ LIST_CHANGED = "notifications/tools/list_changed"
 _ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 _AFTER_ANSWER_S = 0.002
 _CAPABILITIES = {"tools": {"listChanged": True}}
-
-
-class Notify(Protocol):
-    """How the client is told something that it did not ask for."""
-
-    def __call__(self, method: str, params: Parts, /) -> None:
-        """Send a notification."""
-        ...
 
 
 class _Implementation(Struct, frozen=True):
@@ -103,12 +96,12 @@ class Front:
         boards: Boards,
         session: Session,
         *,
-        notify: Notify,
+        outlet: Outlet,
         instructions: Callable[[], str],
         on_listed: Callable[[], None] | None = None,
     ) -> None:
         self._boards = boards
-        self._notify = notify
+        self._outlet = outlet
         self._instructions = instructions
         self._on_listed = on_listed
         self._calls = 0
@@ -119,8 +112,11 @@ class Front:
 
     # What it asks
 
-    def request(self, method: str, params: Raw, message_id: MessageId) -> "Parts | Answer":
-        """Answer a request. Raises RpcError."""
+    def request(
+        self, method: str, params: Raw, message_id: MessageId, outlet: Outlet | None = None
+    ) -> "Parts | Answer":
+        """Answer a request. What belongs to it goes to `outlet`. Raises RpcError."""
+        del outlet
         if method == "initialize":
             return self._initialize(params)
         read = _params(params)
@@ -147,9 +143,9 @@ class Front:
         """Tell the client, in the way of its era, that another listing is worth asking for."""
         if self._is_modern:
             for listener in self._listeners:
-                self._notify(LIST_CHANGED, (encode(_subscription(listener)),))
+                self._outlet.notify(LIST_CHANGED, (encode(_subscription(listener)),))
         elif self._is_open:
-            self._notify(LIST_CHANGED, (b"{}",))
+            self._outlet.notify(LIST_CHANGED, (b"{}",))
 
     # The handshake era
 
@@ -220,7 +216,7 @@ class Front:
         except msgspec.MsgspecError as error:
             raise RpcError(INVALID_PARAMS, str(error)) from None
         honoured = {"notifications": wanted, **_subscription(message_id)}
-        self._notify(_ACKNOWLEDGED, (encode(honoured),))
+        self._outlet.notify(_ACKNOWLEDGED, (encode(honoured),))
         if wanted.tools_list_changed:
             self._listeners.add(message_id)
         try:

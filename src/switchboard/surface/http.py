@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from switchboard.core.ports import Boards, Events
 from switchboard.core.sessions import Session
-from switchboard.surface.front import Front, Notify
+from switchboard.surface.front import Front
 from switchboard.surface.http_access import Access
 from switchboard.surface.http_exchange import (
     ClientLeft,
@@ -19,6 +19,7 @@ from switchboard.surface.http_exchange import (
 from switchboard.surface.http_handshake import HandshakeEra
 from switchboard.surface.http_modern import ModernEra, claims_modern
 from switchboard.surface.http_sessions import IDLE_S, Sessions
+from switchboard.surface.outlets import Outlet
 from switchboard.wire.eras import HANDSHAKE_VERSIONS
 from switchboard.wire.frames import MAX_MESSAGE_BYTES
 from switchboard.wire.http_headers import JSON_TYPE, PROTOCOL_VERSION, SESSION_ID, media_type
@@ -86,11 +87,11 @@ class HttpSurface:
         else:
             await self._handshake.post(exchange, body)
 
-    def _front(self, notify: Notify) -> Front:
+    def _front(self, outlet: Outlet) -> Front:
         session = Session(
             id=os.urandom(5).hex(), via="http", workspace=self._workspace, started_at=time.time()
         )
-        return Front(self._boards, session, notify=notify, instructions=self._instructions)
+        return Front(self._boards, session, outlet=outlet, instructions=self._instructions)
 
     def tools_changed(self) -> None:
         """Tell every client that another listing is worth asking for."""

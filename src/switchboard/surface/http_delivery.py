@@ -7,9 +7,11 @@ connection on which it could be delivered.
 import asyncio
 from collections import deque
 
+from msgspec import Raw
+
 from switchboard.core.tasks import TaskSet
 from switchboard.surface.http_exchange import Exchange, Reply
-from switchboard.wire.messages import Parts, notification_parts
+from switchboard.wire.messages import METHOD_NOT_FOUND, Parts, RpcError, notification_parts
 
 # Clients and proxies give up on a response that shows no sign of life.
 KEEP_ALIVE_S = 15.0
@@ -30,6 +32,9 @@ class Delivery:
         """Send a notification on this response."""
         self._waiting.append(notification_parts(method, params))
         self._news.set()
+
+    async def request(self, method: str, params: Parts, /) -> Raw:
+        raise RpcError(METHOD_NOT_FOUND, f"`{method}` cannot be asked on this response")
 
     def end(self) -> None:
         """End a stream that no answer ends."""

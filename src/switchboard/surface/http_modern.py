@@ -76,7 +76,7 @@ class ModernEra:
 
     async def _answer(self, exchange: Exchange, message: Envelope, message_id: MessageId) -> None:
         delivery = Delivery(exchange)
-        front = self._make_front(delivery.notify)
+        front = self._make_front(delivery)
         answer = begin(front, message, modern=True)
         if isinstance(answer, Reply):
             await exchange.reply(answer)

@@ -5,13 +5,16 @@ import secrets
 from collections import deque
 from collections.abc import Callable, Iterator
 
+from msgspec import Raw
+
 from switchboard.core.events import SessionClosed, SessionOpened
 from switchboard.core.ports import Events
 from switchboard.core.tasks import TaskSet
-from switchboard.surface.front import Front, Notify
+from switchboard.surface.front import Front
 from switchboard.surface.http_delivery import Delivery
 from switchboard.surface.http_exchange import Exchange, Refusal, Reply
-from switchboard.wire.messages import MessageId, Parts
+from switchboard.surface.outlets import Outlet
+from switchboard.wire.messages import METHOD_NOT_FOUND, MessageId, Parts, RpcError
 
 IDLE_S = 30 * 60.0
 MOST_SESSIONS = 1_000
@@ -19,7 +22,7 @@ MOST_SESSIONS = 1_000
 _ID_BYTES = 32
 _MOST_WAITING = 16
 
-MakeFront = Callable[[Notify], Front]
+MakeFront = Callable[[Outlet], Front]
 
 
 class HttpSession:
@@ -27,7 +30,7 @@ class HttpSession:
 
     def __init__(self, make_front: MakeFront) -> None:
         self.id = secrets.token_urlsafe(_ID_BYTES)
-        self.front = make_front(self._notify)
+        self.front = make_front(self)
         self.under_way: dict[MessageId, asyncio.Task[Reply]] = {}
         self.tasks = TaskSet()
         self.last_used = asyncio.get_running_loop().time()
@@ -44,11 +47,16 @@ class HttpSession:
         """The client was heard of."""
         self.last_used = asyncio.get_running_loop().time()
 
-    def _notify(self, method: str, params: Parts, /) -> None:
+    def notify(self, method: str, params: Parts, /) -> None:
         if self._stream is not None:
             self._stream.notify(method, params)
         elif (method, params) not in self._unsaid:
             self._unsaid.append((method, params))
+
+    async def request(self, method: str, params: Parts, /) -> Raw:
+        if self._stream is None:
+            raise RpcError(METHOD_NOT_FOUND, "the client has no stream on which it can be asked")
+        return await self._stream.request(method, params)
 
     async def listen(self, exchange: Exchange) -> None:
         """Be the client's one stream until it leaves. A newer one takes the place of an older."""
