@@ -11,6 +11,7 @@ from switchboard.surface.http_answers import begin, error_reply, read_message, r
 from switchboard.surface.http_delivery import Delivery
 from switchboard.surface.http_exchange import Exchange, Refusal, Reply
 from switchboard.surface.http_sessions import MakeFront
+from switchboard.surface.http_streams import Stream
 from switchboard.wire.eras import (
     CLIENT_CAPABILITIES_KEY,
     HANDSHAKE_ONLY,
@@ -75,9 +76,9 @@ class ModernEra:
         await self._answer(exchange, message, message_id)
 
     async def _answer(self, exchange: Exchange, message: Envelope, message_id: MessageId) -> None:
-        delivery = Delivery(exchange)
-        front = self._make_front(delivery)
-        answer = begin(front, message, modern=True)
+        stream = Stream(accepts_events=exchange.accepts_events)
+        front = self._make_front(stream)
+        answer = begin(front, message, stream, modern=True)
         if isinstance(answer, Reply):
             await exchange.reply(answer)
             return
@@ -85,9 +86,12 @@ class ModernEra:
         listens = message.method == "subscriptions/listen"
         if listens:
             self._listening.add(front)
+        stream.follow(work)
         try:
-            await delivery.answer(work)
+            await Delivery(exchange, stream).run()
         finally:
+            # There is no session in which the client could come back for its answer.
+            stream.abandon()
             self._listening.discard(front)
 
     def tools_changed(self) -> None:
