@@ -4,6 +4,8 @@ import os
 import time
 from collections.abc import Callable
 
+from msgspec import Raw
+
 from switchboard.core.ports import Boards, Events
 from switchboard.core.sessions import Session
 from switchboard.surface.front import Front
@@ -46,7 +48,7 @@ class HttpSurface:
         self._instructions = instructions
         self._sessions = Sessions(events, idle_s=idle_s)
         self._handshake = HandshakeEra(self._sessions, self._front)
-        self._modern = ModernEra(self._front)
+        self._modern = ModernEra(self._front, self._input_schema)
         self._is_closing = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -92,6 +94,11 @@ class HttpSurface:
             id=os.urandom(5).hex(), via="http", workspace=self._workspace, started_at=time.time()
         )
         return Front(self._boards, session, outlet=outlet, instructions=self._instructions)
+
+    def _input_schema(self, name: str) -> Raw | None:
+        with self._boards.lease() as board:
+            tool = board.catalog.tools.get(name)
+            return tool.input_schema if tool is not None else None
 
     def tools_changed(self) -> None:
         """Tell every client that another listing is worth asking for."""

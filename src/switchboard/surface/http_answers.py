@@ -51,6 +51,9 @@ def begin(front: Front, envelope: Envelope, outlet: Outlet, *, modern: bool) -> 
         answer = front.request(envelope.method, envelope.params, message_id, outlet)
     except RpcError as error:
         return error_reply(message_id, error, modern=modern)
+    except Exception:  # noqa: BLE001 - as below
+        internal = RpcError(INTERNAL_ERROR, "internal error")
+        return error_reply(message_id, internal, modern=modern)
     if isinstance(answer, tuple):
         return Reply(200, result_parts(message_id, answer))
     return answer

@@ -10,6 +10,7 @@ from switchboard.surface.front import Front
 from switchboard.surface.http_answers import begin, error_reply, read_message, request_id, start
 from switchboard.surface.http_delivery import Delivery
 from switchboard.surface.http_exchange import Exchange, Refusal, Reply
+from switchboard.surface.http_params import SchemaOf, check_params
 from switchboard.surface.http_sessions import MakeFront
 from switchboard.surface.http_streams import Stream
 from switchboard.wire.eras import (
@@ -52,8 +53,9 @@ class _Body(Struct, frozen=True):
 class ModernEra:
     """Clients without a handshake and without a session."""
 
-    def __init__(self, make_front: MakeFront) -> None:
+    def __init__(self, make_front: MakeFront, schema_of: SchemaOf) -> None:
         self._make_front = make_front
+        self._schema_of = schema_of
         self._tasks = TaskSet()
         self._listening: set[Front] = set()
 
@@ -68,6 +70,8 @@ class ModernEra:
         message_id = request_id(message)
         try:
             check_headers(exchange, message)
+            if message.method == "tools/call":
+                check_params(exchange, message.params, self._schema_of)
         except RpcError as error:
             await exchange.reply(error_reply(message_id, error, modern=True))
             return

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from msgspec import Raw
+from msgspec import UNSET, Raw
 
 from switchboard.wire.messages import (
     INTERNAL_ERROR,
@@ -61,7 +61,7 @@ class Questions:
 
     def take(self, envelope: Envelope) -> None:
         """Take an answer in. One to nothing that we asked, or a second one, is ignored."""
-        if not isinstance(envelope.id, int | str):
+        if envelope.id is UNSET:
             return
         future = self._waiting.pop(envelope.id, None)
         if future is not None and not future.done():
