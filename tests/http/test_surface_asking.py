@@ -219,9 +219,9 @@ async def test_a_batch_shares_one_response(monkeypatch: pytest.MonkeyPatch) -> N
             assert response.headers["content-type"] == "text/event-stream"
             answers: Json = {}
             async for line in response.aiter_lines():
-                message = json.loads(line.removeprefix("data: ")) if "{" in line else None
-                if isinstance(message, dict) and message.get("method") == "elicitation/create":
-                    await board.answer(http, message["id"], {"n": message["id"]})
+                if "elicitation/create" in line:
+                    asked = json.loads(line.removeprefix("data: "))["id"]
+                    await board.answer(http, asked, {"n": asked})
                 elif line.startswith("data: ["):
                     answers = {each["id"]: text_of(each) for each in json.loads(line[6:])}
         assert answers == {1: "told: {'n': 1}", 2: "told: {'n': 2}"}
@@ -230,13 +230,14 @@ async def test_a_batch_shares_one_response(monkeypatch: pytest.MonkeyPatch) -> N
 async def test_the_sdk_client_is_asked_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[float] = []
 
-    async def elicit(_: object, params: Any) -> ElicitResult:
+    async def elicit(context: object, params: Any) -> ElicitResult:
+        del context
         assert params.message == "your name?"
         return ElicitResult(action="accept", content={"name": "Ada"})
 
-    async def count(now: float, total: float | None, message: str | None) -> None:
+    async def count(progress: float, total: float | None, message: str | None) -> None:
         del total, message
-        seen.append(now)
+        seen.append(progress)
 
     async with (
         asking(monkeypatch, ask=_ask_with_token) as board,

@@ -18,7 +18,7 @@ from switchboard.surface.front import Front
 from switchboard.surface.http_delivery import Delivery
 from switchboard.surface.http_exchange import Exchange, Refusal, Reply
 from switchboard.surface.http_questions import Questions
-from switchboard.surface.http_streams import MOST_KEPT_BYTES, Stream
+from switchboard.surface.http_streams import Stream
 from switchboard.surface.outlets import Outlet
 from switchboard.wire.messages import METHOD_NOT_FOUND, MessageId, Parts, RpcError
 from switchboard.wire.pipes import Loss
@@ -29,7 +29,7 @@ MOST_SESSIONS = 1_000
 RESUME_S = 30.0
 # How much one session may leave behind for a client that is not there.
 MOST_LEFT = 16
-MOST_LEFT_BYTES = 64 * 1024 * 1024
+MOST_LEFT_BYTES = 16 * 1024 * 1024
 
 _ID_BYTES = 32
 _MOST_WAITING = 256
@@ -115,6 +115,7 @@ class HttpSession:
     async def answer(self, exchange: Exchange, stream: Stream, work: "asyncio.Task[Reply]") -> None:
         """Deliver what the work comes to."""
         stream.follow(work)
+        work.add_done_callback(lambda _: self._make_room())
         self._streams[stream.key] = stream
         try:
             await Delivery(exchange, stream, primes=stream.has_ids).run()
@@ -161,12 +162,11 @@ class HttpSession:
     def _make_room(self) -> None:
         """Bound what waits for a client to come back; the answer that came last is kept."""
         left = [self._streams[key] for key in self._ends if self._streams[key].has_ended]
-        held = sum(stream.held_bytes for stream in left)
+        count, held = len(left), sum(stream.held_bytes for stream in left)
         for stream in left[:-1]:
-            if len(left) <= MOST_LEFT and held <= MOST_LEFT_BYTES:
+            if count <= MOST_LEFT and held <= MOST_LEFT_BYTES:
                 return
-            held -= stream.held_bytes
-            left = left[1:]
+            count, held = count - 1, held - stream.held_bytes
             self._forget(stream)
 
     def _forget(self, stream: Stream) -> None:
@@ -190,9 +190,8 @@ def _is_worth_keeping(stream: Stream) -> bool:
     """Whether the client knows an id to come back with, and something may have got lost."""
     if not (stream.has_ids and stream.has_begun):
         return False
-    if stream.has_ended and stream.is_empty:
-        return stream.is_answered and stream.held_bytes <= MOST_KEPT_BYTES
-    return True
+    # What was sent into a connection may be lost in it: that it broke is seen later only.
+    return stream.is_answered or not (stream.has_ended and stream.is_empty)
 
 
 class Sessions:

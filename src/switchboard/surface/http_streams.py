@@ -20,7 +20,7 @@ from switchboard.wire.pipes import Loss
 # A burst of small notifications comes in one piece, before anybody gets to send the first of them.
 MOST_WAITING = 4_096
 MOST_WAITING_BYTES = 4 * 1024 * 1024
-# What is kept of what was sent. The newest message is always kept, whatever its size.
+# What is kept of what was sent, beside the newest message: that one may well be the answer.
 MOST_KEPT = 256
 MOST_KEPT_BYTES = 1024 * 1024
 
@@ -156,7 +156,7 @@ class Stream:
             self._kept.append(message)
             self._kept_bytes += message.size
             while len(self._kept) > 1 and (
-                len(self._kept) > MOST_KEPT or self._kept_bytes > MOST_KEPT_BYTES
+                len(self._kept) > MOST_KEPT or self._kept_bytes - message.size > MOST_KEPT_BYTES
             ):
                 self._kept_bytes -= self._kept.popleft().size
         return message
