@@ -215,6 +215,19 @@ async def test_a_cancelled_call_cannot_be_taken_up_again(monkeypatch: pytest.Mon
         assert (await http.get(board.url, headers={"last-event-id": last})).status_code == 400
 
 
+async def test_nobody_takes_up_the_stream_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with (
+        working(monkeypatch) as (worker, board, http),
+        board.session() as stranger,
+    ):
+        last = await leave_after_the_first(board, http)
+        assert await _status(stranger, board, last) == 400
+        worker.go_on.set()
+        worker.end.set()
+        async with board.get(http, last) as reading:
+            assert text_of((await reading.messages())[-1]) == "done"
+
+
 @pytest.mark.parametrize(
     "unknown", ["x", "-", "77-1", "0-x", "0", "-1", "0-" + "9" * 5000, "0-²", "../1-1"]
 )

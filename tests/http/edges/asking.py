@@ -142,7 +142,8 @@ class AskingFront(Front):
 
     async def _run(self, name: str, outlet: Outlet) -> Parts:  # type: ignore[override]
         text = await self.tools[name](outlet)
-        return said({"content": [{"type": "text", "text": text}]})
+        content = [{"type": "text", "text": text}]
+        return said({"content": content, "resultType": "complete"})
 
 
 @asynccontextmanager
