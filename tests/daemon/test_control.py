@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 from cli.commands import switchboard
-from support.daemons import daemon_pid, shim, status
-from support.processes import alive, until_true
+from support.daemons import shim, status
+from support.processes import alive
 from support.workspace import Workspace, child_command
 
 
@@ -72,20 +72,6 @@ async def test_the_log_can_be_read(workspace: Workspace) -> None:
             switchboard, workspace, "daemon", "logs", "--lines", "1", "--json"
         )
         assert len(done.report["text"]) == 1
-
-
-async def test_a_draining_daemon_ends_with_its_last_client(workspace: Workspace) -> None:
-    async with shim(workspace) as client:
-        pid = daemon_pid(workspace)
-        done = await asyncio.to_thread(
-            switchboard, workspace, "daemon", "stop", "--drain", "--json"
-        )
-        assert done.report["state"] == "draining"
-        assert set(await client.tools()) == {"echo_suite"}
-        async with shim(workspace):
-            assert daemon_pid(workspace) != pid
-        assert await client.close() == 0
-    await until_true(lambda: not alive(pid))
 
 
 async def test_events_are_shown_and_followed(workspace: Workspace) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from typing import IO
 import pytest
 
 from support.daemons import (
+    another_version,
     daemon_pid,
     log_text,
     make_run_folder,
@@ -24,18 +24,7 @@ from support.daemons import (
 )
 from support.mcp_stdio import talking_to, text_of
 from support.processes import alive, mentioning, until_gone, until_true
-from support.workspace import CHECKOUT, Workspace, child_command
-
-SOURCE = CHECKOUT / "src" / "switchboard"
-
-
-def another_version(folder: Path) -> dict[str, str]:
-    """Give the environment in which Switchboard is of another version."""
-    shutil.copytree(
-        SOURCE, folder / "switchboard", ignore=shutil.ignore_patterns("__pycache__", "*.pyc")
-    )
-    (folder / "switchboard" / "__init__.py").write_text('__version__ = "9.9.9"\n', "utf-8")
-    return {"PYTHONPATH": str(folder)}
+from support.workspace import Workspace, child_command
 
 
 def daemons(workspace: Workspace) -> list[int]:

@@ -32,6 +32,8 @@ class Engine:
     ) -> None:
         return_large_blocks()
         self._events = events
+        self._environ = environ
+        self._commons = commons
         self._own_warden = None if commons is not None else Warden()
         self.pool = ChildPool(
             environ=environ,
@@ -39,7 +41,7 @@ class Engine:
             events=events,
             warden=commons.warden if commons is not None else cast("Warden", self._own_warden),
             sessions=sessions,
-            commons=None if commons is None else commons.pool_for(environ),
+            commons=None if commons is None else commons.enter(environ),
             is_trusted=lambda entry: still_trusted(entry, workspace),
         )
 
@@ -64,6 +66,10 @@ class Engine:
 
     async def aclose(self) -> None:
         """End every child."""
-        await self.pool.aclose()
+        try:
+            await self.pool.aclose()
+        finally:
+            if self._commons is not None:
+                self._commons.leave(self._environ)
         if self._own_warden is not None:
             self._own_warden.close()
