@@ -2,13 +2,19 @@
 
 import asyncio
 import json
+import socket
 import subprocess
 import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
 
 from cli.commands import switchboard
-from support.daemons import shim, status
+from support.daemons import make_run_folder, shim, status
 from support.processes import alive
 from support.workspace import Workspace, child_command
+from switchboard import __version__
 
 
 async def test_status_shows_sessions_boards_and_children(workspace: Workspace) -> None:
@@ -43,6 +49,41 @@ def test_status_without_a_daemon_says_so(workspace: Workspace) -> None:
     assert "no daemon is running" in switchboard(workspace, "status").err
     assert switchboard(workspace, "daemon", "stop", "--json").report["state"] == "absent"
     assert switchboard(workspace, "events", "--json").code == 1
+
+
+@contextmanager
+def one_of_another_version(workspace: Workspace, told: dict[str, object]) -> Generator[None]:
+    """Listen where the daemon does, and tell of oneself in other words."""
+    make_run_folder(workspace)
+
+    def answer() -> None:
+        connection, _ = listening.accept()
+        with connection, connection.makefile("rwb", buffering=0) as lines:
+            assert json.loads(lines.readline())["kind"] == "control"
+            assert json.loads(lines.readline()) == {"do": "status"}
+            lines.write(json.dumps(told).encode() + b"\n")
+
+    path = workspace.daemon_places.socket
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path)
+        listening.listen()
+        answering = threading.Thread(target=answer)
+        answering.start()
+        yield
+        answering.join(20)
+    Path(path).unlink()
+
+
+def test_a_daemon_of_another_version_is_shown_as_far_as_it_is_understood(
+    workspace: Workspace,
+) -> None:
+    told: dict[str, object] = {"version": "0.0.1", "abi": "0.0.1/0", "guests": {"ann": 1}}
+    with one_of_another_version(workspace, told):
+        done = switchboard(workspace, "status")
+    assert done.code == 0
+    assert "daemon 0.0.1" in done.out
+    assert "tells of itself in other words" in done.out
+    assert f"the daemon is of version 0.0.1, and this is {__version__}" in done.err
 
 
 def test_a_daemon_is_started_restarted_and_stopped(workspace: Workspace) -> None:
