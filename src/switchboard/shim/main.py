@@ -76,7 +76,11 @@ def _introduced(places: DaemonPlaces, flags: "dict[str, str]", environ: "dict[st
         make_private_folder(places.folder)
         for _ in range(_ATTEMPTS):
             line = reach(places, environ)
-            answer, why = _greeted(line, places, flags, environ)
+            try:
+                answer, why = _greeted(line, places, flags, environ)
+            except BaseException:
+                line.close()
+                raise
             if answer == READY:
                 return line
             line.close()
