@@ -162,6 +162,11 @@ class ChildPool:
             on_lost=on_lost,
         )
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no child, and none that is just ending."""
+        return not self._children and not self._tasks
+
     def __iter__(self) -> Iterator[Child]:
         return iter(tuple(self._children.values()))
 

@@ -52,18 +52,20 @@ class Engine:
     ) -> None:
         return_large_blocks()
         self._events = events
+        self._environ = environ
+        self._commons = commons
         self._own_warden = None if commons is not None else Warden()
+        self._shared = commons.enter(environ) if commons is not None else None
         self.pool = ChildPool(
             environ=environ,
             secrets=EnvironmentSecrets(environ),
             events=events,
             warden=commons.warden if commons is not None else cast("Warden", self._own_warden),
             sessions=sessions,
-            commons=None if commons is None else commons.pool_for(environ),
+            commons=self._shared,
             is_trusted=lambda entry: still_trusted(entry, workspace),
         )
         self._announce = announce
-        self._shared = commons.pool_for(environ) if commons is not None else None
         for pool in (self.pool, self._shared):
             if pool is not None:
                 pool.on_changed.add(announce)
@@ -108,7 +110,11 @@ class Engine:
         """End every child."""
         if self._shared is not None:
             self._shared.on_changed.discard(self._announce)
-        await self.pool.aclose()
+        try:
+            await self.pool.aclose()
+        finally:
+            if self._commons is not None:
+                self._commons.leave(self._environ)
         if self._own_warden is not None:
             self._own_warden.close()
 

@@ -15,6 +15,7 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.lending import lent
 from switchboard.procs.families import Family
 from switchboard.procs.guard import Warden
+from switchboard.procs.limits import give_first_limit
 from switchboard.procs.table import Table, start_ticks
 from switchboard.procs.tail import Tail
 
@@ -124,7 +125,7 @@ async def spawn(spec: SpawnSpec, *, warden: Warden, timeout_s: float) -> Running
 
 
 def _start(spec: SpawnSpec) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen(
+    process = subprocess.Popen(
         spec.argv,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -133,6 +134,8 @@ def _start(spec: SpawnSpec) -> "subprocess.Popen[bytes]":
         env=dict(spec.env),
         start_new_session=True,
     )
+    give_first_limit(process.pid)
+    return process
 
 
 def _discard(starting: "asyncio.Future[subprocess.Popen[bytes]]") -> None:
