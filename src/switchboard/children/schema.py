@@ -11,6 +11,8 @@ Framing = Literal["auto", "newline", "content-length"]
 Protocol = Literal["auto", "handshake", "modern"]
 # Who shares a running child: nobody, every session of a workspace, or every session of a user.
 Sharing = Literal["session", "workspace", "user"]
+# How a child's tools are shown: behind one tool, or one by one under their own names.
+Exposure = Literal["suite", "tools"]
 
 
 class OAuth(Struct, frozen=True, kw_only=True):
@@ -57,6 +59,11 @@ class ServerEntry(Struct, frozen=True, kw_only=True):
     framing: Framing = "auto"
     protocol: Protocol = "auto"
     scope: Sharing = "workspace"
+    expose: Exposure = "suite"
+    # Put before the names of tools that are shown one by one.
+    tool_prefix: str = ""
+    # Whether its prompts and resources are shown too.
+    relay: bool = True
     rpc_timeout_ms: int | None = None
     description: str = ""
     # What a suite child's own file says of itself as a suite.

@@ -65,6 +65,11 @@ class ChildToolsSkipped(Struct, frozen=True, kw_only=True):
     positions: tuple[int, ...]
 
 
+class NamesClashed(Struct, frozen=True, kw_only=True):
+    # Which name, and whose tools want it.
+    message: str
+
+
 class ConfigLoaded(Struct, frozen=True, kw_only=True):
     servers: int
     tools: int
@@ -85,6 +90,7 @@ Event = (
     | ChildExited
     | ChildFailed
     | ChildToolsSkipped
+    | NamesClashed
     | ConfigLoaded
     | ConfigRejected
 )

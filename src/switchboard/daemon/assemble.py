@@ -27,7 +27,9 @@ def assemble(settings: Settings) -> Assembly:
     """The catalog of these settings. Starts nothing."""
     visibility = Visibility(settings.tools.allow, settings.tools.deny)
     specs = [
-        suite_spec(entry, settings.suites.get(entry.name, _DEFAULT)) for entry in settings.servers
+        suite_spec(entry, settings.suites.get(entry.name, _DEFAULT))
+        for entry in settings.servers
+        if entry.expose == "suite"
     ]
     catalog = Catalog(
         spec for spec in specs if visibility.shows(spec.name) and not is_reserved(spec.name)

@@ -15,7 +15,12 @@ from switchboard.settings.server_rules import transport_of
 
 Tree = Mapping[str, Any]
 
-_TIMEOUTS = {"childSpawnMs": "child_spawn_ms", "rpcMs": "rpc_ms", "idleMs": "idle_ms"}
+_TIMEOUTS = {
+    "childSpawnMs": "child_spawn_ms",
+    "rpcMs": "rpc_ms",
+    "idleMs": "idle_ms",
+    "longestMs": "longest_ms",
+}
 _SUITE_FIELDS = {
     "suiteName": "suite_name",
     "description": "description",
@@ -28,10 +33,16 @@ _SUITE_FIELDS = {
     "protocol": "protocol",
     "scope": "scope",
     "inheritEnv": "inherit_env",
+    "toolPrefix": "tool_prefix",
+    "relay": "relay",
 }
-_SUITE_OVERRIDES = ("rpc_timeout_ms", "framing", "protocol", "scope", "inherit_env")
+_SUITE_OVERRIDES = (
+    *("rpc_timeout_ms", "framing", "protocol", "scope", "inherit_env"),
+    *("expose", "tool_prefix", "relay"),
+)
 _PLAIN_FIELDS = (
     *("framing", "protocol", "scope", "description", "suite_description", "inherit_env", "url"),
+    *("expose", "tool_prefix"),
 )
 
 
@@ -51,6 +62,7 @@ def entry_from_fields(name: str, fields: Tree, origin: Origin, workspace: str) -
         auth=None if auth is None else auth_from_fields(auth),
         cwd=os.path.join(workspace, fields.get("cwd") or "").rstrip(os.sep) or os.sep,
         rpc_timeout_ms=None if timeout is None else int(timeout),
+        relay=fields.get("relay", True),
         origin=origin,
         **plain,
     )
@@ -71,6 +83,9 @@ def fields_from_entry(entry: ServerEntry) -> dict[str, Any]:
         "framing": entry.framing,
         "protocol": entry.protocol,
         "scope": entry.scope,
+        "expose": entry.expose,
+        "tool_prefix": entry.tool_prefix,
+        "relay": entry.relay,
         "rpc_timeout_ms": entry.rpc_timeout_ms,
         "description": entry.description,
         "suite_description": entry.suite_description,
@@ -150,5 +165,6 @@ def _suite(fields: Tree) -> SuiteSettings:
     return SuiteSettings(
         allow=None if allow is None else tuple(allow),
         deny=tuple(expose.get("deny", ())),
+        expose=expose.get("as"),
         **chosen,
     )

@@ -87,6 +87,17 @@ SCOPE = Text(
     about="Who shares the running server: one session, all of a workspace, or all of a user.",
 )
 
+EXPOSURE = Text(
+    choices=("suite", "tools"),
+    about="Show the tools behind one suite tool, or one by one under their own names.",
+)
+TOOL_PREFIX = Text(
+    pattern=r"[A-Za-z0-9_-]{0,32}",
+    says="letters, digits, `_` and `-`, at most 32",
+    about="Put before the names of tools that are shown one by one.",
+)
+RELAY = Truth(about="Show its prompts and resources too; true unless said otherwise.")
+
 FIELDS: dict[str, Any] = {
     "transport": Text(
         choices=("stdio", "http", "sse"),
@@ -115,6 +126,9 @@ FIELDS: dict[str, Any] = {
     "framing": Text(choices=("auto", "newline", "content-length")),
     "protocol": Text(choices=("auto", "handshake", "modern")),
     "scope": SCOPE,
+    "expose": EXPOSURE,
+    "tool_prefix": TOOL_PREFIX,
+    "relay": RELAY,
     "rpc_timeout_ms": Whole(minimum=1, about="The longest that one request may take."),
     "description": Text(),
 }
@@ -157,7 +171,7 @@ NAMED_SERVER = Table(
 
 SERVERS = Members(value=SERVER, about="Servers by name.")
 TOML_SERVERS = Either(
-    items=Items(item=NAMED_SERVER),
+    first=Items(item=NAMED_SERVER),
     other=Members(value=TOML_SERVER, about="Servers by name."),
     about="Servers, as a table by name or as an array of tables with `name`.",
 )

@@ -20,6 +20,7 @@ from switchboard.surface.http_handshake import HandshakeEra
 from switchboard.surface.http_modern import ModernEra, claims_modern
 from switchboard.surface.http_sessions import IDLE_S, Sessions
 from switchboard.surface.outlets import Outlet
+from switchboard.surface.parking import Parking
 from switchboard.wire.eras import HANDSHAKE_VERSIONS
 from switchboard.wire.frames import MAX_MESSAGE_BYTES
 from switchboard.wire.http_headers import JSON_TYPE, PROTOCOL_VERSION, SESSION_ID, media_type
@@ -47,6 +48,7 @@ class HttpSurface:
         self._sessions = Sessions(events, idle_s=idle_s)
         self._handshake = HandshakeEra(self._sessions, self._front)
         self._modern = ModernEra(self._front)
+        self._parking = Parking()
         self._is_closing = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -91,16 +93,24 @@ class HttpSurface:
         session = Session(
             id=os.urandom(5).hex(), via="http", workspace=self._workspace, started_at=time.time()
         )
-        return Front(self._boards, session, outlet=outlet, instructions=self._instructions)
+        return Front(
+            self._boards,
+            session,
+            outlet=outlet,
+            instructions=self._instructions,
+            # A client without a session comes back by another connection.
+            parking=self._parking,
+        )
 
-    def tools_changed(self) -> None:
-        """Tell every client that another listing is worth asking for."""
+    def changed(self, kind: str, session_id: str) -> None:
+        """Tell every client, or one, that another listing is worth asking for."""
         for session in self._sessions:
-            session.front.tools_changed()
-        self._modern.tools_changed()
+            session.front.changed(kind, session_id)
+        self._modern.changed(kind, session_id)
 
     async def aclose(self) -> None:
         """Take nothing new in, and end what is under way and every stream."""
         self._is_closing = True
         await self._modern.aclose()
+        await self._parking.aclose()
         await self._sessions.aclose()

@@ -89,11 +89,12 @@ class ModernEra:
             await delivery.answer(work)
         finally:
             self._listening.discard(front)
+            front.close()
 
-    def tools_changed(self) -> None:
+    def changed(self, kind: str, session_id: str) -> None:
         """Tell everyone who listens."""
         for front in tuple(self._listening):
-            front.tools_changed()
+            front.changed(kind, session_id)
 
     async def aclose(self) -> None:
         """End what is under way, and with it every stream."""

@@ -74,6 +74,7 @@ class HttpSession:
 
     async def aclose(self) -> None:
         """End the stream and what is under way."""
+        self.front.close()
         if self._stream is not None:
             self._stream.end()
         await self.tasks.aclose()

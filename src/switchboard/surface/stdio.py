@@ -64,6 +64,7 @@ class StreamClient:
         return await self.peer.request(method, params)
 
     def _lost(self, loss: Loss) -> None:
+        self.front.close()
         self._events.emit(SessionClosed(session_id=self.front.session.id, reason=loss.message))
         if not self.gone.done():
             self.gone.set_result(loss)
