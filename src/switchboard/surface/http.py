@@ -4,6 +4,8 @@ import os
 import time
 from collections.abc import Callable
 
+from msgspec import Raw
+
 from switchboard.core.ports import Boards, Events
 from switchboard.core.sessions import Session
 from switchboard.surface.front import Front
@@ -47,7 +49,7 @@ class HttpSurface:
         self._instructions = instructions
         self._sessions = Sessions(events, idle_s=idle_s)
         self._handshake = HandshakeEra(self._sessions, self._front)
-        self._modern = ModernEra(self._front)
+        self._modern = ModernEra(self._front, self._input_schema)
         self._parking = Parking()
         self._is_closing = False
 
@@ -101,6 +103,15 @@ class HttpSurface:
             # A client without a session comes back by another connection.
             parking=self._parking,
         )
+
+    async def _input_schema(self, name: str) -> Raw | None:
+        with self._boards.lease() as board:
+            tool = board.catalog.tools.get(name)
+            if tool is None and board.shows_tools and board.relay is not None:
+                nobody = Session(id="", via="http", workspace=self._workspace)
+                shown = (await board.relay().tools(nobody, None)).get(name)
+                tool = shown.spec if shown is not None else None
+            return tool.input_schema if tool is not None else None
 
     def changed(self, kind: str, session_id: str) -> None:
         """Tell every client, or one, that another listing is worth asking for."""
