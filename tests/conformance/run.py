@@ -16,7 +16,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from conformance import targets
-from conformance.suite import VERSIONS, Outcome, outcomes, run, scenarios
+from conformance.suite import SIDES, VERSIONS, Outcome, outcomes, run, scenarios
 from conformance.targets import Target
 from conformance.verdicts import Row, is_lost, table, weaker, why
 from support.workspace import CHECKOUT
@@ -186,6 +186,9 @@ async def main() -> int:
     side.add_argument("--client", action="store_true", help="run the client scenarios only")
     parser.add_argument("scenario", nargs="*", help="run these only")
     given = parser.parse_args()
+    known = {name for side in SIDES for version in VERSIONS for name in scenarios(side, version)}
+    if unknown := set(given.scenario) - known:
+        parser.error(f"no such scenario: {', '.join(sorted(unknown))}")
     shutil.rmtree(KEPT, ignore_errors=True)
     bad: list[str] = []
     if not given.client:

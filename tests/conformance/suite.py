@@ -18,6 +18,7 @@ from support.workspace import CHECKOUT, NODE_MODULES
 
 VERSIONS = ("2025-06-18", "2025-11-25", "2026-07-28")
 Side = Literal["server", "client"]
+SIDES: tuple[Side, ...] = ("server", "client")
 
 SUITE = NODE_MODULES / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
 BEARER = CHECKOUT / "tests" / "node" / "bearer.mjs"
