@@ -1,8 +1,9 @@
 """A server with everything that the conformance scenarios ask for, in both eras.
 
-Usage: everything_server.py stdio|http
+Usage: everything_server.py stdio|handshake|http
 
-Over HTTP it prints its port when it listens.
+`handshake` is stdio as servers spoke it before 2026-07-28. Over HTTP it prints its port when it
+listens.
 """
 
 import asyncio
@@ -23,6 +24,7 @@ from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+from mcp.server.runner import serve_loop
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http import EventCallback, EventMessage, EventStore
 from mcp.server.subscriptions import ListenHandler
@@ -162,10 +164,14 @@ class Everything:
         return server
 
 
-async def serve_stdio() -> None:
+async def serve_stdio(*, handshake: bool) -> None:
     server = Everything().server()
+    options = server.create_initialization_options()
     async with stdio_server() as (incoming, outgoing):
-        await server.run(incoming, outgoing, server.create_initialization_options())
+        if handshake:
+            await serve_loop(server, incoming, outgoing, lifespan_state={}, init_options=options)
+        else:
+            await server.run(incoming, outgoing, options)
 
 
 def serve_http() -> None:
@@ -180,7 +186,8 @@ def serve_http() -> None:
 if __name__ == "__main__":
     # Logging is deprecated in the newest version, and relayed all the same.
     warnings.simplefilter("ignore", MCPDeprecationWarning)
-    if sys.argv[1:] == ["stdio"]:
-        asyncio.run(serve_stdio())
-    else:
+    kind = sys.argv[1]
+    if kind == "http":
         serve_http()
+    else:
+        asyncio.run(serve_stdio(handshake=kind == "handshake"))

@@ -39,6 +39,7 @@ WAYS: dict[str, Way] = {
     DIRECT: targets.direct,
     "stdio child": targets.through_stdio,
     "http child": targets.through_http,
+    "handshake child": targets.through_handshake,
 }
 
 

@@ -47,6 +47,13 @@ async def through_stdio(folder: Path) -> AsyncGenerator[Target]:
 
 
 @asynccontextmanager
+async def through_handshake(folder: Path) -> AsyncGenerator[Target]:
+    """Put an everything server behind Switchboard that speaks as servers did before 2026-07-28."""
+    async with _switchboard(folder, server([*EVERYTHING, "handshake"])) as target:
+        yield target
+
+
+@asynccontextmanager
 async def through_http(folder: Path) -> AsyncGenerator[Target]:
     """Put the everything server behind Switchboard as a remote server."""
     async with direct(folder) as remote, _switchboard(folder, {"url": remote.url}) as target:
