@@ -23,6 +23,7 @@ from conformance.targets import exposing
 from support.workspace import Json
 
 PATIENCE = 25.0
+LONGEST = 400
 
 
 class Front:
@@ -116,4 +117,5 @@ if __name__ == "__main__":
     try:
         asyncio.run(main(sys.argv[1]))
     except Exception as failure:  # noqa: BLE001 - whatever it is, the judge shows its last line
-        sys.exit(f"{type(_first(failure)).__name__}: {_first(failure)}")
+        words = str(_first(failure)).split()
+        sys.exit(f"{type(_first(failure)).__name__}: {' '.join(words)}"[:LONGEST])
