@@ -4,6 +4,7 @@ A handshake client is asked while its request runs. A modern one gets the questi
 its request and asks again with the answers, so a tool that asks is run once a round.
 """
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -85,7 +86,9 @@ async def ask(
     for question in questions.values():
         require(ctx, _CAPABILITY[question.method])
     if not is_modern(ctx):
-        return {name: await _ask_now(ctx, question) for name, question in questions.items()}
+        # All at once, so that whoever is in between can put them into one round.
+        now = await asyncio.gather(*(_ask_now(ctx, question) for question in questions.values()))
+        return dict(zip(questions, now, strict=True))
     came = given.input_responses or {}
     answers: dict[str, Answer] = {}
     for name, question in questions.items():
