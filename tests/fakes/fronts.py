@@ -41,6 +41,7 @@ class Visitor:
         self.told.append((method, json.loads(joined(params))))
 
     async def request(self, method: str, params: Parts, /) -> Raw:
+        del params
         raise RpcError(METHOD_NOT_FOUND, f"nobody is there to answer `{method}`")
 
     async def ask_raw(self, method: str, params: bytes | None, message_id: int = 1) -> bytes:

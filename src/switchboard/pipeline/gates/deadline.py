@@ -39,7 +39,7 @@ class Deadline:
             raise Fault(
                 FaultCode.DEADLINE_EXCEEDED,
                 "tool-timeout",
-                f"`{call.tool.name}` did not finish within {alarm.age_s:.3g} s",
+                f"`{call.tool.name}` did not finish within {alarm.allowed_s:g} s",
                 hint="raise `rpcTimeoutMs` for this server, or ask for less",
             ) from None
         finally:
@@ -52,8 +52,8 @@ class _Alarm:
     """A timer that is set once: signs of life only move the time that it looks at when it rings."""
 
     __slots__ = (
-        *("_ceiling", "_limit", "_loop", "_paused", "_paused_at", "_task", "_until"),
-        *("begun_at", "handle", "has_rung"),
+        *("_begun_at", "_ceiling", "_has_snoozed", "_limit", "_loop"),
+        *("_paused", "_paused_at", "_task", "_until", "handle", "has_rung"),
     )
 
     def __init__(self, task: "asyncio.Task[Outcome]", limit: float, longest: float) -> None:
@@ -65,16 +65,18 @@ class _Alarm:
         self._ceiling = now + max(limit, longest)
         self._paused = 0
         self._paused_at = 0.0
-        self.begun_at = now
+        self._begun_at = now
+        self._has_snoozed = False
         self.has_rung = False
         self.handle = self._loop.call_later(limit, self._ring)
 
     @property
-    def age_s(self) -> float:
-        """How long the call has taken."""
-        return self._loop.time() - self.begun_at
+    def allowed_s(self) -> float:
+        """How long the call was let run."""
+        return self._limit if not self._has_snoozed else round(self._loop.time() - self._begun_at)
 
     def snooze(self) -> None:
+        self._has_snoozed = True
         self._until = self._loop.time() + self._limit
 
     def pause(self) -> None:
