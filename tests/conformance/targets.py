@@ -49,7 +49,9 @@ async def through_stdio(folder: Path) -> AsyncGenerator[Target]:
 @asynccontextmanager
 async def through_handshake(folder: Path) -> AsyncGenerator[Target]:
     """Put an everything server behind Switchboard that speaks as servers did before 2026-07-28."""
-    async with _switchboard(folder, server([*EVERYTHING, "handshake"])) as target:
+    # It asks without saying whom it means, and scenarios run side by side: each gets its own.
+    entry = {**server([*EVERYTHING, "handshake"]), "scope": "session"}
+    async with _switchboard(folder, entry) as target:
         yield target
 
 

@@ -27,6 +27,7 @@ from switchboard.children.listing import (
     ToolListing,
     fetch_listing,
     fetch_tools,
+    without_misleading,
 )
 from switchboard.children.offers import Offers
 from switchboard.children.rounds import settled
@@ -56,7 +57,14 @@ class Child:
     """A server behind Switchboard."""
 
     def __init__(
-        self, entry: ServerEntry, *, limits: Limits, open_link: OpenLink, events: Events
+        self,
+        entry: ServerEntry,
+        *,
+        limits: Limits,
+        open_link: OpenLink,
+        events: Events,
+        # Whether one session alone will ever use it.
+        is_own: bool = False,
     ) -> None:
         self.entry = entry
         self.limits = limits
@@ -71,7 +79,7 @@ class Child:
             events=events,
             on_request=self._inbox.request,
             on_notification=self._inbox.notification,
-            capabilities=lambda: declared(self.client, entry.scope),
+            capabilities=lambda: declared(self.client, entry.scope, is_own=is_own),
             on_started=self._started,
             on_crashed=self._crashed,
             is_needed=lambda: bool(self._subscriptions),
@@ -206,7 +214,12 @@ class Child:
         ask = partial(self._ask_plainly, link, METHODS[kind])
         try:
             async with asyncio.timeout(self.limits.rpc_s):
-                listing = await (fetch_tools(ask) if kind == "tools" else fetch_listing(kind, ask))
+                if kind == "tools":
+                    listing = await fetch_tools(ask)
+                    if self._meta and self.entry.transport == "http":
+                        listing = without_misleading(listing)
+                else:
+                    listing = await fetch_listing(kind, ask)
         except MsgspecError as error:
             raise fault_from_malformed_listing(self.entry.name, error) from error
         except RpcError as error:

@@ -29,6 +29,10 @@ CHANGED = {
     "notifications/resources/list_changed": "resources",
 }
 _QUESTION = "1"
+_NOBODY = (
+    "`{}`: several clients share this server or none waits, so nobody knows whom it means; "
+    "with `scope` set to `session` each has its own"
+)
 
 
 class _Progress(Struct):
@@ -68,7 +72,7 @@ class Inbox:
             raise RpcError(METHOD_NOT_FOUND, f"`{method}` is not offered")
         line = self._line()
         if line is None:
-            raise RpcError(METHOD_NOT_FOUND, f"`{method}`: there is no one client to ask")
+            raise RpcError(METHOD_NOT_FOUND, _NOBODY.format(method))
         try:
             wanted = {_QUESTION: marked_input(self._child, method, params)}
         except msgspec.MsgspecError as error:

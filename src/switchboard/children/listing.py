@@ -8,6 +8,7 @@ from msgspec import Raw, Struct
 
 from switchboard.core.tools import Effects
 from switchboard.wire.messages import encode
+from switchboard.wire.param_headers import MARK, are_valid
 
 Kind = Literal["tools", "prompts", "resources", "templates"]
 
@@ -110,6 +111,19 @@ async def fetch_tools(ask: Ask) -> ToolListing:
             tools.setdefault(tool.name, tool)
             entries.setdefault(tool.name, raw)
     return ToolListing(entries=entries, tools=tools, malformed=tuple(malformed))
+
+
+def without_misleading(listing: ToolListing) -> ToolListing:
+    """Without tools whose schema wants headers that cannot be: over HTTP they are passed over."""
+    tools = {
+        name: tool
+        for name, tool in listing.tools.items()
+        if MARK not in bytes(tool.input_schema) or are_valid(msgspec.json.decode(tool.input_schema))
+    }
+    if len(tools) == len(listing.tools):
+        return listing
+    entries = {name: listing.entries[name] for name in tools}
+    return ToolListing(entries=entries, tools=tools, malformed=listing.malformed)
 
 
 async def fetch_listing(kind: Kind, ask: Ask) -> Listing:

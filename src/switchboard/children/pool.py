@@ -89,7 +89,13 @@ class ChildPool:
         """The child of this entry, or of this entry and session."""
         child = self._children.get((key, session_id))
         if child is None:
-            child = Child(entry, limits=limits, open_link=self._open, events=self._events)
+            child = Child(
+                entry,
+                limits=limits,
+                open_link=self._open,
+                events=self._events,
+                is_own=bool(session_id),
+            )
             child.on_changed = lambda kind: self._announce(kind, session_id)
             self._children[(key, session_id)] = child
         return child

@@ -283,13 +283,19 @@ class Front:
 
     async def _run(self, name: str, arguments: Raw, session: Session, line: ClientLine) -> Parts:
         with self._boards.lease() as board:
-            tool = board.catalog.tools.get(name) or await self._shown(board, name, session, line)
+            tool = board.catalog.tools.get(name)
+            is_shown = tool is None
+            if tool is None:
+                tool = await self._shown(board, name, session, line)
             if tool is None:
                 raise RpcError(INVALID_PARAMS, f"no tool `{name}`")
             call = self._new_call(session, tool, arguments, line)
             try:
                 return outcome_parts(await board.pipeline(call), session.era)
             except Fault as fault:
+                if is_shown and isinstance(fault.__cause__, RpcError):
+                    # A tool under its own name answers as it would without us.
+                    raise error_from_fault(fault, call.id, session.era) from fault
                 return fault_parts(fault, call.id, session.era)
 
     async def _shown(
@@ -355,6 +361,7 @@ class Front:
             parked.answer(params.input_responses or {})
         else:
             parked = Parked()
+            parked.given = params.input_responses or {}
             parked.line = self._line(meta, outlet, parked)
             self._parking.begin(parked, work(parked.line), about)
         return await self._parking.word(parked)
