@@ -43,6 +43,15 @@ class WireBlock(Struct, frozen=True):
 Block = TextBlock | WireBlock
 
 
+class Figures(Struct, frozen=True, kw_only=True):
+    """How the process of a call ended, for the audit log."""
+
+    exit_status: int | None = None
+    bytes_stdout: int | None = None
+    bytes_stderr: int | None = None
+    redactions: int | None = None
+
+
 class Outcome(Struct, frozen=True, kw_only=True, eq=False):
     """What a tool answered."""
 
@@ -52,3 +61,5 @@ class Outcome(Struct, frozen=True, kw_only=True, eq=False):
     # A child's whole result, passed on as it is; `is_modern` tells which era it was written for.
     raw: Raw | None = None
     is_modern: bool = False
+    # Known when a process ran for this call alone.
+    figures: Figures | None = None

@@ -75,6 +75,19 @@ class ConfigRejected(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...]
 
 
+class AuditFailed(Struct, frozen=True, kw_only=True):
+    """The audit log cannot be written. Told once, until it can be again."""
+
+    message: str
+
+
+class AuditRecovered(Struct, frozen=True, kw_only=True):
+    """The audit log was found damaged or can be written again."""
+
+    message: str
+    lost: int = 0
+
+
 Event = (
     CallStarted
     | CallNarrowed
@@ -87,4 +100,6 @@ Event = (
     | ChildToolsSkipped
     | ConfigLoaded
     | ConfigRejected
+    | AuditFailed
+    | AuditRecovered
 )

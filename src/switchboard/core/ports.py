@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from switchboard.core.audit import AuditRecord
 from switchboard.core.board import Board
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.events import Event
@@ -58,4 +59,20 @@ class Boards(Protocol):
 
     def lease(self) -> AbstractContextManager[Board, None]:
         """The current board, kept alive until the lease ends."""
+        ...
+
+
+class Audit(Protocol):
+    """The log that tells afterwards what was done. What it holds cannot be changed unnoticed."""
+
+    async def append(self, record: AuditRecord, /) -> None:
+        """Write the record; it is on disk when this returns. Raises a fault if it cannot be."""
+        ...
+
+    def post(self, record: AuditRecord, /) -> None:
+        """Write the record soon. Never raises, never waits."""
+        ...
+
+    def fingerprint(self, payload: bytes, /) -> str:
+        """A hash that only this installation can compute; nothing while its salt is unreadable."""
         ...

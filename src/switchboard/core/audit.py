@@ -1,0 +1,77 @@
+"""What the audit log remembers of one thing that happened. It holds no payload and no secret."""
+
+import time
+from typing import Literal
+
+from msgspec import Struct
+
+Decision = Literal["approved", "denied", "expired", "cancelled", "not_required"]
+
+
+class AuditApproval(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How it was decided that something may run."""
+
+    decision: Decision
+    id: str = ""
+    # How much was agreed to, such as `once` or `session`.
+    mode: str = ""
+    # Who was asked, such as `elicitation` or `console`.
+    channel: str = ""
+    # What was agreed to.
+    digest: str = ""
+
+
+class AuditRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line of the log. What is not known is left out; adding a field changes no old record."""
+
+    ts: str
+    # `tool.call.started`, `tool.call.finished`, `tool.call.refused`, `approval.requested`,
+    # `approval.decided`, `audit.recovered` and others of that form.
+    event: str
+    # The id of the call, which errors show to clients.
+    correlation_id: str = ""
+    session_id: str = ""
+    tool: str = ""
+    # A hash with a salt of this installation, so that short arguments cannot be guessed.
+    args_sha256: str = ""
+    cwd: str = ""
+    sandbox_profile: str = ""
+    timeout_ms: int | None = None
+    approval: AuditApproval | None = None
+    started: str = ""
+    ended: str = ""
+    # `ok`, `tool_error`, or the code of a fault.
+    status: str = ""
+    exit_status: int | None = None
+    bytes_stdout: int | None = None
+    bytes_stderr: int | None = None
+    bytes_result: int | None = None
+    reason: str = ""
+    # The suite that the call came through, and who runs the tool.
+    via: str = ""
+    provider: str = ""
+    side_effects: bool | None = None
+    # Names that the tool's schema declares, with the kinds of their values.
+    args_shape: str = ""
+    client: str = ""
+    transport: str = ""
+    protocol_version: str = ""
+    workspace: str = ""
+    trace_id: str = ""
+    server: str = ""
+    launch_fingerprint: str = ""
+    tool_def_hash: str = ""
+    env_names: tuple[str, ...] = ()
+    network: bool | None = None
+    redactions: int | None = None
+    # The process that wrote the record.
+    pid: int = 0
+    # What Switchboard has to say, in its own words.
+    note: str = ""
+
+
+def stamp() -> str:
+    """Now, in UTC, as records write it."""
+    seconds, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
+    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+    return f"{whole}.{nanoseconds // 1000:06}Z"
