@@ -2,6 +2,7 @@
 
 from msgspec import Raw, Struct
 
+from switchboard.core.questions import Approval, Asker
 from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
 
@@ -26,6 +27,10 @@ class Call(Struct, frozen=True, kw_only=True, eq=False):
     via: ToolSpec | None = None
     # The smaller of this and the tool's own limit applies.
     client_timeout_s: float | None = None
+    # How the person behind this client can be asked, if at all.
+    asker: Asker | None = None
+    # Set by the approval gate on a call that needed an answer and got it.
+    approval: Approval | None = None
 
 
 class TextBlock(Struct, frozen=True):
