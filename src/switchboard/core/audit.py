@@ -21,6 +21,13 @@ class AuditApproval(Struct, frozen=True, kw_only=True, omit_defaults=True):
     digest: str = ""
 
 
+class AuditMark(Struct, frozen=True, kw_only=True):
+    """A place in the log that a record speaks of."""
+
+    seq: int
+    hash: str
+
+
 class AuditRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One line of the log. What is not known is left out; adding a field changes no old record."""
 
@@ -66,6 +73,8 @@ class AuditRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     redactions: int | None = None
     # The process that wrote the record.
     pid: int = 0
+    # Where the log was cut: on purpose, for its size, or by somebody else.
+    mark: AuditMark | None = None
     # What Switchboard has to say, in its own words.
     note: str = ""
 
