@@ -17,6 +17,7 @@ from switchboard.procs.families import Family
 from switchboard.procs.guard import Warden
 from switchboard.procs.table import Table, start_ticks
 from switchboard.procs.tail import Tail
+from switchboard.procs.wrapped import Wrapped
 
 
 class SpawnSpec(Struct, frozen=True, kw_only=True):
@@ -25,13 +26,22 @@ class SpawnSpec(Struct, frozen=True, kw_only=True):
     argv: tuple[str, ...]
     cwd: str
     env: Mapping[str, str]
+    # Puts the program inside another one, as a sandbox does. Called in the thread that starts it,
+    # just before, so that it may look at files. Raises a fault or OSError.
+    wrap: "Callable[[SpawnSpec], Wrapped] | None" = None
+
+
+Wrap = Callable[[SpawnSpec], Wrapped]
 
 
 class Running:
     """A process that we started: the leader of its own session."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", warden: Warden) -> None:
+    def __init__(
+        self, process: "subprocess.Popen[bytes]", warden: Warden, *, is_walled: bool = False
+    ) -> None:
         self._process = process
+        self._is_walled = is_walled
         self._warden = warden
         self._loop = asyncio.get_running_loop()
         self.pid = process.pid
@@ -73,8 +83,15 @@ class Running:
         await self._aside(lambda: self._family.look(Table()))
 
     async def signal(self, number: int) -> None:
-        """Signal everything that the process started and itself."""
-        await self._aside(lambda: self._family.send(Table(), number))
+        """Signal everything that the process started and itself, if it is no wall."""
+        await self._aside(lambda: self._send(number))
+
+    def _send(self, number: int) -> None:
+        table = Table()
+        spared: frozenset[int] = frozenset()
+        if self._is_walled and number != signal.SIGKILL and self.pid in table.processes:
+            spared = frozenset((self.pid, *table.children(self.pid)))
+        self._family.send(table, number, spared)
 
     async def kill_rest(self) -> None:
         """End whatever is left of what it started."""
@@ -99,7 +116,7 @@ async def spawn(spec: SpawnSpec, *, warden: Warden, timeout_s: float) -> Running
     starting = asyncio.get_running_loop().run_in_executor(None, _start, spec)
     try:
         async with asyncio.timeout(timeout_s):
-            process = await asyncio.shield(starting)
+            process, is_walled = await asyncio.shield(starting)
     except TimeoutError:
         starting.add_done_callback(_discard)
         raise Fault(
@@ -118,27 +135,47 @@ async def spawn(spec: SpawnSpec, *, warden: Warden, timeout_s: float) -> Running
     except OSError as error:
         _end(process)
         raise _fault_from_os_error(spec, error) from error
-    running = Running(process, warden)
+    running = Running(process, warden, is_walled=is_walled)
     await running.watch()
     return running
 
 
-def _start(spec: SpawnSpec) -> "subprocess.Popen[bytes]":
+def _start(spec: SpawnSpec) -> "tuple[subprocess.Popen[bytes], bool]":
+    if spec.wrap is None:
+        return _opened(spec.argv, spec.cwd, spec.env), False
+    wrapped = spec.wrap(spec)
+    try:
+        inherited = tuple(file.fileno() for file in wrapped.inherits)
+        process = _opened(wrapped.argv, wrapped.cwd, wrapped.env, inherited)
+        try:
+            wrapped.release(process.pid)
+        except BaseException:
+            _end(process)
+            raise
+    finally:
+        wrapped.close()
+    return process, wrapped.is_walled
+
+
+def _opened(
+    argv: tuple[str, ...], cwd: str, env: Mapping[str, str], inherited: tuple[int, ...] = ()
+) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
-        spec.argv,
+        argv,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        cwd=spec.cwd,
-        env=dict(spec.env),
+        cwd=cwd,
+        env=dict(env),
         start_new_session=True,
+        pass_fds=inherited,
     )
 
 
-def _discard(starting: "asyncio.Future[subprocess.Popen[bytes]]") -> None:
+def _discard(starting: "asyncio.Future[tuple[subprocess.Popen[bytes], bool]]") -> None:
     """Nobody waits for this process any more."""
     if not starting.cancelled() and starting.exception() is None:
-        _end(starting.result())
+        _end(starting.result()[0])
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

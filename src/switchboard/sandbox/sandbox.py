@@ -1,0 +1,73 @@
+"""The one way into a sandbox, whichever the platform has."""
+
+import os
+from collections.abc import Mapping
+
+from switchboard.procs.spawn import SpawnSpec, Wrap
+from switchboard.procs.wrapped import Wrapped
+from switchboard.sandbox.bubblewrap import wrapped_in_bubblewrap
+from switchboard.sandbox.confinement import Confinement, Profile
+from switchboard.sandbox.probe import Bubblewrap, Probe, Unusable
+from switchboard.sandbox.seatbelt import PROGRAM, wrapped_in_seatbelt
+
+_MAC = "Darwin"
+
+
+class Sandbox:
+    """Puts programs into sandboxes. Where none works it refuses; it never runs one without."""
+
+    def __init__(self, probe: Probe | None = None, *, system: str = "") -> None:
+        self._probe = probe or Probe()
+        self._system = system or os.uname().sysname
+
+    def refusal(self, profile: Profile) -> Unusable | None:
+        """Why nothing can run under a profile here, or None. Tries the sandbox once, which blocks.
+
+        What cannot run is not shown to clients.
+        """
+        if profile == "none":
+            return None
+        if self._system == _MAC:
+            return None if os.access(PROGRAM, os.X_OK) else _NO_SEATBELT
+        if profile == "seatbelt":
+            return _ONLY_ON_MAC
+        found = self._probe.look()
+        return found if isinstance(found, Unusable) else None
+
+    def wrap(
+        self, argv: tuple[str, ...], confinement: Confinement, env: Mapping[str, str]
+    ) -> Wrapped:
+        """How to start a program inside. Looks at files, so it belongs into a thread.
+
+        Raises a fault when there is no sandbox that works, or when the confinement asks for what
+        is never opened; OSError when there is no such command.
+        """
+        if confinement.profile == "none":
+            return Wrapped(argv=argv, env=env, cwd=confinement.cwd)
+        if self._system == _MAC:
+            if (refusal := self.refusal(confinement.profile)) is not None:
+                raise refusal.fault()
+            return wrapped_in_seatbelt(argv, confinement, env)
+        if confinement.profile == "seatbelt":
+            raise _ONLY_ON_MAC.fault()
+        found = self._probe.look()
+        if not isinstance(found, Bubblewrap):
+            raise found.fault()
+        return wrapped_in_bubblewrap(argv, confinement, env, found)
+
+    def around(self, confinement: Confinement) -> Wrap:
+        """What a spec takes: `SpawnSpec(…, wrap=sandbox.around(confinement))`."""
+
+        def wrap(spec: SpawnSpec) -> Wrapped:
+            return self.wrap(spec.argv, confinement, spec.env)
+
+        return wrap
+
+
+_ONLY_ON_MAC = Unusable(
+    why="`seatbelt` is the sandbox of macOS",
+    fix='write `sandbox_profile = "default"`, which is the sandbox of each platform',
+)
+_NO_SEATBELT = Unusable(
+    why=f"`{PROGRAM}` is missing", fix="it is a part of macOS: update the system"
+)
