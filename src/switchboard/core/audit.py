@@ -79,8 +79,21 @@ class AuditRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     note: str = ""
 
 
-def stamp() -> str:
-    """Now, in UTC, as records write it."""
-    seconds, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
-    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
-    return f"{whole}.{nanoseconds // 1000:06}Z"
+class _Clock:
+    """Writes down the time, in UTC. Most of the text stays the same for a second."""
+
+    def __init__(self) -> None:
+        # One value, so that another thread never sees half of it.
+        self._last = (-1, "")
+
+    def __call__(self) -> str:
+        second, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
+        known, written = self._last
+        if second != known:
+            written = time.strftime("%Y-%m-%dT%H:%M:%S.", time.gmtime(second))
+            self._last = (second, written)
+        return f"{written}{nanoseconds // 1000:06}Z"
+
+
+# Now, as records write it.
+stamp = _Clock()

@@ -15,6 +15,10 @@ from switchboard.store.chain import Row
 from switchboard.store.private import open_private, sync_folder
 
 FIELDS = "seq, call, CAST(body AS BLOB), prev, hash, seal"
+# What a segment is made of, by the names below.
+OBJECTS = frozenset(
+    {"records", "records_by_call", "records_stay", "records_remain", "records_follow"}
+)
 _APPLICATION = 0x53424155
 _VERSION = 1
 _PATIENCE_S = 5.0
@@ -33,10 +37,7 @@ CREATE TRIGGER records_remain BEFORE DELETE ON records
   BEGIN SELECT RAISE(ABORT, 'a record is never deleted'); END;
 -- Two writers that both believe they are next would fork the chain; one of them is refused.
 CREATE TRIGGER records_follow BEFORE INSERT ON records
-  WHEN EXISTS (SELECT 1 FROM records) AND NOT EXISTS (
-    SELECT 1 FROM records
-    WHERE seq = (SELECT max(seq) FROM records) AND seq = NEW.seq - 1 AND hash = NEW.prev
-  )
+  WHEN (SELECT hash FROM records ORDER BY seq DESC LIMIT 1) <> NEW.prev
   BEGIN SELECT RAISE(ABORT, 'a record follows the last one'); END;
 """
 

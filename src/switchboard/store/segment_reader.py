@@ -5,7 +5,15 @@ from pathlib import Path
 from typing import Self
 
 from switchboard.store.chain import Row
-from switchboard.store.database import FIELDS, DamageTold, SegmentDamaged, connect, row_at, row_of
+from switchboard.store.database import (
+    FIELDS,
+    OBJECTS,
+    DamageTold,
+    SegmentDamaged,
+    connect,
+    row_at,
+    row_of,
+)
 from switchboard.store.private import check_private_file
 
 _ALL = f"SELECT {FIELDS} FROM records"  # noqa: S608 - a constant
@@ -40,6 +48,16 @@ class SegmentReader:
     def row(self, seq: int) -> Row | None:
         """One row."""
         return row_at(self._database, seq)
+
+    def problems(self) -> Iterator[str]:
+        """What SQLite itself finds wrong, and guards of ours that somebody took away."""
+        with DamageTold():
+            names = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master")}
+            for (problem,) in self._database.execute("PRAGMA integrity_check(10)"):
+                if problem != "ok":
+                    yield str(problem)
+        if missing := sorted(OBJECTS - names):
+            yield f"{', '.join(missing)} taken away"
 
     def beyond_damage(self) -> int | None:
         """The first number of the rows behind a damaged place, or nothing.
