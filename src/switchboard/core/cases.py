@@ -12,6 +12,8 @@ class Assessment(Struct, frozen=True, kw_only=True, eq=False):
     launch: Launch
     risk: Risk
     asks: bool
+    # Whether its result may hold the words of a stranger.
+    is_open_world: bool = False
 
 
 class Case(Struct, frozen=True, kw_only=True, eq=False):

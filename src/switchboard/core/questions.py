@@ -108,7 +108,7 @@ class Asker(Protocol):
         ...
 
 
-class NeedsAnswer(BaseException):  # noqa: N818 - a state of a call, not an error
+class NeedsAnswer(BaseException):
     """The client has to answer and send the call again.
 
     Not an `Exception`: nothing on the road may take it for a failure.

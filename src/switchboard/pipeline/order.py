@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 
-from switchboard.core.ports import Events, Next, Provider
+from switchboard.core.ports import Events, Gate, Next, Provider
 from switchboard.core.visibility import Visibility as Lists
 from switchboard.pipeline.compose import compose
+from switchboard.pipeline.gates.approval import Approval
 from switchboard.pipeline.gates.arguments import Arguments
 from switchboard.pipeline.gates.boundary import Boundary
 from switchboard.pipeline.gates.deadline import Deadline
@@ -14,9 +15,15 @@ from switchboard.pipeline.gates.narrowing import Narrowing
 from switchboard.pipeline.gates.visibility import Visibility
 
 
-def build_road(providers: Mapping[str, Provider], shown: Lists, events: Events) -> Next:
+def build_road(
+    providers: Mapping[str, Provider],
+    shown: Lists,
+    events: Events,
+    *,
+    approval: Approval | None = None,
+) -> Next:
     """The road of every call, from whichever client, to whichever provider."""
-    gates = (
+    gates: tuple[Gate, ...] = (
         # Outermost, so that nothing but a fault gets out and every call is seen to begin and end.
         Boundary(events),
         # A tool that is not shown does not exist: nobody learns more of it by calling.
@@ -27,7 +34,8 @@ def build_road(providers: Mapping[str, Provider], shown: Lists, events: Events) 
         Narrowing(providers, events),
         # What will run, where. An approval shows this, so it comes before.
         Execution(),
-        # Approval belongs here: after it is known what will run, before time or slots are spent.
+        # After it is known what will run, before time or slots are spent.
+        *((approval,) if approval is not None else ()),
         # A slot is taken only by a call that may run.
         Limits(),
         # Innermost: waiting for a person or a slot does not spend the tool's time.
