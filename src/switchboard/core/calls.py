@@ -13,6 +13,11 @@ class Execution(Struct, frozen=True, kw_only=True):
     """Where a call runs."""
 
     cwd: str
+    # The profile that confines it, where one does, and what that leaves open.
+    sandbox: str = ""
+    network: bool | None = None
+    # The variables that it is given on top; never their values.
+    env_names: tuple[str, ...] = ()
 
 
 class Call(Struct, frozen=True, kw_only=True, eq=False):
