@@ -6,7 +6,7 @@ from typing import Protocol
 
 from switchboard.children.excerpt import without_secrets
 from switchboard.children.schema import ServerEntry
-from switchboard.procs.spawn import Running, SpawnSpec, Warden, spawn
+from switchboard.procs.spawn import Running, SpawnSpec, Warden, Wrap, spawn
 from switchboard.procs.stop import stop
 from switchboard.wire.peer import OnLost, OnNotification, OnRequest, Peer
 from switchboard.wire.pipes import Loss, StreamPipe
@@ -79,6 +79,7 @@ async def open_stdio(
     env: Mapping[str, str],
     *,
     warden: Warden,
+    wrap: Wrap | None = None,
     timeout_s: float,
     on_request: OnRequest,
     on_notification: OnNotification,
@@ -86,7 +87,7 @@ async def open_stdio(
 ) -> StdioLink:
     """Start the child's process and connect to it."""
     running = await spawn(
-        SpawnSpec(argv=(entry.command, *entry.args), cwd=entry.cwd, env=env),
+        SpawnSpec(argv=(entry.command, *entry.args), cwd=entry.cwd, env=env, wrap=wrap),
         warden=warden,
         timeout_s=timeout_s,
     )

@@ -9,11 +9,13 @@ from switchboard.children.pool import ChildPool, ChildSource
 from switchboard.core.ports import Events, Next
 from switchboard.core.visibility import Visibility
 from switchboard.daemon.commons import Commons
+from switchboard.daemon.enclosing import Enclosures
 from switchboard.daemon.memory import return_large_blocks
 from switchboard.pipeline.order import build_road
 from switchboard.procs.spawn import Warden
 from switchboard.providers.suites.build import build_suites
 from switchboard.providers.suites.provider import SuitesProvider
+from switchboard.sandbox.sandbox import platform_sandbox
 from switchboard.settings.sections import Settings
 from switchboard.settings.trust import still_trusted
 
@@ -41,6 +43,7 @@ class Engine:
             sessions=sessions,
             commons=None if commons is None else commons.pool_for(environ),
             is_trusted=lambda entry: still_trusted(entry, workspace),
+            enclose=Enclosures(platform_sandbox(), environ, workspace),
         )
 
     def road(self, settings: Settings) -> tuple[Next, list[ChildSource]]:

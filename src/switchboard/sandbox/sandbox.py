@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from functools import cache
 
 from switchboard.procs.spawn import SpawnSpec, Wrap
 from switchboard.procs.wrapped import Wrapped
@@ -20,18 +21,20 @@ class Sandbox:
         self._probe = probe or Probe()
         self._system = system or os.uname().sysname
 
-    def refusal(self, profile: Profile) -> Unusable | None:
-        """Why nothing can run under a profile here, or None. Tries the sandbox once, which blocks.
+    def look(self) -> str | Unusable:
+        """The name of the sandbox that works here. Tries it once, which blocks for a moment."""
+        if self._system == _MAC:
+            return "seatbelt" if os.access(PROGRAM, os.X_OK) else _NO_SEATBELT
+        found = self._probe.look()
+        return found if isinstance(found, Unusable) else f"bubblewrap {found.version}"
 
-        What cannot run is not shown to clients.
-        """
+    def refusal(self, profile: Profile) -> Unusable | None:
+        """Why nothing can run under a profile here, or None. What cannot run is not shown."""
         if profile == "none":
             return None
-        if self._system == _MAC:
-            return None if os.access(PROGRAM, os.X_OK) else _NO_SEATBELT
-        if profile == "seatbelt":
+        if profile == "seatbelt" and self._system != _MAC:
             return _ONLY_ON_MAC
-        found = self._probe.look()
+        found = self.look()
         return found if isinstance(found, Unusable) else None
 
     def wrap(
@@ -44,13 +47,12 @@ class Sandbox:
         """
         if confinement.profile == "none":
             return Wrapped(argv=argv, env=env, cwd=confinement.cwd)
+        if (refusal := self.refusal(confinement.profile)) is not None:
+            raise refusal.fault()
         if self._system == _MAC:
-            if (refusal := self.refusal(confinement.profile)) is not None:
-                raise refusal.fault()
             return wrapped_in_seatbelt(argv, confinement, env)
-        if confinement.profile == "seatbelt":
-            raise _ONLY_ON_MAC.fault()
         found = self._probe.look()
+        # It may have gone since.
         if not isinstance(found, Bubblewrap):
             raise found.fault()
         return wrapped_in_bubblewrap(argv, confinement, env, found)
@@ -62,6 +64,12 @@ class Sandbox:
             return self.wrap(spec.argv, confinement, spec.env)
 
         return wrap
+
+
+@cache
+def platform_sandbox() -> Sandbox:
+    """The one of this process: what was tried once need not be tried by everybody."""
+    return Sandbox()
 
 
 _ONLY_ON_MAC = Unusable(

@@ -1,7 +1,18 @@
 """What each file of the configuration may hold."""
 
 from switchboard.config.strict import Anything, Items, Members, Table, Text, Truth, Whole
-from switchboard.settings.server_shape import ENV_NAME, GIVEN_SERVERS, SCOPE, SERVERS, TOML_SERVERS
+from switchboard.settings.server_shape import (
+    ALLOW_NETWORK,
+    ENV_NAME,
+    GIVEN_SERVERS,
+    READ_ENV_FILES,
+    READ_ROOTS,
+    SANDBOX_PROFILE,
+    SCOPE,
+    SERVERS,
+    TOML_SERVERS,
+    WRITABLE_ROOTS,
+)
 
 _WORDS = Items(item=Text(empty=False))
 _FRAMING = Text(choices=("auto", "newline", "content-length"))
@@ -104,6 +115,11 @@ CHILD = Table(
         "protocol": _PROTOCOL,
         "scope": SCOPE,
         "inheritEnv": Truth(),
+        "sandboxProfile": SANDBOX_PROFILE,
+        "allowNetwork": ALLOW_NETWORK,
+        "readRoots": READ_ROOTS,
+        "writableRoots": WRITABLE_ROOTS,
+        "readEnvFiles": READ_ENV_FILES,
         "env": _ENV,
     },
     required=("name",),
