@@ -103,8 +103,7 @@ class AuditLog:
             notes.append(_recovered(suspicion))
             self._on_found(suspicion.says)
         end = self._add(segment, last.link, [*map(entry_of, notes), *entries], file, key)
-        size = segment.size()
-        if size is not None and size >= self._segment_bytes:
+        if segment.size() >= self._segment_bytes:
             try:
                 self._rotate(segment, end, file, key)
             except (OSError, sqlite3.Error, SegmentDamaged):
@@ -131,7 +130,7 @@ class AuditLog:
         segment = self._segment
         if segment is not None:
             is_newest = not self._places.segment(segment.number + 1).exists()
-            if is_newest and segment.size() is not None:
+            if is_newest and segment.is_there():
                 return segment
             segment.close()
             self._segment = None

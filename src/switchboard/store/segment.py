@@ -27,16 +27,20 @@ class Segment:
         self._inode = check_private_file(path).st_ino
         self._database = connect(path)
         self._database.execute("PRAGMA synchronous = FULL")
+        self._page_bytes = self._database.execute("PRAGMA page_size").fetchone()[0]
         # macOS: `fsync` alone leaves data in the drive's own memory.
         self._database.execute("PRAGMA fullfsync = ON")
 
-    def size(self) -> int | None:
-        """How large the file is, or nothing when it is no longer the one that is open."""
+    def is_there(self) -> bool:
+        """Whether the file under this name is still the one that is open."""
         try:
-            found = self.path.lstat()
+            return self.path.lstat().st_ino == self._inode
         except FileNotFoundError:
-            return None
-        return found.st_size if found.st_ino == self._inode else None
+            return False
+
+    def size(self) -> int:
+        """How many bytes it takes, or will when everything is in its file."""
+        return self._database.execute("PRAGMA page_count").fetchone()[0] * self._page_bytes
 
     def begin(self) -> Row:
         """Begin a group, and give the last row. Nobody else writes until the group ends."""

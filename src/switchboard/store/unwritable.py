@@ -11,6 +11,7 @@ _FULL = "the disk is full"
 _FORBIDDEN = "its folder cannot be written"
 _NOT_OURS = "one of its files is a link, or belongs to somebody else"
 _LOCKED = "another process holds it"
+_REFUSED = "the disk does not take it"
 _NO_KEY = "its key file holds no key"
 
 _BY_ERRNO = {
@@ -23,6 +24,7 @@ _BY_ERRNO = {
 }
 _BY_SQLITE = {
     sqlite3.SQLITE_FULL: _FULL,
+    sqlite3.SQLITE_IOERR: _REFUSED,
     sqlite3.SQLITE_READONLY: _FORBIDDEN,
     sqlite3.SQLITE_CANTOPEN: _FORBIDDEN,
     sqlite3.SQLITE_PERM: _FORBIDDEN,
@@ -33,6 +35,7 @@ _HINTS = {
     _FORBIDDEN: "make `audit` and `state` in the home of Switchboard writable for you",
     _NOT_OURS: "look at `audit` and `state` in the home of Switchboard: all is to be yours alone",
     _LOCKED: "a stopped process of Switchboard may hold it: `switchboard status`, then call again",
+    _REFUSED: "look at the disk: its space, its limits, its health",
     _NO_KEY: "move `state/audit.key` in the home of Switchboard away; the log will note that",
 }
 

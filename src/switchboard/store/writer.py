@@ -55,9 +55,11 @@ class AuditWriter:
         tell: Callable[[Told], None] = lambda _: None,
         segment_bytes: int | None = None,
         segments_kept: int | None = None,
+        patience_s: float = _PATIENCE_S,
     ) -> None:
         self._places = places
         self._tell_them = tell
+        self._patience_s = patience_s
         limits = {"segment_bytes": segment_bytes, "segments_kept": segments_kept}
         self._log = AuditLog(
             places,
@@ -123,7 +125,7 @@ class AuditWriter:
             if not self._is_urgent:
                 self._is_urgent = True
                 self._wake()
-        alarm = loop.call_later(_PATIENCE_S, _give_up, waiter)
+        alarm = loop.call_later(self._patience_s, _give_up, waiter)
         try:
             await waiter
         finally:
