@@ -120,8 +120,10 @@ class Approval:
         case = self._cases.open(call, assessment)
         asker = self._asker(call, assessment.risk)
         posted = self._desk.post(case.question)
-        question = posted.question
-        answer = posted.answer if self._counts(posted.answer, assessment.risk) else None
+        if posted.answer is not None and not self._counts(posted.answer, assessment.risk):
+            self._desk.consume(posted.question.id, case.digest)
+            posted = self._desk.post(case.question)
+        question, answer = posted.question, posted.answer
         if answer is None:
             if question.id == case.question.id:
                 self._trail.asked(call, launch, question)
@@ -156,11 +158,12 @@ class Approval:
             )
         return asker
 
-    def _counts(self, answer: Answer | None, risk: Risk) -> bool:
-        """Whether an answer that was given earlier may be used for this call."""
-        if answer is None or (self._channel == "console" and risk.is_high):
-            return answer is not None and answer.by != _CLIENT
-        return True
+    def _counts(self, answer: Answer, risk: Risk) -> bool:
+        """Whether an answer that was given earlier may be used for this call.
+
+        The configuration may have come to demand the console since.
+        """
+        return answer.by != _CLIENT or self._channel != "console" or not risk.is_high
 
     async def _ask(self, question: Question, asker: Asker) -> Answer:
         """Ask once, however many identical calls wait for the answer."""
