@@ -15,14 +15,18 @@ from switchboard.store.verify import Verification, verify
 from switchboard.store.writer import AuditWriter, Told
 
 
-def a_record(call: str = "call-1", *, event: str = "tool.call.started", **more: str) -> AuditRecord:
+def a_record(
+    call: str = "call-1", *, status: str = "", note: str = "", args_sha256: str = ""
+) -> AuditRecord:
     return AuditRecord(
         ts=stamp(),
-        event=event,
+        event="tool.call.started",
         correlation_id=call,
         session_id="session",
-        tool=more.pop("tool", "files/write"),
-        **more,
+        tool="files/write",
+        args_sha256=args_sha256,
+        status=status,
+        note=note,
     )
 
 
