@@ -36,4 +36,4 @@ def empty(path: str, size: int) -> list[str]:
 
 def machine_secrets() -> list[str]:
     """Those that this machine has."""
-    return [path for path in MACHINE_SECRETS if os.path.exists(path)]
+    return [os.path.realpath(path) for path in MACHINE_SECRETS if os.path.exists(path)]

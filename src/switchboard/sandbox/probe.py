@@ -80,10 +80,12 @@ class Probe:
         self,
         *,
         folders: tuple[str, ...] = FOLDERS,
+        owner: int = 0,
         system: System | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._folders = folders
+        self._owner = owner
         self._system = system or System.here()
         self._clock = clock
         self._known: dict[tuple[int, ...], Bubblewrap] = {}
@@ -117,7 +119,7 @@ class Probe:
                 continue
             if not stat.S_ISREG(found.st_mode) or not found.st_mode & stat.S_IXUSR:
                 continue
-            if found.st_uid != 0 or found.st_mode & _WRITABLE_BY_OTHERS:
+            if found.st_uid != self._owner or found.st_mode & _WRITABLE_BY_OTHERS:
                 return Unusable(
                     why=f"`{path}` is not root's, or others may write it",
                     fix=f"install it anew, or: sudo chown root {path} && sudo chmod go-w {path}",

@@ -34,20 +34,17 @@ def checked_roots(confinement: Confinement, command: str) -> Roots:
     """The folders of a confinement for this command. Raises a fault when one cannot be opened."""
     homes = _homes(confinement.home)
     own = tuple(os.path.realpath(path) for path in confinement.hidden if os.path.isdir(path))
+    state = confinement.state_dir and _root("the state folder", confinement.state_dir, homes)
     cwd = _root("the working directory", confinement.cwd, homes)
-    writable = [
-        cwd,
-        *(_root("`writable_roots`", path, homes) for path in confinement.writable_roots),
-    ]
+    further = [_root("`writable_roots`", path, homes) for path in confinement.writable_roots]
     given = [_root("`read_roots`", path, homes, or_file=True) for path in confinement.read_roots]
+    writable = (cwd, *further, *((state,) if state else ()))
     for each in own:
         # Whoever may write above it could rename it away and put another in its place.
         if any(is_within(each, path) for path in writable):
             raise _refused("a folder that holds Switchboard's own", each)
-        if any(is_within(path, each) for path in (*writable, *given)):
+        if any(is_within(path, each) and path != state for path in (*writable, *given)):
             raise _refused("a folder of Switchboard's own", each)
-    if confinement.state_dir:
-        writable.append(_root("the state folder", confinement.state_dir, homes))
     opened = {path: path for path in given}
     opened |= _tools(confinement, command, (*homes, *SCRATCH), (*given, *writable))
     if confinement.allow_network:
