@@ -34,6 +34,11 @@ mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" || exit 99
 "$2" "$3" "$1" stranger 1 1 67108864
 """
 
+READ_READ_ONLY = """
+mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" || exit 99
+"$2" --home "$1" audit verify && "$2" --home "$1" audit tail
+"""
+
 
 def in_a_namespace(script: str, *words: str) -> str:
     """Run a script where everybody may mount, and nobody else sees it."""
@@ -141,6 +146,18 @@ async def test_a_folder_that_cannot_be_written_is_told(ground: Ground) -> None:
     assert "writable for you" in refused
     assert ground.calls() == ["call-0"]
     assert ground.verified().is_whole
+
+
+async def test_a_copy_that_cannot_be_written_can_be_checked_and_read(ground: Ground) -> None:
+    await ground.write(3)
+    for path in ground.places.folder.glob("*-[sw]*"):
+        path.unlink()
+    switchboard = str(Path(sys.executable).with_name("switchboard"))
+    shown = await asyncio.to_thread(
+        in_a_namespace, READ_READ_ONLY, str(ground.places.home), switchboard
+    )
+    assert "whole: 4 records" in shown
+    assert "call-2" in shown
 
 
 # Not ours, or not only ours

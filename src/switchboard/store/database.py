@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
 
 from switchboard.store.chain import Row
@@ -19,6 +19,8 @@ FIELDS = "seq, call, CAST(body AS BLOB), prev, hash, seal"
 OBJECTS = frozenset(
     {"records", "records_by_call", "records_stay", "records_remain", "records_follow"}
 )
+# `immutable` is for a copy on a medium that cannot be written: nothing is made beside it.
+Mode = Literal["rw", "ro", "immutable"]
 _APPLICATION = 0x53424155
 _VERSION = 1
 _PATIENCE_S = 5.0
@@ -64,11 +66,11 @@ class DamageTold:
             raise SegmentDamaged(str(error)) from error
 
 
-def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
+def connect(path: Path, mode: Mode = "rw") -> sqlite3.Connection:
     """The database at a path, which is one of ours. Raises `SegmentDamaged` or a SQLite error."""
-    mode = "ro" if read_only else "rw"
+    words = "immutable=1" if mode == "immutable" else f"mode={mode}"
     database = sqlite3.connect(
-        f"file:{quote(str(path))}?mode={mode}", uri=True, timeout=_PATIENCE_S, isolation_level=None
+        f"file:{quote(str(path))}?{words}", uri=True, timeout=_PATIENCE_S, isolation_level=None
     )
     try:
         with DamageTold():

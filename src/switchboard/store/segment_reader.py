@@ -1,5 +1,6 @@
 """A segment that is only looked at."""
 
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
@@ -24,7 +25,7 @@ class SegmentReader:
 
     def __init__(self, path: Path) -> None:
         check_private_file(path)
-        self._database = connect(path, read_only=True)
+        self._database = _opened(path)
         self._database.execute("BEGIN")
 
     def __enter__(self) -> Self:
@@ -77,3 +78,14 @@ class SegmentReader:
         with DamageTold():
             for found in self._database.execute(query, values):
                 yield row_of(found)
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    try:
+        return connect(path, "ro")
+    except sqlite3.OperationalError:
+        pending = path.with_name(f"{path.name}-wal")
+        if pending.exists() and pending.stat().st_size:
+            raise
+        # SQLite keeps an index beside a database that others may write; here nobody can.
+        return connect(path, "immutable")

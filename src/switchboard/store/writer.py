@@ -146,9 +146,8 @@ class AuditWriter:
         while group := self._next():
             # Whoever was cancelled or gave up does not run, so there is nothing to write down.
             group = [one for one in group if one.waiter is None or not one.waiter.done()]
-            entries = [entry_of(one.record) for one in group if one.record is not None]
             try:
-                self._write(entries)
+                self._write([entry_of(one.record) for one in group if one.record is not None])
             except Exception as error:  # noqa: BLE001 - nobody may be left waiting
                 self._failed(group, error)
             else:
