@@ -48,6 +48,8 @@ ALSO_MAY_IMPORT = (
     Allowance("cli/*.py", {"config"}, "it reads the environment and shows problems"),
     Allowance("cli/verbs/*.py", {"settings", "daemon"}, "a verb works on settings or on a board"),
     Allowance("cli/verbs/*audit*.py", {"store"}, "the log is read where no daemon runs, too"),
+    Allowance("cli/verbs/approvals.py", {"approvals"}, "it decides at the desk, daemon or not"),
+    Allowance("cli/verbs/parts/watching.py", {"approvals"}, "as above"),
     Allowance(
         "cli/verbs/*.py", {"children:schema", "providers/*:schema"}, "settings are made of these"
     ),

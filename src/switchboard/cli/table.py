@@ -28,6 +28,7 @@ VERBS: dict[str, Verb] = {
         ("list", "list", "Show the configured servers, starting none", "Use"),
         ("introspect", "introspect", "Show the tools of one suite, or of all", "Use"),
         ("call", "call", "Call a tool of a suite", "Use"),
+        ("approvals", "approvals", "Answer what clients want to do", "Use"),
         ("tokens", "tokens", "Count the tokens that suites save", "Use"),
         ("mcp", "mcp", "Serve one client on stdin and stdout; what a client launches", "Serve"),
         ("serve", "serve", "Serve on stdin and stdout, or over HTTP", "Serve"),
