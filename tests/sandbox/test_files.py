@@ -1,5 +1,6 @@
 """The files of the host: what a confined program reads, writes, renames and links."""
 
+import asyncio
 import os
 import pwd
 from pathlib import Path
@@ -207,6 +208,51 @@ print(json.dumps(found))
     found = (await den.python(program, str(secret), str(soft), str(hard))).said
     assert SECRET not in found
     assert not hard.exists()
+
+
+GIT_BYPASS = """
+import os, shutil, sys
+git, trace = sys.argv[1:]
+try:
+    os.makedirs(f"{git}/evil", exist_ok=True)
+    for name in ("objects", "refs"):
+        shutil.copytree(f"{git}/{name}", f"{git}/evil/{name}")
+    settings = open(f"{git}/config").read() + f'[core]\\n\\tfsmonitor = "touch {trace}; false"\\n'
+    open(f"{git}/evil/config", "w").write(settings)
+    open(f"{git}/commondir", "w").write("evil\\n")
+except OSError:
+    pass
+"""
+
+
+async def git(folder: Path, *words: str) -> None:
+    process = await asyncio.create_subprocess_exec("git", *words, cwd=folder, stdout=-3, stderr=-3)
+    await asyncio.wait_for(process.wait(), 30)
+
+
+@pytest.mark.parametrize("profile", ["default", "none"])
+async def test_git_cannot_be_made_to_run_a_command_when_its_user_looks_at_the_repository(
+    den: Den, profile: str
+) -> None:
+    """Hooks and settings are left alone; git is told to take them from elsewhere."""
+    trace = den.home / "trace"
+    await git(den.workspace, "init", "--quiet")
+    await den.python(GIT_BYPASS, str(den.workspace / ".git"), str(trace), profile=profile)
+    await git(den.workspace, "status")
+    # Where nothing confines it, it works: so this is the attack that it is meant to be.
+    assert trace.exists() == (profile == "none")
+
+
+async def test_whoever_opens_a_repository_for_git_still_protects_what_git_runs(den: Den) -> None:
+    await git(den.workspace, "init", "--quiet")
+    opened: dict[str, Any] = {"writable_roots": (str(den.workspace / ".git"),)}
+    (den.workspace / "file").write_text("x")
+    done = await den.run(("git", "add", "file"), **opened)
+    assert done.status == 0, done.stderr
+    assert (den.workspace / ".git" / "index").exists()
+    hook = den.workspace / ".git" / "hooks" / "pre-commit"
+    await den.python(WRITE, str(hook), **opened)
+    assert not hook.exists()
 
 
 async def test_a_worktree_cannot_be_pointed_at_another_repository(den: Den) -> None:

@@ -4,7 +4,7 @@ Hooks, settings of editors and of coding tools, and files that say what runs: wh
 them would run code outside of the sandbox later.
 """
 
-# ruff: noqa: PTH112, PTH113, PTH114, PTH118
+# ruff: noqa: PTH118
 
 import os
 from collections.abc import Iterator
@@ -13,12 +13,12 @@ from typing import Literal
 from msgspec import Struct
 
 from switchboard.sandbox.links import refuse_links
-from switchboard.sandbox.refusals import refused_link, refused_repositories
+from switchboard.sandbox.refusals import refused_repositories
 
 PROTECTED = (
-    ".git/hooks",
-    ".git/config",
-    ".git/modules",
+    # The whole of it: besides hooks and settings, a new `commondir` in it makes git take both from
+    # elsewhere, and an interrupted rebase in it runs commands.
+    ".git",
     ".vscode",
     ".idea",
     ".cursor",
@@ -34,7 +34,11 @@ PROTECTED = (
     ".npmrc",
     ".pre-commit-config.yaml",
     ".husky",
+    ".githooks",
 )
+# What is protected where somebody opened a `.git` by name, and it is no repository's any more.
+_GIT = ".git"
+PROTECTED_IN_GIT = ("hooks", "config", "config.worktree", "commondir", "modules", "worktrees")
 # Examples of environment files are part of the source.
 _EXAMPLES = frozenset({".env.example", ".env.sample", ".env.template", ".env.dist"})
 _ENV = ".env"
@@ -99,7 +103,7 @@ def _below(folder: str, depth: int) -> Iterator[str]:
     except OSError:
         return
     for path in folders:
-        if os.path.lexists(os.path.join(path, ".git")):
+        if os.path.lexists(os.path.join(path, _GIT)):
             yield path
         if depth > 1:
             yield from _below(path, depth - 1)
@@ -115,16 +119,12 @@ def _way(root: str, path: str) -> list[str]:
 
 
 def _guarded(repository: str) -> list[Guard]:
+    is_git = os.path.basename(repository) == _GIT  # noqa: PTH119
     found: list[Guard] = []
-    git = os.path.join(repository, ".git")
-    if os.path.islink(git):
-        raise refused_link(git)
-    if os.path.isdir(git):
-        found.append(Guard("pinned", git))
-    elif os.path.isfile(git):
-        # It says where the repository of a worktree or a submodule is.
-        found.append(Guard("protected", git))
-    for name in PROTECTED:
+    for name in PROTECTED_IN_GIT:
+        # A link in it would lead to where nothing is protected.
+        refuse_links(repository, os.path.join(repository, _GIT, name))
+    for name in PROTECTED_IN_GIT if is_git else PROTECTED:
         path = os.path.join(repository, name)
         if os.path.lexists(path):
             refuse_links(repository, path)
