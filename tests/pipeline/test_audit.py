@@ -27,6 +27,7 @@ from switchboard.store.places import AuditPlaces
 from switchboard.store.reader import AuditReader
 from switchboard.store.writer import AuditWriter
 
+PATIENCE = 15.0
 SCHEMA = {
     "type": "object",
     "properties": {"path": {"type": "string"}, "deep": {}, "n": {}, "all": {}, "no": {}},
@@ -92,9 +93,24 @@ async def test_a_record_says_who_ran_what_where_with_whose_leave_and_how_it_went
 async def test_a_call_that_needed_no_leave_says_so() -> None:
     log = MemoryAudit()
     await a_gate(log)(a_call(reading()), answer)
-    assert [record.approval for record in log.records] == [
-        AuditApproval(decision="not_required")
-    ] * 2
+    assert [record.approval for record in log.records] == [AuditApproval(decision="not_required")]
+
+
+async def test_a_call_that_changes_nothing_is_one_record_unless_it_takes_its_time() -> None:
+    log = MemoryAudit()
+    gate = a_gate(log)
+    await gate(a_call(reading()), answer)
+    (record,) = log.records
+    assert record.event == "tool.call.finished"
+    assert record.started <= record.ended
+    task = asyncio.ensure_future(gate(a_call(reading()), forever))
+    async with asyncio.timeout(PATIENCE):
+        while len(log.records) < 2:  # noqa: ASYNC110 - a list tells nobody
+            await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert log.events[1:] == ["tool.call.started", "tool.call.finished"]
 
 
 @requirement("S3.67")

@@ -45,6 +45,29 @@ def test_processes_that_rotate_at_once_go_on_in_the_same_segment(ground: Ground)
     assert sorted(ground.calls()) == sorted(call for calls in told for call in calls)
 
 
+def test_a_log_is_whole_while_others_write_and_rotate(ground: Ground) -> None:
+    writers = [start(ground, name, count=FOR_EVER, segment=SMALL) for name in "ab"]
+    try:
+        for writer in writers:
+            assert writer.stdout is not None
+            writer.stdout.readline()
+        segments: set[int] = set()
+        looks = 0
+        while len(segments) < 5 or looks < 10:
+            assert ground.verified().findings == ()
+            segments |= set(ground.places.segments())
+            looks += 1
+            for writer in writers:
+                assert writer.stdout is not None
+                for _ in range(40):
+                    assert writer.stdout.readline()
+    finally:
+        for writer in writers:
+            writer.kill()
+            writer.communicate(timeout=PATIENCE)
+    assert ground.verified().findings == ()
+
+
 def kill_in_rounds(ground: Ground, rounds: int) -> None:
     """Each time at another moment, two processes at once, and into a log that rotates."""
     chance = random.Random(5)

@@ -2,6 +2,7 @@
 
 import hmac
 import sqlite3
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -18,6 +19,7 @@ from switchboard.store.segment_reader import SegmentReader
 
 _MOST_FINDINGS = 100
 _LOOKS = 5
+_WALKS = 5
 
 FindingKind = Literal[
     "edited",
@@ -83,9 +85,16 @@ def verify(places: AuditPlaces, *, expect: AuditMark | None = None) -> Verificat
 
     `expect` is a place that was noted elsewhere; the beginning of its hash will do.
     """
-    # The head first: records only ever become more, so none can be missing for having looked late.
-    key, head = _key_of(places), _settled_head(places)
-    return _Walk(places, key, head, expect).result()
+    walks = 0
+    while True:
+        walks += 1
+        # The head first: records only become more, so none is missing for having looked late.
+        key, head = _key_of(places), _settled_head(places)
+        numbers = places.segments()
+        found = _Walk(places, key, head, expect).result(numbers)
+        # A segment that was made or given up meanwhile may explain what looks wrong.
+        if found.is_whole or walks == _WALKS or places.segments() == numbers:
+            return found
 
 
 class _Walk:
@@ -111,8 +120,8 @@ class _Walk:
         self._expected_is_met = False
         self._bad_seals = 0
 
-    def result(self) -> Verification:
-        numbers = self._places.segments()
+    def result(self, numbers: Sequence[int]) -> Verification:
+        """Walk through these segments."""
         for number in numbers:
             self._segment(number)
         self._judge_start()

@@ -151,6 +151,7 @@ def _verify(request: Request, places: AuditPlaces) -> Report:
         if match is None:
             raise UsageError("`--expect` takes what `audit verify` showed, such as `120:9f3c0a…`")
         expected = AuditMark(seq=int(match[1]), hash=match[2])
+    request.talk.progress("checking every record …")
     return AuditVerifyReport.of(verify(places, expect=expected))
 
 
