@@ -462,6 +462,34 @@ async def test_every_question_and_every_answer_is_told_with_whose_it_is(home: Pa
     assert (record.approval.decision, record.approval.channel) == ("approved", "client")
 
 
+@requirement("S3.33", "S3.34")
+@pytest.mark.parametrize("outcome", ["denied", "expired"])
+async def test_an_answer_that_comes_when_nobody_waits_is_told_as_well(
+    home: Path, monkeypatch: pytest.MonkeyPatch, outcome: str
+) -> None:
+    monkeypatch.setattr("switchboard.pipeline.gates.approval._FOLLOW_S", 0.02)
+    monkeypatch.setattr("switchboard.approvals.casebook.TTL_S", 0.5)
+    ground = Ground(home, hold_s=0.0)
+    fault = await refusal(ground)
+    if outcome == "denied":
+        ground.desk.decide(fault.details["approval_id"], decision("denied"))
+    [event] = await ground.events.wait_for(ApprovalDecided)
+    assert (event.approval_id, event.outcome) == (fault.details["approval_id"], outcome)
+
+
+async def test_an_answer_is_told_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("switchboard.pipeline.gates.approval._FOLLOW_S", 0.02)
+    ground = Ground(home, hold_s=0.0)
+    fault = await refusal(ground)
+    await refusal(ground)
+    ground.desk.decide(fault.details["approval_id"], decision())
+    await asyncio.sleep(0.1)
+    await ground.run()
+    await asyncio.sleep(0.1)
+    assert [event.outcome for event in ground.events.of(ApprovalDecided)] == ["approved"]
+    assert len(ground.events.of(ApprovalAsked)) == 1
+
+
 async def test_an_answer_that_cannot_be_written_down_is_not_acted_on(home: Path) -> None:
     full = Fault(FaultCode.UNAVAILABLE, "audit-unavailable", "the audit log cannot be written")
     ground = Ground(home, audit=MemoryAudit(full))

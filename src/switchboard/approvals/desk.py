@@ -126,9 +126,8 @@ class Desk:
         if not found:
             return Answer(verdict="expired", by="time", at=self._clock())
         row = found[0]
-        if row["state"] == "pending" and row["expires_at"] > self._clock():
-            return None
-        if row["state"] == "pending":
+        is_open = row["state"] in {"pending", "approved"}
+        if is_open and row["expires_at"] <= self._clock():
             return Answer(verdict="expired", by="time", at=row["expires_at"])
         return _posted(row).answer
 

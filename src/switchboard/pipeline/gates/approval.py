@@ -1,8 +1,9 @@
 """Nothing that could do harm runs before a person has agreed to exactly that."""
 
 import asyncio
+import contextlib
 import time
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from msgspec.structs import replace
 
@@ -12,7 +13,7 @@ from switchboard.core.cases import Assessment, Case
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
 from switchboard.core.ports import Next
-from switchboard.core.questions import Answer, Asker, Question, Risk
+from switchboard.core.questions import Answer, Asker, NeedsAnswer, Question, Risk
 from switchboard.core.questions import Approval as Agreed
 from switchboard.core.tasks import TaskSet
 from switchboard.pipeline.approval_trail import ApprovalTrail
@@ -22,6 +23,7 @@ Channel = Literal["any", "console"]
 _CLIENT = "client"
 # By another call, which came first.
 _USE = "use"
+_FOLLOW_S = 1.0
 
 
 class Cases(Protocol):
@@ -90,6 +92,7 @@ class Approval:
         self._channel = channel
         self._tasks = TaskSet()
         self._asking: dict[str, _Asking] = {}
+        self._following: dict[str, asyncio.Task[None]] = {}
 
     async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
         assessment = self._cases.assess(call)
@@ -127,9 +130,14 @@ class Approval:
         if answer is None:
             if question.id == case.question.id:
                 self._trail.asked(call, launch, question)
-            answer = await self._ask(question, asker)
+            try:
+                answer = await self._ask(question, asker)
+            except (Fault, NeedsAnswer):
+                self._follow(_Open(call, launch, case, question))
+                raise
             self._desk.decide(question.id, answer)
         answer = self._settled(question, answer)
+        self._unfollow(question.id)
         await self._trail.decided(call, launch, case, question, answer)
         if answer.verdict != "approved":
             # Several calls may wait for one answer. If it was for the session, it was for them too.
@@ -183,6 +191,32 @@ class Approval:
         finally:
             asking.waiting -= 1
 
+    def _follow(self, asked: "_Open") -> None:
+        """Tell of the answer also if nobody waits for it any more: silence is one, too."""
+        if asked.question.id not in self._following:
+            task = self._tasks.start(self._tell(asked))
+            self._following[asked.question.id] = task
+            task.add_done_callback(lambda _: self._following.pop(asked.question.id, None))
+
+    def _unfollow(self, question_id: str) -> None:
+        if task := self._following.get(question_id):
+            task.cancel()
+
+    async def _tell(self, asked: "_Open") -> None:
+        question = asked.question
+        # An approval that is not used by then has expired; one that is was told of by its call.
+        end = question.expires_at + (question.expires_at - question.asked_at) + 2 * _FOLLOW_S
+        # Whoever could be told that this failed is gone.
+        with contextlib.suppress(Fault):
+            while time.time() < end:
+                answer = self._desk.answer(question.id)
+                if answer is not None and answer.verdict != "approved":
+                    await self._trail.decided(
+                        asked.call, asked.launch, asked.case, question, answer
+                    )
+                    return
+                await asyncio.sleep(_FOLLOW_S)
+
     def _settled(self, question: Question, answer: Answer) -> Answer:
         """What the desk holds counts, not what an asker says; and an approval counts once."""
         if answer.verdict == "approved" and self._desk.consume(question.id, question.digest):
@@ -194,6 +228,15 @@ class Approval:
             # Approved, and used by another call.
             return replace(answer, verdict="cancelled", by=_USE)
         return recorded
+
+
+class _Open(NamedTuple):
+    """A question that was left open by the call that asked it."""
+
+    call: Call
+    launch: Launch
+    case: Case
+    question: Question
 
 
 class _Asking:
