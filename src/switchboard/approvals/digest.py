@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -27,6 +28,8 @@ def definition_of(tool: ToolSpec) -> dict[str, Any]:
     }
 
 
+# Tools are the same object as long as they are the same tool, and one is asked for by every call.
+@lru_cache(maxsize=1_024)
 def definition_hash(tool: ToolSpec) -> str:
     """The digest of a definition. The order of keys in a schema makes no difference."""
     return _sha256(definition_of(tool))
