@@ -97,6 +97,36 @@ except OSError as error:
     assert core_pattern() == before
 
 
+async def test_nothing_of_the_machine_can_be_opened_to_be_written(den: Den) -> None:
+    """Root is root to many files of the kernel that ask for no capability."""
+    program = """
+import json, os
+found = []
+for top in ("/proc", "/sys", "/dev", "/etc"):
+    for folder, folders, files in os.walk(top):
+        if folder == "/proc":
+            folders[:] = [each for each in folders if not each.isdigit() and "self" not in each]
+        for path in (os.path.join(folder, each) for each in files):
+            try:
+                if not os.path.islink(path):
+                    os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+                    found.append(path)
+            except OSError:
+                pass
+        try:
+            os.close(os.open(folder + "/switchboard-test", os.O_CREAT | os.O_WRONLY))
+            found.append(folder)
+        except OSError:
+            pass
+print(json.dumps(found))
+"""
+    harmless = {f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty")}
+    # Its own memory, its own terminals, and an alarm for whoever waits.
+    harmless |= {"/dev/shm", "/dev/pts/ptmx", "/dev/shm/switchboard-test"}
+    harmless |= {f"/proc/pressure/{name}" for name in ("cpu", "io", "memory", "irq")}
+    assert set((await den.python(program)).said) <= harmless
+
+
 async def test_the_ground_cannot_be_made_writable_again(den: Den, tmp_path: Path) -> None:
     target = tmp_path / "outside"
     target.mkdir()
@@ -229,7 +259,8 @@ print(json.dumps({name: resource.getrlimit(getattr(resource, name)) for name in 
 async def test_temporary_folders_cannot_fill_the_memory(den: Den) -> None:
     program = """
 import json, os
-print(json.dumps({p: os.statvfs(p).f_blocks * os.statvfs(p).f_frsize for p in ("/tmp", "/run")}))
+found = {path: os.statvfs(path) for path in ("/tmp", "/run", "/dev/shm")}
+print(json.dumps({path: each.f_blocks * each.f_frsize for path, each in found.items()}))
 """
     said = (await den.python(program)).said
-    assert said == {"/tmp": 256 << 20, "/run": 1 << 20}
+    assert said == {"/tmp": 256 << 20, "/run": 1 << 20, "/dev/shm": 256 << 20}

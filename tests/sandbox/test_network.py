@@ -1,5 +1,6 @@
 """The ways out: addresses, sockets with a path, abstract ones, and inherited descriptors."""
 
+import asyncio
 import json
 import os
 import socket
@@ -159,7 +160,8 @@ def command_line(pid: int) -> bytes:
 async def test_no_value_of_the_environment_can_be_read_in_a_command_line(den: Den) -> None:
     value = "a-value-that-nobody-else-may-see"
     env = {"TOKEN": value, "LD_LIBRARY_PATH": f"/{value}"}
-    async with den.started(("sleep", "600"), env) as running:
+    async with den.started(("sh", "-c", "echo up; exec sleep 600"), env) as running:
+        assert await asyncio.to_thread(running.stdout.readline) == b"up\n"
         lines = [command_line(pid) for pid in (running.pid, *descendants_of(running.pid))]
     assert all(lines)
     assert value.encode() not in b"".join(lines)

@@ -26,10 +26,16 @@ NAMESPACES = (
     # The end of whoever started it is its end, and no terminal is its own.
     *("--die-with-parent", "--new-session", "--cap-drop", "ALL"),
 )
-# Sysctl asks for the user outside, so root inside could write what the kernel runs on a crash.
 GROUND = (
-    *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
+    *("--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev"),
+    # Memory of the machine, and as much of it as there is, unless it has a size.
+    *("--size", str(SCRATCH_BYTES), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"),  # noqa: S108
+    # Sysctl asks for the user outside, so root inside could write what the kernel runs on a crash.
     *("--ro-bind", "/proc/sys", "/proc/sys"),
+)
+# Settings of the machine that root may write there, capabilities or not.
+_ROOTS_OWN = tuple(
+    f"/proc/{name}" for name in ("acpi", "bus", "driver", "fs", "irq", "scsi", "tty")
 )
 
 # Nothing for processes: that limit counts all of a user's, it does not bind root, and the end of a
@@ -89,6 +95,9 @@ def sandbox_arguments(roots: Roots, confinement: Confinement) -> list[str]:
     if not confinement.allow_network:
         arguments.append("--unshare-net")
     arguments += GROUND
+    if os.getuid() == 0:
+        for path in filter(os.path.isdir, _ROOTS_OWN):
+            arguments += ["--ro-bind", path, path]
     for path in sorted(mounts := _mounts(roots, confinement), key=depth):
         arguments += mounts[path]
     return [*arguments, "--chdir", roots.cwd]
