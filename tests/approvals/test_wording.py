@@ -1,5 +1,6 @@
 """What a person sees: our facts first, the server's words cleaned, secrets not at all."""
 
+import time
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -225,6 +226,28 @@ async def test_low_risk_may_be_longer_than_what_is_shown(home: Path) -> None:
     assert "characters more" in question.arguments
 
 
+@pytest.mark.parametrize(
+    "unit", ["a-", "eyJ-", "token", "a+b.", "://", "\x1b]", "-----BEGIN PRIVATE KEY-----", "\\"]
+)
+async def test_no_text_takes_longer_than_its_length(home: Path, unit: str) -> None:
+    ground = Ground(home, a_command(cwd=str(home)))
+    text = unit * (100_000 // len(unit))
+    began = time.monotonic()
+    await question_of(ground, {"text": text[: MAX_ARGUMENTS * 7]})
+    assert time.monotonic() - began < 5
+
+
+async def test_what_is_far_too_long_is_not_even_read(home: Path) -> None:
+    huge = b'{"text":"' + b"x" * 10_000_000 + b'"}'
+    began = time.monotonic()
+    with pytest.raises(Fault) as caught:
+        await Ground(home).run(huge, asker=ScriptedAsker())
+    assert caught.value.reason == "too-long-to-review"
+    question = await question_of(Ground(home, a_command(cwd=str(home))), huge)
+    assert question.arguments == '"10,000,011 bytes, too long to show"'
+    assert time.monotonic() - began < 5
+
+
 # Links
 
 
@@ -237,3 +260,5 @@ async def test_a_path_that_leads_elsewhere_is_shown_with_where_it_leads(home: Pa
     ground = Ground(home, a_launch(cwd=str(work)))
     prompt = (await question_of(ground, {"path": "docs/x", "mode": "plain"})).prompt
     assert line(prompt, "Leads elsewhere") == f"docs/x -> {target}/x"
+    # A path that is hidden is not told by where it leads.
+    assert "Leads" not in (await question_of(ground, {"api_key": "docs/x"})).prompt

@@ -2,6 +2,7 @@
 
 import os
 
+from switchboard.approvals.cleaning import written_out
 from switchboard.approvals.processes import Process, ancestry
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Question
@@ -18,7 +19,7 @@ class Approver:
         return cls(ancestry(os.getpid()))
 
     def __str__(self) -> str:
-        return " < ".join(f"{each.name} {each.pid}" for each in self.chain)
+        return " < ".join(f"{written_out(each.name)} {each.pid}" for each in self.chain)
 
     def check(self, question: Question) -> None:
         """Raise a fault when the client that asks is among those who started this process.

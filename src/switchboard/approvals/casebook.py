@@ -45,6 +45,8 @@ _MAX_TITLE = 200
 _MAX_DESCRIPTION = 4_000
 # Our answer has to be there before the client gives up.
 _SHARE_OF_PATIENCE = 0.9
+# Escapes make arguments longer than they are shown. Beyond this nothing could be short enough.
+_MOST_BYTES = 8 * MAX_ARGUMENTS
 
 
 class _Bound(Struct, frozen=True):
@@ -110,10 +112,17 @@ class Casebook:
         launch = assessment.launch
         # A copy, which nobody else holds: these bytes are read, hashed, shown and sent.
         frozen = bytes(call.arguments)
+        risk = assessment.risk
+        too_long = len(frozen) > _MOST_BYTES
+        if too_long and risk.is_high:
+            raise _too_long(len(frozen))
         bound = self._bind(call, launch, frozen)
         session = call.session
-        shown = redacted_arguments(bound.arguments, _schema(launch), self._by_value)
-        risk = assessment.risk
+        shown = redacted_arguments(
+            f"{len(frozen):,} bytes, too long to show" if too_long else bound.arguments,
+            _schema(launch),
+            self._by_value,
+        )
         if shown.places:
             hidden = ", ".join(map(written_out, shown.places))
             risk = Risk(level=risk.level, reasons=(*risk.reasons, f"it hides arguments: {hidden}"))
@@ -131,7 +140,7 @@ class Casebook:
             title=cleaned_line(launch.tool.title, _MAX_TITLE),
             workspace=session.workspace,
             client=cleaned_line(session.client, _MAX_TITLE),
-            facts=self._facts(session, launch, bound),
+            facts=self._facts(session, launch, bound.cwd, shown.value),
             risk=risk,
             description=cleaned(self._by_value(launch.tool.description), _MAX_DESCRIPTION),
             arguments=_reviewable(shown_arguments(shown.value), risk),
@@ -174,7 +183,7 @@ class Casebook:
             cwd=os.path.realpath(launch.cwd),
         )
 
-    def _facts(self, session: Session, launch: Launch, bound: _Bound) -> Facts:
+    def _facts(self, session: Session, launch: Launch, cwd: str, shown: Any) -> Facts:
         env = {
             name: redacted_text(value, self._by_value)
             for name, value in launch.env.items()
@@ -183,7 +192,7 @@ class Casebook:
         return Facts(
             server=launch.server,
             runs=redacted_text(launch.runs, self._by_value),
-            cwd=bound.cwd,
+            cwd=cwd,
             env=env,
             secrets=tuple(sorted({*launch.secrets, *(launch.env.keys() - env.keys())})),
             effects=effects_in_words(launch),
@@ -192,7 +201,8 @@ class Casebook:
             writable=launch.writable_roots,
             links=tuple(
                 redacted_text(f"{text} -> {real}", self._by_value)
-                for text, real in bound.links.items()
+                # Of what is seen: a path that is hidden must not be told by where it leads.
+                for text, real in links_in(shown, cwd).items()
             ),
             tainted_by=tuple(
                 f"{source.server}/{source.tool}" for source in self._trust.tainted_by(session)
@@ -212,14 +222,18 @@ def _schema(launch: Launch) -> Any:
         return None
 
 
+def _too_long(length: int) -> Fault:
+    return Fault(
+        FaultCode.PERMISSION_DENIED,
+        "too-long-to-review",
+        f"the arguments are {length:,} characters long, more than a person can review",
+        hint="make several smaller calls, or pass a file instead of its content",
+    )
+
+
 def _reviewable(text: str, risk: Risk) -> str:
     if len(text) <= MAX_ARGUMENTS:
         return text
     if risk.is_high:
-        raise Fault(
-            FaultCode.PERMISSION_DENIED,
-            "too-long-to-review",
-            f"the arguments are {len(text):,} characters long, more than a person can review",
-            hint="make several smaller calls, or pass a file instead of its content",
-        )
+        raise _too_long(len(text))
     return f"{text[:MAX_ARGUMENTS]}\n… and {len(text) - MAX_ARGUMENTS:,} characters more"

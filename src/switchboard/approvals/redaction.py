@@ -17,14 +17,15 @@ _SHAPES = re.compile(
     r"\b(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{20,}|glpat-[\w-]{16,}|sk-[\w-]{16,}"
     r"|sk_(?:live|test)_\w{12,}|xox[abeoprs]-[\w-]{10,}|A(?:KIA|SIA)[0-9A-Z]{16}"
     r"|AIza[\w-]{30,}|npm_\w{30,}|hf_[A-Za-z]{20,}|pypi-[\w-]{30,}|ya29\.[\w-]{20,}"
-    r"|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)"
+    r"|eyJ[\w-]{8,400}\.[\w-]{8,4000}\.[\w-]*)"
 )
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[\w+/=.~-]{8,}")
 _ASSIGNED = re.compile(
-    r"(?i)\b([\w-]*(?:token|secret|password|passwd|api[_-]?key|_key))(\s*[=:]\s*)"
+    r"(?i)((?:token|secret|password|passwd|api[_-]?key|_key))(\s*[=:]\s*)"
     r"(\"[^\"]*\"|'[^']*'|[^\s\"'&;,]+)"
 )
-_USERINFO = re.compile(r"(?i)\b([a-z][a-z0-9+.-]*://)[^\s/?#@]+@")
+# Bounded, like all of these: an endless text must not take more than its length.
+_USERINFO = re.compile(r"(?i)\b([a-z][a-z0-9+.-]{0,32}://)[^\s/?#@]+@")
 _PRIVATE_KEY = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|\Z)", re.DOTALL
 )
