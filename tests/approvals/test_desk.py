@@ -313,6 +313,13 @@ def test_a_process_that_is_killed_leaves_no_question_behind(desk: Desk, home: Pa
     assert not desk.decide("theirs", decision())
 
 
+def test_a_process_of_another_container_is_not_taken_for_gone(desk: Desk, home: Path) -> None:
+    desk.post(a_question())
+    database = Database(str(home))
+    database.change("UPDATE questions SET owner = 999999999, owner_namespace = 'pid:[1]'")
+    assert len(desk.waiting()) == 1
+
+
 def test_what_a_client_without_a_session_asked_outlives_it(desk: Desk, home: Path) -> None:
     with other(home, "ask-once") as process:
         assert said(process) == "asked"

@@ -36,7 +36,8 @@ CREATE TABLE questions (
     chain TEXT NOT NULL DEFAULT '',
     -- Who waits for the answer, or 0 when the question outlives the process that asked.
     owner INTEGER NOT NULL DEFAULT 0,
-    owner_began INTEGER NOT NULL DEFAULT 0
+    owner_began INTEGER NOT NULL DEFAULT 0,
+    owner_namespace TEXT NOT NULL DEFAULT ''
 ) STRICT;
 CREATE INDEX by_digest ON questions (session, digest, state);
 CREATE INDEX by_state ON questions (state, expires_at);

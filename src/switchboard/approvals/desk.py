@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from switchboard.approvals.database import Database
-from switchboard.approvals.processes import is_gone, process
+from switchboard.approvals.processes import is_gone, namespace, process
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Answer, Question
 
@@ -53,6 +53,7 @@ class Desk:
     def __init__(self, database: Database, *, clock: Callable[[], float] = time.time) -> None:
         self._database = database
         self._clock = clock
+        self._namespace = namespace()
 
     # What the gate does
 
@@ -78,8 +79,8 @@ class Desk:
             self._check_room(question.session_id)
             self._database.change(
                 "INSERT INTO questions"
-                " (id, session, digest, question, asked_at, expires_at, owner, owner_began)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                " (id, session, digest, question, asked_at, expires_at,"
+                " owner, owner_began, owner_namespace) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 question.id,
                 question.session_id,
                 question.digest,
@@ -88,6 +89,7 @@ class Desk:
                 question.expires_at,
                 owner.pid if owner else 0,
                 owner.began if owner else 0,
+                self._namespace,
             )
         return Posted(question=question, state="pending")
 
@@ -198,17 +200,20 @@ class Desk:
         )
         owners = self._database.rows(
             "SELECT DISTINCT owner, owner_began FROM questions"
-            " WHERE owner != 0 AND (state = 'pending' OR state = 'approved')"
+            " WHERE owner != 0 AND owner_namespace = ?"
+            " AND (state = 'pending' OR state = 'approved')",
+            self._namespace,
         )
         for owner, began in owners:
             if is_gone(owner, began):
                 self._database.change(
                     "UPDATE questions SET state = 'cancelled', decided_by = 'exit', decided_at = ?"
-                    " WHERE owner = ? AND owner_began = ?"
+                    " WHERE owner = ? AND owner_began = ? AND owner_namespace = ?"
                     " AND (state = 'pending' OR state = 'approved')",
                     now,
                     owner,
                     began,
+                    self._namespace,
                 )
         self._database.change(
             "DELETE FROM questions WHERE state NOT IN ('pending', 'approved') AND asked_at < ?",

@@ -35,6 +35,17 @@ def is_gone(pid: int, began: int) -> bool:
     return found is None or found.began != began
 
 
+def namespace() -> str:
+    """In which of the kernel's counts the numbers of processes stand here.
+
+    A container that shares the home has a count of its own, in which ours mean nothing.
+    """
+    try:
+        return str((_PROC / "self" / "ns" / "pid").readlink())
+    except OSError:
+        return ""
+
+
 def ancestry(pid: int) -> tuple[Process, ...]:
     """A process and all above it, nearest first."""
     chain: list[Process] = []

@@ -21,7 +21,7 @@ _SHAPES = re.compile(
 )
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[\w+/=.~-]{8,}")
 _ASSIGNED = re.compile(
-    r"(?i)((?:token|secret|password|passwd|api[_-]?key|_key))(\s*[=:]\s*)"
+    r"(?i)((?:token|secret|password|passwd|api[_-]?key|_key|authorization|cookie))(\s*[=:]\s*)"
     r"(\"[^\"]*\"|'[^']*'|[^\s\"'&;,]+)"
 )
 # Bounded, like all of these: an endless text must not take more than its length.
