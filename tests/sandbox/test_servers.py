@@ -182,3 +182,25 @@ async def test_a_confined_server_that_cannot_start_says_why(workspace: Workspace
     assert "permission_denied" in text_of(result)
     assert "symbolic link" in text_of(result)
     assert str(workspace.user_home) not in text_of(result)
+
+
+@requirement("S3.23")
+async def test_a_server_that_its_sandbox_stopped_is_told_with_the_key_that_would_open_it(
+    workspace: Workspace,
+) -> None:
+    outside = workspace.user_home.parent / "outside"
+    outside.mkdir()
+    program = f"open({str(outside / 'log')!r}, 'w')" + THEN_SERVE
+    command = [sys.executable, "-c", program, *child_command("echo_child", "echo")]
+    workspace.mcp_json({"echo": server(command, sandbox_profile="default")})
+    async with board(workspace, "--in-process") as client:
+        result = await client.call("echo_suite", {"action": "introspect"})
+        told = text_of(result)
+        assert result["isError"]
+        assert told.startswith("permission_denied")
+        assert "`read_roots`" in told or "`writable_roots`" in told
+    opened = server(command, sandbox_profile="default", writable_roots=[str(outside)])
+    workspace.mcp_json({"echo": opened})
+    async with board(workspace, "--in-process") as client:
+        assert (await client.introspect("echo_suite"))["tools"]
+    assert (outside / "log").exists()

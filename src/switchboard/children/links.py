@@ -6,6 +6,7 @@ from typing import Protocol
 
 from switchboard.children.excerpt import without_secrets
 from switchboard.children.schema import ServerEntry
+from switchboard.core.faults import Fault
 from switchboard.procs.spawn import Running, SpawnSpec, Warden, Wrap, spawn
 from switchboard.procs.stop import stop
 from switchboard.wire.peer import OnLost, OnNotification, OnRequest, Peer
@@ -35,6 +36,10 @@ class Link(Protocol):
 
     async def diagnosis(self) -> tuple[str, str]:
         """How it ended, for a client; and what only the log may know of it."""
+        ...
+
+    def denial(self) -> Fault | None:
+        """Once it has ended: what its sandbox denied it, if that is why."""
         ...
 
     async def aclose(self) -> None:
@@ -67,6 +72,9 @@ class StdioLink:
         status = self._running.exited.result()
         ended = f"it ended with status {status}" if status >= 0 else f"signal {-status} ended it"
         return ended, last_words
+
+    def denial(self) -> Fault | None:
+        return self._running.denial()
 
     async def aclose(self) -> None:
         await self.peer.aclose()

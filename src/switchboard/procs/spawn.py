@@ -32,16 +32,17 @@ class SpawnSpec(Struct, frozen=True, kw_only=True):
 
 
 Wrap = Callable[[SpawnSpec], Wrapped]
+Started = tuple["subprocess.Popen[bytes]", Wrapped | None]
 
 
 class Running:
     """A process that we started: the leader of its own session."""
 
     def __init__(
-        self, process: "subprocess.Popen[bytes]", warden: Warden, *, is_walled: bool = False
+        self, process: "subprocess.Popen[bytes]", warden: Warden, wrapped: Wrapped | None = None
     ) -> None:
         self._process = process
-        self._is_walled = is_walled
+        self._wrapped = wrapped
         self._warden = warden
         self._loop = asyncio.get_running_loop()
         self.pid = process.pid
@@ -89,9 +90,16 @@ class Running:
     def _send(self, number: int) -> None:
         table = Table()
         spared: frozenset[int] = frozenset()
-        if self._is_walled and number != signal.SIGKILL and self.pid in table.processes:
+        is_walled = self._wrapped is not None and self._wrapped.is_walled
+        if is_walled and number != signal.SIGKILL and self.pid in table.processes:
             spared = frozenset((self.pid, *table.children(self.pid)))
         self._family.send(table, number, spared)
+
+    def denial(self) -> Fault | None:
+        """Once it has ended: what its sandbox denied it, if that is why."""
+        if self._wrapped is None or self._wrapped.explain is None or not self.exited.done():
+            return None
+        return self._wrapped.explain(self.exited.result(), self.errors.text())
 
     async def kill_rest(self) -> None:
         """End whatever is left of what it started."""
@@ -116,7 +124,7 @@ async def spawn(spec: SpawnSpec, *, warden: Warden, timeout_s: float) -> Running
     starting = asyncio.get_running_loop().run_in_executor(None, _start, spec)
     try:
         async with asyncio.timeout(timeout_s):
-            process, is_walled = await asyncio.shield(starting)
+            process, wrapped = await asyncio.shield(starting)
     except TimeoutError:
         starting.add_done_callback(_discard)
         raise Fault(
@@ -135,14 +143,14 @@ async def spawn(spec: SpawnSpec, *, warden: Warden, timeout_s: float) -> Running
     except OSError as error:
         _end(process)
         raise _fault_from_os_error(spec, error) from error
-    running = Running(process, warden, is_walled=is_walled)
+    running = Running(process, warden, wrapped)
     await running.watch()
     return running
 
 
-def _start(spec: SpawnSpec) -> "tuple[subprocess.Popen[bytes], bool]":
+def _start(spec: SpawnSpec) -> "Started":
     if spec.wrap is None:
-        return _opened(spec.argv, spec.cwd, spec.env), False
+        return _opened(spec.argv, spec.cwd, spec.env), None
     wrapped = spec.wrap(spec)
     try:
         inherited = tuple(file.fileno() for file in wrapped.inherits)
@@ -154,7 +162,7 @@ def _start(spec: SpawnSpec) -> "tuple[subprocess.Popen[bytes], bool]":
             raise
     finally:
         wrapped.close()
-    return process, wrapped.is_walled
+    return process, wrapped
 
 
 def _opened(
@@ -172,7 +180,7 @@ def _opened(
     )
 
 
-def _discard(starting: "asyncio.Future[tuple[subprocess.Popen[bytes], bool]]") -> None:
+def _discard(starting: "asyncio.Future[Started]") -> None:
     """Nobody waits for this process any more."""
     if not starting.cancelled() and starting.exception() is None:
         _end(starting.result()[0])

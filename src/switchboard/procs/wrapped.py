@@ -1,10 +1,12 @@
 """A command line that starts a program inside another one, and what that start needs."""
 
 import resource
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from io import FileIO
 
 from msgspec import Struct
+
+from switchboard.core.faults import Fault
 
 
 class Wrapped(Struct, frozen=True, kw_only=True):
@@ -23,6 +25,8 @@ class Wrapped(Struct, frozen=True, kw_only=True):
     # The process and its only child are the walls of what they run, and fall when they are asked
     # to end. A polite request goes past them.
     is_walled: bool = False
+    # Says whether the walls stopped a program that ended with this status and these last words.
+    explain: Callable[[int, str], Fault | None] | None = None
 
     def release(self, pid: int) -> None:
         """Limit the process that was started, and let it begin. Raises OSError."""

@@ -4,6 +4,8 @@ A program does not say who refused it. This reads the words that it left on stde
 guess; it is made only for programs that failed, and changes the explanation, never the outcome.
 """
 
+# ruff: noqa: PTH112, PTH120
+
 import errno
 import os
 import re
@@ -12,21 +14,31 @@ from msgspec import Struct
 
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.sandbox.confinement import Confinement
+from switchboard.sandbox.masks import SCRATCH
+from switchboard.sandbox.paths import is_below
 
 # Ended by the filter, as bubblewrap and as the kernel tell it.
 _BAD_CALL = (128 + 31, -31)
 
-_WRITE = re.compile(r"EROFS|" + re.escape(os.strerror(errno.EROFS)), re.IGNORECASE)
-_NETWORK = re.compile(
-    r"EAFNOSUPPORT|ENETUNREACH|EAI_AGAIN|ENOTFOUND|"
-    r"address family not supported|network is unreachable|name resolution|"
-    r"(?:could not|couldn't|unable to|failed to) resolve|name or service not known|"
-    r"unknown host|no such host|dns error",
-    re.IGNORECASE,
+
+def _says(*codes: int, also: str = "") -> re.Pattern[str]:
+    """Finds error codes, by their names as Node writes them or by their words."""
+    names = "|".join(rf"\b{errno.errorcode[code]}\b" for code in codes)
+    words = "|".join([*(re.escape(os.strerror(code)) for code in codes), *([also] if also else [])])
+    # Names in capitals only: `ENOTFOUND` is also a part of `FileNotFoundError`.
+    return re.compile(f"{names}|(?i:{words})")
+
+
+_WRITE = _says(errno.EROFS)
+_READ = _says(errno.EACCES)
+_CALL = _says(errno.EPERM)
+_GONE = _says(errno.ENOENT, also="not found|cannot find")
+_NETWORK = _says(
+    errno.EAFNOSUPPORT,
+    errno.ENETUNREACH,
+    also=r"\bEAI_AGAIN\b|getaddrinfo ENOTFOUND|name resolution|name or service not known|"
+    r"(?:could not|couldn't|unable to|failed to) resolve|unknown host|no such host|dns error",
 )
-_READ = re.compile(r"EACCES|" + re.escape(os.strerror(errno.EACCES)), re.IGNORECASE)
-_GONE = re.compile(r"ENOENT|no such file|not found|cannot find", re.IGNORECASE)
-_CALL = re.compile(r"EPERM|" + re.escape(os.strerror(errno.EPERM)), re.IGNORECASE)
 _ENV_FILE = re.compile(r"(?:^|[\s/'\"`:])\.env(?:\.\w+)?\b")
 
 
@@ -110,10 +122,19 @@ def _way_of_line(line: str, confinement: Confinement) -> str | None:
 
 
 def _is_hidden(line: str, confinement: Confinement) -> bool:
-    """Whether a line names something in the home that was not opened."""
-    home = os.path.realpath(confinement.home).rstrip(os.sep)
-    opened = (confinement.cwd, *confinement.writable_roots, *confinement.read_roots)
-    for match in re.finditer(re.escape(home) + r"/[^\s'\"`:,)]*", line):
-        if not any(match[0].startswith(os.path.realpath(each)) for each in opened):
+    """Whether a line names something that is there, and that the sandbox does not show."""
+    home = os.path.realpath(confinement.home)
+    roots = (confinement.cwd, *confinement.writable_roots, *confinement.read_roots)
+    opened = [os.path.realpath(each) for each in (*roots, confinement.state_dir) if each]
+    for match in re.finditer(r"/[^\s'\"`:,)]+", line):
+        path = os.path.normpath(match[0])
+        if is_below(path, home):
+            hidden = True
+        else:
+            folder = os.path.dirname(path)
+            # A file that is to be made is not there, but the folder that it is made in is.
+            there = os.path.lexists(path) or (folder not in SCRATCH and os.path.isdir(folder))
+            hidden = there and any(is_below(path, each) for each in SCRATCH)
+        if hidden and not any(is_below(path, each) for each in opened):
             return True
     return False

@@ -4,10 +4,14 @@ import os
 from collections.abc import Mapping
 from functools import cache
 
+from msgspec.structs import replace
+
+from switchboard.core.faults import Fault
 from switchboard.procs.spawn import SpawnSpec, Wrap
 from switchboard.procs.wrapped import Wrapped
 from switchboard.sandbox.bubblewrap import wrapped_in_bubblewrap
 from switchboard.sandbox.confinement import Confinement, Profile
+from switchboard.sandbox.denial import denial
 from switchboard.sandbox.probe import Bubblewrap, Probe, Unusable
 from switchboard.sandbox.seatbelt import PROGRAM, wrapped_in_seatbelt
 
@@ -50,12 +54,12 @@ class Sandbox:
         if (refusal := self.refusal(confinement.profile)) is not None:
             raise refusal.fault()
         if self._system == _MAC:
-            return wrapped_in_seatbelt(argv, confinement, env)
+            return _explained(wrapped_in_seatbelt(argv, confinement, env), confinement)
         found = self._probe.look()
         # It may have gone since.
         if not isinstance(found, Bubblewrap):
             raise found.fault()
-        return wrapped_in_bubblewrap(argv, confinement, env, found)
+        return _explained(wrapped_in_bubblewrap(argv, confinement, env, found), confinement)
 
     def around(self, confinement: Confinement) -> Wrap:
         """What a spec takes: `SpawnSpec(…, wrap=sandbox.around(confinement))`."""
@@ -64,6 +68,13 @@ class Sandbox:
             return self.wrap(spec.argv, confinement, spec.env)
 
         return wrap
+
+
+def _explained(wrapped: Wrapped, confinement: Confinement) -> Wrapped:
+    def explain(status: int, said: str) -> Fault | None:
+        return denial(status, said, confinement)
+
+    return replace(wrapped, explain=explain)
 
 
 @cache
