@@ -1,10 +1,13 @@
 """A gate with everything real behind it but the tools: what they would launch is made up."""
 
+import asyncio
 import time
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
 from msgspec import Raw
 from msgspec.structs import replace
 
@@ -18,6 +21,7 @@ from switchboard.approvals.pins import Pins
 from switchboard.approvals.trust import TrustBook
 from switchboard.core.audit import AuditRecord
 from switchboard.core.calls import Call, Execution, Outcome
+from switchboard.core.faults import Fault
 from switchboard.core.launches import Launch
 from switchboard.core.ports import Audit
 from switchboard.core.questions import Answer, Asker, Extent, Question, Verdict
@@ -181,3 +185,19 @@ class Ground:
 
 def decision(verdict: Verdict = "approved", extent: Extent = "once", by: str = "cli") -> Answer:
     return Answer(verdict=verdict, extent=extent, by=by, at=time.time())
+
+
+async def refusal(ground: Ground, arguments: Any = None, **more: Any) -> Fault:
+    with pytest.raises(Fault) as caught:
+        await ground.run(arguments, **more)
+    return caught.value
+
+
+async def reasons(calls: "list[asyncio.Task[Any]]") -> Counter[str]:
+    """Wait for calls, and count how they ended."""
+    done = await asyncio.gather(*calls, return_exceptions=True)
+    return Counter(
+        each.reason if isinstance(each, Fault) else "ran"
+        for each in done
+        if not isinstance(each, asyncio.CancelledError)
+    )
