@@ -1,6 +1,7 @@
 """An audit log in memory, which can be made to fail."""
 
 import asyncio
+from collections.abc import Callable
 
 from switchboard.core.audit import AuditRecord
 from switchboard.core.faults import Fault, FaultCode
@@ -26,6 +27,9 @@ class MemoryAudit:
 
     def post(self, record: AuditRecord, /) -> None:
         self.records.append(record)
+
+    def note(self, make: Callable[[], AuditRecord], /) -> None:
+        self.records.append(make())
 
     def fingerprint(self, payload: bytes, /) -> str:
         return f"salted:{bytes(payload).hex()}"

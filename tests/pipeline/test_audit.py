@@ -14,8 +14,7 @@ from support.requirements import requirement
 from switchboard.core.audit import AuditApproval, AuditRecord
 from switchboard.core.calls import Call, Execution, Figures, Outcome
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.ports import Audit as Log
-from switchboard.core.ports import Next
+from switchboard.core.ports import CallAudit, Next
 from switchboard.core.questions import Approval
 from switchboard.core.tools import Effects, ToolSpec
 from switchboard.core.visibility import Visibility
@@ -38,12 +37,12 @@ def reading(name: str = "look") -> ToolSpec:
     return replace(a_tool(name), effects=Effects(read_only=True))
 
 
-def a_gate(log: Log) -> Audit:
+def a_gate(log: CallAudit) -> Audit:
     return Audit(log, CallRecords(log))
 
 
 def a_road(
-    log: Log, run: Run = answer, *, deny: tuple[str, ...] = (), narrows: bool = False
+    log: CallAudit, run: Run = answer, *, deny: tuple[str, ...] = (), narrows: bool = False
 ) -> Next:
     provider = FakeProvider(run=run, narrows=narrows)
     return build_road({"fake": provider}, Visibility(deny=deny), MemoryEvents(), audit=log)

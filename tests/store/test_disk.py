@@ -134,7 +134,7 @@ async def test_what_finds_no_room_is_counted_and_written_down(ground: Ground) ->
         await writer.flush()
     found = ground.verified()
     assert (found.is_whole, found.lost) == (True, 1)
-    assert ground.notes("audit.lost") == ["50 record(s) found no room and were not kept"]
+    assert ground.notes("audit.lost") == ["50 record(s) were not kept for want of room"]
     assert len(ground.calls()) == 10_000
 
 

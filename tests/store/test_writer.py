@@ -90,6 +90,20 @@ async def test_who_cannot_have_the_lock_gives_up_with_a_hint(ground: Ground) -> 
     assert ground.calls()[-1] == "call-2"
 
 
+async def test_a_record_that_cannot_be_made_takes_no_other_with_it(ground: Ground) -> None:
+    def make() -> AuditRecord:
+        raise ZeroDivisionError
+
+    async with ground.writing() as writer:
+        writer.note(lambda: a_record("first"))
+        writer.note(make)
+        writer.note(lambda: a_record("third"))
+        await writer.flush()
+        assert ground.calls() == ["first", "third"]
+    assert "ZeroDivisionError" in ground.notes("audit.lost")[0]
+    assert ground.told == []
+
+
 async def test_a_path_that_is_no_text_is_still_written_down(ground: Ground) -> None:
     async with ground.writing() as writer:
         record = AuditRecord(ts="now", event="x", correlation_id="odd", cwd="/tmp/\udcff")

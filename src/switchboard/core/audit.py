@@ -80,20 +80,21 @@ class AuditRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class _Clock:
-    """Writes down the time, in UTC. Most of the text stays the same for a second."""
+    """Writes down times, in UTC. Most of the text stays the same for a second."""
 
     def __init__(self) -> None:
         # One value, so that another thread never sees half of it.
         self._last = (-1, "")
 
-    def __call__(self) -> str:
-        second, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
+    def __call__(self, nanoseconds: int | None = None) -> str:
+        now = time.time_ns() if nanoseconds is None else nanoseconds
+        second, rest = divmod(now, 1_000_000_000)
         known, written = self._last
         if second != known:
             written = time.strftime("%Y-%m-%dT%H:%M:%S.", time.gmtime(second))
             self._last = (second, written)
-        return f"{written}{nanoseconds // 1000:06}Z"
+        return f"{written}{rest // 1000:06}Z"
 
 
-# Now, as records write it.
+# A time as records write it: now, or so many nanoseconds after the epoch.
 stamp = _Clock()

@@ -76,3 +76,11 @@ class Audit(Protocol):
     def fingerprint(self, payload: bytes, /) -> str:
         """A hash that only this installation can compute; nothing while its salt is unreadable."""
         ...
+
+
+class CallAudit(Audit, Protocol):
+    """An audit log that also takes records which are not made yet."""
+
+    def note(self, make: Callable[[], AuditRecord], /) -> None:
+        """As `post`; the record is made on another thread, so that the call does not wait."""
+        ...

@@ -46,10 +46,9 @@ class CallRecords:
         self._declared: dict[ToolSpec, frozenset[str]] = {}
         self._pid = os.getpid()
 
-    def started(self, call: Call) -> AuditRecord:
-        """That a call is about to run."""
-        now = stamp()
-        return self._record("tool.call.started", call, now, started=now)
+    def started(self, call: Call, began: int) -> AuditRecord:
+        """That a call is about to run, since so many nanoseconds after the epoch."""
+        return self._record("tool.call.started", call, stamp(began), started=True)
 
     def refused(self, call: Call, fault: Fault) -> AuditRecord:
         """That a gate did not let a call pass."""
@@ -63,7 +62,7 @@ class CallRecords:
         call: Call,
         now: str,
         *,
-        started: str = "",
+        started: bool = False,
         status: str = "",
         reason: str = "",
     ) -> AuditRecord:
@@ -94,7 +93,7 @@ class CallRecords:
             sandbox_profile=place.sandbox,
             timeout_ms=None if limit is None else round(limit * 1000),
             approval=approval,
-            started=started,
+            started=now if started else "",
             status=status,
             reason=reason,
             via=via.name if via is not None else "",
@@ -139,6 +138,7 @@ class CallRecords:
 
 def finished(
     begun: AuditRecord,
+    ended: int,
     status: str,
     *,
     reason: str = "",
@@ -146,7 +146,7 @@ def finished(
     result_bytes: int | None = None,
 ) -> AuditRecord:
     """That a call has ended: everything that its first record says, and how it went."""
-    now = stamp()
+    now = stamp(ended)
     return msgspec.structs.replace(
         begun,
         ts=now,

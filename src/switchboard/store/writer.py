@@ -41,7 +41,8 @@ Told = AuditFailed | AuditRecovered
 class _Waiting(Struct, eq=False):
     """A record on its way to disk, and who waits for it."""
 
-    record: AuditRecord | None
+    # What it is made of, until it is made; nothing for those who only wait for others.
+    record: AuditRecord | Callable[[], AuditRecord] | Entry | None
     waiter: asyncio.Future[None] | None = None
 
 
@@ -85,6 +86,16 @@ class AuditWriter:
 
     def post(self, record: AuditRecord, /) -> None:
         """Write the record within 200 ms. Never raises; what finds no room is counted."""
+        self._lay(record)
+
+    def note(self, make: Callable[[], AuditRecord], /) -> None:
+        """As `post`; the record is made here, many at once, when they are written.
+
+        While the log cannot be written it is made at once: what it is made of may be large.
+        """
+        self._lay(_made(make) if self._failing else make)
+
+    def _lay(self, record: AuditRecord | Callable[[], AuditRecord]) -> None:
         with self._news:
             if len(self._waiting) >= _MOST_WAITING or self._is_closing:
                 self._lost += 1
@@ -147,7 +158,7 @@ class AuditWriter:
             # Whoever was cancelled or gave up does not run, so there is nothing to write down.
             group = [one for one in group if one.waiter is None or not one.waiter.done()]
             try:
-                self._write([entry_of(one.record) for one in group if one.record is not None])
+                self._write([entry for entry in map(_entry, group) if entry is not None])
             except Exception as error:  # noqa: BLE001 - nobody may be left waiting
                 self._failed(group, error)
             else:
@@ -212,6 +223,21 @@ class AuditWriter:
             return
 
 
+def _entry(one: _Waiting) -> Entry | None:
+    """The record as it is written, made once however often that is tried."""
+    if one.record is not None and not isinstance(one.record, Entry):
+        made = one.record if isinstance(one.record, AuditRecord) else _made(one.record)
+        one.record = entry_of(made)
+    return one.record
+
+
+def _made(make: Callable[[], AuditRecord]) -> AuditRecord:
+    try:
+        return make()
+    except Exception as error:  # noqa: BLE001 - one record must not keep all others from disk
+        return _lost_record(1, f" ({type(error).__name__} while it was made)")
+
+
 def _answer(group: list[_Waiting], fault: Callable[[], Fault] | None) -> None:
     """Wake those who wait, each loop once."""
     waiters: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
@@ -241,7 +267,6 @@ def _give_up(waiter: asyncio.Future[None]) -> None:
         waiter.set_exception(unwritable("another process holds it"))
 
 
-def _lost_record(count: int) -> AuditRecord:
-    return AuditRecord(
-        ts=stamp(), event="audit.lost", note=f"{count} record(s) found no room and were not kept"
-    )
+def _lost_record(count: int, why: str = " for want of room") -> AuditRecord:
+    note = f"{count} record(s) were not kept{why}"
+    return AuditRecord(ts=stamp(), event="audit.lost", note=note)
