@@ -22,6 +22,7 @@ def fake(folder: Path, script: str, *, mode: int = 0o755) -> str:
     return str(folder)
 
 
+@requirement("S3.121")
 def test_this_machine_has_one_that_works() -> None:
     found = Probe().look()
     assert isinstance(found, Bubblewrap), found

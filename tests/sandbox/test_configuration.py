@@ -142,3 +142,24 @@ def test_doctor_names_the_sandbox_and_who_cannot_have_theirs(workspace: Workspac
     assert "error: mac: not shown: sandbox unavailable" in done.out
     assert 'sandbox_profile = "default"' in done.out
     assert switchboard(workspace, "doctor", "--json").report["sandbox"].startswith("bubblewrap")
+
+
+@requirement("S3.40", "S3.98")
+def test_only_the_home_takes_a_command_tool_out_of_its_sandbox(workspace: Workspace) -> None:
+    tool = '[mcp.tool]\ncommand = "true"\nsandbox_profile = "none"\n'
+    workspace.config_toml(tool, scope="home")
+    assert loaded(workspace).commands["tool"]["sandbox_profile"] == "none"
+    (workspace.home / "config.toml").unlink()
+    workspace.config_toml(tool)
+    settings = loaded(workspace)
+    assert "sandbox_profile" not in settings.commands["tool"]
+    assert "`sandbox_profile` is ignored in a workspace" in words(settings)
+
+
+@requirement("S3.98")
+def test_a_workspace_cannot_take_the_users_command_tool_out_of_its_sandbox(
+    workspace: Workspace,
+) -> None:
+    workspace.config_toml('[mcp.tool]\ncommand = "true"\n', scope="home")
+    workspace.config_toml('[mcp.tool]\ncommand = "true"\nsandbox_profile = "none"\n')
+    assert "sandbox_profile" not in loaded(workspace).commands["tool"]
