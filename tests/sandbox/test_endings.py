@@ -10,7 +10,13 @@ import sys
 import pytest
 
 from sandbox.den import Den, python
-from support.processes import alive, descendants_of, mentioning, until_gone, wait_until_none_mention
+from support.processes import (
+    descendants_of,
+    mentioning,
+    until_gone,
+    wait_until_gone,
+    wait_until_none_mention,
+)
 from support.requirements import requirement
 from switchboard.core.faults import Fault
 from switchboard.procs.spawn import Running
@@ -147,8 +153,8 @@ def test_nobody_is_left_when_we_are_killed(den: Den) -> None:
         family = descendants_of(running)
         assert len(family) >= 3
         driver.kill()
+    wait_until_gone([running, *family])
     wait_until_none_mention(str(den.workspace))
-    assert not any(map(alive, (running, *family)))
 
 
 def test_nobody_is_left_when_we_and_the_warden_are_killed_at_once(den: Den) -> None:
@@ -158,8 +164,8 @@ def test_nobody_is_left_when_we_and_the_warden_are_killed_at_once(den: Den) -> N
         family = descendants_of(running)
         for pid in (warden, driver.pid):
             os.kill(pid, signal.SIGKILL)
+    wait_until_gone([running, *family])
     wait_until_none_mention(str(den.workspace))
-    assert not any(map(alive, (running, *family)))
 
 
 async def test_whoever_ends_the_walls_ends_what_is_inside(den: Den) -> None:
