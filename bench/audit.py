@@ -43,7 +43,8 @@ README = BENCH / "README.md"
 BEGIN = "<!-- audit: written by audit.py --readme -->\n"
 END = "<!-- end of audit -->\n"
 CALLERS = 64
-BLOCK = 40
+# Records of one caller in a round, and calls in a block.
+EACH, BLOCK = 150, 40
 
 
 class Figure(NamedTuple):
@@ -152,8 +153,11 @@ async def measure(folder: Path, rounds: int) -> list[Figure]:
     writer = AuditWriter(AuditPlaces(folder / "home"))
     syncs = [sync_ms(folder, 50)]
     speeds: list[float] = []
+    spent = 0.0
     for _ in range(rounds):
-        speeds.append(await records_a_second(writer, 150))
+        began = time.process_time()
+        speeds.append(await records_a_second(writer, EACH))
+        spent += time.process_time() - began
         syncs.append(sync_ms(folder, 20))
     sync = statistics.median(syncs)
     calls = await measure_calls(folder, writer, rounds * 8)
@@ -164,10 +168,8 @@ async def measure(folder: Path, rounds: int) -> list[Figure]:
             "records a second on disk, 64 callers, median", statistics.median(speeds), 10_000, True
         ),
         Figure("the same, best round", max(speeds)),
+        Figure("processor time for a record, µs", spent / (rounds * CALLERS * EACH) * 1e6),
         Figure("one sync of this disk, ms", sync),
-        Figure(
-            "records a second ÷ (64 ÷ one sync)", statistics.median(speeds) * sync / CALLERS / 1000
-        ),
         *calls,
     ]
 
@@ -227,7 +229,9 @@ async def measure_calls(folder: Path, writer: AuditWriter, rounds: int) -> list[
 
 def table(figures: Sequence[Figure]) -> str:
     rows = "\n".join(figure.row() for figure in figures)
-    return f"\n| what | value | promise | kept |\n|---|--:|--:|---|\n{rows}\n\n"
+    load = " ".join(f"{value:.1f}" for value in os.getloadavg())
+    about = f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, load at the end {load}."
+    return f"\n{about}\n\n| what | value | promise | kept |\n|---|--:|--:|---|\n{rows}\n\n"
 
 
 def main() -> None:
@@ -242,8 +246,6 @@ def main() -> None:
         figures = uvloop.run(measure(Path(folder), 2 if options.quick else 7))
     text = table(figures)
     print(text)
-    load = " ".join(f"{value:.1f}" for value in os.getloadavg())
-    print(f"load {load}")
     if options.readme:
         page = README.read_text("utf-8")
         before, _, rest = page.partition(BEGIN)

@@ -2,19 +2,19 @@
 
 It trusts the example's servers, counts what their suites save, talks to `switchboard mcp` as a
 client does, and leaves a Streamable HTTP endpoint running until Ctrl-C. Everything that it writes
-lies in `.run/`.
+lies in `.run/`, or where `EXAMPLE_STATE` says.
 """
 
 import argparse
 import json
 import os
+import select
 import signal
-import socket
 import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
@@ -28,7 +28,7 @@ from switchboard.cli.verbs.parts.clients import (
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 WORKSPACE = CHECKOUT / "examples" / "workspace"
-STATE = CHECKOUT / ".run" / "example"
+STATE = Path(os.environ.get("EXAMPLE_STATE") or CHECKOUT / ".run" / "example")
 PROGRAM = Path(sys.prefix) / "bin" / "switchboard"
 LOOPBACK = "127.0.0.1"
 PREFERRED_PORT = 8081
@@ -88,7 +88,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, _stop)
     try:
         demonstrate()
-        serve(options.port or free_port(), once=options.once)
+        serve((options.port,) if options.port else usual_ports(), once=options.once)
     except KeyboardInterrupt:
         print("\nstopped")
         return 0
@@ -119,13 +119,12 @@ def demonstrate() -> None:
         print(f"  ← {client.call('calc_suite', arguments)}")
 
 
-def serve(port: int, *, once: bool) -> None:
-    url = f"http://{LOOPBACK}:{port}/mcp"
-    heading(f"4. Streamable HTTP on {url}")
-    with serving(port) as server:
+def serve(ports: Sequence[int], *, once: bool) -> None:
+    heading("4. Streamable HTTP")
+    with serving(ports) as (server, url):
         token = (home() / "http-token").read_text("utf-8").strip()
         check_endpoint(url, token)
-        print("  it answers; without the token it refuses\n")
+        print(f"  {url} answers; without the token it refuses\n")
         heading("Clients that launch Switchboard themselves (stdio)")
         options = ("--workspace", str(WORKSPACE), "--home", str(home()))
         show_lines(stdio_lines(str(PROGRAM), options))
@@ -157,43 +156,46 @@ def talking() -> Generator[Client]:
 
 
 @contextmanager
-def serving(port: int) -> Generator["subprocess.Popen[bytes]"]:
-    """An endpoint that accepts connections, and ends with the block."""
-    log = (STATE / "serve.log").open("wb")
+def serving(ports: Sequence[int]) -> Generator[tuple["subprocess.Popen[bytes]", str]]:
+    """An endpoint and its address: on the first port that it gets, until the block ends."""
+    for port in ports:
+        with endpoint(port) as process:
+            url = address_of(process)
+            if url:
+                yield process, url
+                return
+    text = (STATE / "serve.log").read_text("utf-8", "replace")
+    raise Failed(f"the endpoint did not start:\n{text}")
+
+
+@contextmanager
+def endpoint(port: int) -> Generator["subprocess.Popen[bytes]"]:
     with (
-        log,
+        (STATE / "serve.log").open("wb") as log,
         subprocess.Popen(  # noqa: S603 - our own program
             command("serve", "--http", "--host", LOOPBACK, "--port", str(port)),
             stdin=subprocess.DEVNULL,
-            stdout=log,
+            stdout=subprocess.PIPE,
             stderr=log,
             env=environment(),
             cwd=WORKSPACE,
         ) as process,
     ):
         try:
-            wait_until_open(port, process)
             yield process
         finally:
             stop(process)
 
 
-def wait_until_open(port: int, process: "subprocess.Popen[bytes]") -> None:
-    waited_s = 0.0
-    while waited_s < START_S:
-        try:
-            process.wait(0.1)
-        except subprocess.TimeoutExpired:
-            waited_s += 0.1
-        else:
-            text = (STATE / "serve.log").read_text("utf-8", "replace")
-            raise Failed(f"the endpoint did not start:\n{text}")
-        try:
-            socket.create_connection((LOOPBACK, port), 1).close()
-        except OSError:
-            continue
-        return
-    raise Failed(f"nothing listens on port {port} after {START_S:g} s")
+def address_of(process: "subprocess.Popen[bytes]") -> str:
+    """What it serves on, as it says itself; nothing when it ends before it listens.
+
+    Whoever tried the port instead could meet somebody else there.
+    """
+    assert process.stdout is not None
+    if not select.select([process.stdout], [], [], START_S)[0]:
+        raise Failed(f"the endpoint does not listen after {START_S:g} s")
+    return process.stdout.readline().decode().removeprefix("serving on ").strip()
 
 
 def check_endpoint(url: str, token: str) -> None:
@@ -271,18 +273,9 @@ def stop(process: "subprocess.Popen[bytes]") -> None:
         process.kill()
 
 
-def free_port() -> int:
+def usual_ports() -> tuple[int, ...]:
     """The usual port, or any other when it is taken."""
-    for port in (int(os.environ.get("PORT") or PREFERRED_PORT), 0):
-        with socket.socket() as probe:
-            # As the endpoint does: connections that have just ended do not keep a port busy.
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((LOOPBACK, port))
-            except OSError:
-                continue
-            return probe.getsockname()[1]
-    raise Failed("no port is free")
+    return int(os.environ.get("PORT") or PREFERRED_PORT), 0
 
 
 def _stop(_number: int, _frame: object) -> NoReturn:

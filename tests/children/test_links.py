@@ -21,6 +21,7 @@ async def test_a_way_to_a_child_that_nobody_knew_before_serves_calls_and_listing
     child = Child(ENTRY, limits=QUICK, open_link=links, events=events)
     assert list((await child.tools()).tools) == ["echo"]
     said = json.loads(await text_from(child, "echo", text="hi"))
+    assert said.pop("_meta")["progressToken"]
     assert said == {"name": "echo", "arguments": {"text": "hi"}}
     await child.aclose()
     assert [link.closed for link in links.opened] == [True]

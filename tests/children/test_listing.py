@@ -9,7 +9,7 @@ from msgspec import Raw
 
 from fakes.nursery import HANDSHAKE, arguments, json_from, nursery
 from support.requirements import requirement
-from switchboard.children.listing import fetch_listing
+from switchboard.children.listing import fetch_tools
 from switchboard.core.faults import Fault, FaultCode
 
 CHANGED = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'
@@ -48,7 +48,7 @@ async def test_a_cursor_that_comes_back_ends_the_listing() -> None:
         asked.append(members)
         return page(tool(f"t{len(asked)}"), cursor="again" if len(asked) != 2 else "other")
 
-    listing = await fetch_listing(ask)
+    listing = await fetch_tools(ask)
     assert asked == [b"", b'"cursor":"again"', b'"cursor":"other"']
     assert list(listing.tools) == ["t1", "t2", "t3"]
 
@@ -61,7 +61,7 @@ async def test_pages_without_end_are_bounded() -> None:
         count += 1
         return page(tool(f"t{count}"), cursor=str(count))
 
-    assert len((await fetch_listing(ask)).tools) <= 1_000
+    assert len((await fetch_tools(ask)).tools) <= 1_000
 
 
 async def test_a_tool_that_cannot_be_read_hides_no_other() -> None:
@@ -69,7 +69,7 @@ async def test_a_tool_that_cannot_be_read_hides_no_other() -> None:
         odd = ({"description": "nameless"}, 7, None, {"name": ["x"]})
         return page(tool("first"), *odd, tool("last"), tool("first"))
 
-    listing = await fetch_listing(ask)
+    listing = await fetch_tools(ask)
     assert list(listing.tools) == ["first", "last"]
     assert listing.malformed == (1, 2, 3, 4)
 
@@ -97,11 +97,12 @@ async def test_the_listing_is_asked_for_once_until_the_child_says_that_it_change
         child = some.misbehaving("changing-tools", **HANDSHAKE)
         changes = 0
 
-        def changed() -> None:
+        def changed(kind: str) -> None:
+            assert kind == "tools"
             nonlocal changes
             changes += 1
 
-        child.on_tools_changed = changed
+        child.on_changed = changed
         first = await child.tools()
         assert await child.tools() is first is child.known_tools
         await child.call("grow", arguments(name="leaf"))

@@ -10,7 +10,7 @@ from msgspec import Raw
 from fakes.nursery import HANDSHAKE, json_from, nursery, text_from
 from support.processes import alive, mentioning
 from support.requirements import requirement
-from switchboard.children.child import Limits
+from switchboard.children.life import Limits
 from switchboard.core.events import ChildFailed, ChildStarted
 from switchboard.core.faults import Fault, FaultCode
 
@@ -171,4 +171,6 @@ async def test_a_call_is_a_tools_call_with_name_and_arguments_as_they_are(tmp_pa
         await child.call("résumé", Raw(rb'{"b":1,"a":[1.0e2,"\u00e9"],"b":2}'))
     last = notes.read_text().splitlines()[-1]
     assert json.loads(last)["method"] == "tools/call"
-    assert '"params":{"name":"résumé","arguments":{"b":1,"a":[1.0e2,"\\u00e9"],"b":2}}' in last
+    assert '"params":{"name":"résumé","arguments":{"b":1,"a":[1.0e2,"\\u00e9"],"b":2},' in last
+    # The id of the request is its progress token, so that a long call can show signs of life.
+    assert json.loads(last)["params"]["_meta"] == {"progressToken": json.loads(last)["id"]}

@@ -7,7 +7,11 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import tomllib
+from collections.abc import Generator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -25,7 +29,7 @@ SERVERS = {
     "clock_suite": 7,
 }
 
-# The demonstration keeps its state in the checkout, so only one runs at a time.
+# Each looks for processes that the example's folder has left, so only one runs at a time.
 pytestmark = pytest.mark.xdist_group("example")
 
 
@@ -37,9 +41,17 @@ def line_after(text: str, *marks: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def shown() -> str:
+def env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Give the environment of a demonstration that shares nothing with another one."""
+    return {**os.environ, "EXAMPLE_STATE": str(tmp_path_factory.mktemp("state"))}
+
+
+@pytest.fixture(scope="module")
+def shown(env: dict[str, str]) -> str:
     """Give what the demonstration shows."""
-    done = subprocess.run([*RUN, "--once"], capture_output=True, text=True, timeout=90, check=False)
+    done = subprocess.run(
+        [*RUN, "--once"], capture_output=True, text=True, timeout=90, env=env, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
@@ -69,9 +81,59 @@ async def test_the_lines_that_it_gives_work(shown: str) -> None:
     wait_until_none_mention(str(EXAMPLE))
 
 
-def test_ctrl_c_stops_everything() -> None:
+@contextmanager
+def somebody_on_a_port() -> Generator[int]:
+    """Somebody else serves there, and answers as whatever it is."""
+    with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
+        answering = threading.Thread(target=server.serve_forever)
+        answering.start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+            answering.join()
+
+
+def test_a_port_that_is_taken_is_left_to_whoever_has_it(env: dict[str, str]) -> None:
+    with somebody_on_a_port() as port:
+        done = subprocess.run(
+            [*RUN, "--once"],
+            capture_output=True,
+            text=True,
+            timeout=90,
+            env={**env, "PORT": str(port)},
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "without the token it refuses" in done.stdout
+    assert f"127.0.0.1:{port}/" not in done.stdout
+    wait_until_none_mention(str(EXAMPLE))
+
+
+def test_two_demonstrations_at_once_do_not_meet(tmp_path: Path) -> None:
+    started = [
+        subprocess.Popen(
+            [*RUN, "--once"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "EXAMPLE_STATE": str(tmp_path / name)},
+        )
+        for name in ("one", "two", "three")
+    ]
+    ended = [(process.communicate(timeout=90)[1], process.returncode) for process in started]
+    assert ended == [("", 0)] * len(started)
+    wait_until_none_mention(str(EXAMPLE))
+
+
+def test_ctrl_c_stops_everything(env: dict[str, str]) -> None:
     with subprocess.Popen(
-        RUN, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        RUN,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=env,
+        start_new_session=True,
     ) as process:
         assert process.stdout is not None
         while "Ctrl-C stops everything" not in (line := process.stdout.readline()):

@@ -2,13 +2,19 @@
 
 import asyncio
 import json
+import socket
 import subprocess
 import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
 
 from cli.commands import switchboard
-from support.daemons import daemon_pid, shim, status
-from support.processes import alive, until_true
+from support.daemons import make_run_folder, shim, status
+from support.processes import alive
 from support.workspace import Workspace, child_command
+from switchboard import __version__
 
 
 async def test_status_shows_sessions_boards_and_children(workspace: Workspace) -> None:
@@ -45,6 +51,41 @@ def test_status_without_a_daemon_says_so(workspace: Workspace) -> None:
     assert switchboard(workspace, "events", "--json").code == 1
 
 
+@contextmanager
+def one_of_another_version(workspace: Workspace, told: dict[str, object]) -> Generator[None]:
+    """Listen where the daemon does, and tell of oneself in other words."""
+    make_run_folder(workspace)
+
+    def answer() -> None:
+        connection, _ = listening.accept()
+        with connection, connection.makefile("rwb", buffering=0) as lines:
+            assert json.loads(lines.readline())["kind"] == "control"
+            assert json.loads(lines.readline()) == {"do": "status"}
+            lines.write(json.dumps(told).encode() + b"\n")
+
+    path = workspace.daemon_places.socket
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path)
+        listening.listen()
+        answering = threading.Thread(target=answer)
+        answering.start()
+        yield
+        answering.join(20)
+    Path(path).unlink()
+
+
+def test_a_daemon_of_another_version_is_shown_as_far_as_it_is_understood(
+    workspace: Workspace,
+) -> None:
+    told: dict[str, object] = {"version": "0.0.1", "abi": "0.0.1/0", "guests": {"ann": 1}}
+    with one_of_another_version(workspace, told):
+        done = switchboard(workspace, "status")
+    assert done.code == 0
+    assert "daemon 0.0.1" in done.out
+    assert "tells of itself in other words" in done.out
+    assert f"the daemon is of version 0.0.1, and this is {__version__}" in done.err
+
+
 def test_a_daemon_is_started_restarted_and_stopped(workspace: Workspace) -> None:
     started = switchboard(workspace, "daemon", "start", "--json").report
     assert started["state"] == "started"
@@ -72,20 +113,6 @@ async def test_the_log_can_be_read(workspace: Workspace) -> None:
             switchboard, workspace, "daemon", "logs", "--lines", "1", "--json"
         )
         assert len(done.report["text"]) == 1
-
-
-async def test_a_draining_daemon_ends_with_its_last_client(workspace: Workspace) -> None:
-    async with shim(workspace) as client:
-        pid = daemon_pid(workspace)
-        done = await asyncio.to_thread(
-            switchboard, workspace, "daemon", "stop", "--drain", "--json"
-        )
-        assert done.report["state"] == "draining"
-        assert set(await client.tools()) == {"echo_suite"}
-        async with shim(workspace):
-            assert daemon_pid(workspace) != pid
-        assert await client.close() == 0
-    await until_true(lambda: not alive(pid))
 
 
 async def test_events_are_shown_and_followed(workspace: Workspace) -> None:

@@ -4,12 +4,15 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
-from support.daemons import daemon_pid, shim, status
+from support.daemons import daemon_pid, dial, shim, status
 from support.mcp_stdio import StdioClient, text_of
 from support.workspace import Workspace, child_command, server
 from switchboard.ipc.environment import BASE_NAMES, hello_environment
+from switchboard.ipc.hello import hello_line
+from switchboard.ipc.words import CLIENT
 
 
 async def environment(client: StdioClient, suite: str = "echo_suite") -> dict[str, str]:
@@ -30,6 +33,71 @@ async def test_a_child_gets_what_its_own_client_has(workspace: Workspace) -> Non
             assert (await environment(two))["LANG"] == "two"
             assert (await environment(one))["LANG"] == "one"
             assert len((status(workspace) or {})["boards"]) == 2
+
+
+async def test_where_the_daemon_finds_its_code_is_told_to_no_child(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    heir = server(child_command("echo_child"), inherit_env=True)
+    workspace.mcp_json({"heir": heir})
+    code = {"PYTHONPATH": str(tmp_path)}
+    async with shim(workspace, env=code) as first:
+        assert str(tmp_path) in words_of(daemon_pid(workspace))
+        assert "PYTHONPATH" not in await environment(first)
+        async with shim(workspace) as second:
+            # It inherits what its own client has, which is not what the daemon has.
+            assert "PYTHONPATH" not in await environment(second, "heir_suite")
+
+
+def asked(workspace: Workspace) -> set[str]:
+    """The variables that a client who comes now is asked for first."""
+    hello = hello_line(
+        CLIENT,
+        home=str(workspace.home),
+        cwd=str(workspace.root),
+        environ=hello_environment(workspace.env),
+    )
+    with dial(workspace) as stranger:
+        stranger.sendall(hello)
+        word, *names = stranger.makefile(encoding="utf-8").readline().split()
+    assert word == "need"
+    return set(names)
+
+
+async def test_a_variable_is_asked_for_only_as_long_as_it_is_named(workspace: Workspace) -> None:
+    entry = server(child_command("echo_child"), secret_env={"TOKEN": "env:MY_TOKEN"})
+    file = workspace.mcp_json({"locked": entry})
+    async with shim(workspace, env={"MY_TOKEN": "one"}) as one:
+        assert (await environment(one, "locked_suite"))["TOKEN"] == "one"
+        assert "MY_TOKEN" in asked(workspace)
+        file.unlink()
+        async with shim(workspace, env={"MY_TOKEN": "two"}) as two:
+            assert set(await two.tools()) == {"echo_suite"}
+            assert "MY_TOKEN" not in asked(workspace)
+            # The value that it was asked for once more keeps nobody apart.
+            async with shim(workspace) as three:
+                assert await pid_of(three) == await pid_of(two)
+        workspace.mcp_json({"locked": entry})
+        async with shim(workspace, env={"MY_TOKEN": "three"}) as four:
+            assert (await environment(four, "locked_suite"))["TOKEN"] == "three"
+
+
+async def test_everything_is_asked_for_only_as_long_as_a_server_inherits_it(
+    workspace: Workspace,
+) -> None:
+    file = workspace.mcp_json({"heir": server(child_command("echo_child"), inherit_env=True)})
+    async with shim(workspace, env={"ANYTHING": "goes"}) as one:
+        assert (await environment(one, "heir_suite"))["ANYTHING"] == "goes"
+        assert asked(workspace) == {"*"}
+        file.unlink()
+        async with shim(workspace, env={"ANYTHING": "else"}) as two, shim(workspace) as three:
+            assert "*" not in asked(workspace)
+            assert await pid_of(three) == await pid_of(two)
+
+
+async def pid_of(client: StdioClient) -> int:
+    result = await client.call_subtool("echo_suite", "report")
+    return json.loads(json.loads(text_of(result))["content"][0]["text"])["pid"]
 
 
 async def test_the_daemon_is_started_with_little(workspace: Workspace) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from typing import IO
 import pytest
 
 from support.daemons import (
+    another_version,
     daemon_pid,
     log_text,
     make_run_folder,
@@ -24,18 +24,7 @@ from support.daemons import (
 )
 from support.mcp_stdio import talking_to, text_of
 from support.processes import alive, mentioning, until_gone, until_true
-from support.workspace import CHECKOUT, Workspace, child_command
-
-SOURCE = CHECKOUT / "src" / "switchboard"
-
-
-def another_version(folder: Path) -> dict[str, str]:
-    """Give the environment in which Switchboard is of another version."""
-    shutil.copytree(
-        SOURCE, folder / "switchboard", ignore=shutil.ignore_patterns("__pycache__", "*.pyc")
-    )
-    (folder / "switchboard" / "__init__.py").write_text('__version__ = "9.9.9"\n', "utf-8")
-    return {"PYTHONPATH": str(folder)}
+from support.workspace import Workspace, child_command
 
 
 def daemons(workspace: Workspace) -> list[int]:
@@ -178,6 +167,72 @@ async def test_a_path_too_long_for_a_socket_has_a_short_one(tmp_path: Path) -> N
             assert status(workspace) is not None
     finally:
         workspace.stop_daemon()
+
+
+async def test_windows_with_different_temporary_folders_find_the_same_daemon(
+    tmp_path: Path,
+) -> None:
+    workspace = Workspace(tmp_path / ("long" * 30), daemon=True)
+    workspace.echo_child()
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    try:
+        async with (
+            shim(workspace, env={"TMPDIR": str(tmp_path / "one")}) as one,
+            shim(workspace, env={"TMPDIR": str(tmp_path / "two")}) as two,
+        ):
+            assert (one.stderr, two.stderr) == ("", "")
+            assert len((status(workspace) or {})["sessions"]) == 2
+            assert len(daemons(workspace)) == 1
+    finally:
+        workspace.stop_daemon()
+
+
+async def test_the_daemon_is_made_of_the_code_of_its_shim(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    """Also where that was named from the directory that the shim was started in."""
+    another_version(tmp_path / "newer")
+    async with talking_to(
+        [sys.executable, "-m", "switchboard", "mcp", "-C", str(workspace.root)],
+        cwd=tmp_path,
+        env={**workspace.env, "PYTHONPATH": "newer"},
+    ) as client:
+        await client.initialize()
+        assert client.stderr == ""
+        assert (status(workspace) or {})["version"] == "9.9.9"
+
+
+def held_by(pid: int) -> list[str]:
+    """The files that a process has open."""
+    return [os.path.realpath(each) for each in Path(f"/proc/{pid}/fd").iterdir()]
+
+
+async def test_a_daemon_holds_nothing_that_its_first_client_had_open(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    file = tmp_path / "open"
+    file.touch()
+    number = os.open(file, os.O_RDONLY)
+    script = (
+        "import os, sys; os.dup2(int(sys.argv[1]), 700, inheritable=True);"
+        "os.execv(sys.argv[2], sys.argv[2:])"
+    )
+    command = [sys.executable, "-c", script, str(number), *workspace.command("mcp")]
+    os.set_inheritable(number, True)
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=workspace.root,
+        env=workspace.env,
+        pass_fds=(number,),
+    )
+    await until_true(lambda: status(workspace) is not None)
+    assert str(file) not in held_by(daemon_pid(workspace))
+    process.terminate()
+    await process.wait()
+    os.close(number)
 
 
 async def test_another_version_gets_its_own_daemon_and_running_calls_finish(

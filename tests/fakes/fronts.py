@@ -16,7 +16,7 @@ from switchboard.core.visibility import Visibility
 from switchboard.daemon.boards import BoardRack
 from switchboard.pipeline.order import build_road
 from switchboard.surface.front import Front
-from switchboard.wire.messages import ABSENT, Parts, RpcError
+from switchboard.wire.messages import ABSENT, METHOD_NOT_FOUND, Parts, RpcError
 
 CLIENT: Json = {"name": "test", "version": "1"}
 
@@ -34,11 +34,15 @@ class Visitor:
         road = build_road({"fake": self.provider}, Visibility(), MemoryEvents())
         self.told: list[tuple[str, Json]] = []
         rack = BoardRack(Board(catalog=Catalog(specs), pipeline=road))
-        self.front = Front(rack, a_session("s"), notify=self._tell, instructions=lambda: "Be kind.")
+        self.front = Front(rack, a_session("s"), outlet=self, instructions=lambda: "Be kind.")
         self.meta: Json | None = None
 
-    def _tell(self, method: str, params: Parts, /) -> None:
+    def notify(self, method: str, params: Parts, /) -> None:
         self.told.append((method, json.loads(joined(params))))
+
+    async def request(self, method: str, params: Parts, /) -> Raw:
+        del params
+        raise RpcError(METHOD_NOT_FOUND, f"nobody is there to answer `{method}`")
 
     async def ask_raw(self, method: str, params: bytes | None, message_id: int = 1) -> bytes:
         """Give the result as it would stand on the wire. Raises RpcError."""

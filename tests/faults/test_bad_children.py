@@ -20,6 +20,11 @@ class Bad(NamedTuple):
     code: str
     reason: str
 
+    @property
+    def limit_ms(self) -> int:
+        """Short only where running out of time is the error; a busy machine causes no other."""
+        return 1_500 if self.code == "deadline_exceeded" else 60_000
+
 
 def habit(name: str, *args: str) -> list[str]:
     return child_command("misbehaving_child", name, *args)
@@ -67,7 +72,7 @@ async def test_a_bad_child_is_one_clear_error_while_a_healthy_one_answers(
     bad = BAD[name]
     workspace = Workspace(tmp_path)
     workspace.echo_child("healthy")
-    workspace.child("bad", bad.command, rpcTimeoutMs=1500)
+    workspace.child("bad", bad.command, rpcTimeoutMs=bad.limit_ms)
     async with hosting(workspace) as client:
         assert await echoes(client, "before")
         waiting = asyncio.ensure_future(client.call("bad_suite", bad.arguments))

@@ -9,7 +9,7 @@ from edges.failures import EVENTS, fault_of
 from edges.scripted import Asked, Json, Told, handshake, result, scripted
 
 from support.processes import until_true
-from switchboard.children.child import Limits
+from switchboard.children.life import Limits
 from switchboard.core.faults import FaultCode
 
 

@@ -243,7 +243,7 @@ async def test_a_repeated_routing_header_is_refused(served: Served) -> None:
     ("body", "version", "expected"),
     [
         (request("tools/list"), "2099-01-01", (400, -32022)),
-        (request("resources/list"), MODERN, (404, -32601)),
+        (request("resources/burn"), MODERN, (404, -32601)),
         (request("initialize"), MODERN, (404, -32601)),
         (request("ping"), MODERN, (404, -32601)),
         (request("tools/call", {"name": "nobody"}), MODERN, (400, -32602)),

@@ -185,7 +185,7 @@ async def test_a_newer_stream_takes_the_place_of_an_older(served: Served) -> Non
         ):
             async for _ in older.aiter_bytes():
                 pass
-            served.surface.tools_changed()
+            served.surface.changed("tools", "")
             async for chunk in newer.aiter_bytes():
                 if b"list_changed" in chunk:
                     break
@@ -194,8 +194,8 @@ async def test_a_newer_stream_takes_the_place_of_an_older(served: Served) -> Non
 async def test_what_was_said_while_nobody_listened_is_said_later(served: Served) -> None:
     async with served.client() as http:
         await served.session(http)
-        served.surface.tools_changed()
-        served.surface.tools_changed()
+        served.surface.changed("tools", "")
+        served.surface.changed("tools", "")
         seen = b""
         async with http.stream("GET", served.url) as stream, asyncio.timeout(5):
             async for chunk in stream.aiter_bytes():

@@ -163,3 +163,12 @@ def test_a_workspace_cannot_take_the_users_command_tool_out_of_its_sandbox(
     workspace.config_toml('[mcp.tool]\ncommand = "true"\n', scope="home")
     workspace.config_toml('[mcp.tool]\ncommand = "true"\nsandbox_profile = "none"\n')
     assert "sandbox_profile" not in loaded(workspace).commands["tool"]
+
+
+def test_whoever_trusts_a_server_is_shown_what_its_sandbox_opens(workspace: Workspace) -> None:
+    workspace.mcp_json({"files": server(["true"], **KEYS)})
+    done = switchboard(workspace, "trust")
+    told = "sandbox of files: default, network, reads ~/tools, writes build, reads .env files"
+    assert told in done.err
+    (entry,) = switchboard(workspace, "trust", "--json").report["entries"]
+    assert entry["sandbox"].startswith("default, network")

@@ -204,3 +204,15 @@ async def test_a_server_that_its_sandbox_stopped_is_told_with_the_key_that_would
     async with board(workspace, "--in-process") as client:
         assert (await client.introspect("echo_suite"))["tools"]
     assert (outside / "log").exists()
+
+
+async def test_a_search_path_of_an_entry_opens_no_folder(workspace: Workspace) -> None:
+    """It would be a way to ask for a folder without saying so."""
+    program = f"open('found', 'w').write(str(os.listdir({str(workspace.user_home)!r})))"
+    command = [sys.executable, "-c", f"import os\n{program}{THEN_SERVE}"]
+    command += child_command("echo_child", "echo")
+    path = f"{workspace.user_home}/.ssh:/usr/bin:/bin"
+    workspace.mcp_json({"echo": server(command, sandbox_profile="default", env={"PATH": path})})
+    async with board(workspace, "--in-process") as client:
+        await client.introspect("echo_suite")
+    assert ".ssh" not in (workspace.root / "found").read_text()

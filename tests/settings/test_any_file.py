@@ -49,7 +49,7 @@ def _of(kind: Any) -> st.SearchStrategy[Any]:
         case Items():
             shaped = st.lists(_of(kind.item), max_size=2)
         case Either():
-            shaped = _of(kind.items) | _of(kind.other)
+            shaped = _of(kind.first) | _of(kind.other)
         case _:
             choices: tuple[str, ...] = getattr(kind, "choices", ())
             return st.sampled_from([*choices, "x", "https://a.example"]) | _LEAVES

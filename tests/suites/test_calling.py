@@ -35,11 +35,17 @@ ODD = (
 )
 
 
-def saying(result: str, **more: Any) -> ServerEntry:
+DISCOVERED = '{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{}}'
+
+
+def saying(result: str, protocol: Any = "handshake", **more: Any) -> ServerEntry:
     """Give a child whose every call has this result."""
-    script = {"tools/call": ['{"jsonrpc":"2.0","id":$id,"result":', result, "}\n"]}
+    script = {
+        method: ['{"jsonrpc":"2.0","id":$id,"result":', said, "}\n"]
+        for method, said in (("tools/call", result), ("server/discover", DISCOVERED))
+    }
     return server(
-        "odd", [sys.executable, str(SCRIPTED), json.dumps(script)], protocol="handshake", **more
+        "odd", [sys.executable, str(SCRIPTED), json.dumps(script)], protocol=protocol, **more
     )
 
 
@@ -223,7 +229,8 @@ async def test_a_child_that_asks_back_is_told_that_nobody_can_answer(
     mode: Any, tmp_path: Path
 ) -> None:
     own = {"odd": SuiteSettings(result_mode=mode)}
-    asking = saying('{"resultType":"input_required","inputRequests":{}}')
+    wanted = '{"1":{"method":"elicitation/create","params":{"message":"Who?"}}}'
+    asking = saying(f'{{"resultType":"input_required","inputRequests":{wanted}}}', "modern")
     async with serving(tmp_path, asking, suites=own) as desk:
         fault = await desk.fault("odd_suite", action="call", subtool="any")
         assert (fault.code, fault.reason) == (FaultCode.UNIMPLEMENTED, "child-asks")

@@ -1,6 +1,7 @@
 """Clients of a daemon, and a look into it from outside."""
 
 import os
+import shutil
 import socket
 import stat
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from support.mcp_stdio import StdioClient, talking_to
-from support.workspace import Workspace
+from support.workspace import CHECKOUT, Workspace
 from switchboard.control.client import running_daemon
 
 Json = dict[str, Any]
@@ -33,6 +34,17 @@ async def shim(
     ) as client:
         await client.initialize()
         yield client
+
+
+def another_version(folder: Path) -> dict[str, str]:
+    """Give the environment in which Switchboard is of another version."""
+    shutil.copytree(
+        CHECKOUT / "src" / "switchboard",
+        folder / "switchboard",
+        ignore=shutil.ignore_patterns("__pycache__", "*.pyc"),
+    )
+    (folder / "switchboard" / "__init__.py").write_text('__version__ = "9.9.9"\n', "utf-8")
+    return {"PYTHONPATH": str(folder)}
 
 
 def status(workspace: Workspace) -> Json | None:

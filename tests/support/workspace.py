@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from switchboard.control.client import running_daemon
+from switchboard.control.client import draining_daemons, running_daemon
 from switchboard.ipc.paths import DaemonPlaces, places_from
 
 Json = dict[str, Any]
@@ -61,11 +61,12 @@ class Workspace:
         return places_from(self.env)
 
     def stop_daemon(self) -> None:
-        """End the daemon of this home, if there is one, by its own door."""
-        client = running_daemon(self.daemon_places)
-        if client is not None:
-            client.stop()
-            client.close()
+        """End the daemons of this home, if there are any, each by its own door."""
+        places = self.daemon_places
+        for client in (running_daemon(places), *draining_daemons(places)):
+            if client is not None:
+                client.stop()
+                client.close()
 
     def write(self, place: str, text: str) -> Path:
         """Write a file of the workspace, with the folders above it."""

@@ -24,18 +24,18 @@ def reloader(desk: Desk, settings: Settings | Exception) -> Reloader:
 
 async def test_new_settings_are_adopted_and_clients_hear_of_new_tools(tmp_path: Path) -> None:
     async with serving(tmp_path, echo_server("old")) as desk:
-        told = 0
+        told: list[str] = []
 
-        def tell() -> None:
-            nonlocal told
-            told += 1
+        def tell(kind: str, session_id: str) -> None:
+            assert session_id == ""
+            told.append(kind)
 
-        desk.runtime.on_tools_changed.add(tell)
+        desk.runtime.on_changed.add(tell)
         reloader(desk, settings_for(tmp_path, echo_server("new"))).reload()
         assert desk.names == ["new_suite"]
-        assert told == 1
+        assert told == ["tools", "prompts", "resources"]
         reloader(desk, desk.runtime.settings).reload()
-        assert told == 1
+        assert len(told) == 3
 
 
 @pytest.mark.parametrize(

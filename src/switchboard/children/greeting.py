@@ -1,6 +1,7 @@
 """The first words with a child: which era it speaks and what it can do."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -25,7 +26,6 @@ from switchboard.wire.peer import Peer
 PROBE_PATIENCE_S = 1.0
 
 _CLIENT_INFO = {"name": "switchboard", "title": "Switchboard", "version": __version__}
-_CAPABILITIES: dict[str, Any] = {}
 
 
 class Greeting(Struct, frozen=True, kw_only=True):
@@ -35,11 +35,14 @@ class Greeting(Struct, frozen=True, kw_only=True):
     protocol: str
     capabilities: dict[str, Any] = {}
 
-    @property
-    def announces_tools(self) -> bool:
-        """Whether it says when its tools change."""
-        tools: Any = self.capabilities.get("tools")
-        return isinstance(tools, dict) and bool(cast("dict[str, Any]", tools).get("listChanged"))
+    def offers(self, feature: str) -> bool:
+        """Whether it has tools, prompts, resources, completions or logging at all."""
+        return isinstance(self.capabilities.get(feature), dict)
+
+    def can(self, feature: str, part: str) -> bool:
+        """Whether it declares a part of a feature: `tools` and `listChanged`."""
+        declared: Any = self.capabilities.get(feature)
+        return isinstance(declared, dict) and bool(cast("dict[str, Any]", declared).get(part))
 
 
 class _Initialized(Struct, rename="camel"):
@@ -57,20 +60,20 @@ class NotModern(Exception):  # noqa: N818 - a finding, not an error
 
 
 def modern_meta(version: str) -> bytes:
-    """The `_meta` member that every modern request carries."""
-    return b'"_meta":' + encode(
-        {
-            PROTOCOL_VERSION_KEY: version,
-            CLIENT_INFO_KEY: _CLIENT_INFO,
-            CLIENT_CAPABILITIES_KEY: _CAPABILITIES,
-        }
-    )
+    """The members of `_meta` that every modern request carries, but for the capabilities."""
+    about = {PROTOCOL_VERSION_KEY: version, CLIENT_INFO_KEY: _CLIENT_INFO}
+    return encode(about)[1:-1]
 
 
-async def greet(peer: Peer, mode: Protocol) -> Greeting:
+def modern_capabilities(declared: bytes) -> bytes:
+    """The member of `_meta` with the client's capabilities."""
+    return b"%b:%b" % (encode(CLIENT_CAPABILITIES_KEY), declared)
+
+
+async def greet(peer: Peer, mode: Protocol, capabilities: Mapping[str, Any]) -> Greeting:
     """Agree on an era. Raises RpcError or NotModern when the child refuses every one."""
     if mode == "handshake":
-        return await _handshake(peer)
+        return await _handshake(peer, capabilities)
     probe = asyncio.ensure_future(_discover(peer))
     try:
         if mode == "modern":
@@ -80,11 +83,11 @@ async def greet(peer: Peer, mode: Protocol) -> Greeting:
                 raise NotModern from error
         await asyncio.wait({probe}, timeout=PROBE_PATIENCE_S)
         if not probe.done():
-            return await _first_of(probe, asyncio.ensure_future(_handshake(peer)))
+            return await _first_of(probe, asyncio.ensure_future(_handshake(peer, capabilities)))
         try:
             return probe.result()
         except (RpcError, NotModern):
-            return await _handshake(peer)
+            return await _handshake(peer, capabilities)
     finally:
         probe.cancel()
 
@@ -106,7 +109,8 @@ async def _first_of(
 
 
 async def _discover(peer: Peer) -> Greeting:
-    answer = await peer.request("server/discover", (b"{%b}" % modern_meta(LATEST_MODERN),))
+    meta = b"%b,%b" % (modern_meta(LATEST_MODERN), modern_capabilities(b"{}"))
+    answer = await peer.request("server/discover", (b'{"_meta":{%b}}' % meta,))
     found = _read(_Discovered, answer)
     if found is None:
         raise NotModern
@@ -120,10 +124,10 @@ async def _discover(peer: Peer) -> Greeting:
     )
 
 
-async def _handshake(peer: Peer) -> Greeting:
+async def _handshake(peer: Peer, capabilities: Mapping[str, Any]) -> Greeting:
     params = {
         "protocolVersion": LATEST_HANDSHAKE,
-        "capabilities": _CAPABILITIES,
+        "capabilities": capabilities,
         "clientInfo": _CLIENT_INFO,
     }
     answer = await peer.request("initialize", (encode(params),))

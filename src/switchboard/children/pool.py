@@ -10,14 +10,16 @@ from typing import Protocol
 
 import msgspec
 
-from switchboard.children.child import Child, Limits
+from switchboard.children.child import Child
 from switchboard.children.enclosure import Enclose, without_sandbox
 from switchboard.children.environment import SecretSource, child_environment
 from switchboard.children.faults import fault_from_change
+from switchboard.children.life import Limits
 from switchboard.children.links import Link, open_stdio
 from switchboard.children.schema import ServerEntry
 from switchboard.core.origins import Origin
 from switchboard.core.ports import Events
+from switchboard.core.sessions import Session
 from switchboard.core.tasks import TaskSet
 from switchboard.procs.spawn import Warden
 from switchboard.wire.messages import encode
@@ -32,7 +34,7 @@ class ChildSource(Protocol):
         """How long things may take."""
         ...
 
-    def of(self, session_id: str) -> Child:
+    def of(self, session: Session) -> Child:
         """The child that serves this session. Starts nothing."""
         ...
 
@@ -67,6 +69,8 @@ class ChildPool:
         # By the key of the server and the session that it belongs to, if any.
         self._children: dict[tuple[bytes, str], Child] = {}
         self._tasks = TaskSet()
+        # Told what kind of listing changed, and for which session; an empty id means all of them.
+        self.on_changed: set[Callable[[str, str], None]] = set()
 
     def source(self, entry: ServerEntry, limits: Limits) -> ChildSource:
         """Where the children of this entry come from. Starts nothing."""
@@ -89,8 +93,13 @@ class ChildPool:
         child = self._children.get((key, session_id))
         if child is None:
             child = Child(entry, limits=limits, open_link=self._open, events=self._events)
+            child.on_changed = lambda kind: self._announce(kind, session_id)
             self._children[(key, session_id)] = child
         return child
+
+    def _announce(self, kind: str, session_id: str) -> None:
+        for tell in tuple(self.on_changed):
+            tell(kind, session_id)
 
     def owner(self, session_id: str) -> str:
         """The session if it is one that will be seen to end; what never ends owns nothing."""
@@ -157,6 +166,11 @@ class ChildPool:
             on_lost=on_lost,
         )
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no child, and none that is just ending."""
+        return not self._children and not self._tasks
+
     def __iter__(self) -> Iterator[Child]:
         return iter(tuple(self._children.values()))
 
@@ -177,8 +191,8 @@ class _OneChild:
         self.limits = limits
         self._child = pool.child(entry, limits)
 
-    def of(self, session_id: str) -> Child:
-        del session_id
+    def of(self, session: Session) -> Child:
+        self._child.client = session
         return self._child
 
     def children(self) -> Iterable[Child]:
@@ -196,9 +210,11 @@ class _OwnChildren:
         self._key = _key(entry, limits)
         self._entry = entry
 
-    def of(self, session_id: str) -> Child:
-        owner = self._pool.owner(session_id)
-        return self._pool.child_by_key(self._key, self._entry, self.limits, owner)
+    def of(self, session: Session) -> Child:
+        owner = self._pool.owner(session.id)
+        child = self._pool.child_by_key(self._key, self._entry, self.limits, owner)
+        child.client = session
+        return child
 
     def children(self) -> Iterable[Child]:
         return self._pool.children_by_key(self._key)

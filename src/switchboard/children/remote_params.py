@@ -1,26 +1,17 @@
 """Arguments that a server of the modern era wants to see in headers too.
 
-A tool's schema marks such a property with `x-mcp-header`, so that what stands in front of the
-server can route a call without opening it. A call that leaves the header out is refused.
+A call that leaves such a header out is refused.
 """
 
-import re
-from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from switchboard.wire.http_headers import header_value
-
-MARK = b'"x-mcp-header"'
-
-_PREFIX = "mcp-param-"
-_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+from switchboard.wire.param_headers import MARK, Mark, marks, rendered
 
 NO_HEADERS: Mapping[str, str] = {}
-
-_Path = tuple[str, ...]
 
 
 class _Tool(Struct):
@@ -48,7 +39,7 @@ class ParamHeaders:
     """Which arguments of which tools are repeated in which headers."""
 
     def __init__(self) -> None:
-        self._by_tool: dict[str, list[tuple[_Path, str]]] = {}
+        self._by_tool: dict[str, list[Mark]] = {}
 
     def learn(self, listing: bytes) -> None:
         """Take the marks of a page of `tools/list`, if it has any."""
@@ -59,7 +50,7 @@ class ParamHeaders:
         except (msgspec.MsgspecError, RecursionError):
             return
         for tool in page.tools if page is not None else ():
-            self._by_tool[tool.name] = list(_marks(tool.input_schema, ()))
+            self._by_tool[tool.name] = list(marks(tool.input_schema))
 
     def knows(self, tool: str) -> bool:
         """Whether the tool was listed with marks."""
@@ -67,39 +58,9 @@ class ParamHeaders:
 
     def headers(self, tool: str, call: bytes) -> dict[str, str]:
         """The headers of a call."""
-        marks = self._by_tool.get(tool)
-        if not marks:
+        repeated = self._by_tool.get(tool)
+        if not repeated:
             return {}
         arguments = msgspec.json.decode(call, type=_Call).params.arguments
-        found = ((token, _rendered(_at(arguments, path))) for path, token in marks)
-        return {f"{_PREFIX}{token.lower()}": text for token, text in found if text is not None}
-
-
-def _marks(schema: Any, path: _Path) -> Iterator[tuple[_Path, str]]:
-    """Marks are looked for along `properties` only; elsewhere they mean nothing."""
-    if not isinstance(schema, dict):
-        return
-    properties: Any = cast("dict[str, Any]", schema).get("properties")
-    if not isinstance(properties, dict):
-        return
-    for name, inner in cast("dict[str, Any]", properties).items():
-        if isinstance(inner, dict):
-            token: Any = cast("dict[str, Any]", inner).get("x-mcp-header")
-            if isinstance(token, str) and _TOKEN.fullmatch(token):
-                yield (*path, name), token
-            yield from _marks(inner, (*path, name))
-
-
-def _at(arguments: Any, path: _Path) -> Any:
-    value = arguments
-    for name in path:
-        if not isinstance(value, dict):
-            return None
-        value = cast("dict[str, Any]", value).get(name)
-    return value
-
-
-def _rendered(value: Any) -> str | None:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return header_value(str(value)) if isinstance(value, str | int | float) else None
+        found = ((mark.header, rendered(mark.value_in(arguments))) for mark in repeated)
+        return {header: text for header, text in found if text is not None}

@@ -13,7 +13,7 @@ import httpx2
 import msgspec
 from msgspec import Raw, Struct
 
-from switchboard.children.listing import fetch_listing
+from switchboard.children.listing import fetch_tools
 from switchboard.children.remote_client import RemoteClient
 from switchboard.children.remote_events import (
     LAST_BYTES_S,
@@ -144,7 +144,7 @@ class StreamablePipe:
         except RpcError as error:
             if error.code != HEADER_MISMATCH or self._params.knows(tool) or self._peer is None:
                 raise
-            await fetch_listing(partial(_ask_for_tools, self._peer, meta_of(body)))
+            await fetch_tools(partial(_ask_for_tools, self._peer, meta_of(body)))
             headers = self._params.headers(tool, body)
             if not headers:
                 raise
@@ -270,7 +270,10 @@ class StreamablePipe:
             with contextlib.suppress(msgspec.MsgspecError):
                 agreement = msgspec.json.decode(data, type=_Agreement)
                 self._version = agreement.result.protocol_version or self._version
+        if message is not None and message.id is not msgspec.UNSET:
+            self._peer.about = message.id
         self._peer.receive(as_line(data))
+        self._peer.about = None
 
     # The server's own messages
 

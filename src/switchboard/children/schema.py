@@ -13,6 +13,8 @@ Protocol = Literal["auto", "handshake", "modern"]
 Sharing = Literal["session", "workspace", "user"]
 # What keeps the process in bounds; `none` is today's way of servers, which nothing confines.
 SandboxProfile = Literal["default", "seatbelt", "none"]
+# How a child's tools are shown: behind one tool, or one by one under their own names.
+Exposure = Literal["suite", "tools"]
 
 
 class OAuth(Struct, frozen=True, kw_only=True):
@@ -59,6 +61,11 @@ class ServerEntry(Struct, frozen=True, kw_only=True):
     framing: Framing = "auto"
     protocol: Protocol = "auto"
     scope: Sharing = "workspace"
+    expose: Exposure = "suite"
+    # Put before the names of tools that are shown one by one.
+    tool_prefix: str = ""
+    # Whether its prompts and resources are shown too.
+    relay: bool = True
     rpc_timeout_ms: int | None = None
     sandbox_profile: SandboxProfile = "none"
     # What is opened in the sandbox. Folders are absolute, in the workspace, or begin with `~/`.

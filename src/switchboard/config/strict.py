@@ -170,18 +170,19 @@ class Members(Struct, frozen=True, kw_only=True):
 
 
 class Either(Struct, frozen=True, kw_only=True):
-    """One of two kinds, told apart by whether the value is a list."""
+    """One of two kinds, told apart by whether the value is a list, or a string."""
 
-    items: Items
+    first: Items | Text
     other: Any
     about: str = ""
 
     def check(self, value: Any, at: KeyPath, report: Report) -> bool:
-        kind = self.items if isinstance(value, list) else cast("Kind", self.other)
+        is_first = isinstance(value, list if isinstance(self.first, Items) else str)
+        kind = self.first if is_first else cast("Kind", self.other)
         return kind.check(value, at, report)
 
     def wanted(self) -> str:
-        return f"{self.items.wanted()} or {cast('Kind', self.other).wanted()}"
+        return f"{self.first.wanted()} or {cast('Kind', self.other).wanted()}"
 
 
 class Table(Struct, frozen=True, kw_only=True):

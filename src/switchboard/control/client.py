@@ -10,7 +10,7 @@ from typing import Any
 
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.ipc.hello import hello_line
-from switchboard.ipc.lines import Gone, Line, connect
+from switchboard.ipc.lines import Gone, Line, connect, is_abandoned
 from switchboard.ipc.paths import DaemonPlaces
 from switchboard.ipc.private import NotPrivate
 from switchboard.ipc.words import CONTROL, GREETING_S
@@ -77,12 +77,33 @@ class DaemonClient:
 
 
 def running_daemon(places: DaemonPlaces) -> DaemonClient | None:
-    """The daemon of this home, or None when none runs. Raises a fault."""
+    """The daemon of this home that takes clients, or None when none runs. Raises a fault."""
+    return _reached(places.socket, places.home)
+
+
+def draining_daemons(places: DaemonPlaces) -> list[DaemonClient]:
+    """Those that take no more clients and have not ended yet. Raises a fault.
+
+    What killed ones have left behind is removed.
+    """
+    found = [_reached(path, places.home) for path in places.side_sockets() if not _swept(path)]
+    return [client for client in found if client is not None]
+
+
+def _swept(path: str) -> bool:
+    if not is_abandoned(path):
+        return False
+    with contextlib.suppress(OSError):
+        os.unlink(path)  # noqa: PTH108 - on the way to an answer in milliseconds
+    return True
+
+
+def _reached(socket: str, home: str) -> DaemonClient | None:
     try:
-        line = connect(places.socket, GREETING_S)
+        line = connect(socket, GREETING_S)
         if line is None:
             return None
-        line.say(hello_line(CONTROL, home=places.home))
+        line.say(hello_line(CONTROL, home=home))
     except NotPrivate as error:
         raise Fault(
             FaultCode.PERMISSION_DENIED,

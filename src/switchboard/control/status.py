@@ -1,5 +1,9 @@
 """What a daemon tells of itself. Written by the daemon, read by commands."""
 
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
 from msgspec import Struct
 
 
@@ -62,6 +66,40 @@ class DaemonStatus(Struct, frozen=True, kw_only=True):
     memory_bytes: int
     idle_s: float
     is_draining: bool
+    # Why this is all that is known of it.
+    problem: str = ""
     sessions: tuple[SessionStatus, ...] = ()
     boards: tuple[BoardStatus, ...] = ()
     children: tuple[ChildStatus, ...] = ()
+
+
+def read_status(told: Mapping[str, Any], pid: int) -> DaemonStatus:
+    """What a daemon told of itself, in our words or in those of another version."""
+    try:
+        return msgspec.convert(told, DaemonStatus)
+    except msgspec.ValidationError:
+        return little_known(
+            pid,
+            "it is of another version, and tells of itself in other words",
+            version=str(told.get("version") or "unknown"),
+            abi=str(told.get("abi") or ""),
+        )
+
+
+def little_known(
+    pid: int, problem: str, *, version: str = "unknown", abi: str = ""
+) -> DaemonStatus:
+    """A daemon of which hardly more is known than that it runs."""
+    return DaemonStatus(
+        pid=pid,
+        version=version,
+        abi=abi,
+        home="",
+        socket="",
+        log="",
+        age_s=0.0,
+        memory_bytes=0,
+        idle_s=0.0,
+        is_draining=False,
+        problem=problem,
+    )

@@ -65,6 +65,11 @@ class ChildToolsSkipped(Struct, frozen=True, kw_only=True):
     positions: tuple[int, ...]
 
 
+class NamesClashed(Struct, frozen=True, kw_only=True):
+    # Which name, and whose tools want it.
+    message: str
+
+
 class ConfigLoaded(Struct, frozen=True, kw_only=True):
     servers: int
     tools: int
@@ -131,6 +136,7 @@ Event = (
     | ChildExited
     | ChildFailed
     | ChildToolsSkipped
+    | NamesClashed
     | ConfigLoaded
     | ConfigRejected
     | AuditFailed

@@ -1,13 +1,17 @@
 """The seams between packages. What is needed from above arrives through one of these."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
+
+from msgspec import Raw, Struct
 
 from switchboard.core.audit import AuditRecord
 from switchboard.core.board import Board
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.events import Event
+from switchboard.core.lines import Line
+from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
 
 Next = Callable[[Call], Awaitable[Outcome]]
@@ -44,6 +48,39 @@ class Gate(Protocol):
     async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
         """Decide, then `await proceed(call)` or not."""
         ...
+
+
+class Relay(Protocol):
+    """What children offer under their own names, beside the tools of the catalog."""
+
+    async def tools(self, session: Session, line: Line | None) -> Mapping[str, "ShownTool"]:
+        """The tools of children that show them one by one. Starts the children."""
+        ...
+
+    async def entries(self, kind: str, session: Session, line: Line | None) -> Sequence[Raw]:
+        """Prompts, resources or templates, as a client lists them. Starts who is not known yet."""
+        ...
+
+    def spec(self, method: str) -> ToolSpec | None:
+        """What a request of this method is on the road; nothing if it is none of ours."""
+        ...
+
+    async def follow(
+        self, uri: str, session: Session, tell: Callable[[], None]
+    ) -> Callable[[], None]:
+        """Have the client told when a resource changes; what is returned ends it."""
+        ...
+
+    def pass_on(self, method: str, session: Session) -> None:
+        """Tell the children that serve this session what their client said."""
+        ...
+
+
+class ShownTool(Struct, frozen=True, eq=False):
+    """A child's tool: how it is called, and how it is listed."""
+
+    spec: ToolSpec
+    entry: Raw
 
 
 class Events(Protocol):

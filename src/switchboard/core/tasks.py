@@ -23,6 +23,10 @@ class TaskSet:
         task.add_done_callback(self._tasks.discard)
         return task
 
+    def __len__(self) -> int:
+        """How many still run."""
+        return len(self._tasks)
+
     async def aclose(self) -> None:
         """Cancel what still runs and wait for it."""
         tasks = tuple(self._tasks)

@@ -23,6 +23,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     """How a tool is to be run."""
 
     timeout_s: float | None = None
+    # As long as the tool reports progress, it may take up to this.
+    longest_s: float | None = None
 
 
 class ToolSpec(Struct, frozen=True, kw_only=True, eq=False):
@@ -38,3 +40,5 @@ class ToolSpec(Struct, frozen=True, kw_only=True, eq=False):
     policy: Policy = Policy()
     origin: Origin = Origin()
     check: ArgumentsCheck | None = None
+    # False for what is no tool but passes the same gates: a resource read, a prompt fetched.
+    is_tool: bool = True

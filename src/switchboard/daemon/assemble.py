@@ -30,7 +30,7 @@ def assemble(settings: Settings) -> Assembly:
     specs = [
         suite_spec(entry, settings.suites.get(entry.name, _DEFAULT))
         for entry in settings.servers
-        if entry.name not in refusals
+        if entry.expose == "suite" and entry.name not in refusals
     ]
     catalog = Catalog(
         spec for spec in specs if visibility.shows(spec.name) and not is_reserved(spec.name)

@@ -1,6 +1,7 @@
 """What every board of one daemon shares: the warden, and the children of scope `user`."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from switchboard.children.child import Child
@@ -11,6 +12,8 @@ from switchboard.daemon.enclosing import Enclosures
 from switchboard.procs.spawn import Warden
 from switchboard.sandbox.sandbox import platform_sandbox
 
+Environ = frozenset[tuple[str, str]]
+
 
 class Commons:
     """Owned by the daemon; a board in a process of its own does without."""
@@ -19,11 +22,13 @@ class Commons:
         self._events = events
         self.warden = Warden()
         # Sessions share a child only where everything is alike that the child could see.
-        self._pools: dict[frozenset[tuple[str, str]], ChildPool] = {}
+        self._pools: dict[Environ, ChildPool] = {}
+        self._boards: Counter[Environ] = Counter()
 
-    def pool_for(self, environ: Mapping[str, str]) -> ChildPool:
-        """The pool of everyone with this environment."""
+    def enter(self, environ: Mapping[str, str]) -> ChildPool:
+        """The pool of everyone with this environment, for a board that leaves it some day."""
         key = frozenset(environ.items())
+        self._boards[key] += 1
         pool = self._pools.get(key)
         if pool is None:
             pool = self._pools[key] = ChildPool(
@@ -34,6 +39,21 @@ class Commons:
                 enclose=Enclosures(platform_sandbox(), environ, environ.get("HOME") or "/"),
             )
         return pool
+
+    def leave(self, environ: Mapping[str, str]) -> None:
+        """A board with this environment has been closed."""
+        self._boards[frozenset(environ.items())] -= 1
+
+    def close_unused(self) -> None:
+        """Forget the pools, and with them the environments, that no board and no child needs."""
+        for key, pool in tuple(self._pools.items()):
+            if self._boards[key] <= 0 and pool.is_empty:
+                del self._pools[key]
+                del self._boards[key]
+
+    def __len__(self) -> int:
+        """How many environments are remembered."""
+        return len(self._pools)
 
     def retain(self, children: Sequence[Child]) -> None:
         """Let go of every child that no board leads to any more."""

@@ -15,6 +15,7 @@ from switchboard.procs.spawn import SpawnSpec, Wrap
 from switchboard.procs.wrapped import Wrapped
 from switchboard.sandbox.confinement import Confinement
 from switchboard.sandbox.probe import Unusable
+from switchboard.sandbox.programs import resolved_command
 from switchboard.sandbox.sandbox import Sandbox, platform_sandbox
 
 # Tells a server in a sandbox where it may keep what outlives it.
@@ -28,6 +29,7 @@ class Enclosures:
     def __init__(self, sandbox: Sandbox, environ: Mapping[str, str], workspace: str) -> None:
         self._sandbox = sandbox
         self._places = find_places(environ, workspace, [])
+        self._path = environ.get("PATH") or os.defpath
 
     def __call__(self, entry: ServerEntry) -> Wrap | None:
         if entry.sandbox_profile == "none":
@@ -37,7 +39,12 @@ class Enclosures:
             state_dir = self._state_dir(entry)
             os.makedirs(state_dir, mode=_PRIVATE, exist_ok=True)
             env = {**spec.env, STATE_VARIABLE: state_dir}
-            return self._sandbox.wrap(spec.argv, self._confinement(entry, spec, state_dir), env)
+            # By the server's own search path, whose folders are not opened: an entry says what it
+            # opens where everybody looks for it.
+            path = spec.env.get("PATH") or os.defpath
+            command = resolved_command(spec.argv[0], cwd=spec.cwd, path=path)
+            argv = (command, *spec.argv[1:])
+            return self._sandbox.wrap(argv, self._confinement(entry, spec, state_dir), env)
 
         return wrap
 
@@ -55,7 +62,7 @@ class Enclosures:
             state_dir=state_dir,
             hidden=(self._places.home,),
             read_env_files=entry.read_env_files,
-            path=spec.env.get("PATH") or os.defpath,
+            path=self._path,
         )
 
     def _folders(self, written: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,11 +1,15 @@
 """The composition root, second half: what runs calls."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import cast
 
-from switchboard.children.child import Limits
+from msgspec import Struct
+from msgspec.structs import replace
+
 from switchboard.children.environment import EnvironmentSecrets
+from switchboard.children.life import Limits
 from switchboard.children.pool import ChildPool, ChildSource
+from switchboard.children.schema import ServerEntry
 from switchboard.core.ports import Events, Next
 from switchboard.core.visibility import Visibility
 from switchboard.daemon.commons import Commons
@@ -13,11 +17,25 @@ from switchboard.daemon.enclosing import Enclosures
 from switchboard.daemon.memory import return_large_blocks
 from switchboard.pipeline.order import build_road
 from switchboard.procs.spawn import Warden
+from switchboard.providers.relay.offering import Offering
+from switchboard.providers.relay.provider import RelayProvider
 from switchboard.providers.suites.build import build_suites
 from switchboard.providers.suites.provider import SuitesProvider
+from switchboard.providers.suites.schema import SuiteSettings
 from switchboard.sandbox.sandbox import platform_sandbox
 from switchboard.settings.sections import Settings
 from switchboard.settings.trust import still_trusted
+
+_DEFAULT = SuiteSettings()
+
+
+class Built(Struct, frozen=True, eq=False, kw_only=True):
+    """What one board needs."""
+
+    road: Next
+    relay: RelayProvider
+    # Where its children come from.
+    sources: list[ChildSource]
 
 
 class Engine:
@@ -31,42 +49,96 @@ class Engine:
         workspace: str,
         sessions: Collection[str] = (),
         commons: Commons | None = None,
+        # Told what kind of listing changed, and for which session; an empty id means all of them.
+        announce: Callable[[str, str], None] = lambda _kind, _session: None,
     ) -> None:
         return_large_blocks()
         self._events = events
+        self._environ = environ
+        self._commons = commons
         self._own_warden = None if commons is not None else Warden()
+        self._shared = commons.enter(environ) if commons is not None else None
         self.pool = ChildPool(
             environ=environ,
             secrets=EnvironmentSecrets(environ),
             events=events,
             warden=commons.warden if commons is not None else cast("Warden", self._own_warden),
             sessions=sessions,
-            commons=None if commons is None else commons.pool_for(environ),
+            commons=self._shared,
             is_trusted=lambda entry: still_trusted(entry, workspace),
             enclose=Enclosures(platform_sandbox(), environ, workspace),
         )
+        self._announce = announce
+        for pool in (self.pool, self._shared):
+            if pool is not None:
+                pool.on_changed.add(announce)
 
-    def road(self, settings: Settings) -> tuple[Next, list[ChildSource]]:
-        """The road to the providers of these settings, and where their children come from."""
+    def road(self, settings: Settings, taken: Callable[[str], bool]) -> Built:
+        """The road to the providers of these settings, and what it leads past."""
         limits = Limits(
             spawn_s=settings.timeouts.child_spawn_ms / 1000,
             rpc_s=settings.timeouts.rpc_ms / 1000,
             idle_s=settings.timeouts.idle_ms / 1000,
+            longest_s=settings.timeouts.longest_ms / 1000,
         )
+        sources = {
+            entry.name: self.pool.source(
+                entry, _limits_of(entry, settings.suites.get(entry.name, _DEFAULT), limits)
+            )
+            for entry in settings.servers
+        }
         suites = build_suites(
-            settings.servers,
+            [entry for entry in settings.servers if entry.expose == "suite"],
             settings.suites,
             introspection=settings.introspection,
-            limits=limits,
-            pool=self.pool,
+            sources=sources,
         )
-        provider = SuitesProvider(suites)
         shown = Visibility(settings.tools.allow, settings.tools.deny)
-        road = build_road({provider.key: provider}, shown, self._events)
-        return road, [suite.children for suite in suites]
+        relay = RelayProvider(
+            [
+                _offering(entry, settings.suites.get(entry.name, _DEFAULT), sources[entry.name])
+                for entry in settings.servers
+            ],
+            visibility=shown,
+            taken=taken,
+            events=self._events,
+            announce=self._announce,
+        )
+        suite_provider = SuitesProvider(suites)
+        providers = {suite_provider.key: suite_provider, relay.key: relay}
+        road = build_road(providers, shown, self._events)
+        return Built(road=road, relay=relay, sources=list(sources.values()))
 
     async def aclose(self) -> None:
         """End every child."""
-        await self.pool.aclose()
+        if self._shared is not None:
+            self._shared.on_changed.discard(self._announce)
+        try:
+            await self.pool.aclose()
+        finally:
+            if self._commons is not None:
+                self._commons.leave(self._environ)
         if self._own_warden is not None:
             self._own_warden.close()
+
+
+def _limits_of(entry: ServerEntry, own: SuiteSettings, limits: Limits) -> Limits:
+    """The limits of one server. What its suite changes is laid over the entry already."""
+    rpc_ms = entry.rpc_timeout_ms
+    return replace(
+        limits,
+        rpc_s=rpc_ms / 1000 if rpc_ms else limits.rpc_s,
+        idle_s=limits.idle_s if own.idle_ms is None else own.idle_ms / 1000,
+    )
+
+
+def _offering(entry: ServerEntry, own: SuiteSettings, source: ChildSource) -> Offering:
+    return Offering(
+        name=entry.name,
+        children=source,
+        origin=entry.origin,
+        shows_tools=entry.expose == "tools",
+        prefix=entry.tool_prefix,
+        subtools=Visibility(own.allow, own.deny),
+        relays=entry.relay,
+    )

@@ -17,13 +17,15 @@ _PATHS = ("WORKSPACE_DIR", "AGH_HOME", "LOG_DIR")
 
 
 class Lookup(Mapping[str, str]):
-    """An environment that remembers what was looked for in vain."""
+    """An environment that remembers what was looked for, and what of it in vain."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self._values = values
+        self.sought: set[str] = set()
         self.missed: set[str] = set()
 
     def __getitem__(self, name: str) -> str:
+        self.sought.add(name)
         try:
             return self._values[name]
         except KeyError:

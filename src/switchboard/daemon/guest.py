@@ -66,7 +66,7 @@ class Guest:
             via="daemon",
             on_listed=runtime.warm,
         )
-        runtime.on_tools_changed.add(client.front.tools_changed)
+        runtime.on_changed.add(client.front.changed)
         try:
             with contextlib.suppress(OSError, ValueError):
                 await connect(pipe, files[0], files[1])
@@ -75,7 +75,7 @@ class Guest:
                     return_when=asyncio.FIRST_COMPLETED,
                 )
         finally:
-            runtime.on_tools_changed.discard(client.front.tools_changed)
+            runtime.on_changed.discard(client.front.changed)
             await client.aclose()
             # Both ends: unlike a process, a daemon does not close what it forgets.
             pipe.abort(Loss(message="closed"))

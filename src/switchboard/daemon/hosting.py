@@ -22,7 +22,7 @@ from switchboard.daemon.environs import (
     wants_everything,
     with_absolute_paths,
 )
-from switchboard.daemon.hello import Hello, NoHello
+from switchboard.daemon.hello import Hello
 from switchboard.daemon.ledger import Ledger
 from switchboard.daemon.log import Log, log_for
 from switchboard.daemon.reload import Load, Reloader
@@ -34,9 +34,12 @@ from switchboard.settings.sections import Settings
 # Gives the values of variables as the client has them.
 Ask = Callable[[Sequence[str]], Awaitable[dict[str, str]]]
 
-# A configuration that names further variables each time it is read is none.
 _MOST_ROUNDS = 6
 _REST_S = 600.0
+
+
+class EndlessQuestions(Exception):  # noqa: N818 - states what is
+    """The configuration names further variables each time that it is read."""
 
 
 class BoardKey(Struct, frozen=True):
@@ -93,35 +96,34 @@ class Hosting:
         return iter(tuple(self._hosted.values()))
 
     async def board_for(self, hello: Hello, ask: Ask) -> Hosted:
-        """The board of this client. Raises `ConfigInvalid`, and whatever `ask` raises."""
+        """The board of this client. Raises `ConfigInvalid`, `EndlessQuestions`, what `ask` does."""
         place = (hello.cwd, hello.workspace, hello.config)
         names = OWN_NAMES | self._names.get(place, frozenset())
         environ = {**first_environ(hello), **await ask(_listed(names))}
         for _ in range(_MOST_ROUNDS):
             found = self._try(hello, environ, names)
             if isinstance(found, Hosted):
+                self._remember(place, found.key.names - OWN_NAMES)
                 return found
             names |= found
-            self._names[place] = names - OWN_NAMES
             environ |= await ask(_listed(found))
-        raise NoHello("the configuration asks for ever more variables")
+        raise EndlessQuestions("the configuration asks for ever more variables")
+
+    def _remember(self, place: tuple[str, str, str], names: frozenset[str]) -> None:
+        if names:
+            self._names[place] = names
+        else:
+            self._names.pop(place, None)
 
     def _try(
         self, hello: Hello, given: dict[str, str], names: frozenset[str]
     ) -> Hosted | frozenset[str]:
         """The board, or the names of the variables that it still has to be told."""
-        environ = with_absolute_paths(given, hello.cwd)
-        workspace = hello.workspace or environ.get("WORKSPACE_DIR") or hello.cwd
-        key = BoardKey(
-            absolute(workspace, hello.cwd),
-            absolute(hello.config, hello.cwd) if hello.config else "",
-            names,
-            frozenset(environ.items()),
-        )
+        key, environ = _key_for(hello, given, names)
         hosted = self._hosted.get(key)
         if hosted is not None:
             hosted.reloader.look()
-            # An edit since then may name variables that this client has not been asked for.
+            # An edit since then may name other variables than this client has been asked for.
             if hosted.reloader.invalid is None and hosted.runtime.settings is hosted.settled:
                 return hosted
         lookup = Lookup(environ)
@@ -132,16 +134,25 @@ class Hosting:
             if unknown and EVERYTHING not in names:
                 return frozenset(unknown)
             raise
-        unknown = lookup.missed | names_in(settings)
+        named = names_in(settings)
+        unknown = lookup.missed | named
         if wants_everything(settings):
             unknown = {EVERYTHING}
         unknown -= names
         if unknown and EVERYTHING not in names:
             return frozenset(unknown)
-        if hosted is not None:
-            hosted.settled = hosted.runtime.settings
-            return hosted
-        return self._host(key, environ, settings)
+        # What the files no longer name is neither kept nor asked for again.
+        if not wants_everything(settings):
+            told = first_environ(hello)
+            names = OWN_NAMES | named | (lookup.sought - told.keys())
+            given = {name: text for name, text in given.items() if name in names or name in told}
+        key, environ = _key_for(hello, given, names)
+        hosted = self._hosted.get(key)
+        if hosted is None:
+            return self._host(key, environ, settings)
+        hosted.reloader.look()
+        hosted.settled = hosted.runtime.settings
+        return hosted
 
     def _host(self, key: BoardKey, environ: dict[str, str], settings: Settings) -> Hosted:
         log = log_for(settings)
@@ -162,14 +173,31 @@ class Hosting:
         for key, hosted in tuple(self._hosted.items()):
             if not hosted.guests and now - hosted.unused_since >= rest_s:
                 del self._hosted[key]
-                await hosted.aclose()
-                self.prune()
+                try:
+                    await hosted.aclose()
+                finally:
+                    self.prune()
+        self._commons.close_unused()
 
     async def aclose(self) -> None:
         """Close every board."""
         hosted = tuple(self._hosted.values())
         self._hosted.clear()
         await asyncio.gather(*(each.aclose() for each in hosted))
+
+
+def _key_for(
+    hello: Hello, given: Mapping[str, str], names: frozenset[str]
+) -> tuple[BoardKey, dict[str, str]]:
+    environ = with_absolute_paths(given, hello.cwd)
+    workspace = hello.workspace or environ.get("WORKSPACE_DIR") or hello.cwd
+    key = BoardKey(
+        absolute(workspace, hello.cwd),
+        absolute(hello.config, hello.cwd) if hello.config else "",
+        names,
+        frozenset(environ.items()),
+    )
+    return key, environ
 
 
 def _load(key: BoardKey, environ: Mapping[str, str]) -> Settings:

@@ -4,20 +4,23 @@ import asyncio
 import contextlib
 import os
 import time
-import traceback
 from collections.abc import Sequence
+
+from msgspec.structs import replace
 
 from switchboard.config.problems import ConfigInvalid
 from switchboard.core.bus import EventBus, Subscriber
 from switchboard.core.tasks import TaskSet
 from switchboard.daemon.commons import Commons
+from switchboard.daemon.complaints import complain_of_failure
 from switchboard.daemon.connection import Connection
 from switchboard.daemon.guest import Guest
 from switchboard.daemon.hello import Hello, NoHello, read_hello, read_values
-from switchboard.daemon.hosting import Hosting
+from switchboard.daemon.hosting import EndlessQuestions, Hosting
 from switchboard.daemon.ledger import Ledger
 from switchboard.daemon.listening import Listening
 from switchboard.daemon.log import Log
+from switchboard.daemon.log_file import keep_small
 from switchboard.daemon.orders import follow_orders
 from switchboard.daemon.serve import until_signal
 from switchboard.ipc.lines import Gone
@@ -83,9 +86,9 @@ class House:
             self._stopping.set_result(None)
 
     def drain(self) -> None:
-        """Take nobody any more; those who are here finish in peace."""
+        """Take no client any more; those who are here finish in peace, and commands are heard."""
         self.is_draining = True
-        self._listening.close()
+        self._listening.step_aside()
 
     # Arrivals
 
@@ -100,10 +103,13 @@ class House:
                 await follow_orders(self, connection)
             elif hello.abi != ABI:
                 await self._make_way(connection)
-            elif self.is_draining or hello.home != self.places.home:
-                connection.say(DRAINING if self.is_draining else DECLINED)
+            elif self.is_draining:
+                connection.say(DRAINING)
+            elif not _is_same_folder(hello.home, self.places.home):
+                connection.say(f"{DECLINED} it serves another home, `{self.places.home}`")
             else:
-                await self._serve(connection, hello)
+                # Our word for it, so that two words for one home make no two boards.
+                await self._serve(connection, replace(hello, home=self.places.home))
         except (Gone, NoHello, TimeoutError):
             # It left, or was nobody we know: there is nothing to say to it.
             pass
@@ -127,13 +133,16 @@ class House:
             hosted = await self.hosting.board_for(hello, ask)
         except ConfigInvalid:
             # The shim reads the same files, and tells its user what is wrong with them.
-            connection.say(DECLINED)
+            connection.say(f"{DECLINED} the configuration cannot be used as it is")
+            return
+        except EndlessQuestions as error:
+            connection.say(f"{DECLINED} {error}")
             return
         except (Gone, NoHello, TimeoutError):
             raise
-        except Exception:  # noqa: BLE001 - the shim does without us, and says what it meets
-            traceback.print_exc()
-            connection.say(DECLINED)
+        except Exception as error:  # noqa: BLE001 - the shim does without us, and says why
+            complain_of_failure()
+            connection.say(f"{DECLINED} it failed ({type(error).__name__}), see its log")
             return
         guest = Guest(connection, hello, hosted)
         self.guests.add(guest)
@@ -160,7 +169,11 @@ class House:
                 self._busy_at = time.monotonic()
             elif self.is_draining or 0 < self.idle_s <= time.monotonic() - self._busy_at:
                 self.stop()
-            await self.hosting.close_unused()
+            try:
+                keep_small(self.places.log)
+                await self.hosting.close_unused()
+            except Exception:  # noqa: BLE001 - whatever it is, we must go on to end ourselves
+                complain_of_failure()
 
     async def _aclose(self) -> None:
         self._listening.close()
@@ -174,3 +187,12 @@ class House:
         await self.hosting.aclose()
         await self.commons.aclose()
         self._log.close()
+
+
+def _is_same_folder(one: str, other: str) -> bool:
+    if one == other:
+        return True
+    try:
+        return os.path.samefile(one, other)  # noqa: PTH121 - strings are given
+    except OSError:
+        return False

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from switchboard.core.board import Board
 from switchboard.core.events import ConfigLoaded, SessionClosed, SessionOpened
+from switchboard.core.names import fold
 from switchboard.daemon.assemble import Assembly, assemble
 from switchboard.daemon.boards import BoardRack
 from switchboard.daemon.exporting import exported
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from switchboard.core.events import Event
     from switchboard.core.ports import Next
     from switchboard.daemon.commons import Commons
-    from switchboard.daemon.engine import Engine
+    from switchboard.daemon.engine import Built, Engine
     from switchboard.settings.sections import Settings
 
 
@@ -44,15 +45,15 @@ class Runtime:
         self.sessions: set[str] = set()
         events.subscribe(self._count_sessions)
         self._engine: Engine | None = None
-        # Called when clients should list the tools again.
-        self.on_tools_changed: set[Callable[[], None]] = set()
+        # Told when clients should list something again: its kind, and whose; empty means all.
+        self.on_changed: set[Callable[[str, str], None]] = set()
         # Called when a board has been retired.
         self.on_retired: Callable[[], None] = lambda: None
-        self._road = Road(self, settings)
+        self.assembly = self._assemble(settings)
+        self._road = Road(self, settings, self.assembly)
         # The current road and those that calls still travel.
         self._roads = [self._road]
-        self.assembly = self._assemble(settings)
-        self.boards = BoardRack(Board(catalog=self.assembly.catalog, pipeline=self._road))
+        self.boards = BoardRack(self._road.board())
 
     @property
     def engine(self) -> Engine:
@@ -66,6 +67,7 @@ class Runtime:
                 workspace=self.settings.workspace,
                 sessions=self.sessions,
                 commons=self._commons,
+                announce=self.announce,
             )
         return self._engine
 
@@ -110,15 +112,22 @@ class Runtime:
         """Swap in the board of new settings; children that both use go on running."""
         assembly = self._assemble(settings)
         changed = assembly.catalog.differs_from(self.assembly.catalog)
-        road = Road(self, settings)
+        road = Road(self, settings, assembly)
         road.open()
         old = self._road
         self.settings, self.assembly, self._road = settings, assembly, road
         self._roads.append(road)
-        self.boards.swap(Board(catalog=assembly.catalog, pipeline=road), lambda: self._abandon(old))
-        if changed:
-            for tell in tuple(self.on_tools_changed):
-                tell()
+        self.boards.swap(road.board(), lambda: self._abandon(old))
+        if changed or old.differs_from(road):
+            self.announce("tools", "")
+        if old.differs_from(road):
+            self.announce("prompts", "")
+            self.announce("resources", "")
+
+    def announce(self, kind: str, session_id: str) -> None:
+        """Have clients told that another listing is worth asking for."""
+        for tell in tuple(self.on_changed):
+            tell(kind, session_id)
 
     def _abandon(self, road: Road) -> None:
         """Nobody travels this road any more; neither do children that no other leads to."""
@@ -135,20 +144,42 @@ class Runtime:
 class Road:
     """The road of one board, built when it is first needed."""
 
-    def __init__(self, runtime: Runtime, settings: Settings) -> None:
+    def __init__(self, runtime: Runtime, settings: Settings, assembly: Assembly) -> None:
         self._runtime = runtime
         self._settings = settings
+        self._assembly = assembly
+        self._built: Built | None = None
         self._next: Next | None = None
-        self.sources: list[ChildSource] = []
 
-    def open(self) -> Next:
+    def board(self) -> Board:
+        """The board that this road belongs to."""
+        servers = self._settings.servers
+        return Board(
+            catalog=self._assembly.catalog,
+            pipeline=self,
+            relay=(lambda: self.open().relay) if servers else None,
+            shows_tools=any(entry.expose == "tools" for entry in servers),
+        )
+
+    def open(self) -> Built:
         """Build it, once."""
-        if self._next is None:
-            self._next, self.sources = self._runtime.engine.road(self._settings)
-        return self._next
+        if self._built is None:
+            folded = {fold(name) for name in self._assembly.catalog.tools}
+            self._built = self._runtime.engine.road(self._settings, folded.__contains__)
+            self._next = self._built.road
+        return self._built
+
+    @property
+    def sources(self) -> list[ChildSource]:
+        """Where its children come from."""
+        return self._built.sources if self._built is not None else []
+
+    def differs_from(self, other: Road) -> bool:
+        """Whether the two lead to other servers."""
+        return self._settings.servers != other._settings.servers
 
     def __call__(self, call: Call) -> Awaitable[Outcome]:
-        return (self._next or self.open())(call)
+        return (self._next or self.open().road)(call)
 
 
 @asynccontextmanager

@@ -36,7 +36,7 @@ async def serve_stdio(
             instructions=lambda: instructions_for(runtime),
             on_listed=runtime.warm,
         )
-        runtime.on_tools_changed.add(client.front.tools_changed)
+        runtime.on_changed.add(client.front.changed)
         stopped = until_signal()
         await connect(pipe, *own_streams())
         await asyncio.wait({client.gone, stopped}, return_when=asyncio.FIRST_COMPLETED)

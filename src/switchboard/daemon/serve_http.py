@@ -36,7 +36,7 @@ async def serve_http(
             workspace=settings.workspace,
             instructions=lambda: instructions_for(runtime),
         )
-        runtime.on_tools_changed.add(surface.tools_changed)
+        runtime.on_changed.add(surface.changed)
         stopped = until_signal()
         async with served(surface, listening):
             if ready is not None:

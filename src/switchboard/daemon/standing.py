@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import resource
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -14,17 +13,19 @@ from switchboard.daemon.house import House
 from switchboard.daemon.log import Log
 from switchboard.daemon.log_sink import LogSink
 from switchboard.ipc.paths import places_from
+from switchboard.ipc.words import READY_VARIABLE
+from switchboard.procs.limits import raise_file_limit
 from switchboard.settings.load import load_settings
 from switchboard.settings.sections import Keeping, Settings
 
-_READY_VARIABLE = "SWITCHBOARD_READY_FD"
+# Every client takes three open files, and the usual limit is for programs with one.
 _OPEN_FILES = 8_192
 
 
 async def run_daemon(environ: Mapping[str, str]) -> int:
     """Be the daemon of this environment's home. Raises a fault when there is one already."""
     ready = _ready_file(environ)
-    _raise_file_limit()
+    raise_file_limit(_OPEN_FILES)
     telemetry = telemetry_for(environ)
     try:
         house = _house(environ, [] if telemetry is None else [telemetry])
@@ -59,17 +60,9 @@ def _home_settings(environ: Mapping[str, str], home: str) -> Settings | None:
         return None
 
 
-def _raise_file_limit() -> None:
-    """Every client takes three open files, and the usual limit is for programs with one."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, _OPEN_FILES)
-    if soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
 def _ready_file(environ: Mapping[str, str]) -> int | None:
     """Where whoever started us waits to hear that we listen."""
-    number = environ.get(_READY_VARIABLE, "")
+    number = environ.get(READY_VARIABLE, "")
     if not number.isdigit():
         return None
     os.set_inheritable(int(number), False)

@@ -1,5 +1,7 @@
 """Which variables of an environment travel, and which never do."""
 
+import os
+
 # What a program needs to run at all; nothing that could carry a secret.
 BASE_NAMES = (
     "PATH",
@@ -23,7 +25,9 @@ BASE_NAMES = (
 HELLO_NAMES = tuple(name for name in BASE_NAMES if name != "TERM")
 
 # What a daemon is started with. Its sessions bring their own environment along.
-_DAEMON_NAMES = (*HELLO_NAMES, "PYTHONPATH", "SWITCHBOARD_DAEMON_IDLE_MS")
+_DAEMON_NAMES = (*HELLO_NAMES, "SWITCHBOARD_DAEMON_IDLE_MS")
+# The daemon has to be made of the very code that its shim is made of, wherever that was found.
+_CODE = "PYTHONPATH"
 _DAEMON_STARTS = ("OTEL_",)
 
 
@@ -39,4 +43,8 @@ def daemon_environment(environ: "dict[str, str]", home: str) -> "dict[str, str]"
         for name, value in environ.items()
         if name in _DAEMON_NAMES or name.startswith(_DAEMON_STARTS)
     }
+    if environ.get(_CODE):
+        # It runs in another directory, where a relative path would mean another folder.
+        folders = filter(None, environ[_CODE].split(os.pathsep))
+        kept[_CODE] = os.pathsep.join(map(os.path.abspath, folders))
     return {**kept, "SWITCHBOARD_HOME": home}

@@ -54,6 +54,19 @@ class Line:
         self._sock.close()
 
 
+def is_abandoned(path: str) -> bool:
+    """Whether a socket is there and nobody listens behind it, nor ever will."""
+    sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    sock.settimeout(0)
+    try:
+        sock.connect(path)
+    except OSError as error:
+        return error.errno == ECONNREFUSED
+    finally:
+        sock.close()
+    return False
+
+
 def connect(path: str, timeout_s: float) -> "Line | None":
     """A connection, or None when nobody listens there (or too many are waiting, for now).
 

@@ -15,6 +15,9 @@ ABI = f"{__version__}/{PROTOCOL}"
 CLIENT = "client"
 CONTROL = "control"
 
+# Names the open file on which a new daemon says that it listens, or why it cannot.
+READY_VARIABLE = "SWITCHBOARD_READY_FD"
+
 # From the daemon.
 NEED = "need"
 READY = "ready"
@@ -22,7 +25,7 @@ READY = "ready"
 OTHER_ABI = "abi"
 # It takes no more clients: a new daemon may start.
 DRAINING = "draining"
-# It cannot serve this client (its configuration is broken, say): do it yourself and say why.
+# It cannot serve this client, and says why: do it yourself.
 DECLINED = "declined"
 BEAT = "beat"
 END = "end"

@@ -15,6 +15,7 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.lending import lent
 from switchboard.procs.families import Family
 from switchboard.procs.guard import Warden
+from switchboard.procs.limits import give_first_limit
 from switchboard.procs.table import Table, start_ticks
 from switchboard.procs.tail import Tail
 from switchboard.procs.wrapped import Wrapped
@@ -168,7 +169,7 @@ def _start(spec: SpawnSpec) -> "Started":
 def _opened(
     argv: tuple[str, ...], cwd: str, env: Mapping[str, str], inherited: tuple[int, ...] = ()
 ) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen(
+    process = subprocess.Popen(
         argv,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -178,6 +179,8 @@ def _opened(
         start_new_session=True,
         pass_fds=inherited,
     )
+    give_first_limit(process.pid)
+    return process
 
 
 def _discard(starting: "asyncio.Future[Started]") -> None:

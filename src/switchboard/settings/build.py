@@ -15,7 +15,12 @@ from switchboard.settings.server_rules import transport_of
 
 Tree = Mapping[str, Any]
 
-_TIMEOUTS = {"childSpawnMs": "child_spawn_ms", "rpcMs": "rpc_ms", "idleMs": "idle_ms"}
+_TIMEOUTS = {
+    "childSpawnMs": "child_spawn_ms",
+    "rpcMs": "rpc_ms",
+    "idleMs": "idle_ms",
+    "longestMs": "longest_ms",
+}
 _SUITE_FIELDS = {
     "suiteName": "suite_name",
     "description": "description",
@@ -28,11 +33,17 @@ _SUITE_FIELDS = {
     "protocol": "protocol",
     "scope": "scope",
     "inheritEnv": "inherit_env",
+    "toolPrefix": "tool_prefix",
+    "relay": "relay",
 }
-_SUITE_OVERRIDES = ("rpc_timeout_ms", "framing", "protocol", "scope", "inherit_env")
+_SUITE_OVERRIDES = (
+    *("rpc_timeout_ms", "framing", "protocol", "scope", "inherit_env"),
+    *("expose", "tool_prefix", "relay"),
+)
 _PLAIN_FIELDS = (
     *("framing", "protocol", "scope", "description", "suite_description", "inherit_env", "url"),
     *("sandbox_profile", "allow_network", "read_env_files"),
+    *("expose", "tool_prefix"),
 )
 
 
@@ -54,6 +65,7 @@ def entry_from_fields(name: str, fields: Tree, origin: Origin, workspace: str) -
         rpc_timeout_ms=None if timeout is None else int(timeout),
         read_roots=tuple(fields.get("read_roots") or ()),
         writable_roots=tuple(fields.get("writable_roots") or ()),
+        relay=fields.get("relay", True),
         origin=origin,
         **plain,
     )
@@ -74,6 +86,9 @@ def fields_from_entry(entry: ServerEntry) -> dict[str, Any]:
         "framing": entry.framing,
         "protocol": entry.protocol,
         "scope": entry.scope,
+        "expose": entry.expose,
+        "tool_prefix": entry.tool_prefix,
+        "relay": entry.relay,
         "rpc_timeout_ms": entry.rpc_timeout_ms,
         "sandbox_profile": entry.sandbox_profile,
         "allow_network": entry.allow_network,
@@ -158,5 +173,6 @@ def _suite(fields: Tree) -> SuiteSettings:
     return SuiteSettings(
         allow=None if allow is None else tuple(allow),
         deny=tuple(expose.get("deny", ())),
+        expose=expose.get("as"),
         **chosen,
     )

@@ -1,16 +1,19 @@
 """What each file of the configuration may hold."""
 
-from switchboard.config.strict import Anything, Items, Members, Table, Text, Truth, Whole
+from switchboard.config.strict import Anything, Either, Items, Members, Table, Text, Truth, Whole
 from switchboard.settings.server_shape import (
     ALLOW_NETWORK,
     ENV_NAME,
+    EXPOSURE,
     GIVEN_SERVERS,
     READ_ENV_FILES,
     READ_ROOTS,
+    RELAY,
     SANDBOX_PROFILE,
     SCOPE,
     SERVERS,
     TOML_SERVERS,
+    TOOL_PREFIX,
     WRITABLE_ROOTS,
 )
 
@@ -35,13 +38,16 @@ GIVEN = Table(
     unknown="warning",
 )
 
-_EXPOSE = Table(
+_EXPOSE_LISTS = Table(
     noun="`expose`",
     fields={
+        "as": EXPOSURE,
         "allow": Items(item=Text(empty=False), about="Show only these subtools."),
         "deny": Items(item=Text(empty=False), about="Never show these. Deny wins."),
     },
 )
+
+_EXPOSE = Either(first=EXPOSURE, other=_EXPOSE_LISTS, about="How it is shown, and how much.")
 
 _SUITE = Table(
     noun="a suite",
@@ -50,6 +56,8 @@ _SUITE = Table(
         "description": Text(about="Used when the child does not describe its suite itself."),
         "overrideDescription": Truth(about="Let `description` win over the child's own."),
         "expose": _EXPOSE,
+        "toolPrefix": TOOL_PREFIX,
+        "relay": RELAY,
         "summaryMaxChars": Whole(minimum=1),
         "resultMode": Text(choices=("json", "passthrough")),
         "rpcTimeoutMs": Whole(minimum=1),
@@ -81,6 +89,7 @@ SUITES = Table(
                 "childSpawnMs": Whole(minimum=1, about="The start of a child's process."),
                 "rpcMs": Whole(minimum=1, about="One request to a child."),
                 "idleMs": Whole(about="Stop a child after so long without a call; 0 keeps it."),
+                "longestMs": Whole(minimum=1, about="A call whose child reports progress."),
             },
         ),
         "introspection": Table(

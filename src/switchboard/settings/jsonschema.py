@@ -43,7 +43,7 @@ def _bare(kind: Any) -> dict[str, Any]:  # noqa: PLR0911 - one return a kind
         case Members():
             return _members(kind)
         case Either():
-            return {"anyOf": [schema_of(kind.items), schema_of(kind.other)]}
+            return {"anyOf": [schema_of(kind.first), schema_of(kind.other)]}
         case Table():
             return _table(kind)
         case _:

@@ -60,11 +60,21 @@ def suites_layer(document: Document, problems: list[Problem]) -> Layer:
     SUITES.check(document.tree, (), report)
     tree = _sound_sections(document, SUITES)
     tree.pop("$schema", None)
+    tree["suites"] = {
+        name: _with_exposure(fields)
+        for name, fields in cast("dict[str, dict[str, Any]]", tree.get("suites", {})).items()
+    }
     for index, pattern in enumerate(cast("list[str]", tree.get("discoverGlobs", []))):
         fault = pattern_fault(pattern)
         if fault:
             report.say(("discoverGlobs", index), f"the pattern `{pattern}` {fault}")
     return Layer(scope=document.scope, tree=tree, document=document)
+
+
+def _with_exposure(suite: dict[str, Any]) -> dict[str, Any]:
+    """A suite whose `expose` is an object, also where it is written as one word."""
+    expose = suite.get("expose")
+    return {**suite, "expose": {"as": expose}} if isinstance(expose, str) else suite
 
 
 def toml_layer(document: Document, problems: list[Problem], *, foreign: bool) -> Layer:

@@ -81,6 +81,11 @@ def narrowed_suites(
             fields["expose"] = narrow(below.get("expose", {}), fields["expose"])
         layers = owners.get(name, [])
         if layers and not any(each.scope is Scope.WORKSPACE for each in layers):
+            # Whether the tools stand alone or in a suite is for whose server it is to say.
+            if fields.get("expose", {}).pop("as", None):
+                message = f"`expose` is ignored in a workspace: the server `{name}` is your own"
+                at = ("suites", name, "expose")
+                problems.append(layer.problem(at, message, _HINT, "warning"))
             for key in [key for key in fields if not _narrows(merged, name, key, fields[key])]:
                 del fields[key]
                 message = f"`{key}` is ignored in a workspace: the server `{name}` is your own"
@@ -93,6 +98,8 @@ def _narrows(merged: Merged, name: str, key: str, value: Any) -> bool:
     match key:
         case "expose" | "summaryMaxChars":
             return True
+        case "relay":
+            return value is False
         case "rpcTimeoutMs":
             server = merged.tree["mcp_servers"][name].get("rpc_timeout_ms")
             default = server or _timeout(merged, "rpcMs", Timeouts().rpc_ms)

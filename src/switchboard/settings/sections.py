@@ -16,6 +16,8 @@ class Timeouts(Struct, frozen=True, kw_only=True):
     child_spawn_ms: int = 8_000
     rpc_ms: int = 60_000
     idle_ms: int = 600_000
+    # The longest that a call may take while its child reports progress.
+    longest_ms: int = 3_600_000
 
 
 class Listener(Struct, frozen=True, kw_only=True):

@@ -97,6 +97,16 @@ WRITABLE_ROOTS = Items(
     item=Text(empty=False), about="Folders that the server may change, beside its own."
 )
 READ_ENV_FILES = Truth(about="Let the server read `.env` files in its sandbox.")
+EXPOSURE = Text(
+    choices=("suite", "tools"),
+    about="Show the tools behind one suite tool, or one by one under their own names.",
+)
+TOOL_PREFIX = Text(
+    pattern=r"[A-Za-z0-9_-]{0,32}",
+    says="letters, digits, `_` and `-`, at most 32",
+    about="Put before the names of tools that are shown one by one.",
+)
+RELAY = Truth(about="Show its prompts and resources too; true unless said otherwise.")
 
 FIELDS: dict[str, Any] = {
     "transport": Text(
@@ -126,6 +136,9 @@ FIELDS: dict[str, Any] = {
     "framing": Text(choices=("auto", "newline", "content-length")),
     "protocol": Text(choices=("auto", "handshake", "modern")),
     "scope": SCOPE,
+    "expose": EXPOSURE,
+    "tool_prefix": TOOL_PREFIX,
+    "relay": RELAY,
     "rpc_timeout_ms": Whole(minimum=1, about="The longest that one request may take."),
     "sandbox_profile": SANDBOX_PROFILE,
     "allow_network": ALLOW_NETWORK,
@@ -173,7 +186,7 @@ NAMED_SERVER = Table(
 
 SERVERS = Members(value=SERVER, about="Servers by name.")
 TOML_SERVERS = Either(
-    items=Items(item=NAMED_SERVER),
+    first=Items(item=NAMED_SERVER),
     other=Members(value=TOML_SERVER, about="Servers by name."),
     about="Servers, as a table by name or as an array of tables with `name`.",
 )

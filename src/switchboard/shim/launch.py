@@ -1,7 +1,7 @@
 """Starting the daemon, once, however many shims want it at the same time."""
 
 # No pathlib: a client waits for this program to start.
-# ruff: noqa: PTH103, PTH105, PTH110, PTH116, PTH120, PTH123
+# ruff: noqa: PTH103, PTH105, PTH110, PTH116, PTH120, PTH123, PTH208
 
 import os
 import sys
@@ -11,15 +11,14 @@ from time import monotonic
 
 from switchboard.ipc.environment import daemon_environment
 from switchboard.ipc.lines import Line, connect
-from switchboard.ipc.paths import DaemonPlaces
-from switchboard.ipc.words import GREETING_S, START_S
+from switchboard.ipc.paths import MAX_LOG_BYTES, DaemonPlaces
+from switchboard.ipc.words import GREETING_S, READY_VARIABLE, START_S
 
 # The daemon says on this descriptor that it listens, or why it cannot.
-READY_VARIABLE = "SWITCHBOARD_READY_FD"
 _READY_FD = 3
+_OWN_FILES = "/dev/fd"
 # Somebody else's start sends us no event, so we look again.
 _LOOK_AGAIN_MS = 15
-_MAX_LOG_BYTES = 8 * 1024 * 1024
 _SHOWN_BYTES = 2_000
 _SHOWN_LINES = 8
 
@@ -86,7 +85,7 @@ def _open_log(path: str) -> int:
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        if os.path.exists(path) and os.stat(path).st_size > _MAX_LOG_BYTES:
+        if os.path.exists(path) and os.stat(path).st_size > MAX_LOG_BYTES:
             os.replace(path, f"{path}.1")
         return os.open(path, flags, 0o600)
     except OSError as error:
@@ -114,9 +113,22 @@ def _become_daemon(log: int, telling: int, environ: "dict[str, str]") -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     for source, target in ((nothing, 0), (log, 1), (log, 2), (telling, _READY_FD)):
         os.dup2(source, target)
-    os.closerange(_READY_FD + 1, 256)
+    _close_above(_READY_FD)
     command = (sys.executable, "-P", "-m", "switchboard", "daemon", "run")
     os.execve(sys.executable, command, {**environ, READY_VARIABLE: str(_READY_FD)})  # noqa: S606
+
+
+def _close_above(last: int) -> None:
+    """Close what our client left open for us. The daemon outlives it, and must hold none of it."""
+    try:
+        numbers = [int(name) for name in os.listdir(_OWN_FILES)]
+    except OSError:
+        os.closerange(last + 1, os.sysconf("SC_OPEN_MAX"))
+        return
+    for number in numbers:
+        if number > last:
+            # The one that the listing itself was read from is closed already.
+            os.closerange(number, number + 1)
 
 
 def _moved(number: int) -> int:

@@ -23,6 +23,8 @@ from switchboard.ipc.words import (
     END,
     EVERYTHING,
     GREETING_S,
+    MAX_ENVIRONMENT_BYTES,
+    MAX_HELLO_BYTES,
     NEED,
     OTHER_ABI,
     READY,
@@ -51,8 +53,7 @@ def serve(words: "list[str]", environ: "dict[str, str]") -> "int | None":
         return None
     places = places_from(environ, flags.get("home", ""))
     try:
-        line = _introduced(places, flags, environ)
-        return None if line is None else _follow(line)
+        return _follow(_introduced(places, flags, environ))
     except Stranded as stranded:
         _say(f"warning: {stranded}; serving in this process instead")
         return None
@@ -69,20 +70,22 @@ def _is_stream(number: int) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
-def _introduced(
-    places: DaemonPlaces, flags: "dict[str, str]", environ: "dict[str, str]"
-) -> "Line | None":
-    """A daemon that is ready for our streams; None when it leaves the client to us."""
+def _introduced(places: DaemonPlaces, flags: "dict[str, str]", environ: "dict[str, str]") -> Line:
+    """A daemon that is ready for our streams. Raises `Stranded` when there is none."""
     try:
         make_private_folder(places.folder)
         for _ in range(_ATTEMPTS):
             line = reach(places, environ)
-            answer = _greeted(line, places, flags, environ)
+            try:
+                answer, why = _greeted(line, places, flags, environ)
+            except BaseException:
+                line.close()
+                raise
             if answer == READY:
                 return line
             line.close()
             if answer == DECLINED:
-                return None
+                raise Stranded(f"the daemon does not serve this client: {why}")
     except NotPrivate as error:
         raise Stranded(f"the daemon's socket cannot be trusted: {error}") from None
     except CannotStart as error:
@@ -96,8 +99,8 @@ def _introduced(
 
 def _greeted(
     line: Line, places: DaemonPlaces, flags: "dict[str, str]", environ: "dict[str, str]"
-) -> str:
-    """The daemon's last word to our hello."""
+) -> "tuple[str, str]":
+    """The daemon's last word to our hello, and what it adds to it."""
     hello = hello_line(
         CLIENT,
         home=places.home,
@@ -107,7 +110,7 @@ def _greeted(
         environ=hello_environment(environ),
     )
     try:
-        line.say(hello)
+        _say_within(line, hello, MAX_HELLO_BYTES)
         while True:
             word, _, rest = line.hear(GREETING_S).partition(" ")
             if word == NEED:
@@ -115,26 +118,36 @@ def _greeted(
             elif word == OTHER_ABI:
                 line.say(f"{DRAIN}\n".encode())
             else:
-                return word
+                return word, rest
     except (Gone, BrokenPipeError, ConnectionResetError):
         # It ended just now, and the next one will not.
-        return DRAINING
+        return DRAINING, ""
 
 
 def _tell(line: Line, wanted: str, environ: "dict[str, str]") -> None:
     """Exactly the variables that the configuration refers to."""
     names = list(environ) if wanted == EVERYTHING else wanted.split()
     known = {name: environ[name] for name in names if name in environ}
-    line.say(object_text(known).encode("ascii") + b"\n")
+    _say_within(line, object_text(known).encode("ascii") + b"\n", MAX_ENVIRONMENT_BYTES)
+
+
+def _say_within(line: Line, text: bytes, most: int) -> None:
+    # The daemon would hang up in the middle, which looks as if it had ended.
+    if len(text) > most:
+        raise Stranded(
+            f"the environment is too large for the daemon ({len(text)} bytes, at most {most})"
+        )
+    line.say(text)
 
 
 def _follow(line: Line) -> int:
     """Hand the streams over and wait for the end of the session."""
     try:
         line.hand_over(STREAMS, (0, 1))
-    except OSError:
-        _say("error: the daemon ended before it could serve")
-        return 1
+    except OSError as error:
+        # Nothing of the client's has been read yet, so it can still be served.
+        line.close()
+        raise Stranded(f"the daemon did not take over ({error.strerror})") from None
     # Only the daemon holds them now, so that the client sees it when the daemon closes them.
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)

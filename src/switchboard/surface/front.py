@@ -1,35 +1,50 @@
 """The methods of MCP over the current board, for one connected client."""
 
 import asyncio
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
+from switchboard.core.board import Board
 from switchboard.core.calls import EMPTY_OBJECT, Call
 from switchboard.core.faults import Fault
-from switchboard.core.ports import Boards
+from switchboard.core.levels import LEVELS
+from switchboard.core.ports import Boards, Relay
 from switchboard.core.sessions import Era, Session
+from switchboard.core.tools import ToolSpec
+from switchboard.surface.following import Following
+from switchboard.surface.lines import ClientLine, declared_by
+from switchboard.surface.outlets import Outlet
+from switchboard.surface.params import (
+    Implementation,
+    Meta,
+    Params,
+    initialize_from,
+    meta_from,
+    params_from,
+)
+from switchboard.surface.parking import Parked, Parking
 from switchboard.surface.results import (
     SERVER_INFO,
     discover_parts,
+    entries_parts,
+    error_from_fault,
     fault_parts,
     listing_parts,
     outcome_parts,
+    relayed_parts,
 )
 from switchboard.wire.eras import (
     CLIENT_CAPABILITIES_KEY,
-    CLIENT_INFO_KEY,
     MODERN_VERSIONS,
     PROTOCOL_VERSION_KEY,
-    SUBSCRIPTION_ID_KEY,
     UNSUPPORTED_PROTOCOL_VERSION,
     negotiated,
 )
 from switchboard.wire.messages import (
-    ABSENT,
     INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
@@ -40,58 +55,21 @@ from switchboard.wire.messages import (
 )
 from switchboard.wire.peer import Answer
 
-LIST_CHANGED = "notifications/tools/list_changed"
-_ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 _AFTER_ANSWER_S = 0.002
-_CAPABILITIES = {"tools": {"listChanged": True}}
-
-
-class Notify(Protocol):
-    """How the client is told something that it did not ask for."""
-
-    def __call__(self, method: str, params: Parts, /) -> None:
-        """Send a notification."""
-        ...
-
-
-class _Implementation(Struct, frozen=True):
-    name: str = ""
-    version: str = ""
-
-
-class _Meta(Struct):
-    version: Any = msgspec.field(name=PROTOCOL_VERSION_KEY, default=UNSET)
-    client: _Implementation | None = msgspec.field(name=CLIENT_INFO_KEY, default=None)
-    capabilities: dict[str, Any] | UnsetType = msgspec.field(
-        name=CLIENT_CAPABILITIES_KEY, default=UNSET
-    )
-
-
-class _Params(Struct):
-    meta: _Meta | None = msgspec.field(name="_meta", default=None)
-    name: str | UnsetType = UNSET
-    arguments: Raw = EMPTY_OBJECT
-    cursor: str | None = None
-
-
-class _Initialize(Struct, rename="camel"):
-    protocol_version: str
-    capabilities: dict[str, Any] = {}
-    client_info: _Implementation = _Implementation()
-
-
-class _Filter(Struct, rename="camel", omit_defaults=True):
-    tools_list_changed: bool = False
-
-
-class _Listen(Struct):
-    notifications: _Filter
-
-
-_read_params = msgspec.json.Decoder(_Params).decode
-_read_initialize = msgspec.json.Decoder(_Initialize).decode
-_read_listen = msgspec.json.Decoder(_Listen).decode
-_NO_PARAMS = _Params()
+_TOOLS: dict[str, Any] = {"tools": {"listChanged": True}}
+_RELAYED: dict[str, Any] = {
+    **_TOOLS,
+    "resources": {"subscribe": True, "listChanged": True},
+    "prompts": {"listChanged": True},
+    "completions": {},
+    "logging": {},
+}
+# Listings by method: what the relay calls the kind, and the member of the result.
+_LISTINGS = {
+    "prompts/list": ("prompts", "prompts"),
+    "resources/list": ("resources", "resources"),
+    "resources/templates/list": ("templates", "resourceTemplates"),
+}
 _NULL = Raw(b"null")
 
 
@@ -103,88 +81,125 @@ class Front:
         boards: Boards,
         session: Session,
         *,
-        notify: Notify,
+        outlet: Outlet,
         instructions: Callable[[], str],
         on_listed: Callable[[], None] | None = None,
+        parking: Parking | None = None,
     ) -> None:
         self._boards = boards
-        self._notify = notify
+        self._outlet = outlet
         self._instructions = instructions
         self._on_listed = on_listed
+        self._parking = parking or Parking()
+        self._following = Following(outlet)
         self._calls = 0
-        self._listeners: set[MessageId] = set()
-        self._is_open = False
         self._is_modern: bool | None = None
+        self._log_level = ""
+        self._declared = b"{}"
+        self._capabilities = _NULL
         self.session = session
 
     # What it asks
 
-    def request(self, method: str, params: Raw, message_id: MessageId) -> "Parts | Answer":
-        """Answer a request. Raises RpcError."""
+    def request(
+        self, method: str, params: Raw, message_id: MessageId, outlet: Outlet | None = None
+    ) -> "Parts | Answer":
+        """Answer a request. What belongs to it goes to `outlet`. Raises RpcError."""
         if method == "initialize":
             return self._initialize(params)
-        read = _params(params)
-        session = self._session_for(read.meta)
+        read = params_from(params)
+        meta = meta_from(read.meta)
+        session = self._session_for(meta)
         if method == "ping" and session.era is Era.HANDSHAKE:
             return (b"{}",)
         if self._is_modern is None:
             raise RpcError(INVALID_REQUEST, "`initialize` comes first")
         if method == "tools/call":
-            return self._call(read, session)
+            return self._call(read, meta, outlet or self._outlet)
         if method == "tools/list":
-            return self._list(read.cursor, session)
-        if session.era is Era.MODERN:
-            if method == "server/discover":
-                return discover_parts(MODERN_VERSIONS, self._about())
-            if method == "subscriptions/listen":
-                return self._listen(params, message_id)
-        raise RpcError(METHOD_NOT_FOUND, f"`{method}` is not offered")
+            return self._list_tools(read, meta, outlet or self._outlet)
+        if method == "subscriptions/listen" and session.era is Era.MODERN:
+            about = (message_id, session, self._relay())
+            return self._following.listen(params, about, outlet or self._outlet)
+        return self._of_era(method, read) or self._relayed(
+            method, params, read, meta, outlet or self._outlet
+        )
 
     def notification(self, method: str, params: Raw) -> None:
         """Take note of what the client says."""
+        del params
+        if method == "notifications/roots/list_changed":
+            relay = self._relay()
+            if relay is not None:
+                relay.pass_on(method, self.session)
 
-    def tools_changed(self) -> None:
+    def changed(self, kind: str, session_id: str = "") -> None:
         """Tell the client, in the way of its era, that another listing is worth asking for."""
+        if not session_id or session_id == self.session.id:
+            self._following.changed(kind)
+
+    def close(self) -> None:
+        """The client is gone: nothing is followed for it any more."""
+        self._following.close()
+
+    def _of_era(self, method: str, params: Params) -> "Parts | Answer | None":
+        """Methods that only one era has."""
         if self._is_modern:
-            for listener in self._listeners:
-                self._notify(LIST_CHANGED, (encode(_subscription(listener)),))
-        elif self._is_open:
-            self._notify(LIST_CHANGED, (b"{}",))
+            found = method == "server/discover"
+            return discover_parts(MODERN_VERSIONS, self._about()) if found else None
+        if method in {"logging/setLevel", "resources/subscribe", "resources/unsubscribe"}:
+            return self._adjust(method, params)
+        return None
 
     # The handshake era
 
     def _initialize(self, params: Raw) -> Parts:
-        try:
-            asked = _read_initialize(params or b"{}")
-        except msgspec.MsgspecError as error:
-            raise RpcError(INVALID_PARAMS, str(error)) from None
+        asked = initialize_from(params)
         if self._is_modern:
             supported = {"supported": MODERN_VERSIONS, "requested": asked.protocol_version}
             message = "this connection has begun without a handshake"
             raise RpcError(UNSUPPORTED_PROTOCOL_VERSION, message, supported)
         self._is_modern = False
-        self._is_open = True
+        self._following.open()
         version = negotiated(asked.protocol_version)
+        self._declared = declared_by(asked.capabilities)
         self.session = replace(
             self.session,
             protocol=version,
-            client=_label(asked.client_info),
+            client=str(asked.client_info),
             capabilities=asked.capabilities,
         )
         body = {"protocolVersion": version, "serverInfo": SERVER_INFO, **self._about()}
         return (encode(body),)
 
     def _about(self) -> dict[str, Any]:
-        about: dict[str, Any] = {"capabilities": _CAPABILITIES}
+        with self._boards.lease() as board:
+            about: dict[str, Any] = {"capabilities": _TOOLS if board.relay is None else _RELAYED}
         if instructions := self._instructions():
             about["instructions"] = instructions
         return about
 
+    def _adjust(self, method: str, params: Params) -> "Parts | Answer":
+        if method == "logging/setLevel":
+            if params.level not in LEVELS:
+                raise RpcError(INVALID_PARAMS, f"`level` must be one of {', '.join(LEVELS)}")
+            self._log_level = params.level
+            return (b"{}",)
+        if params.uri is UNSET:
+            raise RpcError(INVALID_PARAMS, "`uri` is missing")
+        relay = self._relay()
+        if relay is None:
+            raise RpcError(METHOD_NOT_FOUND, f"`{method}` is not offered")
+        if method == "resources/unsubscribe":
+            self._following.unsubscribe(params.uri)
+            return (b"{}",)
+        return self._following.subscribe(params.uri, self.session, relay)
+
     # The modern era
 
-    def _session_for(self, meta: _Meta | None) -> Session:
+    def _session_for(self, meta: Meta) -> Session:
         """The session as this request sees it; in the modern era each one introduces itself."""
-        claims_modern = meta is not None and meta.version is not UNSET
+        claims_modern = meta.version is not None
         if self._is_modern is None and claims_modern:
             self._is_modern = True
         if not self._is_modern:
@@ -192,91 +207,174 @@ class Front:
                 message = "this connection has begun with the handshake of an earlier protocol"
                 raise RpcError(INVALID_REQUEST, message)
             return self.session
-        if meta is None or not claims_modern or meta.capabilities is UNSET:
+        if meta.version is None or meta.capabilities is None:
             message = f"`_meta` needs `{PROTOCOL_VERSION_KEY}` and `{CLIENT_CAPABILITIES_KEY}`"
             raise RpcError(INVALID_PARAMS, message)
-        if not isinstance(meta.version, str):
-            raise RpcError(INVALID_PARAMS, f"`{PROTOCOL_VERSION_KEY}` must be a string")
-        if meta.version not in MODERN_VERSIONS:
-            supported = {"supported": MODERN_VERSIONS, "requested": meta.version}
+        if meta.capabilities != self._capabilities or not self.session.protocol:
+            self._introduce(meta, meta.version, meta.capabilities)
+        return self.session
+
+    def _introduce(self, meta: Meta, version: Raw, capabilities: Raw) -> None:
+        try:
+            protocol = msgspec.json.decode(version, type=str)
+        except msgspec.MsgspecError:
+            raise RpcError(INVALID_PARAMS, f"`{PROTOCOL_VERSION_KEY}` must be a string") from None
+        if protocol not in MODERN_VERSIONS:
+            supported = {"supported": MODERN_VERSIONS, "requested": protocol}
             raise RpcError(
                 UNSUPPORTED_PROTOCOL_VERSION, "the protocol version is not supported", supported
             )
-        session = self.session
-        if session.protocol != meta.version or session.capabilities != meta.capabilities:
-            session = self.session = replace(
-                session,
-                era=Era.MODERN,
-                protocol=meta.version,
-                client=_label(meta.client) if meta.client else session.client,
-                capabilities=meta.capabilities,
-            )
-        return session
-
-    async def _listen(self, params: Raw, message_id: MessageId) -> Parts:
-        """Announce changes until the client cancels."""
         try:
-            wanted = _read_listen(params).notifications
+            declared = msgspec.json.decode(capabilities, type=dict[str, Any])
+            client = msgspec.json.decode(meta.client or b"{}", type=Implementation)
         except msgspec.MsgspecError as error:
             raise RpcError(INVALID_PARAMS, str(error)) from None
-        honoured = {"notifications": wanted, **_subscription(message_id)}
-        self._notify(_ACKNOWLEDGED, (encode(honoured),))
-        if wanted.tools_list_changed:
-            self._listeners.add(message_id)
-        try:
-            await asyncio.get_running_loop().create_future()
-        finally:
-            self._listeners.discard(message_id)
-        raise AssertionError("a subscription ends by being cancelled")
+        self._capabilities = capabilities
+        self._declared = declared_by(declared)
+        self.session = replace(
+            self.session,
+            era=Era.MODERN,
+            protocol=protocol,
+            client=str(client) or self.session.client,
+            capabilities=declared,
+        )
 
-    # Calls
+    # Listings
 
-    def _list(self, cursor: str | None, session: Session) -> Parts:
-        if cursor:
-            raise RpcError(INVALID_PARAMS, "there is no such page")
+    def _list_tools(self, params: Params, meta: Meta, outlet: Outlet) -> "Parts | Answer":
+        _refuse_cursor(params)
         if self._on_listed is not None:
             # The answer goes out first: whoever listed thinks before it calls.
             asyncio.get_running_loop().call_later(_AFTER_ANSWER_S, self._on_listed)
             self._on_listed = None
         with self._boards.lease() as board:
-            return listing_parts(board.catalog, session.era)
+            if board.shows_tools and board.relay is not None:
+                return self._list_with_children(self._line(meta, outlet))
+            return listing_parts(board.catalog, self.session.era)
 
-    def _call(self, params: _Params, session: Session) -> Answer:
+    async def _list_with_children(self, line: ClientLine) -> Parts:
+        session = self.session
+        with self._boards.lease() as board:
+            assert board.relay is not None
+            tools = await board.relay().tools(session, line)
+            shown = [tool.entry for tool in tools.values()]
+            return listing_parts(board.catalog, session.era, shown)
+
+    async def _list_entries(self, kind: str, member: str, line: ClientLine) -> Parts:
+        session = self.session
+        with self._boards.lease() as board:
+            assert board.relay is not None
+            entries: Sequence[Raw] = await board.relay().entries(kind, session, line)
+            return entries_parts(member, entries, session.era)
+
+    # Calls
+
+    def _call(self, params: Params, meta: Meta, outlet: Outlet) -> Answer:
         if params.name is UNSET:
             raise RpcError(INVALID_PARAMS, "`name` is missing")
-        return self._run(params.name, params.arguments, session)
+        name, session = params.name, self.session
+        arguments = EMPTY_OBJECT if params.arguments == _NULL else params.arguments
+        if not self._is_modern or self._declared == b"{}":
+            return self._run(name, arguments, session, self._line(meta, outlet))
+        about = (name, msgspec.json.decode(arguments))
+        return self._converse(
+            params, meta, outlet, about, lambda line: self._run(name, arguments, session, line)
+        )
 
-    async def _run(self, name: str, arguments: Raw, session: Session) -> Parts:
+    async def _run(self, name: str, arguments: Raw, session: Session, line: ClientLine) -> Parts:
         with self._boards.lease() as board:
-            tool = board.catalog.tools.get(name)
+            tool = board.catalog.tools.get(name) or await self._shown(board, name, session, line)
             if tool is None:
                 raise RpcError(INVALID_PARAMS, f"no tool `{name}`")
-            self._calls += 1
-            call = Call(
-                id=f"{session.id}-{self._calls}",
-                session=session,
-                tool=tool,
-                arguments=EMPTY_OBJECT if arguments == _NULL else arguments,
-            )
+            call = self._new_call(session, tool, arguments, line)
             try:
                 return outcome_parts(await board.pipeline(call), session.era)
             except Fault as fault:
                 return fault_parts(fault, call.id, session.era)
 
+    async def _shown(
+        self, board: Board, name: str, session: Session, line: ClientLine
+    ) -> ToolSpec | None:
+        """A tool that a child shows under its own name."""
+        if not board.shows_tools or board.relay is None:
+            return None
+        shown = (await board.relay().tools(session, line)).get(name)
+        return None if shown is None else shown.spec
 
-def _params(raw: Raw) -> _Params:
-    # Some clients write `null` for parameters that they do not have.
-    if raw in (ABSENT, _NULL):
-        return _NO_PARAMS
-    try:
-        return _read_params(raw)
-    except msgspec.MsgspecError as error:
-        raise RpcError(INVALID_PARAMS, str(error)) from None
+    def _relayed(
+        self, method: str, raw: Raw, params: Params, meta: Meta, outlet: Outlet
+    ) -> "Parts | Answer":
+        """What is no call of a tool, and still passes the gates."""
+        relay = self._relay()
+        spec = relay.spec(method) if relay is not None else None
+        if relay is None or (spec is None and method not in _LISTINGS):
+            raise RpcError(METHOD_NOT_FOUND, f"`{method}` is not offered")
+        if spec is None:
+            _refuse_cursor(params)
+            kind, member = _LISTINGS[method]
+            return self._list_entries(kind, member, self._line(meta, outlet))
+        session = self.session
+        if not self._is_modern or self._declared == b"{}":
+            return self._pass(spec, raw, session, self._line(meta, outlet))
+        about = (method, params.name, params.uri, msgspec.json.decode(params.arguments))
+        return self._converse(
+            params, meta, outlet, about, lambda line: self._pass(spec, raw, session, line)
+        )
+
+    async def _pass(self, spec: ToolSpec, raw: Raw, session: Session, line: ClientLine) -> Parts:
+        with self._boards.lease() as board:
+            call = self._new_call(session, spec, raw, line)
+            try:
+                outcome = await board.pipeline(call)
+            except Fault as fault:
+                raise error_from_fault(fault, call.id, session.era) from fault
+            is_cacheable = spec.name == "resources/read"
+            return relayed_parts(outcome, session.era, is_cacheable=is_cacheable)
+
+    def _new_call(self, session: Session, tool: ToolSpec, arguments: Raw, line: ClientLine) -> Call:
+        self._calls += 1
+        return Call(
+            id=f"{session.id}-{self._calls}",
+            session=session,
+            tool=tool,
+            arguments=arguments,
+            line=line,
+        )
+
+    async def _converse(
+        self,
+        params: Params,
+        meta: Meta,
+        outlet: Outlet,
+        about: Any,
+        work: Callable[[ClientLine], Answer],
+    ) -> Parts:
+        """Run a request that may ask its client something on the way, or go on with one."""
+        if params.request_state:
+            parked = self._parking.take(params.request_state, about, outlet, meta.token)
+            parked.answer(params.input_responses or {})
+        else:
+            parked = Parked()
+            parked.line = self._line(meta, outlet, parked)
+            self._parking.begin(parked, work(parked.line), about)
+        return await self._parking.word(parked)
+
+    def _line(self, meta: Meta, outlet: Outlet, parked: Parked | None = None) -> ClientLine:
+        return ClientLine(
+            self.session,
+            outlet,
+            ask=parked.ask if parked is not None else None,
+            token=meta.token,
+            meta=meta.foreign,
+            log_level=meta.log_level or self._log_level,
+            declared=self._declared,
+        )
+
+    def _relay(self) -> Relay | None:
+        with self._boards.lease() as board:
+            return board.relay() if board.relay is not None else None
 
 
-def _label(client: _Implementation) -> str:
-    return f"{client.name} {client.version}".strip()
-
-
-def _subscription(message_id: MessageId) -> dict[str, Any]:
-    return {"_meta": {SUBSCRIPTION_ID_KEY: message_id}}
+def _refuse_cursor(params: Params) -> None:
+    if params.cursor:
+        raise RpcError(INVALID_PARAMS, "there is no such page")

@@ -4,9 +4,11 @@ import os
 import time
 from collections.abc import Callable
 
+from msgspec import Raw
+
 from switchboard.core.ports import Boards, Events
 from switchboard.core.sessions import Session
-from switchboard.surface.front import Front, Notify
+from switchboard.surface.front import Front
 from switchboard.surface.http_access import Access
 from switchboard.surface.http_exchange import (
     ClientLeft,
@@ -19,6 +21,8 @@ from switchboard.surface.http_exchange import (
 from switchboard.surface.http_handshake import HandshakeEra
 from switchboard.surface.http_modern import ModernEra, claims_modern
 from switchboard.surface.http_sessions import IDLE_S, Sessions
+from switchboard.surface.outlets import Outlet
+from switchboard.surface.parking import Parking
 from switchboard.wire.eras import HANDSHAKE_VERSIONS
 from switchboard.wire.frames import MAX_MESSAGE_BYTES
 from switchboard.wire.http_headers import JSON_TYPE, PROTOCOL_VERSION, SESSION_ID, media_type
@@ -45,7 +49,8 @@ class HttpSurface:
         self._instructions = instructions
         self._sessions = Sessions(events, idle_s=idle_s)
         self._handshake = HandshakeEra(self._sessions, self._front)
-        self._modern = ModernEra(self._front)
+        self._modern = ModernEra(self._front, self._input_schema)
+        self._parking = Parking()
         self._is_closing = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -86,20 +91,37 @@ class HttpSurface:
         else:
             await self._handshake.post(exchange, body)
 
-    def _front(self, notify: Notify) -> Front:
+    def _front(self, outlet: Outlet) -> Front:
         session = Session(
             id=os.urandom(5).hex(), via="http", workspace=self._workspace, started_at=time.time()
         )
-        return Front(self._boards, session, notify=notify, instructions=self._instructions)
+        return Front(
+            self._boards,
+            session,
+            outlet=outlet,
+            instructions=self._instructions,
+            # A client without a session comes back by another connection.
+            parking=self._parking,
+        )
 
-    def tools_changed(self) -> None:
-        """Tell every client that another listing is worth asking for."""
+    async def _input_schema(self, name: str) -> Raw | None:
+        with self._boards.lease() as board:
+            tool = board.catalog.tools.get(name)
+            if tool is None and board.shows_tools and board.relay is not None:
+                nobody = Session(id="", via="http", workspace=self._workspace)
+                shown = (await board.relay().tools(nobody, None)).get(name)
+                tool = shown.spec if shown is not None else None
+            return tool.input_schema if tool is not None else None
+
+    def changed(self, kind: str, session_id: str) -> None:
+        """Tell every client, or one, that another listing is worth asking for."""
         for session in self._sessions:
-            session.front.tools_changed()
-        self._modern.tools_changed()
+            session.front.changed(kind, session_id)
+        self._modern.changed(kind, session_id)
 
     async def aclose(self) -> None:
         """Take nothing new in, and end what is under way and every stream."""
         self._is_closing = True
         await self._modern.aclose()
+        await self._parking.aclose()
         await self._sessions.aclose()

@@ -8,6 +8,7 @@ from msgspec import UNSET
 from switchboard.core.tasks import TaskSet
 from switchboard.surface.front import Front
 from switchboard.surface.http_exchange import Refusal, Reply
+from switchboard.surface.outlets import Outlet
 from switchboard.wire.eras import HTTP_STATUS
 from switchboard.wire.messages import (
     INTERNAL_ERROR,
@@ -42,14 +43,17 @@ def request_id(envelope: Envelope) -> MessageId:
     return envelope.id
 
 
-def begin(front: Front, envelope: Envelope, *, modern: bool) -> "Reply | Answer":
+def begin(front: Front, envelope: Envelope, outlet: Outlet, *, modern: bool) -> "Reply | Answer":
     """Ask the front: the reply at once, or a result to wait for."""
     assert envelope.method is not UNSET
     message_id = request_id(envelope)
     try:
-        answer = front.request(envelope.method, envelope.params, message_id)
+        answer = front.request(envelope.method, envelope.params, message_id, outlet)
     except RpcError as error:
         return error_reply(message_id, error, modern=modern)
+    except Exception:  # noqa: BLE001 - as below
+        internal = RpcError(INTERNAL_ERROR, "internal error")
+        return error_reply(message_id, internal, modern=modern)
     if isinstance(answer, tuple):
         return Reply(200, result_parts(message_id, answer))
     return answer

@@ -1,101 +1,98 @@
-"""How an answer gets to a client over HTTP: as JSON when it comes soon and alone, else as events.
+"""How a stream gets to a client: as JSON when its answer comes soon and alone, else as events.
 
-Whoever closes the connection before the answer has cancelled the request: there is no other
-connection on which it could be delivered.
+A connection is not the stream: the client may leave it, and another may take its place.
 """
 
 import asyncio
-from collections import deque
 
 from switchboard.core.tasks import TaskSet
 from switchboard.surface.http_exchange import Exchange, Reply
-from switchboard.wire.messages import Parts, notification_parts
+from switchboard.surface.http_streams import Stream
 
 # Clients and proxies give up on a response that shows no sign of life.
 KEEP_ALIVE_S = 15.0
-_MOST_WAITING = 256
+# After how long a client whose connection broke should come back.
+RETRY_MS = 1_000
 
 
 class Delivery:
-    """One response, and the notifications that belong to it."""
+    """One connection that carries a stream."""
 
-    def __init__(self, exchange: Exchange) -> None:
+    def __init__(self, exchange: Exchange, stream: Stream, *, primes: bool = False) -> None:
         self._exchange = exchange
-        self._news = asyncio.Event()
-        self._waiting: deque[Parts] = deque(maxlen=_MOST_WAITING)
-        self._streaming = False
-        self._ended = False
+        self._stream = stream
+        self._primes = primes
+        self._has_begun = False
+        self._has_left = False
 
-    def notify(self, method: str, params: Parts, /) -> None:
-        """Send a notification on this response."""
-        self._waiting.append(notification_parts(method, params))
-        self._news.set()
+    async def run(self, *, at_once: bool = False) -> None:
+        """Carry until the stream is over, the client leaves, or a newer connection takes over.
 
-    def end(self) -> None:
-        """End a stream that no answer ends."""
-        self._ended = True
-        self._news.set()
-
-    async def answer(self, work: "asyncio.Task[Reply]") -> None:
-        """Deliver what the work comes to. The work ends when the client leaves."""
-        async with TaskSet() as tasks:
-            work.add_done_callback(self._wake)
-            left = tasks.start(self._exchange.until_left())
-            left.add_done_callback(self._wake)
-            try:
-                while not work.done() and not left.done():
+        With `at_once` the response begins before there is anything to say.
+        """
+        stream = self._stream
+        stream.carrier = self
+        stream.news.set()
+        try:
+            async with TaskSet() as tasks:
+                left = tasks.start(self._exchange.until_left())
+                left.add_done_callback(self._leave)
+                if at_once:
+                    await self._begin()
+                while self._is_current and not (stream.has_ended and stream.is_empty):
                     await self._pass_on()
-                if not left.done():
-                    await self._finish(None if work.cancelled() else work.result())
-            finally:
-                work.cancel()
+                if not self._has_left:
+                    await self._finish()
+        finally:
+            if stream.carrier is self:
+                stream.carrier = None
 
-    async def follow(self) -> None:
-        """Deliver notifications until the client leaves or `end` is called."""
-        await self._stream()
-        async with TaskSet() as tasks:
-            left = tasks.start(self._exchange.until_left())
-            left.add_done_callback(self._wake)
-            while not self._ended and not left.done():
-                await self._pass_on()
-        await self._exchange.end()
+    @property
+    def _is_current(self) -> bool:
+        return self._stream.carrier is self and not self._has_left
 
-    def _wake(self, _: object) -> None:
-        self._news.set()
+    def _leave(self, _: object) -> None:
+        self._has_left = True
+        self._stream.news.set()
 
     async def _pass_on(self) -> None:
         """Wait for news; pass on what there is, or show that the stream is alive."""
+        stream = self._stream
         try:
             async with asyncio.timeout(KEEP_ALIVE_S):
-                await self._news.wait()
+                await stream.news.wait()
         except TimeoutError:
-            if self._exchange.accepts_events:
-                await self._stream()
+            if stream.accepts_events and not stream.has_ended:
+                await self._begin()
                 await self._exchange.keep_alive()
             return
-        self._news.clear()
-        await self._send_waiting()
+        stream.news.clear()
+        while self._is_current and not stream.is_empty:
+            if not self._has_begun:
+                await self._begin()
+                continue
+            message = stream.take()
+            await self._exchange.event(message.parts, stream.id_of(message.number))
 
-    async def _send_waiting(self) -> None:
-        while self._waiting and self._exchange.accepts_events:
-            await self._stream()
-            await self._exchange.event(self._waiting.popleft())
+    async def _begin(self) -> None:
+        if self._has_begun:
+            return
+        # From here on the answer is an event too.
+        self._has_begun = self._stream.has_begun = True
+        await self._exchange.begin_events()
+        if self._primes:
+            await self._exchange.prime(self._stream.place, RETRY_MS)
 
-    async def _stream(self) -> None:
-        if not self._streaming:
-            self._streaming = True
-            await self._exchange.begin_events()
-
-    async def _finish(self, reply: Reply | None) -> None:
-        await self._send_waiting()
-        if reply is not None and not self._streaming:
-            await self._exchange.reply(reply)
-        elif reply is not None:
-            await self._exchange.event(reply.parts)
+    async def _finish(self) -> None:
+        stream = self._stream
+        if self._has_begun:
             await self._exchange.end()
-        elif self._exchange.accepts_events:
-            # A cancelled request is not answered; a stream without an event says just that.
-            await self._stream()
+        elif stream.whole is not None:
+            await self._exchange.reply(stream.whole)
+        elif stream.accepts_events:
+            # A cancelled request is not answered; a stream without an event says just that. It has
+            # no id either: nobody shall come back for more.
+            await self._exchange.begin_events()
             await self._exchange.end()
         else:
             await self._exchange.reply(Reply(202))

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from switchboard.wire.http_headers import JSON_TYPE, SSE_TYPE, media_type
 from switchboard.wire.messages import INVALID_REQUEST, Parts, RpcError, error_parts
-from switchboard.wire.sse import KEEP_ALIVE, event_parts
+from switchboard.wire.sse import KEEP_ALIVE, event_parts, priming_event
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -128,9 +128,13 @@ class Exchange:
         # What stands in between holds back a response without a body.
         await self._chunk(KEEP_ALIVE)
 
-    async def event(self, message: Parts) -> None:
+    async def event(self, message: Parts, event_id: str = "") -> None:
         """Send one message on the stream."""
-        await self._write(event_parts(message))
+        await self._write(event_parts(message, event_id))
+
+    async def prime(self, event_id: str, retry_ms: int) -> None:
+        """Say where the stream begins, so that it can be resumed from there."""
+        await self._chunk(priming_event(event_id, retry_ms))
 
     async def keep_alive(self) -> None:
         """Show that the stream is still there."""

@@ -6,11 +6,11 @@ import msgspec
 from msgspec import UNSET
 
 from switchboard.surface.http_answers import begin, read_message, request_id, start
-from switchboard.surface.http_delivery import Delivery
 from switchboard.surface.http_exchange import Exchange, Refusal, Reply
 from switchboard.surface.http_sessions import HttpSession, MakeFront, Sessions
+from switchboard.surface.outlets import Outlet
 from switchboard.wire.eras import HANDSHAKE_VERSIONS
-from switchboard.wire.http_headers import PROTOCOL_VERSION, SESSION_ID
+from switchboard.wire.http_headers import LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID
 from switchboard.wire.messages import (
     PARSE_ERROR,
     Envelope,
@@ -47,18 +47,22 @@ class HandshakeEra:
             self._take_note(session, message)
             await exchange.reply(Reply(202))
             return
-        answer = self._begin(session, message)
+        stream = session.stream_for(exchange)
+        answer = self._begin(session, message, stream)
         if isinstance(answer, Reply):
             await exchange.reply(answer)
         else:
-            await Delivery(exchange).answer(answer)
+            await session.answer(exchange, stream, answer)
 
     async def get(self, exchange: Exchange) -> None:
-        """Open the stream of a session."""
+        """Open the stream of a session, or go on with one that broke."""
         session = self._session(exchange)
         if not exchange.accepts_events:
             raise Refusal(406, "the client must accept `text/event-stream`")
-        await session.listen(exchange)
+        if event_id := exchange.header(LAST_EVENT_ID):
+            await session.resume(exchange, event_id)
+        else:
+            await session.listen(exchange)
 
     async def delete(self, exchange: Exchange) -> None:
         """End a session."""
@@ -80,18 +84,20 @@ class HandshakeEra:
     def _initialize(self, message: Envelope) -> Reply:
         request_id(message)
         session = self._sessions.open(self._make_front)
-        reply = begin(session.front, message, modern=False)
+        reply = begin(session.front, message, session, modern=False)
         assert isinstance(reply, Reply)
         if not session.front.session.protocol:
             self._sessions.close(session, "`initialize` was refused")
             return reply
         return Reply(reply.status, reply.parts, ((SESSION_ID.encode(), session.id.encode()),))
 
-    def _begin(self, session: HttpSession, message: Envelope) -> "Reply | asyncio.Task[Reply]":
+    def _begin(
+        self, session: HttpSession, message: Envelope, outlet: Outlet
+    ) -> "Reply | asyncio.Task[Reply]":
         message_id = request_id(message)
         if message_id in session.under_way:
             raise Refusal(400, "a request with this `id` is still under way")
-        answer = begin(session.front, message, modern=False)
+        answer = begin(session.front, message, outlet, modern=False)
         if isinstance(answer, Reply):
             return answer
         task = start(session.tasks, answer, message_id, modern=False)
@@ -105,8 +111,9 @@ class HandshakeEra:
         return task
 
     def _take_note(self, session: HttpSession, message: Envelope) -> None:
-        """A notification, or an answer to a question that we do not ask yet."""
+        """A notification, or an answer to what we asked."""
         if message.method is UNSET:
+            session.questions.take(message)
             return
         if message.method != CANCELLED:
             session.front.notification(message.method, message.params)
@@ -125,16 +132,17 @@ class HandshakeEra:
             raise Refusal(400, f"a batch holds 1 to {_MOST_IN_BATCH} messages")
         if any(message.method == "initialize" for message in batch):
             raise Refusal(400, "`initialize` stands alone")
+        stream = session.stream_for(exchange)
         replies: list[Reply | asyncio.Task[Reply]] = []
         for message in batch:
             if message.method is UNSET or message.id is UNSET:
                 self._take_note(session, message)
             else:
-                replies.append(self._begin(session, message))
+                replies.append(self._begin(session, message, stream))
         if not replies:
             await exchange.reply(Reply(202))
             return
-        await Delivery(exchange).answer(session.tasks.start(_together(replies)))
+        await session.answer(exchange, stream, session.tasks.start(_together(replies)))
 
 
 async def _together(replies: "list[Reply | asyncio.Task[Reply]]") -> Reply:

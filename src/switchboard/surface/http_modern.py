@@ -10,7 +10,9 @@ from switchboard.surface.front import Front
 from switchboard.surface.http_answers import begin, error_reply, read_message, request_id, start
 from switchboard.surface.http_delivery import Delivery
 from switchboard.surface.http_exchange import Exchange, Refusal, Reply
+from switchboard.surface.http_params import SchemaOf, check_params
 from switchboard.surface.http_sessions import MakeFront
+from switchboard.surface.http_streams import Stream
 from switchboard.wire.eras import (
     CLIENT_CAPABILITIES_KEY,
     HANDSHAKE_ONLY,
@@ -51,8 +53,9 @@ class _Body(Struct, frozen=True):
 class ModernEra:
     """Clients without a handshake and without a session."""
 
-    def __init__(self, make_front: MakeFront) -> None:
+    def __init__(self, make_front: MakeFront, schema_of: SchemaOf) -> None:
         self._make_front = make_front
+        self._schema_of = schema_of
         self._tasks = TaskSet()
         self._listening: set[Front] = set()
 
@@ -67,6 +70,8 @@ class ModernEra:
         message_id = request_id(message)
         try:
             check_headers(exchange, message)
+            if message.method == "tools/call":
+                await check_params(exchange, message.params, self._schema_of)
         except RpcError as error:
             await exchange.reply(error_reply(message_id, error, modern=True))
             return
@@ -75,9 +80,9 @@ class ModernEra:
         await self._answer(exchange, message, message_id)
 
     async def _answer(self, exchange: Exchange, message: Envelope, message_id: MessageId) -> None:
-        delivery = Delivery(exchange)
-        front = self._make_front(delivery.notify)
-        answer = begin(front, message, modern=True)
+        stream = Stream(accepts_events=exchange.accepts_events)
+        front = self._make_front(stream)
+        answer = begin(front, message, stream, modern=True)
         if isinstance(answer, Reply):
             await exchange.reply(answer)
             return
@@ -85,15 +90,19 @@ class ModernEra:
         listens = message.method == "subscriptions/listen"
         if listens:
             self._listening.add(front)
+        stream.follow(work)
         try:
-            await delivery.answer(work)
+            await Delivery(exchange, stream).run()
         finally:
+            # There is no session in which the client could come back for its answer.
+            stream.abandon()
             self._listening.discard(front)
+            front.close()
 
-    def tools_changed(self) -> None:
+    def changed(self, kind: str, session_id: str) -> None:
         """Tell everyone who listens."""
         for front in tuple(self._listening):
-            front.tools_changed()
+            front.changed(kind, session_id)
 
     async def aclose(self) -> None:
         """End what is under way, and with it every stream."""

@@ -1,5 +1,6 @@
 """Outcomes and faults as results of the wire. The only place that knows both shapes."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Raw
@@ -7,11 +8,12 @@ from msgspec import Raw
 from switchboard import __version__
 from switchboard.core.calls import Outcome, TextBlock
 from switchboard.core.catalog import Catalog
-from switchboard.core.faults import Fault
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.lines import Input
 from switchboard.core.sessions import Era
 from switchboard.core.tools import Effects, ToolSpec
 from switchboard.wire.eras import SERVER_INFO_KEY
-from switchboard.wire.messages import Parts, encode
+from switchboard.wire.messages import INTERNAL_ERROR, INVALID_PARAMS, Parts, RpcError, encode
 
 SERVER_INFO = {"name": "switchboard", "title": "Switchboard", "version": __version__}
 ERROR_KEY = "switchboard/error"
@@ -22,6 +24,15 @@ _MODERN_META = b',"_meta":' + encode({SERVER_INFO_KEY: SERVER_INFO})
 _LONGEST_BLANK = 64
 # A listing may be kept until it is announced as changed; five minutes bound what was missed.
 _CACHE_HINT = b',"ttlMs":300000,"cacheScope":"private"'
+
+_UNCACHED = b'"ttlMs":0,"cacheScope":"private",'
+
+# Before the modern era a missing resource had a code of its own.
+_RESOURCE_NOT_FOUND = -32002
+_FAULT_CODES = {
+    FaultCode.INVALID_ARGUMENT: INVALID_PARAMS,
+    FaultCode.NOT_FOUND: INVALID_PARAMS,
+}
 
 # Hosts that hide tools behind a search of their own would hide the few that stand for many.
 _ALWAYS_LOAD = {"anthropic/alwaysLoad": True}
@@ -84,12 +95,46 @@ def fault_parts(fault: Fault, call_id: str, era: Era) -> Parts:
     return (encode(result),)
 
 
-def listing_parts(catalog: Catalog, era: Era) -> Parts:
-    """The result of `tools/list`."""
-    tools = b'"tools":%b' % encode([_listed(spec) for spec in catalog.tools.values()])
+def listing_parts(catalog: Catalog, era: Era, more: Sequence[Raw] = ()) -> Parts:
+    """The result of `tools/list`: ours, then those that children show under their own names."""
+    tools = [_listed(spec) for spec in catalog.tools.values()]
+    return entries_parts("tools", [*tools, *more], era)
+
+
+def entries_parts(member: str, entries: Sequence[Raw | dict[str, Any]], era: Era) -> Parts:
+    """The result of a listing of any kind."""
+    listed = b"%b:%b" % (encode(member), encode(entries))
     if era is Era.MODERN:
-        return (_MODERN_HEAD, tools, _CACHE_HINT, _MODERN_META, b"}")
-    return (b"{", tools, b"}")
+        return (_MODERN_HEAD, listed, _CACHE_HINT, _MODERN_META, b"}")
+    return (b"{", listed, b"}")
+
+
+def relayed_parts(outcome: Outcome, era: Era, *, is_cacheable: bool) -> Parts:
+    """A child's answer to something that is no call of a tool."""
+    if is_cacheable and era is Era.MODERN and not outcome.is_modern and outcome.raw is not None:
+        # A child of the other era cannot say how long its answer holds.
+        return (_MODERN_HEAD, _UNCACHED, Raw(memoryview(outcome.raw)[1:]))
+    return outcome_parts(outcome, era)
+
+
+def input_required_parts(questions: Mapping[str, Input], state: str) -> Parts:
+    """A result of the modern era that asks the client for something."""
+    body = encode({"inputRequests": questions, "requestState": state})
+    return (b'{"resultType":"input_required",', body[1:-1], _MODERN_META, b"}")
+
+
+def error_from_fault(fault: Fault, call_id: str, era: Era) -> RpcError:
+    """A fault of what is no tool: an error of the protocol, the child's own if it gave one."""
+    cause = fault.__cause__
+    if isinstance(cause, RpcError):
+        return RpcError(cause.code, fault.message, cause.data)
+    code = _FAULT_CODES.get(fault.code, INTERNAL_ERROR)
+    if fault.reason == "unknown-resource" and era is Era.HANDSHAKE:
+        code = _RESOURCE_NOT_FOUND
+    data = {"code": fault.code, "reason": fault.reason, "call_id": call_id, **fault.details}
+    if fault.hint:
+        data["hint"] = fault.hint
+    return RpcError(code, f"{fault.message} [{call_id}]", data)
 
 
 def discover_parts(versions: tuple[str, ...], body: dict[str, Any]) -> Parts:

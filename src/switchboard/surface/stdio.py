@@ -7,11 +7,14 @@ import threading
 import time
 from collections.abc import Callable
 
+from msgspec import Raw
+
 from switchboard.core.events import SessionClosed, SessionOpened
 from switchboard.core.lending import lent
 from switchboard.core.ports import Boards, Events
 from switchboard.core.sessions import Session
 from switchboard.surface.front import Front
+from switchboard.wire.messages import Parts
 from switchboard.wire.peer import Peer
 from switchboard.wire.pipes import Loss, StreamPipe
 
@@ -40,7 +43,7 @@ class StreamClient:
         self.front = Front(
             boards,
             session,
-            notify=self._notify,
+            outlet=self,
             instructions=instructions,
             on_listed=on_listed,
         )
@@ -54,10 +57,14 @@ class StreamClient:
         pipe.attach(self.peer)
         events.emit(SessionOpened(session_id=session.id, via=session.via))
 
-    def _notify(self, method: str, params: "tuple[bytes, ...]", /) -> None:
+    def notify(self, method: str, params: Parts, /) -> None:
         self.peer.notify(method, params)
 
+    async def request(self, method: str, params: Parts, /) -> Raw:
+        return await self.peer.request(method, params)
+
     def _lost(self, loss: Loss) -> None:
+        self.front.close()
         self._events.emit(SessionClosed(session_id=self.front.session.id, reason=loss.message))
         if not self.gone.done():
             self.gone.set_result(loss)

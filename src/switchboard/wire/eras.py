@@ -16,6 +16,12 @@ SERVER_INFO_KEY: Final = "io.modelcontextprotocol/serverInfo"
 # Member of the `_meta` of everything that a subscription sends.
 SUBSCRIPTION_ID_KEY: Final = "io.modelcontextprotocol/subscriptionId"
 
+# Member of a modern request's `_meta`: from which level on it wants log messages.
+LOG_LEVEL_KEY: Final = "io.modelcontextprotocol/logLevel"
+
+# What a server may want of a client: a request of its own before, now part of a result.
+INPUT_METHODS: Final = frozenset({"elicitation/create", "sampling/createMessage", "roots/list"})
+
 HEADER_MISMATCH: Final = -32020
 MISSING_CLIENT_CAPABILITY: Final = -32021
 UNSUPPORTED_PROTOCOL_VERSION: Final = -32022

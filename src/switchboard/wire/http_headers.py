@@ -30,6 +30,8 @@ def header_value(text: str) -> str:
 
 def text_of(value: str) -> str | None:
     """The text that a header's value stands for; None when it is broken."""
+    if not value.isascii():
+        return None
     wrapped = _WRAPPED.fullmatch(value)
     if wrapped is None:
         return value

@@ -75,6 +75,8 @@ class Peer:
         self._waiting: dict[MessageId, asyncio.Future[list[Envelope]]] = {}
         self._under_way: dict[MessageId, tuple[asyncio.Task[None], Answer]] = {}
         self._tasks = TaskSet()
+        # Which request of ours the message being received belongs to, where the pipe can tell.
+        self.about: MessageId = None
         self.lost: Loss | None = None
 
     # What we ask
@@ -101,6 +103,11 @@ class Peer:
         if envelope.error and envelope.error != _NULL:
             raise error_from_raw(envelope.error)
         return envelope.result
+
+    @property
+    def next_id(self) -> int:
+        """The id that the next request will have."""
+        return self._last_id + 1
 
     def notify(self, method: str, params: Parts = NO_PARAMS) -> None:
         """Send a notification."""

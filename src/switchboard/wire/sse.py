@@ -119,9 +119,15 @@ class EventReader:
         return event
 
 
-def event_parts(message: Parts) -> Parts:
-    """A message as one event."""
-    return (_HEAD, *map(_on_one_line, message), _TAIL)
+def event_parts(message: Parts, event_id: str = "") -> Parts:
+    """A message as one event, with an id if a reader may ask for what came after it."""
+    head = b"id: %b\n%b" % (event_id.encode(), _HEAD) if event_id else _HEAD
+    return (head, *map(_on_one_line, message), _TAIL)
+
+
+def priming_event(event_id: str, retry_ms: int) -> bytes:
+    """An event that says nothing but where the reader is, and how long to wait to come back."""
+    return b"id: %b\nretry: %d\ndata: \n\n" % (event_id.encode(), retry_ms)
 
 
 def _on_one_line(part: bytes | Raw) -> bytes | Raw:

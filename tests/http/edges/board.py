@@ -118,7 +118,7 @@ async def served_board(
             instructions=lambda: "use it well",
             idle_s=idle_s,
         )
-        runtime.on_tools_changed.add(surface.tools_changed)
+        runtime.on_changed.add(surface.changed)
         board = Served(url_of(listening), surface, runtime, folder)
         board.events = events
         async with served(surface, listening):

@@ -8,7 +8,7 @@ from switchboard.cli.render import hint
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import Request
 from switchboard.cli.style import Style
-from switchboard.control.client import running_daemon
+from switchboard.control.client import draining_daemons, running_daemon
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.ipc.paths import DaemonPlaces, places_from
 from switchboard.ipc.private import NotPrivate, make_private_folder
@@ -40,6 +40,8 @@ class DaemonReport(Report, frozen=True, kw_only=True, tag="switchboard.daemon/1"
     state: Literal["started", "running", "stopped", "draining", "absent"]
     home: str
     pid: int = 0
+    # Those that were draining beside it, and have been stopped too.
+    others: tuple[int, ...] = ()
 
     def lines(self, style: Style) -> Iterator[str]:
         del style
@@ -51,6 +53,8 @@ class DaemonReport(Report, frozen=True, kw_only=True, tag="switchboard.daemon/1"
             "draining": f"the daemon ends with its last client, {where}",
             "absent": "no daemon was running",
         }[self.state]
+        for pid in self.others:
+            yield f"one that was draining has stopped, process {pid}"
 
 
 class LogReport(Report, frozen=True, kw_only=True, tag="switchboard.daemon-log/1"):
@@ -75,7 +79,8 @@ def run(request: Request) -> Report:
         case "stop":
             return _stop(places, drain=request.arguments.has("drain"))
         case "restart":
-            _stop(places)
+            # Those that drain go on: they end by themselves, with their last client.
+            _stop(places, is_alone=True)
             return _start(places, request)
         case "logs":
             return _logs(places, request)
@@ -102,15 +107,24 @@ def _start(places: DaemonPlaces, request: Request) -> Report:
     return DaemonReport(state="started", home=places.home, pid=line.pid)
 
 
-def _stop(places: DaemonPlaces, *, drain: bool = False) -> Report:
+def _stop(places: DaemonPlaces, *, drain: bool = False, is_alone: bool = False) -> Report:
     client = running_daemon(places)
+    others = [] if is_alone else draining_daemons(places)
     if client is None:
-        return DaemonReport(state="absent", home=places.home)
+        if not others:
+            return DaemonReport(state="absent", home=places.home)
+        client = others.pop(0)
     if drain:
         client.ask("drain")
         return DaemonReport(state="draining", home=places.home, pid=client.pid)
-    client.stop()
-    return DaemonReport(state="stopped", home=places.home, pid=client.pid)
+    for each in (client, *others):
+        each.stop()
+    return DaemonReport(
+        state="stopped",
+        home=places.home,
+        pid=client.pid,
+        others=tuple(each.pid for each in others),
+    )
 
 
 def _logs(places: DaemonPlaces, request: Request) -> Report:

@@ -4,14 +4,23 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from switchboard import __version__
 from switchboard.cli.options import Usage
 from switchboard.cli.render import columns, counted, hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import Request
 from switchboard.cli.style import Style
-from switchboard.control.client import running_daemon
-from switchboard.control.status import ChildStatus, DaemonStatus, SessionStatus
+from switchboard.control.client import DaemonClient, draining_daemons, running_daemon
+from switchboard.control.status import (
+    ChildStatus,
+    DaemonStatus,
+    SessionStatus,
+    little_known,
+    read_status,
+)
+from switchboard.core.faults import Fault
 from switchboard.ipc.paths import places_from
+from switchboard.ipc.words import ABI
 
 USAGE = Usage(
     verb="status",
@@ -27,50 +36,81 @@ _ERROR_CHARS = 60
 
 
 class StatusReport(Report, frozen=True, kw_only=True, tag="switchboard.status/1"):
-    """The daemon of this home, if one runs."""
+    """The daemon of this home, if one runs, and those that end with their last client."""
 
     is_running: bool
     home: str
     daemon: DaemonStatus | None = None
+    draining: tuple[DaemonStatus, ...] = ()
 
     def lines(self, style: Style) -> Iterator[str]:
-        daemon = self.daemon
-        if daemon is None:
-            return
-        state = ", draining" if daemon.is_draining else ""
-        yield (
-            f"daemon {daemon.version}, process {daemon.pid}, up {_span(daemon.age_s)},"
-            f" {_memory(daemon.memory_bytes)}{state}"
-        )
-        if daemon.sessions:
-            yield ""
-            yield from _session_rows(daemon.sessions, style)
-        for board in daemon.boards:
-            yield ""
-            yield (
-                f"board {board.workspace}: {counted(board.servers, 'server')},"
-                f" {counted(board.sessions, 'session')}"
-            )
-            if board.problem:
-                yield f"  its files cannot be used now: {board.problem}"
-        if daemon.children:
-            yield ""
-            yield from _child_rows(daemon.children, style)
+        is_first = True
+        for daemon in (*([self.daemon] if self.daemon else []), *self.draining):
+            if not is_first:
+                yield ""
+            is_first = False
+            yield from _daemon_lines(daemon, style)
 
     def notes(self, style: Style) -> Iterator[str]:
         if self.daemon is None:
-            yield "no daemon is running"
+            yield "no daemon takes new clients" if self.draining else "no daemon is running"
             yield hint(style, "switchboard daemon start")
+        elif self.daemon.abi != ABI:
+            yield (
+                f"the daemon is of version {self.daemon.version}, and this is {__version__}:"
+                " the next client gets a daemon of its own, and this one ends with its last"
+            )
+            yield hint(style, "switchboard daemon restart")
 
 
 def run(request: Request) -> Report:
     places = places_from(dict(request.environ))
     client = running_daemon(places)
-    if client is None:
-        return StatusReport(is_running=False, home=places.home)
-    daemon = msgspec.convert(client.ask("status"), DaemonStatus)
+    daemon = None
+    if client is not None:
+        daemon = read_status(client.ask("status"), client.pid)
+        client.close()
+    return StatusReport(
+        is_running=daemon is not None,
+        home=places.home,
+        daemon=daemon,
+        draining=tuple(_draining(client) for client in draining_daemons(places)),
+    )
+
+
+def _draining(client: DaemonClient) -> DaemonStatus:
+    try:
+        found = read_status(client.ask("status"), client.pid)
+    except Fault as fault:
+        # One that is frozen must not hide the others.
+        found = little_known(client.pid, fault.message)
     client.close()
-    return StatusReport(is_running=True, home=places.home, daemon=daemon)
+    return msgspec.structs.replace(found, is_draining=True)
+
+
+def _daemon_lines(daemon: DaemonStatus, style: Style) -> Iterator[str]:
+    state = ", draining" if daemon.is_draining else ""
+    if daemon.problem:
+        yield f"daemon {daemon.version}, process {daemon.pid}{state}: {daemon.problem}"
+        return
+    yield (
+        f"daemon {daemon.version}, process {daemon.pid}, up {_span(daemon.age_s)},"
+        f" {_memory(daemon.memory_bytes)}{state}"
+    )
+    if daemon.sessions:
+        yield ""
+        yield from _session_rows(daemon.sessions, style)
+    for board in daemon.boards:
+        yield ""
+        yield (
+            f"board {board.workspace}: {counted(board.servers, 'server')},"
+            f" {counted(board.sessions, 'session')}"
+        )
+        if board.problem:
+            yield f"  its files cannot be used now: {board.problem}"
+    if daemon.children:
+        yield ""
+        yield from _child_rows(daemon.children, style)
 
 
 def _session_rows(sessions: Sequence[SessionStatus], style: Style) -> Iterator[str]:

@@ -105,8 +105,10 @@ class _ShortCalls:
 
     def discard(self, running: _Running) -> None:
         """It has ended; if that was soon, its end is all that needs to be written."""
-        self._new.discard(running)
-        self._old.discard(running)
+        if running in self._new:
+            self._new.remove(running)
+        else:
+            self._old.discard(running)
 
     def _look(self) -> None:
         for running in self._old:

@@ -7,9 +7,16 @@ from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.ports import Next
 
+# A loop may ring a moment early.
+_EARLY_S = 0.001
+
 
 class Deadline:
-    """Cancels a call that takes too long; what it was doing is told by the cancellation."""
+    """Cancels a call that takes too long; what it was doing is told by the cancellation.
+
+    A call that reports progress gets its time anew, up to a ceiling. While somebody is asked, the
+    clock stands still.
+    """
 
     async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
         limit = call.tool.policy.timeout_s
@@ -20,26 +27,74 @@ class Deadline:
         # What `asyncio.timeout` does, without an object and three calls on the road of every call.
         task = cast("asyncio.Task[Outcome]", asyncio.current_task())
         begun = task.cancelling()
-        rung: list[bool] = []
-        alarm = task.get_loop().call_later(limit, _ring, task, rung)
+        alarm = _Alarm(task, limit, call.tool.policy.longest_s or limit)
+        if call.line is not None:
+            call.line.alarm = alarm
         try:
             return await proceed(call)
         except asyncio.CancelledError:
             # Cancelled by the alarm and by nobody else: that is a deadline, not a cancellation.
-            if not rung or task.cancelling() > begun + 1:
+            if not alarm.has_rung or task.cancelling() > begun + 1:
                 raise
             raise Fault(
                 FaultCode.DEADLINE_EXCEEDED,
                 "tool-timeout",
-                f"`{call.tool.name}` did not finish within {limit:g} s",
+                f"`{call.tool.name}` did not finish within {alarm.allowed_s:g} s",
                 hint="raise `rpcTimeoutMs` for this server, or ask for less",
             ) from None
         finally:
-            alarm.cancel()
-            if rung:
+            alarm.handle.cancel()
+            if alarm.has_rung:
                 task.uncancel()
 
 
-def _ring(task: "asyncio.Task[Outcome]", rung: list[bool]) -> None:
-    rung.append(True)
-    task.cancel()
+class _Alarm:
+    """A timer that is set once: signs of life only move the time that it looks at when it rings."""
+
+    __slots__ = (
+        *("_begun_at", "_ceiling", "_has_snoozed", "_limit", "_loop"),
+        *("_paused", "_paused_at", "_task", "_until", "handle", "has_rung"),
+    )
+
+    def __init__(self, task: "asyncio.Task[Outcome]", limit: float, longest: float) -> None:
+        self._task = task
+        self._loop = task.get_loop()
+        self._limit = limit
+        now = self._loop.time()
+        self._until = now + limit
+        self._ceiling = now + max(limit, longest)
+        self._paused = 0
+        self._paused_at = 0.0
+        self._begun_at = now
+        self._has_snoozed = False
+        self.has_rung = False
+        self.handle = self._loop.call_later(limit, self._ring)
+
+    @property
+    def allowed_s(self) -> float:
+        """How long the call was let run."""
+        return self._limit if not self._has_snoozed else round(self._loop.time() - self._begun_at)
+
+    def snooze(self) -> None:
+        self._has_snoozed = True
+        self._until = self._loop.time() + self._limit
+
+    def pause(self) -> None:
+        if not self._paused:
+            self._paused_at = self._loop.time()
+        self._paused += 1
+
+    def resume(self) -> None:
+        self._paused -= 1
+        if not self._paused:
+            self._ceiling += self._loop.time() - self._paused_at
+            self.snooze()
+
+    def _ring(self) -> None:
+        now = self._loop.time()
+        until = now + self._limit if self._paused else min(self._until, self._ceiling)
+        if until - now > _EARLY_S:
+            self.handle = self._loop.call_at(until, self._ring)
+            return
+        self.has_rung = True
+        self._task.cancel()

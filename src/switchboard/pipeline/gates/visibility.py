@@ -14,6 +14,7 @@ class Visibility:
         self._is_open = lists.is_open
 
     async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
-        if not self._is_open and not self._lists.shows(call.tool.name):
-            raise Fault(FaultCode.NOT_FOUND, "unknown-tool", f"no tool `{call.tool.name}`")
+        tool = call.tool
+        if not self._is_open and tool.is_tool and not self._lists.shows(tool.name):
+            raise Fault(FaultCode.NOT_FOUND, "unknown-tool", f"no tool `{tool.name}`")
         return await proceed(call)

@@ -2,10 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from msgspec.structs import replace
-
-from switchboard.children.child import Limits
-from switchboard.children.pool import ChildPool
+from switchboard.children.pool import ChildSource
 from switchboard.children.schema import ServerEntry
 from switchboard.core.visibility import Visibility
 from switchboard.providers.suites.schema import Introspection, SuiteSettings
@@ -18,12 +15,11 @@ def build_suites(
     settings: Mapping[str, SuiteSettings],
     *,
     introspection: Introspection,
-    limits: Limits,
-    pool: ChildPool,
+    sources: Mapping[str, ChildSource],
 ) -> list[Suite]:
     """One suite per server. Starts nothing."""
     return [
-        _suite(entry, settings.get(entry.name, SuiteSettings()), introspection, limits, pool)
+        _suite(entry, settings.get(entry.name, SuiteSettings()), introspection, sources[entry.name])
         for entry in servers
     ]
 
@@ -32,20 +28,11 @@ def _suite(
     entry: ServerEntry,
     own: SuiteSettings,
     introspection: Introspection,
-    limits: Limits,
-    pool: ChildPool,
+    source: ChildSource,
 ) -> Suite:
-    # What a suite changes of its server the settings have laid over the entry already: trust is
-    # given to the whole.
-    rpc_ms = entry.rpc_timeout_ms
-    limits = replace(
-        limits,
-        rpc_s=rpc_ms / 1000 if rpc_ms else limits.rpc_s,
-        idle_s=limits.idle_s if own.idle_ms is None else own.idle_ms / 1000,
-    )
     return Suite(
         suite_spec(entry, own),
-        pool.source(entry, limits),
+        source,
         subtools=Visibility(own.allow, own.deny),
         mode=introspection.mode,
         summary_max_chars=own.summary_max_chars or introspection.summary_max_chars,

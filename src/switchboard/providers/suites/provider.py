@@ -6,12 +6,14 @@ from difflib import get_close_matches
 from msgspec.structs import replace
 
 from switchboard.children.child import Child
-from switchboard.children.listing import Listing
+from switchboard.children.listing import ToolListing
+from switchboard.children.results import passed_through
 from switchboard.core.calls import Call, Outcome, TextBlock
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.lines import Line
 from switchboard.core.tools import ToolSpec
 from switchboard.providers.suites.arguments import read_arguments
-from switchboard.providers.suites.results import outcome_from_result, passed_through
+from switchboard.providers.suites.results import outcome_from_result
 from switchboard.providers.suites.specs import PROVIDER
 from switchboard.providers.suites.suite import Suite
 
@@ -43,7 +45,7 @@ class SuitesProvider:
             )
         return replace(
             call,
-            tool=suite.subtool(arguments.subtool, call.session.id),
+            tool=suite.subtool(arguments.subtool, call.session),
             arguments=arguments.args,
             via=suite.spec,
         )
@@ -51,12 +53,12 @@ class SuitesProvider:
     async def invoke(self, call: Call) -> Outcome:
         assert call.via is not None, "every suite call is narrowed first"
         suite = self._suites[call.via.name]
-        child = suite.children.of(call.session.id)
+        child = suite.children.of(call.session)
         if call.tool is suite.introspection:
             subtool = read_arguments(call.arguments).subtool
-            return await self._introspect(suite, child, subtool)
+            return await self._introspect(suite, child, subtool, call.line)
         try:
-            result = await child.call(call.tool.name, call.arguments)
+            result = await child.call(call.tool.name, call.arguments, call.line)
         except Fault as fault:
             await self._explain(suite, child, call.tool.name, fault)
             raise
@@ -64,8 +66,10 @@ class SuitesProvider:
             return passed_through(result, is_modern=child.is_modern)
         return outcome_from_result(result)
 
-    async def _introspect(self, suite: Suite, child: Child, subtool: str) -> Outcome:
-        listing = await child.tools()
+    async def _introspect(
+        self, suite: Suite, child: Child, subtool: str, line: Line | None
+    ) -> Outcome:
+        listing = await child.tools(line)
         if not subtool:
             return Outcome(blocks=(TextBlock(suite.introspect(listing)),))
         tool = listing.tools.get(subtool)
@@ -98,7 +102,7 @@ class SuitesProvider:
         """The pool owns the children, and may keep them for the next board."""
 
 
-def _unknown_subtool(suite: Suite, subtool: str, listing: Listing) -> Fault:
+def _unknown_subtool(suite: Suite, subtool: str, listing: ToolListing) -> Fault:
     shown = [name for name in listing.tools if suite.subtools.shows(name)]
     close = get_close_matches(subtool, shown, n=1)
     hint = f"it has: {', '.join(shown)}" if shown else "it shows none"

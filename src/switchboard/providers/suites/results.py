@@ -10,19 +10,13 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.json import encode
 
+from switchboard.children.results import malformed_result
 from switchboard.core.calls import Outcome, TextBlock, WireBlock
-from switchboard.core.faults import Fault, FaultCode
-
-
-class _Flags(Struct, rename="camel"):
-    is_error: Any = False
-    result_type: Any = "complete"
 
 
 class _Head(Struct, rename="camel"):
     is_error: bool = False
     content: list["_BlockHead"] = []
-    result_type: str = "complete"
 
 
 class _BlockHead(Struct):
@@ -33,7 +27,6 @@ class _Blocks(Struct):
     content: list[Raw] = []
 
 
-_read_flags = msgspec.json.Decoder(_Flags).decode
 _read_head = msgspec.json.Decoder(_Head).decode
 _read_blocks = msgspec.json.Decoder(_Blocks).decode
 _read_members = msgspec.json.Decoder(dict[str, Raw]).decode
@@ -47,43 +40,12 @@ def outcome_from_result(result: Raw) -> Outcome:
     """The outcome of a call whose result is shown as JSON."""
     try:
         head = _read_head(result)
-        _refuse_question(head.result_type)
         if all(block.type == "text" for block in head.content):
             text = str(memoryview(result), "utf-8")
             return Outcome(blocks=(TextBlock(text),), is_error=head.is_error)
         return _outcome_with_blocks(result, is_error=head.is_error)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise _malformed(error) from None
-
-
-def passed_through(result: Raw, *, is_modern: bool) -> Outcome:
-    """The outcome of a call whose result is passed on as it is."""
-    try:
-        flags = _read_flags(result)
-    except msgspec.MsgspecError as error:
-        # Not even an object: no client could read it.
-        raise _malformed(error) from None
-    _refuse_question(flags.result_type)
-    return Outcome(raw=result, is_error=flags.is_error is True, is_modern=is_modern)
-
-
-def _refuse_question(result_type: Any) -> None:
-    """A result that is not the last word needs an answer that has no way back to the child."""
-    if result_type != "complete":
-        raise Fault(
-            FaultCode.UNIMPLEMENTED,
-            "child-asks",
-            "the server wants more input than this suite can pass on",
-        )
-
-
-def _malformed(error: Exception) -> Fault:
-    return Fault(
-        FaultCode.INTERNAL,
-        "result-malformed",
-        "the server's result makes no sense",
-        private=str(error),
-    )
+        raise malformed_result(error) from None
 
 
 def _outcome_with_blocks(result: Raw, *, is_error: bool) -> Outcome:

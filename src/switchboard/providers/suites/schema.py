@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from switchboard.children.schema import Framing, Protocol, Sharing
+from switchboard.children.schema import Exposure, Framing, Protocol, Sharing
 
 IntrospectionMode = Literal["summary", "full"]
 ResultMode = Literal["json", "passthrough"]
@@ -28,6 +28,9 @@ class SuiteSettings(Struct, frozen=True, kw_only=True):
     protocol: Protocol | None = None
     scope: Sharing | None = None
     inherit_env: bool | None = None
+    expose: Exposure | None = None
+    tool_prefix: str | None = None
+    relay: bool | None = None
 
 
 class Introspection(Struct, frozen=True, kw_only=True):

@@ -3,8 +3,9 @@
 from msgspec import Raw, Struct
 from msgspec.json import encode
 
-from switchboard.children.listing import Listing, ToolEntry
+from switchboard.children.listing import ToolEntry, ToolListing
 from switchboard.children.pool import ChildSource
+from switchboard.core.sessions import Session
 from switchboard.core.tools import Effects, Policy, ToolSpec
 from switchboard.core.visibility import Visibility
 from switchboard.providers.suites.schema import IntrospectionMode, ResultMode
@@ -40,9 +41,9 @@ class Suite:
         self.result_mode = result_mode
         self._mode = mode
         self._summary_max_chars = summary_max_chars
-        self._timeout = Policy(timeout_s=children.limits.rpc_s)
+        self._timeout = Policy(timeout_s=children.limits.rpc_s, longest_s=children.limits.longest_s)
         self._specs: dict[str, ToolSpec] = {}
-        self._shown: tuple[Listing, str] | None = None
+        self._shown: tuple[ToolListing, str] | None = None
         # Looking at a suite changes nothing, so it is a tool of its own on the road.
         self.introspection = ToolSpec(
             name=spec.name,
@@ -52,7 +53,7 @@ class Suite:
             # The child bounds its own start and listing.
         )
 
-    def subtool(self, name: str, session_id: str) -> ToolSpec:
+    def subtool(self, name: str, session: Session) -> ToolSpec:
         """The exact tool that a call is narrowed to."""
         spec = self._specs.get(name)
         if spec is None:
@@ -63,12 +64,12 @@ class Suite:
                 origin=self.spec.origin,
             )
             # Names come from clients: what no listing confirms is not worth remembering.
-            known = self.children.of(session_id).known_tools
+            known = self.children.of(session).known_tools
             if known is not None and name in known.tools:
                 self._specs[name] = spec
         return spec
 
-    def introspect(self, listing: Listing) -> str:
+    def introspect(self, listing: ToolListing) -> str:
         """Every subtool that is shown, as JSON."""
         if self._shown is None or self._shown[0] is not listing:
             shown = [

@@ -1,0 +1,125 @@
+"""What a child says of its own accord, and who is to hear it.
+
+A child that several sessions share does not say whom it means. What belongs to one request shows by
+its token or its stream; the rest goes to a client only when every request under way is of that one.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+from msgspec import Raw, Struct
+
+from switchboard.children.marking import marked_input, marked_log
+from switchboard.core.faults import Fault
+from switchboard.core.lines import Input, Line
+from switchboard.wire.eras import INPUT_METHODS
+from switchboard.wire.messages import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    MessageId,
+    Parts,
+    RpcError,
+)
+from switchboard.wire.peer import Answer
+
+CHANGED = {
+    "notifications/tools/list_changed": "tools",
+    "notifications/prompts/list_changed": "prompts",
+    "notifications/resources/list_changed": "resources",
+}
+_QUESTION = "1"
+
+
+class _Progress(Struct):
+    token: MessageId = msgspec.field(name="progressToken", default=None)
+
+
+class _Updated(Struct):
+    uri: str = ""
+
+
+_read_progress = msgspec.json.Decoder(_Progress).decode
+_read_updated = msgspec.json.Decoder(_Updated).decode
+
+
+class Inbox:
+    """Takes in the requests and notifications of one child."""
+
+    def __init__(self, child: str) -> None:
+        self._child = child
+        # The lines of the requests under way, by the id that the request has with the child.
+        self.lines: dict[MessageId, Line] = {}
+        # Whose request made the child start, while it starts.
+        self.starter: Line | None = None
+        # Which request the message being read belongs to, where the transport tells.
+        self.about: Callable[[], MessageId] = lambda: None
+        self.on_changed: Callable[[str], None] = lambda _: None
+        self.on_updated: Callable[[str], None] = lambda _: None
+
+    # Requests
+
+    def request(self, method: str, params: Raw, message_id: MessageId) -> "Parts | Answer":
+        """Answer a child, by asking the client that it works for."""
+        del message_id
+        if method == "ping":
+            return (b"{}",)
+        if method not in INPUT_METHODS:
+            raise RpcError(METHOD_NOT_FOUND, f"`{method}` is not offered")
+        line = self._line()
+        if line is None:
+            raise RpcError(METHOD_NOT_FOUND, f"`{method}`: there is no one client to ask")
+        try:
+            wanted = {_QUESTION: marked_input(self._child, method, params)}
+        except msgspec.MsgspecError as error:
+            raise RpcError(INVALID_PARAMS, str(error)) from None
+        return self._ask(line, wanted)
+
+    async def _ask(self, line: Line, wanted: dict[str, Input]) -> Parts:
+        try:
+            return ((await line.ask(wanted))[_QUESTION],)
+        except Fault as fault:
+            if isinstance(fault.__cause__, RpcError):
+                # The client's own word.
+                raise fault.__cause__ from fault
+            code = METHOD_NOT_FOUND if fault.reason == "client-cannot-answer" else INTERNAL_ERROR
+            raise RpcError(code, fault.message) from fault
+
+    def _line(self) -> Line | None:
+        """Whom the child means: the client of the request in question, or the only one there is."""
+        line = self.lines.get(self.about())
+        if line is not None:
+            return line
+        sessions = {line.session_id: line for line in self.lines.values()}
+        if not sessions:
+            return self.starter
+        return sessions.popitem()[1] if len(sessions) == 1 else None
+
+    # Notifications
+
+    def notification(self, method: str, params: Raw) -> None:
+        """Pass on what concerns a client. A child that talks nonsense is not listened to."""
+        try:
+            if method == "notifications/progress":
+                self._progress(params)
+            elif method == "notifications/message":
+                self._log(params)
+            elif method == "notifications/resources/updated":
+                self.on_updated(_read_updated(params).uri)
+            elif method in CHANGED:
+                self.on_changed(CHANGED[method])
+        except msgspec.MsgspecError:
+            return
+
+    def _progress(self, params: Raw) -> None:
+        line = self.lines.get(_read_progress(params).token)
+        if line is None:
+            return
+        if line.alarm is not None:
+            line.alarm.snooze()
+        line.progress(params)
+
+    def _log(self, params: Raw) -> None:
+        line = self._line()
+        if line is not None:
+            line.log(*marked_log(self._child, params))

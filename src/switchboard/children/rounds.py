@@ -1,0 +1,84 @@
+"""A child of the modern era asks by its result: answer it and send the request again."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import msgspec
+from msgspec import Raw, Struct
+
+from switchboard.children.marking import marked_input
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.lines import Input, Line
+from switchboard.wire.eras import INPUT_METHODS
+from switchboard.wire.messages import encode
+
+_MOST_ROUNDS = 16
+# A child that only wants to be asked again later is not asked again at once.
+_PAUSE_S = 0.2
+_COMPLETE = b'{"resultType":"complete"'
+
+
+class _Wanted(Struct):
+    method: str
+    params: Raw = Raw(b"{}")
+
+
+class _Result(Struct, rename="camel"):
+    result_type: str = "complete"
+    input_requests: dict[str, _Wanted] = {}
+    request_state: str = ""
+
+
+_read_result = msgspec.json.Decoder(_Result).decode
+
+
+async def settled(
+    child: str, line: Line | None, send: Callable[[bytes], Awaitable[Raw]], first: Raw
+) -> Raw:
+    """The child's last word. `send` repeats the request with more members in its params."""
+    result = first
+    for _ in range(_MOST_ROUNDS):
+        if bytes(memoryview(result)[: len(_COMPLETE)]) == _COMPLETE:
+            return result
+        try:
+            asked = _read_result(result)
+        except msgspec.MsgspecError:
+            # Whoever reads the result says what is wrong with it.
+            return result
+        if asked.result_type != "input_required":
+            return result
+        members = b""
+        if asked.input_requests:
+            answers = await _answers(child, line, asked.input_requests)
+            members += b',"inputResponses":' + encode(answers)
+        else:
+            await asyncio.sleep(_PAUSE_S)
+        if asked.request_state:
+            members += b',"requestState":' + encode(asked.request_state)
+        result = await send(members)
+    raise Fault(
+        FaultCode.RESOURCE_EXHAUSTED,
+        "too-many-questions",
+        f"`{child}` asked {_MOST_ROUNDS} times without coming to an end",
+    )
+
+
+async def _answers(child: str, line: Line | None, wanted: dict[str, _Wanted]) -> "dict[str, Raw]":
+    if line is None or any(each.method not in INPUT_METHODS for each in wanted.values()):
+        raise Fault(
+            FaultCode.UNIMPLEMENTED,
+            "child-asks",
+            f"`{child}` wants more input than this client can be asked for",
+        )
+    try:
+        inputs: dict[str, Input] = {
+            key: marked_input(child, each.method, each.params) for key, each in wanted.items()
+        }
+    except msgspec.MsgspecError as error:
+        raise Fault(
+            FaultCode.INTERNAL,
+            "result-malformed",
+            f"what `{child}` asks makes no sense",
+            private=str(error),
+        ) from None
+    return dict(await line.ask(inputs))

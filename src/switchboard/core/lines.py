@@ -1,0 +1,68 @@
+"""The way back to the client of one request, for as long as the request is under way."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from msgspec import Raw, Struct
+
+
+class Input(Struct, frozen=True):
+    """Something that a child wants of the client: a form filled in, a text written, its roots."""
+
+    method: str
+    params: Raw
+
+
+class Alarm(Protocol):
+    """What ends a call that takes too long."""
+
+    def snooze(self) -> None:
+        """Begin its time anew: there was a sign of life."""
+        ...
+
+    def pause(self) -> None:
+        """Stop the clock while somebody is asked."""
+        ...
+
+    def resume(self) -> None:
+        """Let the clock go on, from the beginning."""
+        ...
+
+
+class Line(Protocol):
+    """What may be told and asked of the client while its request is under way."""
+
+    # Set by the gate that limits the call's time.
+    alarm: Alarm | None
+
+    @property
+    def session_id(self) -> str:
+        """Whose line it is."""
+        ...
+
+    @property
+    def declared(self) -> bytes:
+        """What the client can be asked for, as the JSON of its capabilities."""
+        ...
+
+    @property
+    def meta(self) -> bytes:
+        """Members of the request's `_meta` that only the two ends understand, each with a comma."""
+        ...
+
+    @property
+    def log_level(self) -> str:
+        """From which level on the client wants log messages; empty when it did not say."""
+        ...
+
+    def progress(self, params: Raw) -> None:
+        """Pass on how far the work has come."""
+        ...
+
+    def log(self, level: str, params: bytes) -> None:
+        """Pass on a log message."""
+        ...
+
+    async def ask(self, wanted: Mapping[str, Input]) -> Mapping[str, Raw]:
+        """The client's answers, by the same keys. Raises a fault when there will be none."""
+        ...

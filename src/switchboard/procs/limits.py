@@ -1,0 +1,31 @@
+"""How many files this process may have open, and what its children are given instead."""
+
+import contextlib
+import resource
+
+# What we were started with, once it has been raised.
+_first: "tuple[int, int] | None" = None
+
+
+def raise_file_limit(wanted: int) -> None:
+    """Let this process, and it alone, have so many files open."""
+    global _first  # noqa: PLW0603 - the limit belongs to the process, and so does this
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(hard, wanted)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        _first = _first or (soft, hard)
+
+
+def give_first_limit(pid: int) -> None:
+    """Give a process that we have just started the limit that we were started with.
+
+    Some programs look at every number below it, and some cannot use large ones. Where a limit can
+    be set by its owner alone (macOS) the child keeps ours: code between fork and exec is not safe
+    in a program with threads.
+    """
+    if _first is not None and hasattr(resource, "prlimit"):
+        # It may have ended already.
+        with contextlib.suppress(OSError):
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, _first)

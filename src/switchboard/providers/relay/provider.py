@@ -1,0 +1,174 @@
+"""Children under their own names: tools shown one by one, prompts, resources, completions."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import cast
+
+from msgspec import Raw
+
+from switchboard.children.child import Child
+from switchboard.children.listing import Kind, Listing
+from switchboard.children.results import passed_through
+from switchboard.core.calls import Call, Outcome
+from switchboard.core.events import NamesClashed
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.lines import Line
+from switchboard.core.ports import Events, ShownTool
+from switchboard.core.sessions import Session
+from switchboard.core.tasks import TaskSet
+from switchboard.core.tools import ToolSpec
+from switchboard.core.visibility import Visibility
+from switchboard.providers.relay.offering import Offering
+from switchboard.providers.relay.requests import SPECS, read_request
+from switchboard.providers.relay.routes import Routes
+from switchboard.providers.relay.shelf import Found, Shelf, Shelves, put_together
+from switchboard.providers.relay.toolbox import PROVIDER, Toolbox, fill
+
+# Who has not listed by then is announced when it has.
+PATIENCE_S = 10.0
+
+
+class RelayProvider:
+    """Everything that children offer beside suites."""
+
+    key = PROVIDER
+
+    def __init__(
+        self,
+        offerings: Iterable[Offering],
+        *,
+        visibility: Visibility,
+        # Whether a folded name belongs to a tool of the catalog.
+        taken: Callable[[str], bool],
+        events: Events,
+        announce: Callable[[str, str], None],
+    ) -> None:
+        self._offerings = tuple(offerings)
+        self._visibility = visibility
+        self._taken = taken
+        self._events = events
+        self._announce = announce
+        self._tasks = TaskSet()
+        self._shelves = Shelves()
+        self._told: set[str] = set()
+
+    # The port of the surface
+
+    async def tools(self, session: Session, line: Line | None) -> Mapping[str, ShownTool]:
+        return (await self._toolbox(session, line)).tools
+
+    async def entries(self, kind: str, session: Session, line: Line | None) -> Sequence[Raw]:
+        return (await self._shelf(cast("Kind", kind), session, line)).entries
+
+    def spec(self, method: str) -> ToolSpec | None:
+        return SPECS.get(method)
+
+    async def follow(
+        self, uri: str, session: Session, tell: Callable[[], None]
+    ) -> Callable[[], None]:
+        place = await self._routes(session, None).resource(uri)
+        return await place.offering.children.of(session).subscribe(place.own, tell)
+
+    def pass_on(self, method: str, session: Session) -> None:
+        for offering in self._offerings:
+            child = offering.children.of(session)
+            if child.is_running:
+                child.notify(method)
+
+    # The port of the road
+
+    def specs(self) -> Sequence[ToolSpec]:
+        return tuple(SPECS.values())
+
+    async def narrow(self, call: Call) -> Call:
+        return call
+
+    async def invoke(self, call: Call) -> Outcome:
+        if call.tool.is_tool:
+            toolbox = await self._toolbox(call.session, call.line)
+            place = toolbox.places.get(call.tool)
+            if place is None:
+                # The listing has changed since the name was looked up.
+                shown = toolbox.tools.get(call.tool.name)
+                if shown is None:
+                    raise _gone(call.tool.name)
+                place = toolbox.places[shown.spec]
+            child = place.offering.children.of(call.session)
+            result = await child.call(place.own, call.arguments, call.line)
+            return passed_through(result, is_modern=child.is_modern)
+        request = read_request(call.tool.name, call.arguments)
+        place = await request.place(self._routes(call.session, call.line))
+        child = place.offering.children.of(call.session)
+        result = await child.ask(call.tool.name, request.params(place), call.line)
+        return Outcome(raw=request.result(place, result), is_modern=child.is_modern)
+
+    async def aclose(self) -> None:
+        """The pool owns the children."""
+        await self._tasks.aclose()
+
+    # What the children list
+
+    async def _toolbox(self, session: Session, line: Line | None) -> Toolbox:
+        offerings = [each for each in self._offerings if each.shows_tools]
+        found = await self._listings("tools", offerings, session, line)
+        toolbox: Toolbox = self._shelves.get(
+            0, found, lambda: fill(found, self._visibility, self._taken)
+        )
+        self._tell(toolbox.clashes)
+        return toolbox
+
+    async def _shelf(self, kind: Kind, session: Session, line: Line | None) -> Shelf:
+        offerings = [each for each in self._offerings if each.relays]
+        found = await self._listings(kind, offerings, session, line)
+        # Empty listings are all the same one, so the kind is part of what tells shelves apart.
+        mark = 1 + ("prompts", "resources", "templates").index(kind)
+        return self._shelves.get(mark, found, lambda: put_together(kind, found))
+
+    async def _listings(
+        self, kind: Kind, offerings: Sequence[Offering], session: Session, line: Line | None
+    ) -> list[Found]:
+        """Side by side. A child that cannot list is left out; its own fault is told elsewhere."""
+        found: dict[int, Listing] = {}
+        waiting: dict[asyncio.Task[Listing], int] = {}
+        for index, offering in enumerate(offerings):
+            child = offering.children.of(session)
+            known = child.known(kind)
+            if known is not None:
+                found[index] = known
+            else:
+                waiting[self._tasks.start(child.offered(kind, line))] = index
+        if waiting:
+            done, late = await asyncio.wait(waiting, timeout=PATIENCE_S)
+            for task in done:
+                if not task.cancelled() and task.exception() is None:
+                    found[waiting[task]] = task.result()
+            for task in late:
+                task.add_done_callback(lambda _: self._announce(_feature(kind), session.id))
+        return [(offerings[index], found[index]) for index in sorted(found)]
+
+    def _routes(self, session: Session, line: Line | None) -> Routes:
+        return Routes(
+            self._offerings,
+            lambda kind: self._shelf(kind, session, line),
+            lambda offering: _can_read(offering.children.of(session)),
+        )
+
+    def _tell(self, clashes: Iterable[str]) -> None:
+        for clash in clashes:
+            if clash not in self._told:
+                self._told.add(clash)
+                self._events.emit(NamesClashed(message=clash))
+
+
+def _feature(kind: Kind) -> str:
+    return "resources" if kind == "templates" else kind
+
+
+def _can_read(child: Child) -> bool:
+    return child.is_running and child.can("resources")
+
+
+def _gone(name: str) -> Fault:
+    return Fault(
+        FaultCode.NOT_FOUND, "unknown-tool", f"no tool `{name}`", hint="list the tools again"
+    )

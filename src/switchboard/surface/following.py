@@ -1,0 +1,129 @@
+"""What a client wants to be told of: listings that change, and single resources."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from switchboard.core.faults import Fault
+from switchboard.core.ports import Relay
+from switchboard.core.sessions import Session
+from switchboard.surface.outlets import Outlet
+from switchboard.surface.results import error_from_fault
+from switchboard.wire.eras import SUBSCRIPTION_ID_KEY
+from switchboard.wire.messages import INVALID_PARAMS, MessageId, Parts, Raw, RpcError, encode
+
+_ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+_UPDATED = "notifications/resources/updated"
+_MOST_FOLLOWED = 256
+
+
+class _Filter(Struct, rename="camel", omit_defaults=True):
+    tools_list_changed: bool = False
+    prompts_list_changed: bool = False
+    resources_list_changed: bool = False
+    resource_subscriptions: list[str] = []
+
+    def wants(self, kind: str) -> bool:
+        """Whether a listing of this kind is followed."""
+        return bool(getattr(self, f"{kind}_list_changed"))
+
+
+class _Listen(Struct):
+    notifications: _Filter
+
+
+# The id of the request, whose it is, and who can follow a resource for it.
+Listening = tuple[MessageId, Session, Relay | None]
+
+_read_listen = msgspec.json.Decoder(_Listen).decode
+
+
+class Following:
+    """The subscriptions of one client, in the way of its era."""
+
+    def __init__(self, outlet: Outlet) -> None:
+        self._outlet = outlet
+        self._is_open = False
+        # The modern era: requests that stay open, each with what it wants and where it is told.
+        self._listeners: dict[MessageId, tuple[_Filter, Outlet]] = {}
+        # The handshake era: how each resource stops being followed.
+        self._followed: dict[str, Callable[[], None]] = {}
+
+    def open(self) -> None:
+        """A client of the handshake era is told of every listing that changes."""
+        self._is_open = True
+
+    def changed(self, kind: str) -> None:
+        """Tell the client that another listing is worth asking for."""
+        method = f"notifications/{kind}/list_changed"
+        if self._is_open:
+            self._outlet.notify(method, (b"{}",))
+        for listener, (wanted, outlet) in tuple(self._listeners.items()):
+            if wanted.wants(kind):
+                outlet.notify(method, (encode(_subscription(listener)),))
+
+    # The handshake era
+
+    async def subscribe(self, uri: str, session: Session, relay: Relay) -> Parts:
+        """Follow a resource."""
+        if uri not in self._followed:
+            if len(self._followed) >= _MOST_FOLLOWED:
+                raise RpcError(INVALID_PARAMS, f"more than {_MOST_FOLLOWED} resources are followed")
+            tell = partial(self._outlet.notify, _UPDATED, (encode({"uri": uri}),))
+            try:
+                self._followed[uri] = await relay.follow(uri, session, tell)
+            except Fault as fault:
+                raise error_from_fault(fault, session.id, session.era) from fault
+        return (b"{}",)
+
+    def unsubscribe(self, uri: str) -> None:
+        """Follow a resource no longer."""
+        end = self._followed.pop(uri, None)
+        if end is not None:
+            end()
+
+    # The modern era
+
+    async def listen(self, params: Raw, about: Listening, outlet: Outlet) -> Parts:
+        """Announce changes until the client cancels."""
+        message_id, session, relay = about
+        try:
+            wanted = _read_listen(params).notifications
+        except msgspec.MsgspecError as error:
+            raise RpcError(INVALID_PARAMS, str(error)) from None
+        ends: dict[str, Callable[[], None]] = {}
+        try:
+            if relay is None:
+                wanted = _Filter(wanted.tools_list_changed)
+            else:
+                for uri in wanted.resource_subscriptions[:_MOST_FOLLOWED]:
+                    updated = encode({"uri": uri, **_subscription(message_id)})
+                    with contextlib.suppress(Fault):
+                        ends[uri] = await relay.follow(
+                            uri, session, partial(outlet.notify, _UPDATED, (updated,))
+                        )
+                wanted.resource_subscriptions = list(ends)
+            acknowledged = {"notifications": wanted, **_subscription(message_id)}
+            outlet.notify(_ACKNOWLEDGED, (encode(acknowledged),))
+            self._listeners[message_id] = (wanted, outlet)
+            await asyncio.get_running_loop().create_future()
+        finally:
+            self._listeners.pop(message_id, None)
+            for end in ends.values():
+                end()
+        raise AssertionError("a subscription ends by being cancelled")
+
+    def close(self) -> None:
+        """Nothing is followed any more."""
+        self._is_open = False
+        for uri in tuple(self._followed):
+            self.unsubscribe(uri)
+
+
+def _subscription(message_id: MessageId) -> dict[str, Any]:
+    return {"_meta": {SUBSCRIPTION_ID_KEY: message_id}}

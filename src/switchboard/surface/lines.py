@@ -1,0 +1,152 @@
+"""The line of one request: what the client is told and asked while the request is under way."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, cast
+
+import msgspec
+from msgspec import Raw
+
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.levels import reaches
+from switchboard.core.lines import Alarm, Input
+from switchboard.core.sessions import Era, Session
+from switchboard.surface.outlets import Outlet
+from switchboard.wire.messages import RpcError, encode
+from switchboard.wire.peer import PeerLost
+
+# How long a client may take to answer a question.
+PATIENCE_S = 300.0
+
+Ask = Callable[[Mapping[str, Input]], Awaitable[Mapping[str, Raw]]]
+
+_CAPABILITIES = {
+    "elicitation/create": "elicitation",
+    "sampling/createMessage": "sampling",
+    "roots/list": "roots",
+}
+
+_read_members = msgspec.json.Decoder(dict[str, Raw]).decode
+_read_any = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+class ClientLine:
+    """A line to a client of either era."""
+
+    __slots__ = (
+        *("_ask", "_outlet", "_patience_s", "_session", "_token"),
+        *("alarm", "declared", "log_level", "meta"),
+    )
+
+    def __init__(
+        self,
+        session: Session,
+        outlet: Outlet,
+        *,
+        ask: Ask | None = None,
+        token: Raw | None = None,
+        meta: bytes = b"",
+        log_level: str = "",
+        declared: bytes = b"{}",
+        patience_s: float = PATIENCE_S,
+    ) -> None:
+        self._session = session
+        self._outlet = outlet
+        self._ask = ask
+        self._token = token
+        self._patience_s = patience_s
+        self.meta = meta
+        self.log_level = log_level
+        self.declared = declared
+        self.alarm: Alarm | None = None
+
+    @property
+    def session_id(self) -> str:
+        return self._session.id
+
+    def move(self, outlet: Outlet, token: Raw | None) -> None:
+        """The client goes on with its request by another one."""
+        self._outlet = outlet
+        self._token = token
+
+    # Telling
+
+    def progress(self, params: Raw) -> None:
+        if self._token is None:
+            return
+        members = _read_members(params)
+        members["progressToken"] = self._token
+        self._outlet.notify("notifications/progress", (encode(members),))
+
+    def log(self, level: str, params: bytes) -> None:
+        if self._session.era is Era.MODERN and not self.log_level:
+            # In this era who does not ask for log messages must not get any.
+            return
+        if not self.log_level or reaches(level, self.log_level):
+            self._outlet.notify("notifications/message", (params,))
+
+    # Asking
+
+    async def ask(self, wanted: Mapping[str, Input]) -> Mapping[str, Raw]:
+        for each in wanted.values():
+            self._check(each)
+        if self.alarm is not None:
+            self.alarm.pause()
+        try:
+            async with asyncio.timeout(self._patience_s):
+                return await (self._ask or self._ask_one_by_one)(wanted)
+        except TimeoutError:
+            raise Fault(
+                FaultCode.DEADLINE_EXCEEDED,
+                "question-unanswered",
+                f"nobody answered within {self._patience_s:g} s",
+            ) from None
+        except RpcError as error:
+            raise Fault(
+                FaultCode.FAILED_PRECONDITION,
+                "client-refused",
+                f"the client refused to answer: {error.message}",
+            ) from error
+        except PeerLost as lost:
+            raise Fault(
+                FaultCode.UNAVAILABLE, "client-gone", "the client went away before it answered"
+            ) from lost
+        finally:
+            if self.alarm is not None:
+                self.alarm.resume()
+
+    async def _ask_one_by_one(self, wanted: Mapping[str, Input]) -> Mapping[str, Raw]:
+        """A person reads one question at a time."""
+        return {
+            key: await self._outlet.request(each.method, (each.params,))
+            for key, each in wanted.items()
+        }
+
+    def _check(self, wanted: Input) -> None:
+        if not _can(self._session.capabilities, wanted):
+            name = _CAPABILITIES[wanted.method]
+            raise Fault(
+                FaultCode.UNIMPLEMENTED,
+                "client-cannot-answer",
+                f"this client does not offer `{name}` in the way that is asked for",
+            )
+
+
+def declared_by(capabilities: Mapping[str, Any]) -> bytes:
+    """The part of a client's capabilities that a child may build on."""
+    return encode(
+        {name: capabilities[name] for name in _CAPABILITIES.values() if name in capabilities}
+    )
+
+
+def _can(capabilities: Mapping[str, Any], wanted: Input) -> bool:
+    """Whether the client said that it can be asked this."""
+    declared = capabilities.get(_CAPABILITIES[wanted.method])
+    if not isinstance(declared, dict):
+        return False
+    if wanted.method != "elicitation/create":
+        return True
+    modes = cast("dict[str, Any]", declared)
+    mode = _read_any(wanted.params).get("mode", "form")
+    # Before there were modes an empty object meant forms.
+    return mode in modes or (mode == "form" and "url" not in modes)

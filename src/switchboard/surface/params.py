@@ -1,0 +1,110 @@
+"""The parameters of a request, read as far as a front needs them."""
+
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from switchboard.core.calls import EMPTY_OBJECT
+from switchboard.wire.eras import (
+    CLIENT_CAPABILITIES_KEY,
+    CLIENT_INFO_KEY,
+    LOG_LEVEL_KEY,
+    PROTOCOL_VERSION_KEY,
+)
+from switchboard.wire.messages import ABSENT, INVALID_PARAMS, RpcError
+
+_NULL = Raw(b"null")
+_TOKEN_KEY = "progressToken"  # noqa: S105 - no secret
+_OURS = "switchboard/"
+
+
+class Implementation(Struct, frozen=True):
+    """What a client calls itself."""
+
+    name: str = ""
+    version: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}".strip()
+
+
+class Initialize(Struct, rename="camel"):
+    """The first words of the handshake era."""
+
+    protocol_version: str
+    capabilities: dict[str, Any] = {}
+    client_info: Implementation = Implementation()
+
+
+class Params(Struct, rename="camel"):
+    """What the methods that we offer may be given."""
+
+    meta: dict[str, Raw] | None = msgspec.field(name="_meta", default=None)
+    name: str | UnsetType = UNSET
+    uri: str | UnsetType = UNSET
+    arguments: Raw = EMPTY_OBJECT
+    cursor: str | None = None
+    level: str = ""
+    input_responses: dict[str, Raw] | None = None
+    request_state: str | None = None
+
+
+class Meta(Struct, frozen=True):
+    """What a request says of itself. Everything stays raw that few requests need."""
+
+    version: Raw | None = None
+    client: Raw | None = None
+    capabilities: Raw | None = None
+    token: Raw | None = None
+    log_level: str = ""
+    # What only the two ends understand: each member with a comma behind it.
+    foreign: bytes = b""
+
+
+_NO_PARAMS = Params()
+_NO_META = Meta()
+_read_params = msgspec.json.Decoder(Params).decode
+_read_initialize = msgspec.json.Decoder(Initialize).decode
+_read_text = msgspec.json.Decoder(str).decode
+
+
+def params_from(raw: Raw) -> Params:
+    """The parameters. Raises RpcError."""
+    # Some clients write `null` for parameters that they do not have.
+    if raw in (ABSENT, _NULL):
+        return _NO_PARAMS
+    try:
+        return _read_params(raw)
+    except msgspec.MsgspecError as error:
+        raise RpcError(INVALID_PARAMS, str(error)) from None
+
+
+def initialize_from(raw: Raw) -> Initialize:
+    """The first words of a client of the handshake era. Raises RpcError."""
+    try:
+        return _read_initialize(raw or b"{}")
+    except msgspec.MsgspecError as error:
+        raise RpcError(INVALID_PARAMS, str(error)) from None
+
+
+def meta_from(members: dict[str, Raw] | None) -> Meta:
+    """What a request says of itself. Raises RpcError."""
+    if not members:
+        return _NO_META
+    known = (
+        members.pop(PROTOCOL_VERSION_KEY, None),
+        members.pop(CLIENT_INFO_KEY, None),
+        members.pop(CLIENT_CAPABILITIES_KEY, None),
+        members.pop(_TOKEN_KEY, None),
+    )
+    level = members.pop(LOG_LEVEL_KEY, None)
+    if not members and level is None:
+        return Meta(*known)
+    foreign = {key: value for key, value in members.items() if not key.startswith(_OURS)}
+    try:
+        wanted = _read_text(level) if level is not None else ""
+    except msgspec.MsgspecError:
+        raise RpcError(INVALID_PARAMS, f"`{LOG_LEVEL_KEY}` must be a string") from None
+    extra = msgspec.json.encode(foreign)[1:-1] + b"," if foreign else b""
+    return Meta(*known, wanted, extra)

@@ -1,0 +1,128 @@
+"""Calls of the modern era that wait for their client.
+
+There a server asks by answering: its result says what it needs, and the client sends the request
+again with the answers. Meanwhile the call stands here, found by a state that nobody can guess, that
+holds for this request alone and that can be used once.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Raw
+
+from switchboard.core.lines import Input
+from switchboard.surface.lines import ClientLine
+from switchboard.surface.outlets import Outlet
+from switchboard.surface.results import input_required_parts
+from switchboard.wire.messages import INVALID_PARAMS, Parts, RpcError
+from switchboard.wire.peer import Answer
+
+_STATE_BYTES = 32
+_MOST_PARKED = 1_024
+
+
+class Parked:
+    """One call, the questions it asked, and the line that leads to whoever answers."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._asked: dict[str, tuple[Input, asyncio.Future[Raw]]] = {}
+        self._news = asyncio.Event()
+        self.line: ClientLine | None = None
+        self.task: asyncio.Task[Parts] | None = None
+        # What the request was about; only the same request goes on with it.
+        self.about: Any = None
+
+    async def ask(self, wanted: Mapping[str, Input]) -> Mapping[str, Raw]:
+        """Wait until the client has come back with the answers."""
+        futures: dict[str, asyncio.Future[Raw]] = {}
+        keys: list[str] = []
+        for key, each in wanted.items():
+            free = key
+            while free in self._asked:
+                free += "+"
+            futures[key] = self._loop.create_future()
+            self._asked[free] = (each, futures[key])
+            keys.append(free)
+        self._news.set()
+        try:
+            await asyncio.gather(*futures.values())
+            return {key: future.result() for key, future in futures.items()}
+        finally:
+            for key in keys:
+                self._asked.pop(key, None)
+
+    def answer(self, responses: Mapping[str, Raw]) -> None:
+        """Hand over what the client brought. What nobody asked for is ignored."""
+        for key, response in responses.items():
+            _, future = self._asked.get(key, (None, None))
+            if future is not None and not future.done():
+                future.set_result(response)
+
+    def open_questions(self) -> dict[str, Input]:
+        """What still needs an answer."""
+        return {key: each for key, (each, future) in self._asked.items() if not future.done()}
+
+    async def next_word(self) -> dict[str, Input]:
+        """Wait for the end, or for a question; nothing open means that the call has ended."""
+        assert self.task is not None
+        while not self.task.done():
+            if questions := self.open_questions():
+                return questions
+            self._news.clear()
+            await self._news.wait()
+        return {}
+
+    def wake(self, _: object) -> None:
+        """Look again: the call has ended."""
+        self._news.set()
+
+
+class Parking:
+    """Every call that waits for its client, by its state."""
+
+    def __init__(self) -> None:
+        self._parked: dict[str, Parked] = {}
+
+    def begin(self, parked: Parked, work: Answer, about: Any) -> None:
+        """Set a call going."""
+        parked.about = about
+        parked.task = asyncio.get_running_loop().create_task(work)
+        parked.task.add_done_callback(parked.wake)
+
+    def take(self, state: str, about: Any, outlet: Outlet, token: Raw | None) -> Parked:
+        """The call that waits under this state. Raises RpcError."""
+        parked = self._parked.get(state)
+        if parked is None or parked.about != about:
+            raise RpcError(INVALID_PARAMS, "`requestState` is unknown, spent or of another request")
+        del self._parked[state]
+        assert parked.line is not None
+        parked.line.move(outlet, token)
+        return parked
+
+    async def word(self, parked: Parked) -> Parts:
+        """The result of the call, or what it asks. Who cancels the request cancels the call."""
+        assert parked.task is not None
+        try:
+            questions = await parked.next_word()
+        except asyncio.CancelledError:
+            parked.task.cancel()
+            raise
+        if not questions:
+            return parked.task.result()
+        if len(self._parked) >= _MOST_PARKED:
+            parked.task.cancel()
+            raise RpcError(INVALID_PARAMS, "too many requests wait for their clients")
+        state = secrets.token_urlsafe(_STATE_BYTES)
+        self._parked[state] = parked
+        parked.task.add_done_callback(lambda _: self._parked.pop(state, None))
+        return input_required_parts(questions, state)
+
+    async def aclose(self) -> None:
+        """End every call that waits."""
+        tasks = [parked.task for parked in self._parked.values() if parked.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

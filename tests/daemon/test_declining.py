@@ -1,0 +1,125 @@
+"""A client that the daemon does not serve hears why, and is served all the same."""
+
+import socket
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from support.daemons import daemon_pid, dial, make_run_folder, shim, status
+from support.mcp_stdio import talking_to
+from support.workspace import Workspace, child_command, server
+from switchboard.ipc.hello import hello_line
+from switchboard.ipc.words import CLIENT, MAX_HELLO_BYTES
+
+
+def answer_to(stranger: socket.socket, hello: bytes) -> str:
+    stranger.sendall(hello)
+    return stranger.makefile(encoding="utf-8").readline().rstrip("\n")
+
+
+async def test_a_home_is_the_same_by_whichever_link_it_is_reached(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(workspace.user_home)
+    async with shim(workspace) as one:
+        pid = daemon_pid(workspace)
+        other = {"SWITCHBOARD_HOME": str(link / ".switchboard")}
+        async with shim(workspace, env=other) as two:
+            assert (one.stderr, two.stderr) == ("", "")
+            found = status(workspace)
+            assert found is not None
+            assert found["pid"] == pid
+            assert {session["pid"] for session in found["sessions"]} == {one.pid, two.pid}
+            assert [board["sessions"] for board in found["boards"]] == [2]
+
+
+async def test_a_hello_may_name_the_home_by_a_link(workspace: Workspace, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(workspace.home)
+    async with shim(workspace):
+        with dial(workspace) as stranger:
+            hello = hello_line(CLIENT, home=str(link), cwd=str(workspace.root))
+            assert answer_to(stranger, hello).startswith("need ")
+
+
+async def test_who_means_another_home_is_told_so(workspace: Workspace, tmp_path: Path) -> None:
+    async with shim(workspace):
+        with dial(workspace) as stranger:
+            hello = hello_line(CLIENT, home=str(tmp_path), cwd=str(workspace.root))
+            assert answer_to(stranger, hello) == (
+                f"declined it serves another home, `{workspace.home}`"
+            )
+
+
+async def test_a_broken_configuration_is_a_reason(workspace: Workspace) -> None:
+    workspace.config_json({"suites": 7})
+    async with talking_to(
+        workspace.command("mcp"), cwd=workspace.root, env=workspace.env
+    ) as client:
+        assert await client.ended() == 2
+        first, *rest = client.stderr.splitlines()
+        assert first == (
+            "warning: the daemon does not serve this client: the configuration cannot be used as"
+            " it is; serving in this process instead"
+        )
+        assert any("suites" in line for line in rest)
+
+
+async def test_a_hello_that_is_too_long_is_a_reason(workspace: Workspace) -> None:
+    path = workspace.env["PATH"] + ":" + "x" * MAX_HELLO_BYTES
+    async with shim(workspace, env={"PATH": path}) as client:
+        assert set(await client.tools()) == {"echo_suite"}
+        assert "the environment is too large for the daemon" in client.stderr
+        assert f"at most {MAX_HELLO_BYTES}" in client.stderr
+
+
+async def test_an_environment_that_is_too_large_to_inherit_is_a_reason(
+    workspace: Workspace,
+) -> None:
+    workspace.mcp_json({"heir": server(child_command("echo_child"), inherit_env=True)})
+    # Written as JSON each of these takes six times as much.
+    env = {f"LARGE_{number}": "\x01" * 100_000 for number in range(10)}
+    async with shim(workspace, env=env) as client:
+        assert set(await client.tools()) == {"echo_suite", "heir_suite"}
+        assert "the environment is too large for the daemon" in client.stderr
+
+
+@contextmanager
+def one_who_is_ready_and_leaves(workspace: Workspace) -> Generator[None]:
+    """Listen where the daemon should; be ready for a client, and take nothing from it."""
+    make_run_folder(workspace)
+
+    def leave(listening: socket.socket) -> None:
+        connection, _ = listening.accept()
+        with connection:
+            connection.recv(MAX_HELLO_BYTES)
+            connection.shutdown(socket.SHUT_RD)
+            connection.sendall(b"ready\n")
+            # Until the shim has given up.
+            finished.wait(20)
+
+    finished = threading.Event()
+    path = workspace.daemon_places.socket
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path)
+        listening.listen()
+        leaving = threading.Thread(target=leave, args=(listening,))
+        leaving.start()
+        try:
+            yield
+        finally:
+            finished.set()
+            leaving.join()
+            Path(path).unlink()
+
+
+async def test_a_daemon_that_does_not_take_the_streams_is_done_without(
+    workspace: Workspace,
+) -> None:
+    with one_who_is_ready_and_leaves(workspace):
+        async with shim(workspace) as client:
+            assert "the daemon did not take over" in client.stderr
+            assert set(await client.tools()) == {"echo_suite"}
+            assert await client.close() == 0

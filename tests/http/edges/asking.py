@@ -1,0 +1,167 @@
+"""A surface whose tools are functions of a test: each gets the outlet of its own request."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple
+
+import httpx2
+import pytest
+from msgspec import Raw
+
+from edges.board import HEADERS, TOKEN, Json, initialize, notification, request
+from fakes.calls import FakeProvider, a_tool
+from fakes.events import MemoryEvents
+from switchboard.core.board import Board
+from switchboard.core.catalog import Catalog
+from switchboard.core.visibility import Visibility
+from switchboard.daemon.boards import BoardRack
+from switchboard.pipeline.order import build_road
+from switchboard.surface.front import Front
+from switchboard.surface.http import HttpSurface
+from switchboard.surface.http_access import Access, hosts_of
+from switchboard.surface.http_server import bind, served, url_of
+from switchboard.surface.outlets import Outlet
+from switchboard.wire.messages import MessageId, Parts
+from switchboard.wire.peer import Answer
+from switchboard.wire.sse import EventReader, ServerEvent
+
+Tool = Callable[[Outlet], Awaitable[str]]
+DEADLINE_S = 10
+
+
+def said(value: Any) -> Parts:
+    return (json.dumps(value).encode(),)
+
+
+def progress(outlet: Outlet, number: int = 1, **more: Any) -> None:
+    outlet.notify("notifications/progress", said({"progressToken": 1, "progress": number} | more))
+
+
+def tool(name: str, id_: int | str = 1, **arguments: Any) -> Json:
+    return request("tools/call", {"name": name, "arguments": arguments}, id_)
+
+
+class Asking(NamedTuple):
+    """A running surface, and the fronts of its clients."""
+
+    url: str
+    surface: HttpSurface
+    fronts: list["AskingFront"]
+
+    @property
+    def outlet(self) -> Outlet:
+        """The outlet of the newest session itself."""
+        return self.fronts[-1].own
+
+    def client(self, **headers: str) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(headers=HEADERS | headers, trust_env=False, timeout=20)
+
+    @asynccontextmanager
+    async def session(self, version: str = "2025-11-25") -> AsyncGenerator[httpx2.AsyncClient]:
+        async with self.client() as http:
+            response = await http.post(self.url, json=initialize(version))
+            http.headers["mcp-session-id"] = response.headers["mcp-session-id"]
+            http.headers["mcp-protocol-version"] = version
+            await http.post(self.url, json=notification("notifications/initialized"))
+            yield http
+
+    @asynccontextmanager
+    async def post(self, http: httpx2.AsyncClient, body: Json) -> AsyncGenerator["Reading"]:
+        async with http.stream("POST", self.url, json=body) as response:
+            yield Reading(response)
+
+    @asynccontextmanager
+    async def get(
+        self, http: httpx2.AsyncClient, last: str | None = None
+    ) -> AsyncGenerator["Reading"]:
+        headers = {"last-event-id": last} if last is not None else {}
+        async with http.stream("GET", self.url, headers=headers) as response:
+            yield Reading(response)
+
+    async def answer(self, http: httpx2.AsyncClient, id_: Any, result: Json) -> int:
+        body = {"jsonrpc": "2.0", "id": id_, "result": result}
+        return (await http.post(self.url, json=body)).status_code
+
+
+class Reading:
+    """The events of a response, one at a time."""
+
+    def __init__(self, response: httpx2.Response) -> None:
+        self.response = response
+        self._events = self._read()
+        self.last_id = ""
+
+    async def _read(self) -> AsyncIterator[ServerEvent]:
+        reader = EventReader()
+        async for chunk in self.response.aiter_raw():
+            for event in reader.feed(chunk):
+                yield event
+
+    async def event(self) -> ServerEvent:
+        async with asyncio.timeout(DEADLINE_S):
+            event = await anext(self._events)
+        self.last_id = event.id or self.last_id
+        return event
+
+    async def message(self) -> Json:
+        """Give the next message; events without data are passed over."""
+        while not (event := await self.event()).data:
+            pass
+        return json.loads(event.data)
+
+    async def messages(self) -> list[Json]:
+        """Give everything up to the end."""
+        found: list[Json] = []
+        try:
+            while True:
+                found.append(await self.message())
+        except StopAsyncIteration:
+            return found
+
+
+class AskingFront(Front):
+    """A front whose calls run a function of the test."""
+
+    tools: dict[str, Tool]
+    known: list["AskingFront"]
+
+    def __init__(self, *args: Any, outlet: Outlet, **more: Any) -> None:
+        super().__init__(*args, outlet=outlet, **more)
+        self.own = outlet
+        self.known.append(self)
+
+    def request(
+        self, method: str, params: Raw, message_id: MessageId, outlet: Outlet | None = None
+    ) -> "Parts | Answer":
+        if method != "tools/call":
+            return super().request(method, params, message_id, outlet)
+        assert outlet is not None
+        return self._run(json.loads(bytes(params))["name"], outlet)  # type: ignore[override]
+
+    async def _run(self, name: str, outlet: Outlet) -> Parts:  # type: ignore[override]
+        text = await self.tools[name](outlet)
+        content = [{"type": "text", "text": text}]
+        return said({"content": content, "resultType": "complete"})
+
+
+@asynccontextmanager
+async def asking(
+    monkeypatch: pytest.MonkeyPatch, schemas: dict[str, Any] | None = None, **tools: Tool
+) -> AsyncGenerator[Asking]:
+    known: list[AskingFront] = []
+    kind = type("AskingFront", (AskingFront,), {"tools": tools, "known": known})
+    monkeypatch.setattr("switchboard.surface.http.Front", kind)
+    specs = [a_tool(name, schema=(schemas or {}).get(name)) for name in tools]
+    road = build_road({"fake": FakeProvider(*specs)}, Visibility(), MemoryEvents())
+    listening = bind("127.0.0.1", 0, allow_remote=False)
+    surface = HttpSurface(
+        BoardRack(Board(catalog=Catalog(specs), pipeline=road)),
+        MemoryEvents(),
+        Access(token=TOKEN, hosts=hosts_of("127.0.0.1", listening.getsockname()[1])),
+        workspace="/workspace",
+        instructions=lambda: "",
+    )
+    async with served(surface, listening):
+        yield Asking(url_of(listening), surface, known)
