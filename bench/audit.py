@@ -21,7 +21,7 @@ import uvloop
 from msgspec import Raw
 from msgspec.structs import replace
 
-from switchboard.children.child import Limits
+from switchboard.children.life import Limits
 from switchboard.core.audit import AuditRecord, stamp
 from switchboard.core.bus import EventBus
 from switchboard.core.calls import Call, Outcome
@@ -186,13 +186,13 @@ async def measure_calls(folder: Path, writer: AuditWriter, rounds: int) -> list[
     }
     settings = load_settings(workspace=str(folder), environ=environ, flags={}, config=str(config))
     engine = Engine(environ, EventBus(), workspace=str(folder))
+    limits = Limits(spawn_s=30, rpc_s=30, idle_s=600)
     suites = SuitesProvider(
         build_suites(
             settings.servers,
             settings.suites,
             introspection=settings.introspection,
-            limits=Limits(spawn_s=30, rpc_s=30, idle_s=600),
-            pool=engine.pool,
+            sources={entry.name: engine.pool.source(entry, limits) for entry in settings.servers},
         )
     )
     reading = ReadOnly(suites)
