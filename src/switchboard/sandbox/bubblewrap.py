@@ -23,7 +23,8 @@ from switchboard.sandbox.seccomp import MACHINES, seccomp_filter
 NAMESPACES = (
     *("--unshare-user", "--disable-userns", "--unshare-pid", "--unshare-ipc", "--unshare-uts"),
     *("--unshare-cgroup-try", "--hostname", "sandbox"),
-    # The end of whoever started it is its end, and no terminal is its own.
+    # The end of the thread that started it is its end (those of a loop's executor last as long as
+    # the loop), and no terminal is its own.
     *("--die-with-parent", "--new-session", "--cap-drop", "ALL"),
 )
 GROUND = (
