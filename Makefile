@@ -5,8 +5,10 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 NODE_HOME := tests/node
-# Debian packages that tests use: the Switchyard example runs a real PostgreSQL.
-APT_PACKAGES := postgresql
+# Debian packages. Sandboxes are made with bubblewrap; without it what wants one does not run.
+SANDBOX_PACKAGES := bubblewrap
+# What else tests use: the Switchyard example runs a real PostgreSQL.
+APT_PACKAGES := postgresql $(SANDBOX_PACKAGES)
 PYTEST := $(PY) -m pytest -n 2 --dist loadgroup
 PIP := $(PY) -m pip --disable-pip-version-check install --quiet
 
@@ -18,6 +20,7 @@ help: ## Show the verbs.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: $(VENV)/.runtime ## Show Switchboard at work on the embedded example; Ctrl-C stops it.
+	@tools/apt-install $(SANDBOX_PACKAGES)
 	@$(PY) examples/run.py
 
 test: apt lint types $(NODE_HOME)/node_modules/.stamp ## Lint, check types, run every test, sum up the requirements.

@@ -11,6 +11,7 @@ from typing import Protocol
 import msgspec
 
 from switchboard.children.child import Child
+from switchboard.children.enclosure import Enclose, without_sandbox
 from switchboard.children.environment import SecretSource, child_environment
 from switchboard.children.faults import fault_from_change
 from switchboard.children.life import Limits
@@ -55,6 +56,7 @@ class ChildPool:
         sessions: Collection[str] = (),
         commons: "ChildPool | None" = None,
         is_trusted: Callable[[ServerEntry], bool] = lambda _: True,
+        enclose: Enclose = without_sandbox,
     ) -> None:
         self._environ = environ
         self._secrets = secrets
@@ -63,6 +65,7 @@ class ChildPool:
         self._sessions = sessions
         self._commons = commons
         self._is_trusted = is_trusted
+        self._enclose = enclose
         # By the key of the server and the session that it belongs to, if any.
         self._children: dict[tuple[bytes, str], Child] = {}
         self._tasks = TaskSet()
@@ -151,6 +154,7 @@ class ChildPool:
                 entry,
                 child_environment(entry, self._environ, self._secrets),
                 warden=self._warden,
+                wrap=self._enclose(entry),
                 timeout_s=timeout_s,
                 on_request=on_request,
                 on_notification=on_notification,

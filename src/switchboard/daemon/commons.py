@@ -8,7 +8,9 @@ from switchboard.children.child import Child
 from switchboard.children.environment import EnvironmentSecrets
 from switchboard.children.pool import ChildPool
 from switchboard.core.ports import Events
+from switchboard.daemon.enclosing import Enclosures
 from switchboard.procs.spawn import Warden
+from switchboard.sandbox.sandbox import platform_sandbox
 
 Environ = frozenset[tuple[str, str]]
 
@@ -34,6 +36,7 @@ class Commons:
                 secrets=EnvironmentSecrets(environ),
                 events=self._events,
                 warden=self.warden,
+                enclose=Enclosures(platform_sandbox(), environ, environ.get("HOME") or "/"),
             )
         return pool
 

@@ -13,6 +13,7 @@ from switchboard.children.schema import ServerEntry
 from switchboard.core.ports import Events, Next
 from switchboard.core.visibility import Visibility
 from switchboard.daemon.commons import Commons
+from switchboard.daemon.enclosing import Enclosures
 from switchboard.daemon.memory import return_large_blocks
 from switchboard.pipeline.order import build_road
 from switchboard.procs.spawn import Warden
@@ -21,6 +22,7 @@ from switchboard.providers.relay.provider import RelayProvider
 from switchboard.providers.suites.build import build_suites
 from switchboard.providers.suites.provider import SuitesProvider
 from switchboard.providers.suites.schema import SuiteSettings
+from switchboard.sandbox.sandbox import platform_sandbox
 from switchboard.settings.sections import Settings
 from switchboard.settings.trust import still_trusted
 
@@ -64,6 +66,7 @@ class Engine:
             sessions=sessions,
             commons=self._shared,
             is_trusted=lambda entry: still_trusted(entry, workspace),
+            enclose=Enclosures(platform_sandbox(), environ, workspace),
         )
         self._announce = announce
         for pool in (self.pool, self._shared):

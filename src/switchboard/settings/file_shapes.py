@@ -2,14 +2,19 @@
 
 from switchboard.config.strict import Anything, Either, Items, Members, Table, Text, Truth, Whole
 from switchboard.settings.server_shape import (
+    ALLOW_NETWORK,
     ENV_NAME,
     EXPOSURE,
     GIVEN_SERVERS,
+    READ_ENV_FILES,
+    READ_ROOTS,
     RELAY,
+    SANDBOX_PROFILE,
     SCOPE,
     SERVERS,
     TOML_SERVERS,
     TOOL_PREFIX,
+    WRITABLE_ROOTS,
 )
 
 _WORDS = Items(item=Text(empty=False))
@@ -119,6 +124,11 @@ CHILD = Table(
         "protocol": _PROTOCOL,
         "scope": SCOPE,
         "inheritEnv": Truth(),
+        "sandboxProfile": SANDBOX_PROFILE,
+        "allowNetwork": ALLOW_NETWORK,
+        "readRoots": READ_ROOTS,
+        "writableRoots": WRITABLE_ROOTS,
+        "readEnvFiles": READ_ENV_FILES,
         "env": _ENV,
     },
     required=("name",),

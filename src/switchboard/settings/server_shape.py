@@ -87,6 +87,16 @@ SCOPE = Text(
     about="Who shares the running server: one session, all of a workspace, or all of a user.",
 )
 
+SANDBOX_PROFILE = Text(
+    choices=("default", "seatbelt", "none"),
+    about="What keeps a stdio server in bounds; without it nothing does.",
+)
+ALLOW_NETWORK = Truth(about="Let the server reach the network from its sandbox.")
+READ_ROOTS = Items(item=Text(empty=False), about="Folders that the server may read in its sandbox.")
+WRITABLE_ROOTS = Items(
+    item=Text(empty=False), about="Folders that the server may change, beside its own."
+)
+READ_ENV_FILES = Truth(about="Let the server read `.env` files in its sandbox.")
 EXPOSURE = Text(
     choices=("suite", "tools"),
     about="Show the tools behind one suite tool, or one by one under their own names.",
@@ -130,6 +140,11 @@ FIELDS: dict[str, Any] = {
     "tool_prefix": TOOL_PREFIX,
     "relay": RELAY,
     "rpc_timeout_ms": Whole(minimum=1, about="The longest that one request may take."),
+    "sandbox_profile": SANDBOX_PROFILE,
+    "allow_network": ALLOW_NETWORK,
+    "read_roots": READ_ROOTS,
+    "writable_roots": WRITABLE_ROOTS,
+    "read_env_files": READ_ENV_FILES,
     "description": Text(),
 }
 
