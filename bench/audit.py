@@ -25,6 +25,7 @@ from switchboard.children.life import Limits
 from switchboard.core.audit import AuditRecord, stamp
 from switchboard.core.bus import EventBus
 from switchboard.core.calls import Call, Outcome
+from switchboard.core.launches import Launch
 from switchboard.core.ports import Next
 from switchboard.core.sessions import Session
 from switchboard.core.tools import Effects, ToolSpec
@@ -82,6 +83,9 @@ class ReadOnly:
             spec = replace(call.tool, effects=Effects(read_only=True))
             self._specs[call.tool.name] = spec
         return replace(call, tool=spec)
+
+    def launch(self, call: Call) -> Launch | None:
+        return self._suites.launch(call)
 
     async def invoke(self, call: Call) -> Outcome:
         return await self._suites.invoke(call)

@@ -17,7 +17,6 @@ from switchboard.core.questions import (
     Asker,
     Extent,
     Facts,
-    NeedsAnswer,
     Question,
     Risk,
     Verdict,
@@ -53,12 +52,10 @@ def a_question(
     return replace(question, **more)
 
 
-async def outcome_of(asker: Asker, question: Question) -> Answer | Question | Fault:
-    """Give the answer, the question that the client has to answer, or the fault."""
+async def outcome_of(asker: Asker, question: Question) -> Answer | Fault:
+    """Give the answer, or the fault."""
     try:
         return await asker.ask(question)
-    except NeedsAnswer as needed:
-        return needed.question
     except Fault as fault:
         return fault
 
@@ -86,10 +83,6 @@ class AskerContract(ABC):
             answering = asyncio.ensure_future(self.answer(question, verdict, extent))
             outcome = await outcome_of(asker, question)
             await answering
-            if isinstance(outcome, Question):
-                # The client sends the call again, with an answer.
-                assert outcome == question
-                outcome = await outcome_of(asker, question)
         assert isinstance(outcome, Answer)
         return outcome
 
@@ -111,8 +104,6 @@ class AskerContract(ABC):
         async with asyncio.timeout(PATIENCE):
             outcome = await outcome_of(asker, question)
         match outcome:
-            case Question():
-                assert outcome == question
             case Answer():
                 assert outcome.verdict in {"expired", "denied", "cancelled"}
             case Fault():
@@ -129,5 +120,5 @@ class AskerContract(ABC):
         await asyncio.sleep(0.02)
         task.cancel()
         async with asyncio.timeout(PATIENCE):
-            with pytest.raises((asyncio.CancelledError, NeedsAnswer)):
+            with pytest.raises(asyncio.CancelledError):
                 await task

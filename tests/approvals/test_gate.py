@@ -25,10 +25,18 @@ from support.requirements import requirement
 from switchboard.core.calls import Call, Execution
 from switchboard.core.events import ApprovalAsked, ApprovalDecided
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.questions import Answer, NeedsAnswer, Question, Verdict
+from switchboard.core.questions import Answer, Question, Verdict
 from switchboard.core.sessions import Era, Session
 
 HOLD = 10.0
+
+
+class NeedsAnswer(Fault):
+    """The answer has to be fetched by another call."""
+
+    def __init__(self, question: Question) -> None:
+        super().__init__(FaultCode.PERMISSION_DENIED, "approval-required", "ask again")
+        self.question = question
 
 
 class MeddlingAsker(ScriptedAsker):

@@ -93,6 +93,8 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("config/toml_text.py", "tomllib"): "few workspaces have a TOML file",
     ("daemon/runtime.py", "switchboard.daemon.engine.Engine"): "listing tools needs no engine",
     ("daemon/assemble.py", "switchboard.sandbox.sandbox.platform_sandbox"): "few are confined",
+    ("daemon/engine.py", "switchboard.daemon.gatehouse.Gatehouse"): "few boards are guarded yet",
+    ("daemon/commons.py", "switchboard.daemon.gatehouse.Gatehouse"): "as above",
     ("daemon/exporting.py", "switchboard.daemon.telemetry.Telemetry"): "few export anything",
     ("daemon/serve.py", "uvloop"): "absent on some systems",
     ("pipeline/schemas.py", "jsonschema_rs"): "it loads slowly, and listing needs no schema",

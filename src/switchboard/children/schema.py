@@ -66,6 +66,8 @@ class ServerEntry(Struct, frozen=True, kw_only=True):
     tool_prefix: str = ""
     # Whether its prompts and resources are shown too.
     relay: bool = True
+    # False: what it says of its own tools counts for nothing, so each of them asks.
+    trust_annotations: bool = True
     rpc_timeout_ms: int | None = None
     sandbox_profile: SandboxProfile = "none"
     # What is opened in the sandbox. Folders are absolute, in the workspace, or begin with `~/`.

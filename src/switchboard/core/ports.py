@@ -10,6 +10,7 @@ from switchboard.core.audit import AuditRecord
 from switchboard.core.board import Board
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.events import Event
+from switchboard.core.launches import Launch
 from switchboard.core.lines import Line
 from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
@@ -31,6 +32,13 @@ class Provider(Protocol):
 
     async def narrow(self, call: Call) -> Call:
         """Replace a call by the exact one it stands for. Free of effects; most return it as is."""
+        ...
+
+    def launch(self, call: Call) -> Launch | None:
+        """What a narrowed call would start or reach as things are now.
+
+        Nothing when it runs no code but ours.
+        """
         ...
 
     async def invoke(self, call: Call) -> Outcome:

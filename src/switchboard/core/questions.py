@@ -102,18 +102,6 @@ class Asker(Protocol):
     async def ask(self, question: Question, /) -> Answer:
         """Ask, and wait no longer than the question allows.
 
-        Raises a fault when the answer has to be fetched later, and `NeedsAnswer` when the client
-        has to send the call again with an answer.
+        Raises a fault when the answer has to be fetched later.
         """
         ...
-
-
-class NeedsAnswer(BaseException):
-    """The client has to answer and send the call again.
-
-    Not an `Exception`: nothing on the road may take it for a failure.
-    """
-
-    def __init__(self, question: Question) -> None:
-        super().__init__(question.id)
-        self.question = question

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from switchboard.children.child import Child
 from switchboard.children.environment import EnvironmentSecrets
@@ -14,6 +15,9 @@ from switchboard.sandbox.sandbox import platform_sandbox
 
 Environ = frozenset[tuple[str, str]]
 
+if TYPE_CHECKING:
+    from switchboard.daemon.gatehouse import Gatehouse
+
 
 class Commons:
     """Owned by the daemon; a board in a process of its own does without."""
@@ -21,6 +25,7 @@ class Commons:
     def __init__(self, events: Events) -> None:
         self._events = events
         self.warden = Warden()
+        self._gatehouse: Gatehouse | None = None
         # Sessions share a child only where everything is alike that the child could see.
         self._pools: dict[Environ, ChildPool] = {}
         self._boards: Counter[Environ] = Counter()
@@ -55,6 +60,14 @@ class Commons:
         """How many environments are remembered."""
         return len(self._pools)
 
+    def gatehouse(self, home: str) -> "Gatehouse":
+        """What stands at the gate of the daemon's home, built by the first board that wants it."""
+        if self._gatehouse is None:
+            from switchboard.daemon.gatehouse import Gatehouse  # noqa: PLC0415 - see daemon.engine
+
+            self._gatehouse = Gatehouse(home, self._events)
+        return self._gatehouse
+
     def retain(self, children: Sequence[Child]) -> None:
         """Let go of every child that no board leads to any more."""
         for pool in self._pools.values():
@@ -68,5 +81,7 @@ class Commons:
     async def aclose(self) -> None:
         """End every child, and the warden."""
         await asyncio.gather(*(pool.aclose() for pool in self._pools.values()))
+        if self._gatehouse is not None:
+            self._gatehouse.close()
         # The warden waits until what it guards has ended, and the loop must not wait with it.
         await asyncio.get_running_loop().run_in_executor(None, self.warden.close)

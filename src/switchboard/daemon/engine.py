@@ -1,16 +1,17 @@
 """The composition root, second half: what runs calls."""
 
 from collections.abc import Callable, Collection, Mapping
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from switchboard.children.environment import EnvironmentSecrets
+from switchboard.children.launcher import Launcher
 from switchboard.children.life import Limits
 from switchboard.children.pool import ChildPool, ChildSource
 from switchboard.children.schema import ServerEntry
-from switchboard.core.ports import Events, Next
+from switchboard.core.ports import Events, Next, Provider
 from switchboard.core.visibility import Visibility
 from switchboard.daemon.commons import Commons
 from switchboard.daemon.enclosing import Enclosures
@@ -25,6 +26,9 @@ from switchboard.providers.suites.schema import SuiteSettings
 from switchboard.sandbox.sandbox import platform_sandbox
 from switchboard.settings.sections import Settings
 from switchboard.settings.trust import still_trusted
+
+if TYPE_CHECKING:
+    from switchboard.daemon.gatehouse import Gatehouse, Gates
 
 _DEFAULT = SuiteSettings()
 
@@ -69,6 +73,7 @@ class Engine:
             enclose=Enclosures(platform_sandbox(), environ, workspace),
         )
         self._announce = announce
+        self._gatehouse: Gatehouse | None = None
         for pool in (self.pool, self._shared):
             if pool is not None:
                 pool.on_changed.add(announce)
@@ -104,10 +109,41 @@ class Engine:
             events=self._events,
             announce=self._announce,
         )
-        suite_provider = SuitesProvider(suites)
-        providers = {suite_provider.key: suite_provider, relay.key: relay}
-        road = build_road(providers, shown, self._events)
+        is_guarded = settings.enable_mcp_server_surface
+        suite_provider = SuitesProvider(suites, is_guarded=is_guarded)
+        providers: dict[str, Provider] = {suite_provider.key: suite_provider, relay.key: relay}
+        gates = self._gates(settings, providers) if is_guarded else None
+        road = build_road(
+            providers,
+            shown,
+            self._events,
+            approval=gates.approval if gates is not None else None,
+            audit=gates.audit if gates is not None else None,
+        )
         return Built(road=road, relay=relay, sources=list(sources.values()))
+
+    def _gates(self, settings: Settings, providers: Mapping[str, Provider]) -> "Gates":
+        """The gates that ask and write down, for the boards that want them."""
+        if self._gatehouse is None:
+            # A database and a log: who does not guard the surface does without both.
+            from switchboard.daemon.gatehouse import Gatehouse  # noqa: PLC0415
+
+            self._gatehouse = (
+                self._commons.gatehouse(settings.home)
+                if self._commons is not None
+                else Gatehouse(settings.home, self._events)
+            )
+        return self._gatehouse.gates(
+            lambda call: providers[call.tool.provider].launch(call),
+            self._events,
+            settings.approval_channel,
+        )
+
+    def leave(self, session_id: str) -> None:
+        """A session has ended."""
+        self.pool.leave(session_id)
+        if self._gatehouse is not None:
+            self._gatehouse.leave(session_id)
 
     async def aclose(self) -> None:
         """End every child."""
@@ -120,6 +156,8 @@ class Engine:
                 self._commons.leave(self._environ)
         if self._own_warden is not None:
             self._own_warden.close()
+        if self._gatehouse is not None and self._commons is None:
+            self._gatehouse.close()
 
 
 def _limits_of(entry: ServerEntry, own: SuiteSettings, limits: Limits) -> Limits:
@@ -136,6 +174,7 @@ def _offering(entry: ServerEntry, own: SuiteSettings, source: ChildSource) -> Of
     return Offering(
         name=entry.name,
         children=source,
+        launcher=Launcher(entry),
         origin=entry.origin,
         shows_tools=entry.expose == "tools",
         prefix=entry.tool_prefix,

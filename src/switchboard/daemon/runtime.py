@@ -90,7 +90,7 @@ class Runtime:
             session_id = cast("SessionClosed", event).session_id
             self.sessions.discard(session_id)
             if self._engine is not None:
-                self._engine.pool.leave(session_id)
+                self._engine.leave(session_id)
 
     def warm(self) -> None:
         """Be ready for the first call."""

@@ -66,6 +66,7 @@ def entry_from_fields(name: str, fields: Tree, origin: Origin, workspace: str) -
         read_roots=tuple(fields.get("read_roots") or ()),
         writable_roots=tuple(fields.get("writable_roots") or ()),
         relay=fields.get("relay", True),
+        trust_annotations=fields.get("trust_annotations", True),
         origin=origin,
         **plain,
     )
@@ -89,6 +90,7 @@ def fields_from_entry(entry: ServerEntry) -> dict[str, Any]:
         "expose": entry.expose,
         "tool_prefix": entry.tool_prefix,
         "relay": entry.relay,
+        "trust_annotations": entry.trust_annotations,
         "rpc_timeout_ms": entry.rpc_timeout_ms,
         "sandbox_profile": entry.sandbox_profile,
         "allow_network": entry.allow_network,

@@ -199,7 +199,7 @@ _AGENTS = Table(
     },
 )
 
-_GATE = Truth(about="Wanted: approval before tools run, and a sandbox. It changes nothing today.")
+_GATE = Truth(about="Ask before calls that could do harm, and write down what runs.")
 _PROVIDERS = Members(
     value=Table(noun="a provider", fields={"mcp_servers": TOML_SERVERS}, unknown="ignore")
 )
@@ -216,6 +216,10 @@ TOML = Table(
     unknown="warning",
     fields={
         "enable_mcp_server_surface": _GATE,
+        "approval_channel": Text(
+            choices=("any", "console", "none"),
+            about="Who may approve calls of high risk: the client too, the console only, nobody.",
+        ),
         "server": Table(
             noun="`[server]`",
             fields={

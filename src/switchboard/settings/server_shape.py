@@ -106,6 +106,9 @@ TOOL_PREFIX = Text(
     says="letters, digits, `_` and `-`, at most 32",
     about="Put before the names of tools that are shown one by one.",
 )
+TRUST_ANNOTATIONS = Truth(
+    about="False makes every tool of the server ask, also those that it says only read."
+)
 RELAY = Truth(about="Show its prompts and resources too; true unless said otherwise.")
 
 FIELDS: dict[str, Any] = {
@@ -139,6 +142,7 @@ FIELDS: dict[str, Any] = {
     "expose": EXPOSURE,
     "tool_prefix": TOOL_PREFIX,
     "relay": RELAY,
+    "trust_annotations": TRUST_ANNOTATIONS,
     "rpc_timeout_ms": Whole(minimum=1, about="The longest that one request may take."),
     "sandbox_profile": SANDBOX_PROFILE,
     "allow_network": ALLOW_NETWORK,

@@ -15,6 +15,7 @@ from switchboard.core.levels import LEVELS
 from switchboard.core.ports import Boards, Relay
 from switchboard.core.sessions import Era, Session
 from switchboard.core.tools import ToolSpec
+from switchboard.surface.askers import LineAsker
 from switchboard.surface.following import Following
 from switchboard.surface.lines import ClientLine, declared_by
 from switchboard.surface.outlets import Outlet
@@ -345,6 +346,7 @@ class Front:
             tool=tool,
             arguments=arguments,
             line=line,
+            asker=LineAsker(line) if line.can_be_shown_forms else None,
         )
 
     async def _converse(

@@ -13,13 +13,14 @@ from switchboard.core.cases import Assessment, Case
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
 from switchboard.core.ports import Next
-from switchboard.core.questions import Answer, Asker, NeedsAnswer, Question, Risk
+from switchboard.core.questions import Answer, Asker, Question, Risk
 from switchboard.core.questions import Approval as Agreed
 from switchboard.core.tasks import TaskSet
 from switchboard.pipeline.approval_trail import ApprovalTrail
 
-# Whose answer counts for a call of high risk: anybody's, or only one that the client cannot give.
-Channel = Literal["any", "console"]
+# Whose answer counts for a call of high risk: anybody's, only one that the client cannot give, or
+# nobody's, so that whatever would ask is refused.
+Channel = Literal["any", "console", "none"]
 _CLIENT = "client"
 # By another call, which came first.
 _USE = "use"
@@ -132,7 +133,7 @@ class Approval:
                 self._trail.asked(call, launch, question)
             try:
                 answer = await self._ask(question, asker)
-            except (Fault, NeedsAnswer):
+            except Fault:
                 self._follow(_Open(call, launch, case, question))
                 raise
             self._desk.decide(question.id, answer)
@@ -154,7 +155,7 @@ class Approval:
         return replace(call, arguments=case.arguments, execution=execution, approval=agreed)
 
     def _asker(self, call: Call, risk: Risk) -> Asker:
-        asker = call.asker
+        asker = call.asker if self._channel != "none" else None
         if asker is None or (self._channel == "console" and risk.is_high):
             asker = self._fallback
         if asker is None:
@@ -162,7 +163,7 @@ class Approval:
                 FaultCode.PERMISSION_DENIED,
                 "approval-unavailable",
                 f"`{call.tool.name}` needs the approval of a person, and nobody can be asked",
-                hint="run it where somebody can be asked, or without `--non-interactive`",
+                hint="run it where somebody can be asked; `approval_channel` says who may be",
             )
         return asker
 

@@ -12,6 +12,7 @@ from switchboard.children.results import passed_through
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.events import NamesClashed
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.launches import Launch
 from switchboard.core.lines import Line
 from switchboard.core.ports import Events, ShownTool
 from switchboard.core.sessions import Session
@@ -83,6 +84,17 @@ class RelayProvider:
     async def narrow(self, call: Call) -> Call:
         return call
 
+    def launch(self, call: Call) -> Launch | None:
+        if not call.tool.is_tool:
+            return None
+        # The child may have changed the tool since the call was made.
+        toolbox = self._known_toolbox(call.session)
+        shown = toolbox.tools.get(call.tool.name)
+        if shown is None:
+            # Nobody knows what it is now, so nothing that was agreed to can be meant.
+            return Launch(tool=call.tool, server="", fingerprint="", runs="", cwd="")
+        return toolbox.places[shown.spec].offering.launcher.of(shown.spec)
+
     async def invoke(self, call: Call) -> Outcome:
         if call.tool.is_tool:
             toolbox = await self._toolbox(call.session, call.line)
@@ -110,7 +122,18 @@ class RelayProvider:
 
     async def _toolbox(self, session: Session, line: Line | None) -> Toolbox:
         offerings = [each for each in self._offerings if each.shows_tools]
-        found = await self._listings("tools", offerings, session, line)
+        return self._filled(await self._listings("tools", offerings, session, line))
+
+    def _known_toolbox(self, session: Session) -> Toolbox:
+        """The tools of those who have listed them, without asking anybody."""
+        found: list[Found] = []
+        for offering in self._offerings:
+            known = offering.children.of(session).known("tools") if offering.shows_tools else None
+            if known is not None:
+                found.append((offering, known))
+        return self._filled(found)
+
+    def _filled(self, found: Sequence[Found]) -> Toolbox:
         toolbox: Toolbox = self._shelves.get(
             0, found, lambda: fill(found, self._visibility, self._taken)
         )
