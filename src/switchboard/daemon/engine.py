@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from switchboard.children.environment import EnvironmentSecrets
 from switchboard.children.launcher import Launcher
 from switchboard.children.life import Limits
+from switchboard.children.memory import Memories
 from switchboard.children.pool import ChildPool, ChildSource
 from switchboard.children.schema import ServerEntry
 from switchboard.core.ports import Events, Next, Provider
@@ -53,6 +54,8 @@ class Engine:
         workspace: str,
         sessions: Collection[str] = (),
         commons: Commons | None = None,
+        # Where it is remembered what children offer.
+        home: str = "",
         # Told what kind of listing changed, and for which session; an empty id means all of them.
         announce: Callable[[str, str], None] = lambda _kind, _session: None,
     ) -> None:
@@ -69,6 +72,7 @@ class Engine:
             warden=commons.warden if commons is not None else cast("Warden", self._own_warden),
             sessions=sessions,
             commons=self._shared,
+            memories=Memories(home) if home else None,
             is_trusted=lambda entry: still_trusted(entry, workspace),
             enclose=Enclosures(platform_sandbox(), environ, workspace),
         )
@@ -106,6 +110,7 @@ class Engine:
             ],
             visibility=shown,
             taken=taken,
+            is_guarded=settings.enable_mcp_server_surface,
             events=self._events,
             announce=self._announce,
         )

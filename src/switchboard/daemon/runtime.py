@@ -65,6 +65,7 @@ class Runtime:
                 self._environ,
                 self.events,
                 workspace=self.settings.workspace,
+                home=self.settings.home,
                 sessions=self.sessions,
                 commons=self._commons,
                 announce=self.announce,

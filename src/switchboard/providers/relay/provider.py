@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import cast
 
 from msgspec import Raw
+from msgspec.structs import replace
 
 from switchboard.children.child import Child
 from switchboard.children.listing import Kind, Listing
@@ -43,12 +44,15 @@ class RelayProvider:
         taken: Callable[[str], bool],
         events: Events,
         announce: Callable[[str, str], None],
+        # Whether somebody judges what calls do: then tools count as their children list them now.
+        is_guarded: bool = False,
     ) -> None:
         self._offerings = tuple(offerings)
         self._visibility = visibility
         self._taken = taken
         self._events = events
         self._announce = announce
+        self._is_guarded = is_guarded
         self._tasks = TaskSet()
         self._shelves = Shelves()
         self._told: set[str] = set()
@@ -82,7 +86,13 @@ class RelayProvider:
         return tuple(SPECS.values())
 
     async def narrow(self, call: Call) -> Call:
-        return call
+        if not self._is_guarded or not call.tool.is_tool:
+            return call
+        toolbox = await self._toolbox(call.session, call.line, from_memory=False)
+        shown = toolbox.tools.get(call.tool.name)
+        if shown is None:
+            raise _gone(call.tool.name)
+        return replace(call, tool=shown.spec)
 
     def launch(self, call: Call) -> Launch | None:
         if not call.tool.is_tool:
@@ -120,9 +130,12 @@ class RelayProvider:
 
     # What the children list
 
-    async def _toolbox(self, session: Session, line: Line | None) -> Toolbox:
+    async def _toolbox(
+        self, session: Session, line: Line | None, *, from_memory: bool = True
+    ) -> Toolbox:
         offerings = [each for each in self._offerings if each.shows_tools]
-        return self._filled(await self._listings("tools", offerings, session, line))
+        found = await self._listings("tools", offerings, session, line, from_memory=from_memory)
+        return self._filled(found)
 
     def _known_toolbox(self, session: Session) -> Toolbox:
         """The tools of those who have listed them, without asking anybody."""
@@ -148,7 +161,13 @@ class RelayProvider:
         return self._shelves.get(mark, found, lambda: put_together(kind, found))
 
     async def _listings(
-        self, kind: Kind, offerings: Sequence[Offering], session: Session, line: Line | None
+        self,
+        kind: Kind,
+        offerings: Sequence[Offering],
+        session: Session,
+        line: Line | None,
+        *,
+        from_memory: bool = True,
     ) -> list[Found]:
         """Side by side. A child that cannot list is left out; its own fault is told elsewhere."""
         found: dict[int, Listing] = {}
@@ -156,6 +175,8 @@ class RelayProvider:
         for index, offering in enumerate(offerings):
             child = offering.children.of(session)
             known = child.known(kind)
+            if known is None and from_memory:
+                known = child.remembered(kind)
             if known is not None:
                 found[index] = known
             else:
