@@ -43,6 +43,7 @@ from switchboard.wire.eras import (
     MODERN_VERSIONS,
     PROTOCOL_VERSION_KEY,
     UNSUPPORTED_PROTOCOL_VERSION,
+    URL_ELICITATION_REQUIRED,
     negotiated,
 )
 from switchboard.wire.messages import (
@@ -294,8 +295,7 @@ class Front:
             try:
                 return outcome_parts(await board.pipeline(call), session.era)
             except Fault as fault:
-                if is_shown and isinstance(fault.__cause__, RpcError):
-                    # A tool under its own name answers as it would without us.
+                if _is_the_childs_own(fault, is_shown=is_shown):
                     raise error_from_fault(fault, call.id, session.era) from fault
                 return fault_parts(fault, call.id, session.era)
 
@@ -382,6 +382,16 @@ class Front:
     def _relay(self) -> Relay | None:
         with self._boards.lease() as board:
             return board.relay() if board.relay is not None else None
+
+
+def _is_the_childs_own(fault: Fault, *, is_shown: bool) -> bool:
+    """Whether a client has to get the child's error as it is.
+
+    A tool under its own name answers as it would without us. A suite's error is for the model, but
+    for the one that the client itself has to act on.
+    """
+    cause = fault.__cause__
+    return isinstance(cause, RpcError) and (is_shown or cause.code == URL_ELICITATION_REQUIRED)
 
 
 def _refuse_cursor(params: Params) -> None:
