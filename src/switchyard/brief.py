@@ -11,7 +11,7 @@ from switchyard.checkouts import stored_checkouts
 from switchyard.config import FILE_NAME
 from switchyard.config.shapes import Config
 from switchyard.configured import config_of
-from switchyard.environ import on_path
+from switchyard.environ import caller, on_path
 from switchyard.fault import Fault
 from switchyard.githead import main_checkout
 from switchyard.gitrepo import changed_files
@@ -123,7 +123,7 @@ def doctor(scope: Scope) -> dict[str, Any]:
     parent = main_checkout(scope.root)
     if parent and parent != scope.root and (parent / FILE_NAME).is_file():
         problems.append(f"this is an unregistered worktree; run `switchyard adopt` in {parent}")
-    if on_path("git", os.environ.get("PATH", os.defpath)) is None:
+    if on_path("git", caller().get("PATH", os.defpath)) is None:
         problems.append("`git` is not installed")
     return {
         "healthy": not problems,

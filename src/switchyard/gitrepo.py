@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
+from switchyard.environ import caller
 from switchyard.fault import USAGE, Fault
 from switchyard.githead import git_folder
 
@@ -39,7 +40,7 @@ def git_ok(cwd: Path, *arguments: str) -> bool:
 
 def _git(cwd: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     # Variables of an outer git, as a hook has them, would lead to the wrong repository.
-    env = {key: one for key, one in os.environ.items() if not key.startswith("GIT_")} | QUIET
+    env = {key: one for key, one in caller().items() if not key.startswith("GIT_")} | QUIET
     try:
         return subprocess.run(
             ["git", "-C", str(cwd), *arguments],
