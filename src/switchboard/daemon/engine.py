@@ -1,7 +1,9 @@
 """The composition root, second half: what runs calls."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Mapping
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -10,7 +12,7 @@ from switchboard.children.environment import EnvironmentSecrets
 from switchboard.children.life import Limits
 from switchboard.children.pool import ChildPool, ChildSource
 from switchboard.children.schema import ServerEntry
-from switchboard.core.ports import Events, Next
+from switchboard.core.ports import Events, Next, Provider, Relay
 from switchboard.core.visibility import Visibility
 from switchboard.daemon.commons import Commons
 from switchboard.daemon.memory import return_large_blocks
@@ -24,6 +26,9 @@ from switchboard.providers.suites.schema import SuiteSettings
 from switchboard.settings.sections import Settings
 from switchboard.settings.trust import still_trusted
 
+if TYPE_CHECKING:
+    from switchboard.daemon.yard import Yard
+
 _DEFAULT = SuiteSettings()
 
 
@@ -31,7 +36,7 @@ class Built(Struct, frozen=True, eq=False, kw_only=True):
     """What one board needs."""
 
     road: Next
-    relay: RelayProvider
+    relay: Relay
     # Where its children come from.
     sources: list[ChildSource]
 
@@ -66,6 +71,7 @@ class Engine:
             is_trusted=lambda entry: still_trusted(entry, workspace),
         )
         self._announce = announce
+        self._yard: Yard | None = None
         for pool in (self.pool, self._shared):
             if pool is not None:
                 pool.on_changed.add(announce)
@@ -91,7 +97,7 @@ class Engine:
             sources=sources,
         )
         shown = Visibility(settings.tools.allow, settings.tools.deny)
-        relay = RelayProvider(
+        children = RelayProvider(
             [
                 _offering(entry, settings.suites.get(entry.name, _DEFAULT), sources[entry.name])
                 for entry in settings.servers
@@ -102,12 +108,27 @@ class Engine:
             announce=self._announce,
         )
         suite_provider = SuitesProvider(suites)
-        providers = {suite_provider.key: suite_provider, relay.key: relay}
+        providers: dict[str, Provider] = {
+            suite_provider.key: suite_provider,
+            children.key: children,
+        }
+        relay = self._with_yard(settings, providers, children) if settings.yard else children
         road = build_road(providers, shown, self._events)
         return Built(road=road, relay=relay, sources=list(sources.values()))
 
+    def _with_yard(
+        self, settings: Settings, providers: dict[str, Provider], children: RelayProvider
+    ) -> Relay:
+        if self._yard is None:
+            from switchboard.daemon.yard import Yard  # noqa: PLC0415 - few have a yard
+
+            self._yard = Yard(self._environ)
+        return self._yard.join(settings, providers, children)
+
     async def aclose(self) -> None:
         """End every child."""
+        if self._yard is not None:
+            await self._yard.aclose()
         if self._shared is not None:
             self._shared.on_changed.discard(self._announce)
         try:

@@ -21,6 +21,7 @@ from switchboard.cli.verbs.parts.servers import program_of, target_of
 from switchboard.cli.verbs.parts.suites import introspect
 from switchboard.config.locate import find_places
 from switchboard.config.problems import ConfigInvalid, Problem
+from switchboard.providers.yard.schema import FILE_NAME
 from switchboard.settings.sections import Settings
 
 USAGE = Usage(
@@ -137,6 +138,13 @@ def _about_trust(settings: Settings) -> Iterator[Finding]:
             message="this command tool is not trusted yet, so it is not shown",
             hint=f"switchboard trust {shlex.quote(name)}",
         )
+    if settings.untrusted_yard is not None:
+        yield Finding(
+            severity="warning",
+            subject=FILE_NAME,
+            message="not trusted, so the tools of Switchyard are not shown",
+            hint=f"look at its commands, then: switchboard trust {FILE_NAME}",
+        )
 
 
 def _about_descriptions(settings: Settings) -> Iterator[Finding]:
@@ -155,7 +163,8 @@ def _about_descriptions(settings: Settings) -> Iterator[Finding]:
 
 
 def _about_servers(settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
-    if not (settings.servers or settings.untrusted or settings.omitted):
+    has_yard = settings.yard is not None or settings.untrusted_yard is not None
+    if not (settings.servers or settings.untrusted or settings.omitted or has_yard):
         yield Finding(
             severity="warning",
             subject=settings.workspace,
