@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from switchboard.children.remote_proxy import PROXY_NAMES
 from switchboard.config.environ import VARIABLES
 from switchboard.daemon.hello import Hello
+from switchboard.providers.yard.schema import VARIABLES as VARIABLES_OF_YARD
 from switchboard.settings.sections import Settings
 
 # Asked of every client, because the settings look at them whatever the files say.
@@ -67,7 +68,7 @@ def names_in(settings: Settings) -> set[str]:
         name for kind, _, name in (each.partition(":") for each in references) if kind == "env"
     }
     if settings.yard is not None:
-        names |= {"SWITCHYARD_HOME", "XDG_RUNTIME_DIR"}
+        names |= set(VARIABLES_OF_YARD)
     if any(entry.transport != "stdio" for entry in settings.servers):
         names |= PROXY_NAMES
     return names

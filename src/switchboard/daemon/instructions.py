@@ -32,7 +32,7 @@ def instructions_for(runtime: Runtime) -> str:
         text += f"\n\n{runtime.assembly.yard_words}"
     elif runtime.settings.untrusted_yard is not None:
         text += (
-            " The `switchyard.toml` of this workspace waits for trust as well, and its tools are"
-            " not shown until then."
+            " The `switchyard.toml` of this workspace waits for trust, and its tools are not shown"
+            " until then: the user looks at it with `switchboard trust`."
         )
     return text

@@ -8,11 +8,9 @@ from switchboard.ipc.environment import BASE_NAMES
 from switchboard.providers.yard.crew import Crew
 from switchboard.providers.yard.provider import YardProvider
 from switchboard.providers.yard.relay import ChildRelay, YardRelay
+from switchboard.providers.yard.schema import VARIABLES
 from switchboard.settings.sections import Settings
 from switchboard.settings.yard import yard_trusted
-
-# Where the yard keeps its state. Whatever else it starts with is what any child starts with.
-OWN_NAMES = ("SWITCHYARD_HOME", "XDG_RUNTIME_DIR")
 
 
 class Yard:
@@ -27,7 +25,8 @@ class Yard:
         entry, home = settings.yard, settings.home
         if entry is None:
             return relay
-        names = (*BASE_NAMES, *OWN_NAMES)
+        # What any child starts with, and the yard's own.
+        names = (*BASE_NAMES, *VARIABLES)
         base = {name: self._environ[name] for name in names if name in self._environ}
         yard = YardProvider(
             specs_of_yard(settings),

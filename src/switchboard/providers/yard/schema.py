@@ -3,6 +3,8 @@
 from msgspec import Struct
 
 FILE_NAME = "switchyard.toml"
+# Where the yard keeps its state, and its sockets when the paths there are too long.
+VARIABLES = ("SWITCHYARD_HOME", "XDG_RUNTIME_DIR")
 
 
 class YardEntry(Struct, frozen=True, kw_only=True):
