@@ -82,6 +82,23 @@ async def test_nobody_waits_for_a_slow_start(board: Boarded) -> None:
         await called(client, "down")
 
 
+async def test_nobody_waits_for_a_pattern_without_end(board: Boarded) -> None:
+    lab = board.lab
+    lab.config(
+        '[services.web]\ncommand = ["echo", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!"]\nkind = "task"\n'
+    )
+    lab.json("up")
+    async with board.client() as client:
+        params = {"name": "switchyard_logs", "arguments": {"grep": "(a+)+$"}}
+        endless = client.begin("tools/call", params)
+        for _ in range(20):
+            began = time.monotonic()
+            await client.request("ping")
+            assert time.monotonic() - began < 1
+        result = (await client.answer_to(endless))["result"]
+        assert result["_meta"]["switchyard/error"]["code"] == "slow-pattern"
+
+
 async def test_what_is_cancelled_is_not_answered_and_blocks_nobody(board: Boarded) -> None:
     lab = board.lab
     lab.config('[services.web]\ncommand = [SVC, "serve"]\nport = 0\nready = { delay = "3s" }\n')

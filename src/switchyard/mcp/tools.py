@@ -8,6 +8,7 @@ from switchyard.brief import brief, doctor
 from switchyard.environ import caller
 from switchyard.excerpts import LINES
 from switchyard.fault import NOT_READY, Fault
+from switchyard.mcp.apart import searched
 from switchyard.scope import Scope
 from switchyard.worktrees.create import create
 
@@ -23,14 +24,14 @@ def _here(scope: Scope, given: Arguments) -> str | None:
 
 
 def _logs(scope: Scope, given: Arguments) -> dict[str, Any]:
-    return answers.logs(
-        scope,
-        given.get("service"),
-        given.get("branch"),
-        lines=given.get("lines", LINES),
-        grep=given.get("grep"),
-        errors=given.get("errors", False),
-    )
+    wanted: Arguments = {
+        "service": given.get("service"),
+        "branch": given.get("branch"),
+        "lines": given.get("lines", LINES),
+        "grep": given.get("grep"),
+        "errors": given.get("errors", False),
+    }
+    return searched(scope, wanted)
 
 
 def _create(scope: Scope, given: Arguments) -> dict[str, Any]:
