@@ -12,7 +12,8 @@ from switchyard.client import ask
 from switchyard.configured import config_of
 from switchyard.environ import caller
 from switchyard.fault import CONFLICT, USAGE, Fault
-from switchyard.gitrepo import changed_files, git, git_ok, listed_worktrees
+from switchyard.gitrepo import git, git_ok, listed_worktrees
+from switchyard.gitstatus import changed_files
 from switchyard.hooks import HookSite, run_here, run_hooks
 from switchyard.ports import PortTable
 from switchyard.proc.identity import command_line, pids
