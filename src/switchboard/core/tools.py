@@ -42,3 +42,5 @@ class ToolSpec(Struct, frozen=True, kw_only=True, eq=False):
     check: ArgumentsCheck | None = None
     # False for what is no tool but passes the same gates: a resource read, a prompt fetched.
     is_tool: bool = True
+    # Whether a host may keep it back until somebody searches for it.
+    can_wait: bool = False

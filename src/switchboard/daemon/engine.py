@@ -1,5 +1,7 @@
 """The composition root, second half: what runs calls."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, cast
 
@@ -12,7 +14,7 @@ from switchboard.children.life import Limits
 from switchboard.children.memory import Memories
 from switchboard.children.pool import ChildPool, ChildSource
 from switchboard.children.schema import ServerEntry
-from switchboard.core.ports import Events, Next, Provider
+from switchboard.core.ports import Events, Next, Provider, Relay
 from switchboard.core.visibility import Visibility
 from switchboard.daemon.commons import Commons
 from switchboard.daemon.enclosing import Enclosures
@@ -30,6 +32,7 @@ from switchboard.settings.trust import still_trusted
 
 if TYPE_CHECKING:
     from switchboard.daemon.gatehouse import Gatehouse, Gates
+    from switchboard.daemon.yard import Yard
 
 _DEFAULT = SuiteSettings()
 
@@ -38,7 +41,7 @@ class Built(Struct, frozen=True, eq=False, kw_only=True):
     """What one board needs."""
 
     road: Next
-    relay: RelayProvider
+    relay: Relay
     # Where its children come from.
     sources: list[ChildSource]
 
@@ -78,6 +81,7 @@ class Engine:
         )
         self._announce = announce
         self._gatehouse: Gatehouse | None = None
+        self._yard: Yard | None = None
         for pool in (self.pool, self._shared):
             if pool is not None:
                 pool.on_changed.add(announce)
@@ -103,7 +107,7 @@ class Engine:
             sources=sources,
         )
         shown = Visibility(settings.tools.allow, settings.tools.deny)
-        relay = RelayProvider(
+        children = RelayProvider(
             [
                 _offering(entry, settings.suites.get(entry.name, _DEFAULT), sources[entry.name])
                 for entry in settings.servers
@@ -116,7 +120,11 @@ class Engine:
         )
         is_guarded = settings.enable_mcp_server_surface
         suite_provider = SuitesProvider(suites, is_guarded=is_guarded)
-        providers: dict[str, Provider] = {suite_provider.key: suite_provider, relay.key: relay}
+        providers: dict[str, Provider] = {
+            suite_provider.key: suite_provider,
+            children.key: children,
+        }
+        relay = self._with_yard(settings, providers, children) if settings.yard else children
         gates = self._gates(settings, providers) if is_guarded else None
         road = build_road(
             providers,
@@ -127,7 +135,7 @@ class Engine:
         )
         return Built(road=road, relay=relay, sources=list(sources.values()))
 
-    def _gates(self, settings: Settings, providers: Mapping[str, Provider]) -> "Gates":
+    def _gates(self, settings: Settings, providers: Mapping[str, Provider]) -> Gates:
         """The gates that ask and write down, for the boards that want them."""
         if self._gatehouse is None:
             # A database and a log: who does not guard the surface does without both.
@@ -150,8 +158,19 @@ class Engine:
         if self._gatehouse is not None:
             self._gatehouse.leave(session_id)
 
+    def _with_yard(
+        self, settings: Settings, providers: dict[str, Provider], children: RelayProvider
+    ) -> Relay:
+        if self._yard is None:
+            from switchboard.daemon.yard import Yard  # noqa: PLC0415 - few have a yard
+
+            self._yard = Yard(self._environ)
+        return self._yard.join(settings, providers, children)
+
     async def aclose(self) -> None:
         """End every child."""
+        if self._yard is not None:
+            await self._yard.aclose()
         if self._shared is not None:
             self._shared.on_changed.discard(self._announce)
         try:

@@ -256,6 +256,16 @@ TOML = Table(
                 "idle_ms": Whole(about="End the daemon after so long without a client; 0 keeps it.")
             },
         ),
+        "yard": Table(
+            noun="`[yard]`",
+            about="The tools of Switchyard, where the workspace has a `switchyard.toml`.",
+            fields={
+                "enabled": Truth(about="Show them. A workspace can only say no."),
+                "inherit_env": Truth(
+                    about="Start services with the whole environment of the client."
+                ),
+            },
+        ),
         "skills": Table(noun="`[skills]`", fields=_SKILLS_FIELDS),
         "agents": _AGENTS,
         "mcp": Members(value=_COMMAND, about="Command tools by name."),

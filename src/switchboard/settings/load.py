@@ -26,6 +26,7 @@ from switchboard.config.locate import (
 )
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.core.origins import Origin, Scope
+from switchboard.providers.yard.schema import FILE_NAME
 from switchboard.settings import build
 from switchboard.settings.child_files import child_layers
 from switchboard.settings.fingerprints import files_to_watch
@@ -42,6 +43,7 @@ from switchboard.settings.sections import Settings, Source
 from switchboard.settings.servers import Resolution, merged_commands, merged_servers
 from switchboard.settings.trust import read_trust
 from switchboard.settings.validate import omissions
+from switchboard.settings.yard import found_yard
 
 
 class Loading:
@@ -170,6 +172,7 @@ def _freeze(loading: Loading) -> Settings:
     commands, untrusted_commands = merged_commands(resolution)
     omitted = omissions(servers, untrusted, suites, merged, loading.warnings)
     left_out = {id(omission.entry) for omission in omitted}
+    yard, untrusted_yard = found_yard(tree, places.workspace, record, loading.warnings)
     return Settings(
         workspace=places.workspace,
         home=places.home,
@@ -177,6 +180,8 @@ def _freeze(loading: Loading) -> Settings:
         untrusted=tuple(entry for entry in untrusted if id(entry) not in left_out),
         omitted=tuple(omitted),
         suites=suites,
+        yard=yard,
+        untrusted_yard=untrusted_yard,
         introspection=build.introspection_from_tree(tree),
         timeouts=build.timeouts_from_tree(tree),
         listener=build.listener_from_tree(tree),
@@ -226,10 +231,11 @@ def _watched(loading: Loading, servers: Sequence[ServerEntry]) -> tuple[str, ...
     children = [source.path for source in _sources(loading) if source.path not in files]
     folders = watched_folders(loading.places.workspace, loading.patterns)
     trust = os.path.join(loading.places.home, "trust.json")
+    yard = os.path.join(loading.places.workspace, FILE_NAME)
     scripts = [
         path
         for entry in servers
         if entry.seal is not None
         for path in files_to_watch(entry.seal, loading.places.workspace)
     ]
-    return tuple(dict.fromkeys((*files, *children, *folders, trust, *scripts)))
+    return tuple(dict.fromkeys((*files, *children, *folders, trust, yard, *scripts)))

@@ -44,6 +44,8 @@ def _lay_sections(
             fields = narrow(merged.tree.get("tools", {}), fields)
         elif layer.scope is Scope.WORKSPACE and section == "suites":
             fields = narrowed_suites(merged, layer, fields, problems)
+        elif layer.scope is Scope.WORKSPACE and section == "yard":
+            fields = {name: value for name, value in fields.items() if value is False}
         merge_fields(merged, layer, (section,), fields)
 
 

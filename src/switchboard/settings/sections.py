@@ -8,6 +8,7 @@ from switchboard.children.schema import ServerEntry
 from switchboard.config.problems import Problem
 from switchboard.core.origins import Origin
 from switchboard.providers.suites.schema import Introspection, SuiteSettings
+from switchboard.providers.yard.schema import YardEntry
 
 
 class Timeouts(Struct, frozen=True, kw_only=True):
@@ -80,6 +81,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     # Servers that are in neither, because their suites could not be told apart.
     omitted: tuple[Omission, ...] = ()
     suites: dict[str, SuiteSettings] = {}
+    # The local runtime of the workspace, and one that its owner has not trusted yet.
+    yard: YardEntry | None = None
+    untrusted_yard: YardEntry | None = None
     introspection: Introspection = Introspection()
     timeouts: Timeouts = Timeouts()
     listener: Listener = Listener()

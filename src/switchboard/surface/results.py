@@ -11,7 +11,7 @@ from switchboard.core.catalog import Catalog
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.lines import Input
 from switchboard.core.sessions import Era
-from switchboard.core.tools import Effects, ToolSpec
+from switchboard.core.tools import ToolSpec
 from switchboard.wire.eras import SERVER_INFO_KEY
 from switchboard.wire.messages import INTERNAL_ERROR, INVALID_PARAMS, Parts, RpcError, encode
 
@@ -160,14 +160,18 @@ def _listed(spec: ToolSpec) -> dict[str, Any]:
         tool["title"] = spec.title
     if spec.output_schema is not None:
         tool["outputSchema"] = spec.output_schema
-    if annotations := _annotations(spec.effects):
+    if annotations := _annotations(spec):
         tool["annotations"] = annotations
-    tool["_meta"] = _ALWAYS_LOAD
+    if not spec.can_wait:
+        tool["_meta"] = _ALWAYS_LOAD
     return tool
 
 
-def _annotations(effects: Effects) -> dict[str, bool]:
+def _annotations(spec: ToolSpec) -> dict[str, Any]:
+    effects = spec.effects
     hints = {
+        # Older clients look for the title here.
+        "title": spec.title or None,
         "readOnlyHint": effects.read_only,
         "destructiveHint": effects.destructive,
         "idempotentHint": effects.idempotent,

@@ -23,6 +23,7 @@ from switchboard.config.locate import find_places
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.daemon.assemble import sandbox_refusals
 from switchboard.daemon.enclosing import sandbox_here
+from switchboard.providers.yard.schema import FILE_NAME
 from switchboard.settings.sections import Settings
 
 USAGE = Usage(
@@ -143,6 +144,13 @@ def _about_trust(settings: Settings) -> Iterator[Finding]:
             message="this command tool is not trusted yet, so it is not shown",
             hint=f"switchboard trust {shlex.quote(name)}",
         )
+    if settings.untrusted_yard is not None:
+        yield Finding(
+            severity="warning",
+            subject=FILE_NAME,
+            message="not trusted, so the tools of Switchyard are not shown",
+            hint=f"look at its commands, then: switchboard trust {FILE_NAME}",
+        )
 
 
 def _about_descriptions(settings: Settings) -> Iterator[Finding]:
@@ -161,7 +169,8 @@ def _about_descriptions(settings: Settings) -> Iterator[Finding]:
 
 
 def _about_servers(settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
-    if not (settings.servers or settings.untrusted or settings.omitted):
+    has_yard = settings.yard is not None or settings.untrusted_yard is not None
+    if not (settings.servers or settings.untrusted or settings.omitted or has_yard):
         yield Finding(
             severity="warning",
             subject=settings.workspace,

@@ -13,13 +13,21 @@ from switchboard.cli.request import Request
 from switchboard.cli.style import Style
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.servers import listed_servers, no_server, server_left_out
+from switchboard.providers.yard.schema import FILE_NAME
 from switchboard.settings.sections import Settings
 from switchboard.settings.trust import read_trust, trust, untrust
 
 USAGE = Usage(
     verb="trust",
     summary="Let servers that this workspace brings along run.",
-    words=(Word(name="NAME", about="servers or command tools", optional=True, many=True),),
+    words=(
+        Word(
+            name="NAME",
+            about="servers, command tools or `switchyard.toml`",
+            optional=True,
+            many=True,
+        ),
+    ),
     options=(
         Option(name="all", about="everything of this workspace"),
         Option(name="list", about="only show what is trusted and what waits"),
@@ -37,7 +45,8 @@ class Trustee(Struct, frozen=True, kw_only=True):
     """Something of the workspace that runs only when it is trusted."""
 
     name: str
-    kind: Literal["server", "command"]
+    # A project is the `switchyard.toml` of the workspace.
+    kind: Literal["server", "command", "project"]
     state: Literal["trusted", "waiting"]
     runs: str
     origin: str = ""
@@ -65,7 +74,7 @@ class TrustReport(Report, frozen=True, kw_only=True, tag="switchboard.trust/1"):
             done = "no longer trusts" if self.revoked else "now trusts"
             yield f"this workspace {done} {', '.join(f'`{name}`' for name in self.changed)}"
         elif not self.entries:
-            yield "this workspace brings no server along; nothing needs trust"
+            yield "this workspace brings nothing along that needs trust"
         for each in self.entries:
             if each.sandbox:
                 yield f"sandbox of {each.name}: {each.sandbox}"
@@ -131,6 +140,15 @@ def _trustees(settings: Settings) -> Iterator[Trustee]:
     for name, fields in settings.commands.items():
         if name in recorded:
             yield Trustee(name=name, kind="command", state="trusted", runs=_command_line(fields))
+    if settings.yard is not None:
+        yield _project("trusted")
+    elif settings.untrusted_yard is not None:
+        yield _project("waiting")
+
+
+def _project(state: Literal["trusted", "waiting"]) -> Trustee:
+    runs = "every command in it, when an agent asks for it"
+    return Trustee(name=FILE_NAME, kind="project", state=state, runs=runs, origin=FILE_NAME)
 
 
 def _recorded(settings: Settings) -> set[str]:
