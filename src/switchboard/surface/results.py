@@ -141,7 +141,8 @@ def _code_for(cause: RpcError, era: Era) -> int:
     """The child's own code, but for a missing resource: there each era has another."""
     if cause.code == _RESOURCE_NOT_FOUND and era is Era.MODERN:
         return INVALID_PARAMS
-    names_resource = isinstance(cause.data, dict) and "uri" in cast("dict[str, Any]", cause.data)
+    data: Any = cause.data
+    names_resource = isinstance(data, dict) and "uri" in cast("dict[str, Any]", data)
     if cause.code == INVALID_PARAMS and names_resource and era is Era.HANDSHAKE:
         return _RESOURCE_NOT_FOUND
     return cause.code
