@@ -311,8 +311,7 @@ class Front:
         """A tool that a child shows under its own name."""
         if not board.shows_tools or board.relay is None:
             return None
-        shown = (await board.relay().tools(session, line)).get(name)
-        return None if shown is None else shown.spec
+        return await board.relay().tool(name, session, line)
 
     def _relayed(
         self, method: str, raw: Raw, params: Params, meta: Meta, outlet: Outlet

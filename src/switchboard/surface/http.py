@@ -109,8 +109,7 @@ class HttpSurface:
             tool = board.catalog.tools.get(name)
             if tool is None and board.shows_tools and board.relay is not None:
                 nobody = Session(id="", via="http", workspace=self._workspace)
-                shown = (await board.relay().tools(nobody, None)).get(name)
-                tool = shown.spec if shown is not None else None
+                tool = await board.relay().tool(name, nobody, None)
             return tool.input_schema if tool is not None else None
 
     def changed(self, kind: str, session_id: str) -> None:
