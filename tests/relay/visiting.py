@@ -12,6 +12,7 @@ from relay.bridges import EVERY_CAPABILITY, EraName
 from support.mcp_stdio import CLIENT, META, modern_meta
 from support.workspace import Json, child_command
 from switchboard.children.schema import ServerEntry
+from switchboard.core.events import SessionOpened
 from switchboard.surface.front import Front
 from switchboard.surface.lines import PATIENCE_S
 from switchboard.surface.parking import Parked, Parking
@@ -59,6 +60,7 @@ class Guest:
         self.withdrawn = 0
         # Answers to the next questions of the handshake era; without one nobody answers.
         self.answers: list[Json] = []
+        self.answers_after_s = 0.0
         self.parking = WatchedParking()
         self._next = 0
         self._news = asyncio.Event()
@@ -71,6 +73,7 @@ class Guest:
             patience_s=patience_s,
         )
         desk.runtime.on_changed.add(self.front.changed)
+        desk.runtime.events.emit(SessionOpened(session_id=session, via="stdio"))
         if era == "handshake":
             hello = {
                 "protocolVersion": "2025-11-25",
@@ -89,6 +92,8 @@ class Guest:
         self.asked.append((method, json.loads(b"".join(map(bytes, params)))))
         self._news.set()
         if self.answers:
+            # A person thinks before they answer.
+            await asyncio.sleep(self.answers_after_s)
             return Raw(json.dumps(self.answers.pop(0)).encode())
         try:
             await asyncio.get_running_loop().create_future()

@@ -9,6 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from threading import Condition, Event, Lock, Thread
 from typing import Any
 
@@ -193,7 +194,10 @@ class Frank:
         return json.dumps(self.answer_to(asked, id_))
 
     def do_say(self, params: Json, _id: Any) -> str:
-        """Send the `messages` as many `times`; `$token` stands for the call's progress token."""
+        """Send the `messages` as many `times`, then `touch` a file.
+
+        `$token` stands for the call's progress token.
+        """
         args: Json = member(params, "arguments")
         token = json.dumps(member(params, "_meta").get("progressToken"))
         said = json.dumps(args["messages"]).replace('"$token"', token)
@@ -203,6 +207,8 @@ class Frank:
         times = int(args.get("times", 1))
         for _ in range(0, times, 100):
             self.server.write(frames * min(100, times))
+        if "touch" in args:
+            Path(args["touch"]).touch()
         return "said"
 
     def do_chatter(self, params: Json, _id: Any) -> str:
