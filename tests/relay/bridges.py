@@ -66,18 +66,21 @@ class Person:
         self.told: list[str] = []
         self._news = asyncio.Event()
 
-    async def elicit(self, _context: object, params: types.ElicitRequestParams) -> Any:
+    async def elicit(self, context: object, params: types.ElicitRequestParams) -> Any:
+        del context
         self.asked.append(params)
         if isinstance(params, types.ElicitRequestURLParams):
             return types.ElicitResult(action="accept")
         return types.ElicitResult(action="accept", content={"name": "Ada", "username": "ada"})
 
-    async def sample(self, _context: object, params: types.CreateMessageRequestParams) -> Any:
+    async def sample(self, context: object, params: types.CreateMessageRequestParams) -> Any:
+        del context
         self.sampled.append(params)
         said = types.TextContent(text="Paris")
         return types.CreateMessageResult(role="assistant", content=said, model="m")
 
-    async def roots(self, _context: object) -> Any:
+    async def roots(self, context: object) -> Any:
+        del context
         return types.ListRootsResult(roots=[types.Root(uri=FileUrl(ROOT), name="somewhere")])
 
     async def log(self, params: types.LoggingMessageNotificationParams) -> None:
