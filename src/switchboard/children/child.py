@@ -119,7 +119,7 @@ class Child:
         try:
             link = life.link or await life.ready()
             if line is not None and line.log_level and self._greeting.offers("logging"):
-                self._set_level(link, line.log_level)
+                await self._set_level(link, line.log_level)
             try:
                 send = partial(self._send, link, method, params, line)
                 result = await send(b"")
@@ -283,12 +283,14 @@ class Child:
         finally:
             self._life.release()
 
-    def _set_level(self, link: Link, level: str) -> None:
+    async def _set_level(self, link: Link, level: str) -> None:
         """The chattiest level that anybody wants; each line drops what its client does not."""
         if self._meta or level not in LEVELS or (self._level and reaches(level, self._level)):
             return
         self._level = level
         self._tasks.start(self._say_level(link, level))
+        # It goes out before what waits to be sent, whose log messages it is about.
+        await asyncio.sleep(0)
 
     async def _say_level(self, link: Link, level: str) -> None:
         try:

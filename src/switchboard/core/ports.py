@@ -65,6 +65,10 @@ class Relay(Protocol):
         """The tools of children that show them one by one. Starts the children."""
         ...
 
+    async def tool(self, name: str, session: Session, line: Line | None) -> ToolSpec | None:
+        """One of these tools. A child is waited for only if no other is known to have it."""
+        ...
+
     async def entries(self, kind: str, session: Session, line: Line | None) -> Sequence[Raw]:
         """Prompts, resources or templates, as a client lists them. Starts who is not known yet."""
         ...

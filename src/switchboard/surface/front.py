@@ -17,7 +17,7 @@ from switchboard.core.sessions import Era, Session
 from switchboard.core.tools import ToolSpec
 from switchboard.surface.askers import LineAsker
 from switchboard.surface.following import Following
-from switchboard.surface.lines import ClientLine, declared_by
+from switchboard.surface.lines import PATIENCE_S, ClientLine, declared_by
 from switchboard.surface.outlets import Outlet
 from switchboard.surface.params import (
     Implementation,
@@ -87,11 +87,16 @@ class Front:
         instructions: Callable[[], str],
         on_listed: Callable[[], None] | None = None,
         parking: Parking | None = None,
+        # How long the client may take to answer a question.
+        patience_s: float = PATIENCE_S,
     ) -> None:
         self._boards = boards
         self._outlet = outlet
         self._instructions = instructions
         self._on_listed = on_listed
+        # Where each request is a connection of its own, calls wait in a place that all share.
+        self._parks_alone = parking is None
+        self._patience_s = patience_s
         self._parking = parking or Parking()
         self._following = Following(outlet)
         self._calls = 0
@@ -141,8 +146,10 @@ class Front:
             self._following.changed(kind)
 
     def close(self) -> None:
-        """The client is gone: nothing is followed for it any more."""
+        """The client is gone: nothing is followed for it and no call waits for it any more."""
         self._following.close()
+        if self._parks_alone:
+            self._parking.close()
 
     def _of_era(self, method: str, params: Params) -> "Parts | Answer | None":
         """Methods that only one era has."""
@@ -305,8 +312,7 @@ class Front:
         """A tool that a child shows under its own name."""
         if not board.shows_tools or board.relay is None:
             return None
-        shown = (await board.relay().tools(session, line)).get(name)
-        return None if shown is None else shown.spec
+        return await board.relay().tool(name, session, line)
 
     def _relayed(
         self, method: str, raw: Raw, params: Params, meta: Meta, outlet: Outlet
@@ -377,6 +383,7 @@ class Front:
             meta=meta.foreign,
             log_level=meta.log_level or self._log_level,
             declared=self._declared,
+            patience_s=self._patience_s,
         )
 
     def _relay(self) -> Relay | None:

@@ -1,7 +1,7 @@
 """Outcomes and faults as results of the wire. The only place that knows both shapes."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Raw
 
@@ -127,8 +127,7 @@ def error_from_fault(fault: Fault, call_id: str, era: Era) -> RpcError:
     """A fault of what is no tool: an error of the protocol, the child's own if it gave one."""
     cause = fault.__cause__
     if isinstance(cause, RpcError):
-        is_missing = cause.code == _RESOURCE_NOT_FOUND and era is Era.MODERN
-        return RpcError(INVALID_PARAMS if is_missing else cause.code, fault.message, cause.data)
+        return RpcError(_code_for(cause, era), fault.message, cause.data)
     code = _FAULT_CODES.get(fault.code, INTERNAL_ERROR)
     if fault.reason == "unknown-resource" and era is Era.HANDSHAKE:
         code = _RESOURCE_NOT_FOUND
@@ -136,6 +135,17 @@ def error_from_fault(fault: Fault, call_id: str, era: Era) -> RpcError:
     if fault.hint:
         data["hint"] = fault.hint
     return RpcError(code, f"{fault.message} [{call_id}]", data)
+
+
+def _code_for(cause: RpcError, era: Era) -> int:
+    """The child's own code, but for a missing resource: there each era has another."""
+    if cause.code == _RESOURCE_NOT_FOUND and era is Era.MODERN:
+        return INVALID_PARAMS
+    data: Any = cause.data
+    names_resource = isinstance(data, dict) and "uri" in cast("dict[str, Any]", data)
+    if cause.code == INVALID_PARAMS and names_resource and era is Era.HANDSHAKE:
+        return _RESOURCE_NOT_FOUND
+    return cause.code
 
 
 def discover_parts(versions: tuple[str, ...], body: dict[str, Any]) -> Parts:

@@ -40,7 +40,7 @@ class Deadline:
                 FaultCode.DEADLINE_EXCEEDED,
                 "tool-timeout",
                 f"`{call.tool.name}` did not finish within {alarm.allowed_s:g} s",
-                hint="raise `rpcTimeoutMs` for this server, or ask for less",
+                hint=f"raise `{alarm.setting}`, or ask for less",
             ) from None
         finally:
             alarm.handle.cancel()
@@ -74,6 +74,11 @@ class _Alarm:
     def allowed_s(self) -> float:
         """How long the call was let run."""
         return self._limit if not self._has_snoozed else round(self._loop.time() - self._begun_at)
+
+    @property
+    def setting(self) -> str:
+        """What would have let it run longer."""
+        return "timeouts.longestMs" if self._until > self._ceiling else "rpcTimeoutMs"
 
     def snooze(self) -> None:
         self._has_snoozed = True
