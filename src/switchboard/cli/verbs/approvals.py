@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from msgspec import Struct
 
 from switchboard.approvals.approver import Approver
-from switchboard.approvals.cleaning import written_out
+from switchboard.core.cleaning import written_out
 from switchboard.approvals.database import Database
 from switchboard.approvals.desk import Desk, Posted
 from switchboard.approvals.pins import Held, Pins
