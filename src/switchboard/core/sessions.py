@@ -14,6 +14,20 @@ class Era(StrEnum):
     MODERN = "modern"
 
 
+class Overrides(Struct, frozen=True):
+    """Where a session wants tools to run otherwise. A tool has to allow it."""
+
+    cwd: str = ""
+    env: Mapping[str, str] = {}
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.cwd and not self.env
+
+
+NO_OVERRIDES = Overrides()
+
+
 class Session(Struct, frozen=True, kw_only=True, eq=False):
     """What is known of a client for as long as it stays connected."""
 
@@ -27,3 +41,4 @@ class Session(Struct, frozen=True, kw_only=True, eq=False):
     client: str = ""
     capabilities: Mapping[str, Any] = {}
     started_at: float = 0.0
+    overrides: Overrides = NO_OVERRIDES

@@ -85,6 +85,13 @@ class ClientLine:
         if not self.log_level or reaches(level, self.log_level):
             self._outlet.notify("notifications/message", (params,))
 
+    @property
+    def is_pressed(self) -> bool:
+        return self._outlet.is_pressed
+
+    async def relieved(self) -> None:
+        await self._outlet.relieved()
+
     # Asking
 
     async def ask(self, wanted: Mapping[str, Input]) -> Mapping[str, Raw]:
