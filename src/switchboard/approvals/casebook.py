@@ -14,7 +14,6 @@ from switchboard.approvals.digest import call_digest, trust_digest
 from switchboard.approvals.links import links_in
 from switchboard.approvals.processes import process
 from switchboard.approvals.risk import asks, assess, is_open_world
-from switchboard.approvals.strict import canonical, read_strictly
 from switchboard.approvals.trust import Subject, TrustBook, bound_session, is_lasting
 from switchboard.approvals.wording import (
     MAX_ARGUMENTS,
@@ -31,6 +30,7 @@ from switchboard.core.questions import Facts, Question, Risk
 from switchboard.core.redaction import Redact, redacted_arguments, redacted_text
 from switchboard.core.secret_names import is_secret_name
 from switchboard.core.sessions import Session
+from switchboard.core.strict import canonical, read_strictly
 
 # What a call would run, looked at now; nothing when no code runs but our own.
 Launches = Callable[[Call], Launch | None]
