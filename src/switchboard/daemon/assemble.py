@@ -4,6 +4,8 @@ The second half, `daemon.engine`, is loaded when the first call comes (or when t
 been answered): a client that waits for its tools does not wait for what runs them.
 """
 
+from collections.abc import Mapping
+
 from msgspec import Struct
 
 from switchboard.core.catalog import Catalog
@@ -23,7 +25,7 @@ class Assembly(Struct, frozen=True):
     omissions: tuple[str, ...]
 
 
-def assemble(settings: Settings) -> Assembly:
+def assemble(settings: Settings, environ: Mapping[str, str]) -> Assembly:
     """The catalog of these settings. Starts nothing."""
     visibility = Visibility(settings.tools.allow, settings.tools.deny)
     refusals = sandbox_refusals(settings)
@@ -32,6 +34,12 @@ def assemble(settings: Settings) -> Assembly:
         for entry in settings.servers
         if entry.expose == "suite" and entry.name not in refusals
     ]
+    if settings.commands:
+        from switchboard.daemon.command_tools import command_tools  # noqa: PLC0415 - few have any
+
+        commands = command_tools(settings, environ)
+        specs += [spec for _, spec in commands.tools.values()]
+        refusals |= commands.refusals
     catalog = Catalog(
         spec for spec in specs if visibility.shows(spec.name) and not is_reserved(spec.name)
     )

@@ -10,8 +10,9 @@ from switchboard.children.environment import EnvironmentSecrets
 from switchboard.children.life import Limits
 from switchboard.children.pool import ChildPool, ChildSource
 from switchboard.children.schema import ServerEntry
-from switchboard.core.ports import Events, Next
+from switchboard.core.ports import Events, Next, Provider
 from switchboard.core.visibility import Visibility
+from switchboard.daemon.command_tools import commands_provider
 from switchboard.daemon.commons import Commons
 from switchboard.daemon.enclosing import Enclosures
 from switchboard.daemon.memory import return_large_blocks
@@ -57,12 +58,13 @@ class Engine:
         self._environ = environ
         self._commons = commons
         self._own_warden = None if commons is not None else Warden()
+        self._warden = commons.warden if commons is not None else cast("Warden", self._own_warden)
         self._shared = commons.enter(environ) if commons is not None else None
         self.pool = ChildPool(
             environ=environ,
             secrets=EnvironmentSecrets(environ),
             events=events,
-            warden=commons.warden if commons is not None else cast("Warden", self._own_warden),
+            warden=self._warden,
             sessions=sessions,
             commons=self._shared,
             is_trusted=lambda entry: still_trusted(entry, workspace),
@@ -105,7 +107,10 @@ class Engine:
             announce=self._announce,
         )
         suite_provider = SuitesProvider(suites)
-        providers = {suite_provider.key: suite_provider, relay.key: relay}
+        commands = commands_provider(settings, self._environ, self._warden)
+        providers: dict[str, Provider] = {
+            each.key: each for each in (suite_provider, relay, commands)
+        }
         road = build_road(providers, shown, self._events)
         return Built(road=road, relay=relay, sources=list(sources.values()))
 

@@ -17,10 +17,6 @@ def without_effect(merged: Merged) -> Iterator[Problem]:
             ("enable_mcp_server_surface",),
             "this has no effect yet: there is neither approval nor a sandbox",
         )
-    for name in tree.get("mcp", {}):
-        yield _warning(
-            merged, ("mcp", name), f"the command tool `{name}` has no effect yet: it is not shown"
-        )
     for name, fields in cast("dict[str, dict[str, Any]]", tree.get("mcp_servers", {})).items():
         if fields.get("auth"):
             yield _warning(

@@ -25,6 +25,7 @@ _SERVER_KEYS = ("mcpServers", "mcp_servers")
 _OWNER_KEYS: tuple[tuple[str, str], ...] = (
     ("server", "allow_remote"),
     ("daemon", "idle_ms"),
+    ("tools", "roots"),
     ("logging", "to_file"),
     ("logging", "dir"),
     ("skills", "allowed_marketplace_mcp"),

@@ -18,7 +18,7 @@ from switchboard.children.schema import ServerEntry
 from switchboard.config.documents import read_text
 from switchboard.config.problems import Problem
 from switchboard.config.writing import write_whole
-from switchboard.settings.fingerprints import command_fingerprint, fingerprint
+from switchboard.settings.fingerprints import fingerprint
 from switchboard.settings.sections import Settings
 
 _SCHEMA = "switchboard.trust/1"
@@ -147,8 +147,7 @@ def untrust(settings: Settings, names: Iterable[str] | None = None) -> list[Trus
 def _untrusted(settings: Settings) -> list[tuple[str, str, str]]:
     servers = [(entry.name, "server", entry.fingerprint) for entry in settings.untrusted]
     commands = [
-        (name, "command", command_fingerprint(name, fields, settings.workspace))
-        for name, fields in settings.untrusted_commands.items()
+        (name, "command", entry.fingerprint) for name, entry in settings.untrusted_commands.items()
     ]
     return servers + commands
 
