@@ -18,7 +18,7 @@ from switchboard.providers.commands.provider import CommandsProvider
 from switchboard.providers.commands.schema import ANY_OBJECT, CommandEntry
 from switchboard.providers.commands.specs import command_spec
 from switchboard.providers.commands.standing import standing_launch
-from switchboard.sandbox.sandbox import platform_sandbox
+from switchboard.sandbox.sandbox import Sandbox, platform_sandbox
 from switchboard.settings.fingerprints import fingerprint
 from switchboard.settings.sections import Settings
 
@@ -48,13 +48,16 @@ def command_tools(settings: Settings, environ: Mapping[str, str]) -> CommandTool
 
 
 def commands_provider(
-    settings: Settings, environ: Mapping[str, str], warden: Warden
+    settings: Settings,
+    environ: Mapping[str, str],
+    warden: Warden,
+    sandbox: Sandbox | None = None,
 ) -> CommandsProvider:
     """What runs the command tools of these settings."""
     return CommandsProvider(
         command_tools(settings, environ).tools,
         ground=_ground(settings, environ),
-        sandbox=platform_sandbox(),
+        sandbox=sandbox or platform_sandbox(),
         warden=warden,
         fingerprint=lambda entry: fingerprint(entry.seal, settings.workspace),
         start_s=settings.timeouts.child_spawn_ms / 1000,

@@ -151,7 +151,13 @@ async def spawn(
         _end(process)
         raise _fault_from_os_error(spec, error) from error
     running = Running(process, warden, wrapped, errors)
-    await running.watch()
+    try:
+        await running.watch()
+    except BaseException:
+        # Cancelled in between: nobody would know of it.
+        _end(process)
+        warden.release(process.pid)
+        raise
     return running
 
 

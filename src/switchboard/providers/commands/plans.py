@@ -37,6 +37,10 @@ class Ground(Struct, frozen=True, kw_only=True):
         """The search path of the user."""
         return self.environ.get("PATH") or os.defpath
 
+    def __repr__(self) -> str:
+        # An environment holds secrets, and what is written in a log or a traceback must not.
+        return f"Ground({self.workspace!r})"
+
 
 class Place(Struct, frozen=True, kw_only=True):
     """Where a tool runs for a session, whatever its arguments."""
@@ -53,6 +57,9 @@ class Place(Struct, frozen=True, kw_only=True):
     # Where the configuration wants it to run: what it names is looked for from there.
     origin: str
 
+    def __repr__(self) -> str:
+        return f"Place({self.cwd!r})"
+
 
 class Plan(Struct, frozen=True, kw_only=True):
     """What one call starts."""
@@ -64,6 +71,9 @@ class Plan(Struct, frozen=True, kw_only=True):
     path: str
     stdin: bytes
     secrets: frozenset[str]
+
+    def __repr__(self) -> str:
+        return f"Plan({self.entry.name!r})"
 
 
 class _Filling(Mapping[str, str]):

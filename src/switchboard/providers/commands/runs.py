@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 
@@ -44,7 +44,7 @@ class Run:
         streams = self._teller if plan.entry.streaming else None
         self._stdout = Output(self._secrets, None if streams is None else streams.stdout)
         self._stderr = Output(self._secrets, None if streams is None else streams.stderr)
-        self._input: asyncio.WriteTransport | None = None
+        self._input = _Input(plan.stdin)
 
     async def to_end(self, *, wrap: Wrap, warden: Warden, start_s: float) -> Ended:
         """Run it. Raises a fault when it cannot start or its sandbox stopped it."""
@@ -55,7 +55,7 @@ class Run:
         except Fault as fault:
             raise self._told(fault) from None
         try:
-            await self._connect(running)
+            await self._connected(running)
             status = await asyncio.shield(running.exited)
             await running.kill_rest()
             await self._last_words()
@@ -74,12 +74,19 @@ class Run:
             raise self._told(denied, ended.figures)
         return ended
 
+    async def _connected(self, running: Running) -> None:
+        """Connect whatever happens: a process whose pipes are closed cannot say goodbye."""
+        connecting = asyncio.ensure_future(self._connect(running))
+        try:
+            await asyncio.shield(connecting)
+        except asyncio.CancelledError:
+            await connecting
+            raise
+
     async def _connect(self, running: Running) -> None:
         loop = asyncio.get_running_loop()
         await loop.connect_read_pipe(lambda: self._stdout, running.stdout)
-        self._input, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, running.stdin)
-        self._input.write(self._plan.stdin)
-        self._input.close()
+        await loop.connect_write_pipe(lambda: self._input, running.stdin)
 
     async def _last_words(self) -> None:
         await asyncio.wait({self._stdout.ended, self._stderr.ended}, timeout=_LAST_WORDS_S)
@@ -89,7 +96,7 @@ class Run:
         self._stdout.release()
         self._stderr.release()
         # Its input was closed long ago, so there is nothing to wait for before it is asked.
-        await stop(running, close_input=self._close_input, close_grace_s=0)
+        await stop(running, close_input=self._input.close, close_grace_s=0)
         await self._last_words()
 
     def _so_far(self, running: Running) -> Mapping[str, Any]:
@@ -148,11 +155,29 @@ class Run:
     def _excerpt(self, text: str) -> str:
         return client_excerpt(text.strip(), self._secrets, workspace=self._workspace)
 
-    def _close_input(self) -> None:
-        if self._input is not None:
-            self._input.abort()
-
     def _close(self) -> None:
         self._stdout.finish()
         self._stderr.finish()
-        self._close_input()
+        self._input.close()
+
+
+class _Input(asyncio.BaseProtocol):
+    """Writes the arguments and ends the stream; who does not read them need not."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._transport: asyncio.WriteTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.WriteTransport", transport)
+        self._transport.write(self._data)
+        self._transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        del exc
+        self._transport = None
+
+    def close(self) -> None:
+        """Give up on what was not read."""
+        if self._transport is not None:
+            self._transport.abort()

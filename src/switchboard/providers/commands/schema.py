@@ -49,6 +49,10 @@ class CommandEntry(Struct, frozen=True, kw_only=True):
     fingerprint: str = ""
     origin: Origin = Origin()
 
+    def __repr__(self) -> str:
+        # Who writes a secret into the file shall not find it in a log as well.
+        return f"CommandEntry({self.name!r})"
+
 
 class CommandOmission(Struct, frozen=True, kw_only=True):
     """A command tool that is declared and cannot be used."""
