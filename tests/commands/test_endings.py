@@ -16,9 +16,9 @@ from switchboard.procs.spawn import Warden
 
 # Says goodbye when it is asked to end, and not before.
 POLITE = (
-    "import signal, sys, time\n"
+    "import os, signal, sys, time\n"
     "def leave(*_):\n"
-    "    print('goodbye', flush=True); open('asked', 'w'); sys.exit(0)\n"
+    "    os.write(1, b'goodbye\\n'); open('asked', 'w'); sys.exit(0)\n"
     "signal.signal(signal.SIGTERM, leave)\n"
     "print('begun', flush=True)\n"
     "time.sleep(60)\n"

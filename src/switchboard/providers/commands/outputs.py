@@ -36,6 +36,8 @@ class Output(Tail):
         self._redactor = StreamRedactor(secrets)
         self._transport: asyncio.ReadTransport | None = None
         self._waiting: asyncio.Future[None] | None = None
+        self._waits_for_nobody = False
+        self._is_full = False
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     # The protocol
@@ -69,21 +71,32 @@ class Output(Tail):
     def _pass_on(self, text: str) -> None:
         if not text or self._tell is None:
             return
+        if self._waits_for_nobody and self._is_full:
+            # Who does not read is not told more: it would have to be kept for them.
+            return
         busy = self._tell(text)
-        if busy is not None and self._waiting is None and self._transport is not None:
+        self._is_full = busy is not None
+        if busy is None or self._transport is None:
+            return
+        waiting = asyncio.ensure_future(busy)
+        if self._waiting is not None or self._waits_for_nobody:
+            waiting.cancel()
+        else:
             # The process waits as soon as its pipe is full.
             self._transport.pause_reading()
-            self._waiting = asyncio.ensure_future(busy)
+            self._waiting = waiting
             self._waiting.add_done_callback(lambda _: self._go_on())
 
     def _go_on(self) -> None:
         if self._waiting is not None:
+            self._is_full = self._waiting.cancelled()
             self._waiting = None
             if self._transport is not None and not self._transport.is_closing():
                 self._transport.resume_reading()
 
     def release(self) -> None:
         """Read on, whoever is busy: the process is being ended."""
+        self._waits_for_nobody = True
         if self._waiting is not None:
             self._waiting.cancel()
 
