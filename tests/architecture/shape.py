@@ -92,6 +92,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("config/front_matter.py", "yaml"): "only agents and skills have front matter",
     ("config/toml_text.py", "tomllib"): "few workspaces have a TOML file",
     ("daemon/runtime.py", "switchboard.daemon.engine.Engine"): "listing tools needs no engine",
+    ("daemon/assemble.py", "switchboard.daemon.command_tools.command_tools"): "few have commands",
     ("daemon/assemble.py", "switchboard.sandbox.sandbox.platform_sandbox"): "few are confined",
     ("daemon/engine.py", "switchboard.daemon.gatehouse.Gatehouse"): "few boards are guarded yet",
     ("daemon/commons.py", "switchboard.daemon.gatehouse.Gatehouse"): "as above",

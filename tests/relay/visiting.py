@@ -88,6 +88,13 @@ class Guest:
         self.told.append((method, json.loads(b"".join(map(bytes, params)))))
         self._news.set()
 
+    @property
+    def is_pressed(self) -> bool:
+        return False
+
+    async def relieved(self) -> None:
+        """It reads at once."""
+
     async def request(self, method: str, params: Parts, /) -> Raw:
         self.asked.append((method, json.loads(b"".join(map(bytes, params)))))
         self._news.set()

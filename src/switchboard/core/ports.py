@@ -2,13 +2,13 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from msgspec import Raw, Struct
 
 from switchboard.core.audit import AuditRecord
 from switchboard.core.board import Board
-from switchboard.core.calls import Call, Outcome
+from switchboard.core.calls import Call, Execution, Outcome
 from switchboard.core.events import Event
 from switchboard.core.launches import Launch
 from switchboard.core.lines import Line
@@ -47,6 +47,15 @@ class Provider(Protocol):
 
     async def aclose(self) -> None:
         """Release what it holds."""
+        ...
+
+
+@runtime_checkable
+class Placing(Protocol):
+    """A provider whose tools do not simply run where the session is."""
+
+    def place(self, call: Call, /) -> Execution:
+        """Where and how a call would run. Raises a fault when it may not run there."""
         ...
 
 

@@ -4,7 +4,7 @@ The second half, `daemon.engine`, is loaded when the first call comes (or when t
 been answered): a client that waits for its tools does not wait for what runs them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -28,7 +28,7 @@ class Assembly(Struct, frozen=True):
     yard_words: str = ""
 
 
-def assemble(settings: Settings) -> Assembly:
+def assemble(settings: Settings, environ: Mapping[str, str]) -> Assembly:
     """The catalog of these settings. Starts nothing."""
     visibility = Visibility(settings.tools.allow, settings.tools.deny)
     refusals = sandbox_refusals(settings)
@@ -37,6 +37,12 @@ def assemble(settings: Settings) -> Assembly:
         for entry in settings.servers
         if entry.expose == "suite" and entry.name not in refusals
     ]
+    if settings.commands:
+        from switchboard.daemon.command_tools import command_tools  # noqa: PLC0415 - few have any
+
+        commands = command_tools(settings, environ)
+        specs += [spec for _, spec in commands.tools.values()]
+        refusals |= commands.refusals
     yard = [spec for spec in specs_of_yard(settings) if visibility.shows(spec.name)]
     catalog = Catalog(
         [

@@ -16,6 +16,7 @@ from switchboard.children.pool import ChildPool, ChildSource
 from switchboard.children.schema import ServerEntry
 from switchboard.core.ports import Events, Next, Provider, Relay
 from switchboard.core.visibility import Visibility
+from switchboard.daemon.command_tools import commands_provider
 from switchboard.daemon.commons import Commons
 from switchboard.daemon.enclosing import Enclosures
 from switchboard.daemon.memory import return_large_blocks
@@ -67,12 +68,13 @@ class Engine:
         self._environ = environ
         self._commons = commons
         self._own_warden = None if commons is not None else Warden()
+        self._warden = commons.warden if commons is not None else cast("Warden", self._own_warden)
         self._shared = commons.enter(environ) if commons is not None else None
         self.pool = ChildPool(
             environ=environ,
             secrets=EnvironmentSecrets(environ),
             events=events,
-            warden=commons.warden if commons is not None else cast("Warden", self._own_warden),
+            warden=self._warden,
             sessions=sessions,
             commons=self._shared,
             memories=Memories(home) if home else None,
@@ -120,9 +122,9 @@ class Engine:
         )
         is_guarded = settings.enable_mcp_server_surface
         suite_provider = SuitesProvider(suites, is_guarded=is_guarded)
+        commands = commands_provider(settings, self._environ, self._warden)
         providers: dict[str, Provider] = {
-            suite_provider.key: suite_provider,
-            children.key: children,
+            each.key: each for each in (suite_provider, children, commands)
         }
         relay = self._with_yard(settings, providers, children) if settings.yard else children
         gates = self._gates(settings, providers) if is_guarded else None

@@ -14,12 +14,16 @@ def instructions_for(runtime: Runtime) -> str:
     catalog = runtime.assembly.catalog
     names = [name for name, tool in catalog.tools.items() if tool.provider == SUITES]
     listed = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
+    others = any(spec.provider != SUITES for spec in catalog.tools.values())
     text = (
-        "Switchboard: each tool is a suite that stands for one MCP server"
+        f"Switchboard: {'a suite is a tool' if others else 'each tool is a suite'}"
+        " that stands for one MCP server"
         f" ({listed or 'none is configured yet'})."
         ' Call a suite with {"action": "introspect"} to see its subtools and their schemas,'
         ' then with {"action": "call", "subtool": NAME, "args": {…}}.'
     )
+    if others:
+        text += " Every other tool runs a command of this machine and takes its own arguments."
     waiting = len(runtime.settings.untrusted)
     if waiting:
         servers = (

@@ -98,7 +98,7 @@ class Runtime:
         self._road.open()
 
     def _assemble(self, settings: Settings) -> Assembly:
-        assembly = assemble(settings)
+        assembly = assemble(settings, self._environ)
         warnings = [str(problem) for problem in settings.warnings]
         self.events.emit(
             ConfigLoaded(

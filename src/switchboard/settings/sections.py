@@ -7,6 +7,7 @@ from msgspec import Struct
 from switchboard.children.schema import ServerEntry
 from switchboard.config.problems import Problem
 from switchboard.core.origins import Origin
+from switchboard.providers.commands.schema import CommandEntry, CommandOmission
 from switchboard.providers.suites.schema import Introspection, SuiteSettings
 from switchboard.providers.yard.schema import YardEntry
 
@@ -45,6 +46,8 @@ class ToolFilters(Struct, frozen=True, kw_only=True):
 
     allow: tuple[str, ...] | None = None
     deny: tuple[str, ...] = ()
+    # Where command tools may run, and what their arguments may lead to. Absolute.
+    roots: tuple[str, ...] = ()
 
 
 class Keeping(Struct, frozen=True, kw_only=True):
@@ -95,9 +98,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     approval_channel: Literal["any", "console", "none"] = "any"
     # Checked for their shape and kept for the providers that read them.
     agents: dict[str, Any] = {}
-    commands: dict[str, Any] = {}
+    commands: dict[str, CommandEntry] = {}
     # Command tools of the workspace that its owner has not trusted yet.
-    untrusted_commands: dict[str, Any] = {}
+    untrusted_commands: dict[str, CommandEntry] = {}
+    # Command tools that are in neither, because they cannot be run as they are written.
+    omitted_commands: tuple[CommandOmission, ...] = ()
     # The servers that a model provider brings along, by the name of the provider.
     providers: dict[str, dict[str, Any]] = {}
     allowed_marketplace_mcp: tuple[str, ...] = ()

@@ -19,7 +19,7 @@ from switchboard.config.documents import read_text
 from switchboard.config.problems import Problem
 from switchboard.config.writing import write_whole
 from switchboard.providers.yard.schema import FILE_NAME
-from switchboard.settings.fingerprints import command_fingerprint, fingerprint
+from switchboard.settings.fingerprints import fingerprint
 from switchboard.settings.sections import Settings
 
 _SCHEMA = "switchboard.trust/1"
@@ -148,8 +148,7 @@ def untrust(settings: Settings, names: Iterable[str] | None = None) -> list[Trus
 def _untrusted(settings: Settings) -> list[tuple[str, str, str]]:
     servers = [(entry.name, "server", entry.fingerprint) for entry in settings.untrusted]
     commands = [
-        (name, "command", command_fingerprint(name, fields, settings.workspace))
-        for name, fields in settings.untrusted_commands.items()
+        (name, "command", entry.fingerprint) for name, entry in settings.untrusted_commands.items()
     ]
     yard = settings.untrusted_yard
     projects = [] if yard is None else [(FILE_NAME, "project", yard.fingerprint)]

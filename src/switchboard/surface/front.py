@@ -20,11 +20,13 @@ from switchboard.surface.following import Following
 from switchboard.surface.lines import PATIENCE_S, ClientLine, declared_by
 from switchboard.surface.outlets import Outlet
 from switchboard.surface.params import (
+    SESSION_KEY,
     Implementation,
     Meta,
     Params,
     initialize_from,
     meta_from,
+    overrides_from,
     params_from,
 )
 from switchboard.surface.parking import Parked, Parking
@@ -171,19 +173,21 @@ class Front:
         self._is_modern = False
         self._following.open()
         version = negotiated(asked.protocol_version)
+        wanted = (asked.meta or {}).get(SESSION_KEY)
         self._declared = declared_by(asked.capabilities)
         self.session = replace(
             self.session,
             protocol=version,
             client=str(asked.client_info),
             capabilities=asked.capabilities,
+            overrides=self.session.overrides if wanted is None else overrides_from(wanted),
         )
         body = {"protocolVersion": version, "serverInfo": SERVER_INFO, **self._about()}
         return (encode(body),)
 
     def _about(self) -> dict[str, Any]:
         with self._boards.lease() as board:
-            about: dict[str, Any] = {"capabilities": _TOOLS if board.relay is None else _RELAYED}
+            about: dict[str, Any] = {"capabilities": _capabilities(board)}
         if instructions := self._instructions():
             about["instructions"] = instructions
         return about
@@ -258,16 +262,15 @@ class Front:
             self._on_listed = None
         with self._boards.lease() as board:
             if board.shows_tools and board.relay is not None:
-                return self._list_with_children(self._line(meta, outlet))
-            return listing_parts(board.catalog, self.session.era)
+                return self._list_with_children(self._told(meta), self._line(meta, outlet))
+            return listing_parts(board.catalog, self._told(meta))
 
-    async def _list_with_children(self, line: ClientLine) -> Parts:
-        session = self.session
+    async def _list_with_children(self, session: Session, line: ClientLine) -> Parts:
         with self._boards.lease() as board:
             assert board.relay is not None
             tools = await board.relay().tools(session, line)
             shown = [tool.entry for tool in tools.values()]
-            return listing_parts(board.catalog, session.era, shown)
+            return listing_parts(board.catalog, session, shown)
 
     async def _list_entries(self, kind: str, member: str, line: ClientLine) -> Parts:
         session = self.session
@@ -281,7 +284,7 @@ class Front:
     def _call(self, params: Params, meta: Meta, outlet: Outlet) -> Answer:
         if params.name is UNSET:
             raise RpcError(INVALID_PARAMS, "`name` is missing")
-        name, session = params.name, self.session
+        name, session = params.name, self._told(meta)
         arguments = EMPTY_OBJECT if params.arguments == _NULL else params.arguments
         if not self._is_modern or self._declared == b"{}":
             return self._run(name, arguments, session, self._line(meta, outlet))
@@ -386,6 +389,12 @@ class Front:
             patience_s=self._patience_s,
         )
 
+    def _told(self, meta: Meta) -> Session:
+        """The session, with what this one request wants otherwise."""
+        if meta.session is None:
+            return self.session
+        return replace(self.session, overrides=overrides_from(meta.session))
+
     def _relay(self) -> Relay | None:
         with self._boards.lease() as board:
             return board.relay() if board.relay is not None else None
@@ -399,6 +408,13 @@ def _is_the_childs_own(fault: Fault, *, is_shown: bool) -> bool:
     """
     cause = fault.__cause__
     return isinstance(cause, RpcError) and (is_shown or cause.code == URL_ELICITATION_REQUIRED)
+
+
+def _capabilities(board: Board) -> dict[str, Any]:
+    if board.relay is not None:
+        return _RELAYED
+    streams = any(spec.policy.streaming for spec in board.catalog.tools.values())
+    return {**_TOOLS, "logging": {}} if streams else _TOOLS
 
 
 def _refuse_cursor(params: Params) -> None:

@@ -98,6 +98,13 @@ class ClientLine:
         if self._session.era is Era.HANDSHAKE:
             self._outlet.notify("notifications/elicitation/complete", (params,))
 
+    @property
+    def is_pressed(self) -> bool:
+        return self._outlet.is_pressed
+
+    async def relieved(self) -> None:
+        await self._outlet.relieved()
+
     # Asking
 
     async def ask(self, wanted: Mapping[str, Input]) -> Mapping[str, Raw]:

@@ -10,13 +10,14 @@ from switchboard.core.calls import Outcome, TextBlock
 from switchboard.core.catalog import Catalog
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.lines import Input
-from switchboard.core.sessions import Era
+from switchboard.core.sessions import Era, Session
 from switchboard.core.tools import ToolSpec
 from switchboard.wire.eras import SERVER_INFO_KEY
 from switchboard.wire.messages import INTERNAL_ERROR, INVALID_PARAMS, Parts, RpcError, encode
 
 SERVER_INFO = {"name": "switchboard", "title": "Switchboard", "version": __version__}
 ERROR_KEY = "switchboard/error"
+TOOL_KEY = "switchboard/tool"
 
 # What every result of the modern era carries, spliced in before its other members.
 _MODERN_HEAD = b'{"resultType":"complete",'
@@ -95,10 +96,10 @@ def fault_parts(fault: Fault, call_id: str, era: Era) -> Parts:
     return (encode(result),)
 
 
-def listing_parts(catalog: Catalog, era: Era, more: Sequence[Raw] = ()) -> Parts:
+def listing_parts(catalog: Catalog, session: Session, more: Sequence[Raw] = ()) -> Parts:
     """The result of `tools/list`: ours, then those that children show under their own names."""
-    tools = [_listed(spec) for spec in catalog.tools.values()]
-    return entries_parts("tools", [*tools, *more], era)
+    tools = [_listed(spec, session) for spec in catalog.tools.values()]
+    return entries_parts("tools", [*tools, *more], session.era)
 
 
 def entries_parts(member: str, entries: Sequence[Raw | dict[str, Any]], era: Era) -> Parts:
@@ -160,7 +161,7 @@ def discover_parts(versions: tuple[str, ...], body: dict[str, Any]) -> Parts:
     )
 
 
-def _listed(spec: ToolSpec) -> dict[str, Any]:
+def _listed(spec: ToolSpec, session: Session) -> dict[str, Any]:
     tool: dict[str, Any] = {
         "name": spec.name,
         "description": spec.description,
@@ -172,8 +173,11 @@ def _listed(spec: ToolSpec) -> dict[str, Any]:
         tool["outputSchema"] = spec.output_schema
     if annotations := _annotations(spec):
         tool["annotations"] = annotations
-    if not spec.can_wait:
-        tool["_meta"] = _ALWAYS_LOAD
+    meta: dict[str, Any] = {} if spec.can_wait else dict(_ALWAYS_LOAD)
+    if spec.particulars is not None:
+        meta[TOOL_KEY] = spec.particulars(session)
+    if meta:
+        tool["_meta"] = meta
     return tool
 
 

@@ -80,6 +80,13 @@ class StreamClient:
         if not self.peer.is_behind or method not in _PASSING:
             self.peer.notify(method, params)
 
+    @property
+    def is_pressed(self) -> bool:
+        return self.peer.is_pressed
+
+    async def relieved(self) -> None:
+        await self.peer.relieved()
+
     async def request(self, method: str, params: Parts, /) -> Raw:
         return await self.peer.request(method, params)
 

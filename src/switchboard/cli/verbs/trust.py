@@ -1,8 +1,8 @@
 """`switchboard trust`: servers that a workspace brings along run only after their user agreed."""
 
 import shlex
-from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from collections.abc import Iterator
+from typing import Literal
 
 from msgspec import Struct
 
@@ -11,6 +11,7 @@ from switchboard.cli.render import columns, counted, hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import Request
 from switchboard.cli.style import Style
+from switchboard.cli.verbs.parts.commands import listed_commands
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.servers import listed_servers, no_server, server_left_out
 from switchboard.providers.yard.schema import FILE_NAME
@@ -134,12 +135,16 @@ def _trustees(settings: Settings) -> Iterator[Trustee]:
                 sandbox=server.sandbox,
                 left_out=server.left_out,
             )
-    for name, fields in settings.untrusted_commands.items():
-        yield Trustee(name=name, kind="command", state="waiting", runs=_command_line(fields))
-    recorded = _recorded(settings)
-    for name, fields in settings.commands.items():
-        if name in recorded:
-            yield Trustee(name=name, kind="command", state="trusted", runs=_command_line(fields))
+    for command in listed_commands(settings):
+        if command.trust != "own":
+            yield Trustee(
+                name=command.name,
+                kind="command",
+                state=command.trust,
+                runs=command.runs,
+                origin=command.origin,
+                sandbox=command.sandbox,
+            )
     if settings.yard is not None:
         yield _project("trusted")
     elif settings.untrusted_yard is not None:
@@ -153,10 +158,6 @@ def _project(state: Literal["trusted", "waiting"]) -> Trustee:
 
 def _recorded(settings: Settings) -> set[str]:
     return read_trust(settings.home, []).names(settings.workspace)
-
-
-def _command_line(fields: Mapping[str, Any]) -> str:
-    return shlex.join((fields["command"], *fields.get("args", ())))
 
 
 def _words(names: list[str]) -> str:

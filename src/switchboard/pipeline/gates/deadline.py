@@ -3,7 +3,7 @@
 import asyncio
 from typing import cast
 
-from switchboard.core.calls import Call, Outcome
+from switchboard.core.calls import Call, Interrupted, Outcome
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.ports import Next
 
@@ -32,7 +32,7 @@ class Deadline:
             call.line.alarm = alarm
         try:
             return await proceed(call)
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as cancelled:
             # Cancelled by the alarm and by nobody else: that is a deadline, not a cancellation.
             if not alarm.has_rung or task.cancelling() > begun + 1:
                 raise
@@ -41,6 +41,7 @@ class Deadline:
                 "tool-timeout",
                 f"`{call.tool.name}` did not finish within {alarm.allowed_s:g} s",
                 hint=f"raise `{alarm.setting}`, or ask for less",
+                details=cancelled.details if isinstance(cancelled, Interrupted) else None,
             ) from None
         finally:
             alarm.handle.cancel()

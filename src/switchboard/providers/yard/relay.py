@@ -59,6 +59,9 @@ class YardRelay:
     async def tools(self, session: Session, line: Line | None) -> Mapping[str, ShownTool]:
         return await self._children.tools(session, line)
 
+    async def tool(self, name: str, session: Session, line: Line | None) -> ToolSpec | None:
+        return await self._children.tool(name, session, line)
+
     async def entries(self, kind: str, session: Session, line: Line | None) -> Sequence[Raw]:
         theirs = await self._children.entries(kind, session, line)
         own = _OWN.get(kind)
