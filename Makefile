@@ -5,26 +5,29 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 NODE_HOME := tests/node
-# Debian packages that tests use: the Switchyard example runs a real PostgreSQL.
-APT_PACKAGES := postgresql
+# Debian packages. Sandboxes are made with bubblewrap; without it what wants one does not run.
+SANDBOX_PACKAGES := bubblewrap
+# What else tests use: the Switchyard example runs a real PostgreSQL.
+APT_PACKAGES := postgresql $(SANDBOX_PACKAGES)
 PYTEST := $(PY) -m pytest -n 2 --dist loadgroup
 PIP := $(PY) -m pip --disable-pip-version-check install --quiet
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check fix lint types bench soak requirements schemas lock apt clean
+.PHONY: help run test check fix lint types bench soak conformance requirements relayed schemas lock apt clean
 
 help: ## Show the verbs.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: $(VENV)/.runtime ## Show Switchboard at work on the embedded example; Ctrl-C stops it.
+	@tools/apt-install $(SANDBOX_PACKAGES)
 	@$(PY) examples/run.py
 
 test: apt lint types $(NODE_HOME)/node_modules/.stamp ## Lint, check types, run every test, sum up the requirements.
 	$(PYTEST)
 
 check: lint types ## The quick part of `test`: no engines, no real processes.
-	$(PYTEST) --ignore=tests/e2e --ignore=tests/process
+	$(PYTEST) --ignore=tests/conformance --ignore=tests/e2e --ignore=tests/process
 
 fix: $(VENV)/.dev ## Mend what the tools can mend: imports, format, simple lint.
 	$(PY) -m ruff check --fix .
@@ -43,8 +46,14 @@ bench: $(VENV)/.dev $(NODE_HOME)/node_modules/.stamp ## Measure against the peer
 soak: $(VENV)/.dev $(NODE_HOME)/node_modules/.stamp ## Run the tests that take minutes.
 	$(PYTEST) -m soak
 
+conformance: $(VENV)/.dev $(NODE_HOME)/node_modules/.stamp ## Let the official conformance suite judge; prints its table.
+	@PYTHONPATH=tests $(PY) -m conformance.run
+
 requirements: $(VENV)/.dev ## Say which requirements have a passing test in the last run, and which have none.
 	@PYTHONPATH=tests $(PY) -m support.requirements_record
+
+relayed: $(VENV)/.dev ## Write the table of docs/relay.md from the tests that passed in the last run.
+	@PYTHONPATH=tests $(PY) -m conformance.table
 
 schemas: $(VENV)/.dev ## Write the JSON Schemas of every file anew.
 	$(PY) -m switchboard.settings.schemas schemas

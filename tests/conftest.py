@@ -1,23 +1,29 @@
-"""Pytest's part in the requirement record, and the marks that keep long runs out of short ones."""
+"""Pytest's part in the records of tests, and the marks that keep long runs out of short ones."""
+
+import json
 
 import pytest
 
+from support.relays import MARK, PAGE, RELAYED, RelayRecord, claims, is_behind
 from support.requirements_record import Record, summary
 
 LONG_RUNS = ("soak", "bench")
 PROPERTY = "requirement"
 
 record = pytest.StashKey[Record]()
+relayed = pytest.StashKey[RelayRecord]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[record] = Record()
+    config.stash[relayed] = RelayRecord()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         for mark in item.iter_markers("requirement"):
             item.user_properties.extend((PROPERTY, id_) for id_ in mark.args)
+        item.user_properties.extend((MARK, json.dumps(claim)) for claim in claims(item))
     if config.option.markexpr:
         return
     long_runs = [item for item in items if any(map(item.get_closest_marker, LONG_RUNS))]
@@ -33,18 +39,25 @@ class Recorder:
         self._config = config
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        ids = [str(value) for name, value in report.user_properties if name == PROPERTY]
-        if ids:
-            self._config.stash[record].note(report.nodeid, ids, passed=report.passed)
+        stash = self._config.stash
+        for noted, name in ((stash[record], PROPERTY), (stash[relayed], MARK)):
+            ids = [str(value) for key, value in report.user_properties if key == name]
+            if ids:
+                noted.note(report.nodeid, ids, passed=report.passed)
 
-    def pytest_sessionfinish(self) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if not self._config.option.collectonly:
             self._config.stash[record].save(afresh=self._whole_suite())
+            self._config.stash[relayed].save(RELAYED, afresh=self._whole_suite())
+        if self._whole_suite() and is_behind(self._config.stash[relayed]):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self._whole_suite():
             terminalreporter.section("requirements")
             terminalreporter.write_line(summary(self._config.stash[record], missing=False))
+            if is_behind(self._config.stash[relayed]):
+                terminalreporter.write_line(f"{PAGE.name} is behind the tests: make relayed")
 
     def _whole_suite(self) -> bool:
         narrowed = self._config.option.markexpr or self._config.option.keyword

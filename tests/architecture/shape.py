@@ -47,6 +47,9 @@ ALSO_MAY_IMPORT = (
     Allowance("entry.py", {"shim", "cli"}, "every command begins here, and goes one of two ways"),
     Allowance("cli/*.py", {"config"}, "it reads the environment and shows problems"),
     Allowance("cli/verbs/*.py", {"settings", "daemon"}, "a verb works on settings or on a board"),
+    Allowance("cli/verbs/*audit*.py", {"store"}, "the log is read where no daemon runs, too"),
+    Allowance("cli/verbs/approvals.py", {"approvals"}, "it decides at the desk, daemon or not"),
+    Allowance("cli/verbs/parts/watching.py", {"approvals"}, "as above"),
     Allowance(
         "cli/verbs/*.py", {"children:schema", "providers/*:schema"}, "settings are made of these"
     ),
@@ -89,6 +92,9 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("config/front_matter.py", "yaml"): "only agents and skills have front matter",
     ("config/toml_text.py", "tomllib"): "few workspaces have a TOML file",
     ("daemon/runtime.py", "switchboard.daemon.engine.Engine"): "listing tools needs no engine",
+    ("daemon/assemble.py", "switchboard.sandbox.sandbox.platform_sandbox"): "few are confined",
+    ("daemon/engine.py", "switchboard.daemon.gatehouse.Gatehouse"): "few boards are guarded yet",
+    ("daemon/commons.py", "switchboard.daemon.gatehouse.Gatehouse"): "as above",
     ("daemon/assemble.py", "switchboard.providers.yard.specs.yard_specs"): "few have a yard",
     ("daemon/assemble.py", "switchboard.providers.yard.specs.WORDS"): "as above",
     ("daemon/engine.py", "switchboard.daemon.yard.Yard"): "as above",

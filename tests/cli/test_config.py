@@ -36,7 +36,6 @@ def test_what_nothing_uses_yet_is_told_by_check_and_doctor(workspace: Workspace)
     )
     check = switchboard(workspace, "config", "check", "--json").report
     assert {each["key"]: each["line"] for each in check["warnings"]} == {
-        "enable_mcp_server_surface": 1,
         "mcp.lint": 2,
         "mcp_servers.api.auth": 6,
         "mcp_servers.x.secret_env.K": 12,

@@ -41,7 +41,7 @@ def test_a_fresh_workspace_gets_a_configuration(fresh: Workspace) -> None:
     assert done.code == 0
     assert done.out.startswith("wrote .switchboard/config.toml\n")
     text = (fresh.settings / "config.toml").read_text("utf-8")
-    assert "it changes nothing today" in text
+    assert "Ask before a call that could do harm" in text
     config = tomllib.loads(text)
     assert config == {"enable_mcp_server_surface": True}
     assert switchboard(fresh, "config", "check").code == 0

@@ -8,6 +8,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from switchboard.core.calls import Call, Outcome, TextBlock
+from switchboard.core.launches import Launch
 from switchboard.core.sessions import Session
 from switchboard.core.tools import ArgumentsCheck, Policy, ToolSpec
 
@@ -82,6 +83,9 @@ class FakeProvider:
         if not self._narrows:
             return call
         return replace(call, tool=a_tool(f"{call.tool.name}/inner"), via=call.tool)
+
+    def launch(self, call: Call) -> Launch | None:
+        del call
 
     async def invoke(self, call: Call) -> Outcome:
         self.invoked.append(call)

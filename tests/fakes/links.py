@@ -60,6 +60,9 @@ class MemoryLink:
     async def diagnosis(self) -> tuple[str, str]:
         return "it was forgotten", ""
 
+    def denial(self) -> None:
+        return None
+
     async def aclose(self) -> None:
         await self.peer.aclose()
 

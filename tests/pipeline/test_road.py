@@ -1,11 +1,13 @@
 """The road as a whole: which gates, in which order, and what nothing gets past."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 from msgspec import Raw
 from msgspec.structs import replace
 
+from approvals.ground import Ground, ScriptedAsker
 from fakes.calls import FakeProvider, a_call, a_session, a_tool, outcome
 from fakes.events import MemoryEvents
 from support.requirements import requirement
@@ -13,6 +15,7 @@ from switchboard.core.calls import Call, Outcome
 from switchboard.core.events import CallFinished, CallNarrowed, CallStarted
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.ports import Next
+from switchboard.core.questions import Answer, Question
 from switchboard.core.visibility import Visibility
 from switchboard.pipeline.compose import compose
 from switchboard.pipeline.order import build_road
@@ -177,3 +180,38 @@ async def test_a_session_that_says_where_it_works_runs_there() -> None:
     [call] = provider.invoked
     assert call.execution is not None
     assert call.execution.cwd == "/elsewhere"
+
+
+@requirement("S3.26")
+async def test_approval_stands_between_what_will_run_and_the_provider(tmp_path: Path) -> None:
+    """It sees the exact tool and its place, and the provider sees nothing before it agreed."""
+    asker = ScriptedAsker("denied")
+    ground = Ground(tmp_path)
+    provider, events = FakeProvider(narrows=True), MemoryEvents()
+    road = build_road({provider.key: provider}, OPEN, events, approval=ground.gate)
+    call = replace(a_call(a_tool("suite"), {"a": 1}), asker=asker)
+    fault = await fault_of(road, call)
+    assert (fault.code, fault.reason) == (FaultCode.PERMISSION_DENIED, "approval-denied")
+    assert provider.invoked == []
+    [question] = asker.asked
+    assert question.suite == "suite"
+    asker.verdict = "approved"
+    await road(call)
+    [passed] = provider.invoked
+    assert passed.execution is not None
+    assert passed.approval is not None
+    [denied, ran] = events.of(CallFinished)
+    assert (denied.outcome, ran.outcome) == ("permission_denied", "ok")
+
+
+async def test_a_tool_s_time_does_not_run_while_a_person_thinks(tmp_path: Path) -> None:
+    class Thinking(ScriptedAsker):
+        async def ask(self, question: Question, /) -> Answer:
+            await asyncio.sleep(0.2)
+            return await super().ask(question)
+
+    ground = Ground(tmp_path)
+    provider = FakeProvider()
+    road = build_road({provider.key: provider}, OPEN, MemoryEvents(), approval=ground.gate)
+    await road(replace(a_call(a_tool(timeout_s=0.05)), asker=Thinking()))
+    assert len(provider.invoked) == 1

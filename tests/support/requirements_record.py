@@ -9,6 +9,7 @@ import os
 import sys
 from collections import defaultdict
 from pathlib import Path
+from typing import Self
 
 from support.requirements import LAST_OF_SEED, manifest
 
@@ -40,7 +41,7 @@ class Record:
         tests: dict[str, object] = {}
         merged = self
         if not afresh and path.exists():
-            merged = Record.load(path)
+            merged = type(self).load(path)
             merged._ids |= self._ids
             merged._passed |= self._passed
         for test, ids in sorted(merged._ids.items()):
@@ -51,7 +52,7 @@ class Record:
         scratch.replace(path)
 
     @classmethod
-    def load(cls, path: Path = RECORD) -> "Record":
+    def load(cls, path: Path = RECORD) -> Self:
         record = cls()
         for test, entry in json.loads(path.read_text("utf-8"))["tests"].items():
             record.note(test, entry["ids"], passed=entry["passed"])

@@ -27,7 +27,9 @@ from switchboard.children.listing import (
     ToolListing,
     fetch_listing,
     fetch_tools,
+    without_misleading,
 )
+from switchboard.children.memory import Memory
 from switchboard.children.offers import Offers
 from switchboard.children.rounds import settled
 from switchboard.children.schema import ServerEntry
@@ -56,7 +58,15 @@ class Child:
     """A server behind Switchboard."""
 
     def __init__(
-        self, entry: ServerEntry, *, limits: Limits, open_link: OpenLink, events: Events
+        self,
+        entry: ServerEntry,
+        *,
+        limits: Limits,
+        open_link: OpenLink,
+        events: Events,
+        # Whether one session alone will ever use it.
+        is_own: bool = False,
+        memory: Memory | None = None,
     ) -> None:
         self.entry = entry
         self.limits = limits
@@ -71,7 +81,7 @@ class Child:
             events=events,
             on_request=self._inbox.request,
             on_notification=self._inbox.notification,
-            capabilities=lambda: declared(self.client, entry.scope),
+            capabilities=lambda: declared(self.client, entry.scope, is_own=is_own),
             on_started=self._started,
             on_crashed=self._crashed,
             is_needed=lambda: bool(self._subscriptions),
@@ -83,6 +93,9 @@ class Child:
         # What every request to a child of the modern era says of itself; empty for the other.
         self._meta = b""
         self._level = ""
+        self._memory = memory
+        # What clients were told from memory, and may hold for true.
+        self._recalled: dict[Kind, Listing] = {}
         self.calls = 0
         # The session that used it last. A process keeps what it was told when it started.
         self.client: Session | None = None
@@ -184,6 +197,15 @@ class Child:
         """What it offers of a kind if that is known without asking."""
         return self._offers.known(kind)
 
+    def remembered(self, kind: Kind) -> Listing | None:
+        """What it offered of a kind before, while it does not run to be asked."""
+        if self._memory is None or self._life.link is not None:
+            return None
+        found = self._memory.recall(kind)
+        if found is not None:
+            self._recalled[kind] = found
+        return found
+
     @property
     def known_tools(self) -> ToolListing | None:
         """Its tools if they are known without asking."""
@@ -196,8 +218,12 @@ class Child:
             link = life.link or await life.ready()
             # Every child is asked for its tools: some have them and do not declare it.
             if kind != "tools" and not self._greeting.offers(_FEATURES[kind]):
+                if self._memory is not None:
+                    self._memory.keep(kind, _NOTHING)
                 return _NOTHING, life.link is link
             listing = await self._list(link, kind)
+            if self._memory is not None:
+                self._memory.keep(kind, listing)
             return listing, life.link is link
         finally:
             life.release()
@@ -206,7 +232,12 @@ class Child:
         ask = partial(self._ask_plainly, link, METHODS[kind])
         try:
             async with asyncio.timeout(self.limits.rpc_s):
-                listing = await (fetch_tools(ask) if kind == "tools" else fetch_listing(kind, ask))
+                if kind == "tools":
+                    listing = await fetch_tools(ask)
+                    if self._meta and self.entry.transport == "http":
+                        listing = without_misleading(listing)
+                else:
+                    listing = await fetch_listing(kind, ask)
         except MsgspecError as error:
             raise fault_from_malformed_listing(self.entry.name, error) from error
         except RpcError as error:
@@ -275,6 +306,19 @@ class Child:
         self._inbox.about = lambda: link.peer.about
         self._follow_changes(link, greeting)
         self._subscriptions.begin(link, is_modern=bool(self._meta))
+        if self._recalled:
+            self._tasks.start(self._compare())
+
+    async def _compare(self) -> None:
+        """Tell clients where they were told from memory what is not so any more."""
+        recalled, self._recalled = self._recalled, {}
+        for kind, before in recalled.items():
+            try:
+                now = await self.offered(kind)
+            except Fault:
+                continue
+            if now.entries != before.entries:
+                self.on_changed(_FEATURES[kind])
 
     def _crashed(self) -> None:
         if self._subscriptions and not self._life.is_over:

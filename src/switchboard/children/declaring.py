@@ -16,11 +16,11 @@ def relayed(capabilities: Mapping[str, Any]) -> dict[str, Any]:
     return {name: capabilities[name] for name in _RELAYED if name in capabilities}
 
 
-def declared(session: Session | None, scope: Sharing) -> dict[str, Any]:
+def declared(session: Session | None, scope: Sharing, *, is_own: bool) -> dict[str, Any]:
     """The capabilities for a handshake, which holds for as long as the child runs."""
     own = relayed(session.capabilities) if session is not None else {}
-    if scope == "session" and session is not None:
+    if is_own:
         return own
     # Sessions of one workspace work in the same folders; those of one user do not.
-    with_roots = scope == "workspace" and "roots" in own
+    with_roots = scope != "user" and "roots" in own
     return {**_SHARED, "roots": own["roots"]} if with_roots else dict(_SHARED)

@@ -38,6 +38,15 @@ async def fault_from_loss(name: str, link: Link, loss: Loss) -> Fault:
         )
     ended, private = await link.diagnosis()
     excerpt = client_excerpt(private, link.hidden)
+    if (denied := link.denial()) is not None:
+        return Fault(
+            denied.code,
+            denied.reason,
+            f"`{name}` went away before it answered: {denied.message}",
+            hint=denied.hint,
+            details={**denied.details, **({"stderr": excerpt} if excerpt else {})},
+            private=private,
+        )
     return Fault(
         FaultCode.UNAVAILABLE,
         "child-exited",

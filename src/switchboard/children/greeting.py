@@ -17,6 +17,7 @@ from switchboard.wire.eras import (
     LATEST_MODERN,
     MODERN_VERSIONS,
     PROTOCOL_VERSION_KEY,
+    UNSUPPORTED_PROTOCOL_VERSION,
 )
 from switchboard.wire.messages import RpcError, encode
 from switchboard.wire.peer import Peer
@@ -53,6 +54,10 @@ class _Initialized(Struct, rename="camel"):
 class _Discovered(Struct, rename="camel"):
     supported_versions: list[str]
     capabilities: dict[str, Any] = {}
+
+
+class _Supported(Struct):
+    supported: list[str]
 
 
 class NotModern(Exception):  # noqa: N818 - a finding, not an error
@@ -109,12 +114,20 @@ async def _first_of(
 
 
 async def _discover(peer: Peer) -> Greeting:
-    meta = b"%b,%b" % (modern_meta(LATEST_MODERN), modern_capabilities(b"{}"))
-    answer = await peer.request("server/discover", (b'{"_meta":{%b}}' % meta,))
+    try:
+        answer = await _ask_what_it_is(peer, LATEST_MODERN)
+    except RpcError as error:
+        if error.code != UNSUPPORTED_PROTOCOL_VERSION:
+            raise
+        # It says which versions it would have understood.
+        mutual = _mutual(_read(_Supported, Raw(encode(error.data))))
+        if not mutual:
+            raise
+        answer = await _ask_what_it_is(peer, mutual[-1])
     found = _read(_Discovered, answer)
     if found is None:
         raise NotModern
-    mutual = [version for version in MODERN_VERSIONS if version in found.supported_versions]
+    mutual = _mutual(_Supported(found.supported_versions))
     if not mutual:
         raise NotModern
     return Greeting(
@@ -122,6 +135,17 @@ async def _discover(peer: Peer) -> Greeting:
         protocol=mutual[-1],
         capabilities=found.capabilities,
     )
+
+
+async def _ask_what_it_is(peer: Peer, version: str) -> Raw:
+    meta = b"%b,%b" % (modern_meta(version), modern_capabilities(b"{}"))
+    return await peer.request("server/discover", (b'{"_meta":{%b}}' % meta,))
+
+
+def _mutual(offer: "_Supported | None") -> list[str]:
+    if offer is None:
+        return []
+    return [version for version in MODERN_VERSIONS if version in offer.supported]
 
 
 async def _handshake(peer: Peer, capabilities: Mapping[str, Any]) -> Greeting:

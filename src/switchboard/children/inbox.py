@@ -29,6 +29,10 @@ CHANGED = {
     "notifications/resources/list_changed": "resources",
 }
 _QUESTION = "1"
+_NOBODY = (
+    "`{}`: several clients share this server or none waits, so nobody knows whom it means; "
+    "with `scope` set to `session` each has its own"
+)
 
 
 class _Progress(Struct):
@@ -68,7 +72,7 @@ class Inbox:
             raise RpcError(METHOD_NOT_FOUND, f"`{method}` is not offered")
         line = self._line()
         if line is None:
-            raise RpcError(METHOD_NOT_FOUND, f"`{method}`: there is no one client to ask")
+            raise RpcError(METHOD_NOT_FOUND, _NOBODY.format(method))
         try:
             wanted = {_QUESTION: marked_input(self._child, method, params)}
         except msgspec.MsgspecError as error:
@@ -104,6 +108,10 @@ class Inbox:
                 self._progress(params)
             elif method == "notifications/message":
                 self._log(params)
+            elif method == "notifications/elicitation/complete":
+                line = self._line()
+                if line is not None:
+                    line.finish(params)
             elif method == "notifications/resources/updated":
                 self.on_updated(_read_updated(params).uri)
             elif method in CHANGED:

@@ -6,7 +6,8 @@ from typing import Protocol
 
 from switchboard.children.excerpt import without_secrets
 from switchboard.children.schema import ServerEntry
-from switchboard.procs.spawn import Running, SpawnSpec, Warden, spawn
+from switchboard.core.faults import Fault
+from switchboard.procs.spawn import Running, SpawnSpec, Warden, Wrap, spawn
 from switchboard.procs.stop import stop
 from switchboard.wire.peer import OnLost, OnNotification, OnRequest, Peer
 from switchboard.wire.pipes import Loss, StreamPipe
@@ -35,6 +36,10 @@ class Link(Protocol):
 
     async def diagnosis(self) -> tuple[str, str]:
         """How it ended, for a client; and what only the log may know of it."""
+        ...
+
+    def denial(self) -> Fault | None:
+        """Once it has ended: what its sandbox denied it, if that is why."""
         ...
 
     async def aclose(self) -> None:
@@ -68,6 +73,9 @@ class StdioLink:
         ended = f"it ended with status {status}" if status >= 0 else f"signal {-status} ended it"
         return ended, last_words
 
+    def denial(self) -> Fault | None:
+        return self._running.denial()
+
     async def aclose(self) -> None:
         await self.peer.aclose()
         await stop(self._running, close_input=self._pipe.close)
@@ -79,6 +87,7 @@ async def open_stdio(
     env: Mapping[str, str],
     *,
     warden: Warden,
+    wrap: Wrap | None = None,
     timeout_s: float,
     on_request: OnRequest,
     on_notification: OnNotification,
@@ -86,7 +95,7 @@ async def open_stdio(
 ) -> StdioLink:
     """Start the child's process and connect to it."""
     running = await spawn(
-        SpawnSpec(argv=(entry.command, *entry.args), cwd=entry.cwd, env=env),
+        SpawnSpec(argv=(entry.command, *entry.args), cwd=entry.cwd, env=env, wrap=wrap),
         warden=warden,
         timeout_s=timeout_s,
     )

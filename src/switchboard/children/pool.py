@@ -11,10 +11,12 @@ from typing import Protocol
 import msgspec
 
 from switchboard.children.child import Child
+from switchboard.children.enclosure import Enclose, without_sandbox
 from switchboard.children.environment import SecretSource, child_environment
 from switchboard.children.faults import fault_from_change
 from switchboard.children.life import Limits
 from switchboard.children.links import Link, open_stdio
+from switchboard.children.memory import Memories
 from switchboard.children.schema import ServerEntry
 from switchboard.core.origins import Origin
 from switchboard.core.ports import Events
@@ -54,7 +56,9 @@ class ChildPool:
         warden: Warden,
         sessions: Collection[str] = (),
         commons: "ChildPool | None" = None,
+        memories: Memories | None = None,
         is_trusted: Callable[[ServerEntry], bool] = lambda _: True,
+        enclose: Enclose = without_sandbox,
     ) -> None:
         self._environ = environ
         self._secrets = secrets
@@ -62,7 +66,9 @@ class ChildPool:
         self._warden = warden
         self._sessions = sessions
         self._commons = commons
+        self._memories = memories
         self._is_trusted = is_trusted
+        self._enclose = enclose
         # By the key of the server and the session that it belongs to, if any.
         self._children: dict[tuple[bytes, str], Child] = {}
         self._tasks = TaskSet()
@@ -89,7 +95,14 @@ class ChildPool:
         """The child of this entry, or of this entry and session."""
         child = self._children.get((key, session_id))
         if child is None:
-            child = Child(entry, limits=limits, open_link=self._open, events=self._events)
+            child = Child(
+                entry,
+                limits=limits,
+                open_link=self._open,
+                events=self._events,
+                is_own=bool(session_id),
+                memory=self._memories.of(key) if self._memories is not None else None,
+            )
             child.on_changed = lambda kind: self._announce(kind, session_id)
             self._children[(key, session_id)] = child
         return child
@@ -145,6 +158,7 @@ class ChildPool:
                 entry,
                 child_environment(entry, self._environ, self._secrets),
                 warden=self._warden,
+                wrap=self._enclose(entry),
                 timeout_s=timeout_s,
                 on_request=on_request,
                 on_notification=on_notification,

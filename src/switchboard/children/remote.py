@@ -28,6 +28,9 @@ class RemoteLink:
     async def diagnosis(self) -> tuple[str, str]:
         return self._pipe.ended, ""
 
+    def denial(self) -> Fault | None:
+        return None
+
     async def aclose(self) -> None:
         await self.peer.aclose()
         await self._pipe.aclose()

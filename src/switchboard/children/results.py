@@ -11,6 +11,7 @@ from switchboard.core.faults import Fault, FaultCode
 
 class _Flags(Struct, rename="camel"):
     is_error: Any = False
+    result_type: Any = None
 
 
 _read_flags = msgspec.json.Decoder(_Flags).decode
@@ -23,7 +24,12 @@ def passed_through(result: Raw, *, is_modern: bool) -> Outcome:
     except msgspec.MsgspecError as error:
         # Not even an object: no client could read it.
         raise malformed_result(error) from None
-    return Outcome(raw=result, is_error=flags.is_error is True, is_modern=is_modern)
+    return Outcome(
+        raw=result,
+        is_error=flags.is_error is True,
+        # Some servers of the modern era forget to say what kind of result it is.
+        is_modern=is_modern and flags.result_type is not None,
+    )
 
 
 def malformed_result(error: Exception) -> Fault:

@@ -11,6 +11,8 @@ Framing = Literal["auto", "newline", "content-length"]
 Protocol = Literal["auto", "handshake", "modern"]
 # Who shares a running child: nobody, every session of a workspace, or every session of a user.
 Sharing = Literal["session", "workspace", "user"]
+# What keeps the process in bounds; `none` is today's way of servers, which nothing confines.
+SandboxProfile = Literal["default", "seatbelt", "none"]
 # How a child's tools are shown: behind one tool, or one by one under their own names.
 Exposure = Literal["suite", "tools"]
 
@@ -64,7 +66,15 @@ class ServerEntry(Struct, frozen=True, kw_only=True):
     tool_prefix: str = ""
     # Whether its prompts and resources are shown too.
     relay: bool = True
+    # False: what it says of its own tools counts for nothing, so each of them asks.
+    trust_annotations: bool = True
     rpc_timeout_ms: int | None = None
+    sandbox_profile: SandboxProfile = "none"
+    # What is opened in the sandbox. Folders are absolute, in the workspace, or begin with `~/`.
+    allow_network: bool = False
+    read_roots: tuple[str, ...] = ()
+    writable_roots: tuple[str, ...] = ()
+    read_env_files: bool = False
     description: str = ""
     # What a suite child's own file says of itself as a suite.
     suite_description: str = ""

@@ -3,6 +3,7 @@
 from msgspec import Raw, Struct
 
 from switchboard.core.lines import Line
+from switchboard.core.questions import Approval, Asker
 from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
 
@@ -13,6 +14,11 @@ class Execution(Struct, frozen=True, kw_only=True):
     """Where a call runs."""
 
     cwd: str
+    # The profile that confines it, where one does, and what that leaves open.
+    sandbox: str = ""
+    network: bool | None = None
+    # The variables that it is given on top; never their values.
+    env_names: tuple[str, ...] = ()
 
 
 class Call(Struct, frozen=True, kw_only=True, eq=False):
@@ -29,6 +35,10 @@ class Call(Struct, frozen=True, kw_only=True, eq=False):
     via: ToolSpec | None = None
     # The smaller of this and the tool's own limit applies.
     client_timeout_s: float | None = None
+    # How the person behind this client can be asked, if at all.
+    asker: Asker | None = None
+    # Set by the approval gate on a call that needed an answer and got it.
+    approval: Approval | None = None
 
 
 class TextBlock(Struct, frozen=True):
@@ -46,6 +56,15 @@ class WireBlock(Struct, frozen=True):
 Block = TextBlock | WireBlock
 
 
+class Figures(Struct, frozen=True, kw_only=True):
+    """How the process of a call ended, for the audit log."""
+
+    exit_status: int | None = None
+    bytes_stdout: int | None = None
+    bytes_stderr: int | None = None
+    redactions: int | None = None
+
+
 class Outcome(Struct, frozen=True, kw_only=True, eq=False):
     """What a tool answered."""
 
@@ -55,3 +74,5 @@ class Outcome(Struct, frozen=True, kw_only=True, eq=False):
     # A child's whole result, passed on as it is; `is_modern` tells which era it was written for.
     raw: Raw | None = None
     is_modern: bool = False
+    # Known when a process ran for this call alone.
+    figures: Figures | None = None

@@ -80,6 +80,52 @@ class ConfigRejected(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...]
 
 
+class AuditFailed(Struct, frozen=True, kw_only=True):
+    """The audit log cannot be written. Told once, until it can be again."""
+
+    message: str
+
+
+class AuditRecovered(Struct, frozen=True, kw_only=True):
+    """The audit log was found damaged or can be written again."""
+
+    message: str
+    lost: int = 0
+
+
+class ApprovalAsked(Struct, frozen=True, kw_only=True):
+    """A person has to decide whether a call may run."""
+
+    call_id: str
+    session_id: str
+    tool: str
+    approval_id: str
+    digest: str
+    risk: str
+
+
+class ApprovalDecided(Struct, frozen=True, kw_only=True):
+    call_id: str
+    session_id: str
+    tool: str
+    approval_id: str
+    # Over everything that would run, the arguments among it.
+    digest: str
+    # "approved", "denied", "expired" or "cancelled".
+    outcome: str
+    extent: str = ""
+    by: str = ""
+
+
+class DefinitionHeld(Struct, frozen=True, kw_only=True):
+    """A server has changed a tool, which waits until somebody has looked at it."""
+
+    session_id: str
+    server: str
+    tool: str
+    approval_id: str
+
+
 Event = (
     CallStarted
     | CallNarrowed
@@ -93,4 +139,9 @@ Event = (
     | NamesClashed
     | ConfigLoaded
     | ConfigRejected
+    | AuditFailed
+    | AuditRecovered
+    | ApprovalAsked
+    | ApprovalDecided
+    | DefinitionHeld
 )

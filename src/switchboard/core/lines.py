@@ -63,6 +63,10 @@ class Line(Protocol):
         """Pass on a log message."""
         ...
 
+    def finish(self, params: Raw) -> None:
+        """Pass on that what the client opened elsewhere, by a child's URL, is done."""
+        ...
+
     async def ask(self, wanted: Mapping[str, Input]) -> Mapping[str, Raw]:
         """The client's answers, by the same keys. Raises a fault when there will be none."""
         ...

@@ -6,9 +6,11 @@ from typing import Protocol
 
 from msgspec import Raw, Struct
 
+from switchboard.core.audit import AuditRecord
 from switchboard.core.board import Board
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.events import Event
+from switchboard.core.launches import Launch
 from switchboard.core.lines import Line
 from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
@@ -30,6 +32,13 @@ class Provider(Protocol):
 
     async def narrow(self, call: Call) -> Call:
         """Replace a call by the exact one it stands for. Free of effects; most return it as is."""
+        ...
+
+    def launch(self, call: Call) -> Launch | None:
+        """What a narrowed call would start or reach as things are now.
+
+        Nothing when it runs no code but ours.
+        """
         ...
 
     async def invoke(self, call: Call) -> Outcome:
@@ -95,4 +104,28 @@ class Boards(Protocol):
 
     def lease(self) -> AbstractContextManager[Board, None]:
         """The current board, kept alive until the lease ends."""
+        ...
+
+
+class Audit(Protocol):
+    """The log that tells afterwards what was done. What it holds cannot be changed unnoticed."""
+
+    async def append(self, record: AuditRecord, /) -> None:
+        """Write the record; it is on disk when this returns. Raises a fault if it cannot be."""
+        ...
+
+    def post(self, record: AuditRecord, /) -> None:
+        """Write the record soon. Never raises, never waits."""
+        ...
+
+    def fingerprint(self, payload: bytes, /) -> str:
+        """A hash that only this installation can compute; nothing while its salt is unreadable."""
+        ...
+
+
+class CallAudit(Audit, Protocol):
+    """An audit log that also takes records which are not made yet."""
+
+    def note(self, make: Callable[[], AuditRecord], /) -> None:
+        """As `post`; the record is made on another thread, so that the call does not wait."""
         ...

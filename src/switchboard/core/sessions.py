@@ -27,3 +27,5 @@ class Session(Struct, frozen=True, kw_only=True, eq=False):
     client: str = ""
     capabilities: Mapping[str, Any] = {}
     started_at: float = 0.0
+    # The process of the client, where it is known: it may not answer for its user.
+    client_pid: int = 0

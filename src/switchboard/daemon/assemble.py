@@ -31,10 +31,11 @@ class Assembly(Struct, frozen=True):
 def assemble(settings: Settings) -> Assembly:
     """The catalog of these settings. Starts nothing."""
     visibility = Visibility(settings.tools.allow, settings.tools.deny)
+    refusals = sandbox_refusals(settings)
     specs = [
         suite_spec(entry, settings.suites.get(entry.name, _DEFAULT))
         for entry in settings.servers
-        if entry.expose == "suite"
+        if entry.expose == "suite" and entry.name not in refusals
     ]
     yard = [spec for spec in specs_of_yard(settings) if visibility.shows(spec.name)]
     catalog = Catalog(
@@ -50,7 +51,24 @@ def assemble(settings: Settings) -> Assembly:
         for spec in specs
         if is_reserved(spec.name)
     ]
+    omissions += [f"`{name}` is left out: {why}" for name, (why, _) in refusals.items()]
     return Assembly(catalog, tuple(omissions), _words_of_yard() if yard else "")
+
+
+def sandbox_refusals(settings: Settings) -> dict[str, tuple[str, str]]:
+    """The servers that want a sandbox which does not work here: why, and what to do about it."""
+    wanted = [entry for entry in settings.servers if entry.sandbox_profile != "none"]
+    if not wanted:
+        return {}
+    from switchboard.sandbox.sandbox import platform_sandbox  # noqa: PLC0415 - few are confined
+
+    sandbox = platform_sandbox()
+    refusals = ((entry, sandbox.refusal(entry.sandbox_profile)) for entry in wanted)
+    return {
+        entry.name: (f"sandbox unavailable: {refusal.why}", refusal.fix)
+        for entry, refusal in refusals
+        if refusal is not None
+    }
 
 
 def specs_of_yard(settings: Settings) -> Sequence[ToolSpec]:

@@ -3,14 +3,20 @@
 import asyncio
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from switchboard.children.child import Child
 from switchboard.children.environment import EnvironmentSecrets
 from switchboard.children.pool import ChildPool
 from switchboard.core.ports import Events
+from switchboard.daemon.enclosing import Enclosures
 from switchboard.procs.spawn import Warden
+from switchboard.sandbox.sandbox import platform_sandbox
 
 Environ = frozenset[tuple[str, str]]
+
+if TYPE_CHECKING:
+    from switchboard.daemon.gatehouse import Gatehouse
 
 
 class Commons:
@@ -19,6 +25,7 @@ class Commons:
     def __init__(self, events: Events) -> None:
         self._events = events
         self.warden = Warden()
+        self._gatehouse: Gatehouse | None = None
         # Sessions share a child only where everything is alike that the child could see.
         self._pools: dict[Environ, ChildPool] = {}
         self._boards: Counter[Environ] = Counter()
@@ -34,6 +41,7 @@ class Commons:
                 secrets=EnvironmentSecrets(environ),
                 events=self._events,
                 warden=self.warden,
+                enclose=Enclosures(platform_sandbox(), environ, environ.get("HOME") or "/"),
             )
         return pool
 
@@ -52,6 +60,14 @@ class Commons:
         """How many environments are remembered."""
         return len(self._pools)
 
+    def gatehouse(self, home: str) -> "Gatehouse":
+        """What stands at the gate of the daemon's home, built by the first board that wants it."""
+        if self._gatehouse is None:
+            from switchboard.daemon.gatehouse import Gatehouse  # noqa: PLC0415 - see daemon.engine
+
+            self._gatehouse = Gatehouse(home, self._events)
+        return self._gatehouse
+
     def retain(self, children: Sequence[Child]) -> None:
         """Let go of every child that no board leads to any more."""
         for pool in self._pools.values():
@@ -65,5 +81,7 @@ class Commons:
     async def aclose(self) -> None:
         """End every child, and the warden."""
         await asyncio.gather(*(pool.aclose() for pool in self._pools.values()))
+        if self._gatehouse is not None:
+            self._gatehouse.close()
         # The warden waits until what it guards has ended, and the loop must not wait with it.
         await asyncio.get_running_loop().run_in_executor(None, self.warden.close)

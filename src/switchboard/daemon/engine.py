@@ -9,12 +9,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from switchboard.children.environment import EnvironmentSecrets
+from switchboard.children.launcher import Launcher
 from switchboard.children.life import Limits
+from switchboard.children.memory import Memories
 from switchboard.children.pool import ChildPool, ChildSource
 from switchboard.children.schema import ServerEntry
 from switchboard.core.ports import Events, Next, Provider, Relay
 from switchboard.core.visibility import Visibility
 from switchboard.daemon.commons import Commons
+from switchboard.daemon.enclosing import Enclosures
 from switchboard.daemon.memory import return_large_blocks
 from switchboard.pipeline.order import build_road
 from switchboard.procs.spawn import Warden
@@ -23,10 +26,12 @@ from switchboard.providers.relay.provider import RelayProvider
 from switchboard.providers.suites.build import build_suites
 from switchboard.providers.suites.provider import SuitesProvider
 from switchboard.providers.suites.schema import SuiteSettings
+from switchboard.sandbox.sandbox import platform_sandbox
 from switchboard.settings.sections import Settings
 from switchboard.settings.trust import still_trusted
 
 if TYPE_CHECKING:
+    from switchboard.daemon.gatehouse import Gatehouse, Gates
     from switchboard.daemon.yard import Yard
 
 _DEFAULT = SuiteSettings()
@@ -52,6 +57,8 @@ class Engine:
         workspace: str,
         sessions: Collection[str] = (),
         commons: Commons | None = None,
+        # Where it is remembered what children offer.
+        home: str = "",
         # Told what kind of listing changed, and for which session; an empty id means all of them.
         announce: Callable[[str, str], None] = lambda _kind, _session: None,
     ) -> None:
@@ -68,9 +75,12 @@ class Engine:
             warden=commons.warden if commons is not None else cast("Warden", self._own_warden),
             sessions=sessions,
             commons=self._shared,
+            memories=Memories(home) if home else None,
             is_trusted=lambda entry: still_trusted(entry, workspace),
+            enclose=Enclosures(platform_sandbox(), environ, workspace),
         )
         self._announce = announce
+        self._gatehouse: Gatehouse | None = None
         self._yard: Yard | None = None
         for pool in (self.pool, self._shared):
             if pool is not None:
@@ -104,17 +114,49 @@ class Engine:
             ],
             visibility=shown,
             taken=taken,
+            is_guarded=settings.enable_mcp_server_surface,
             events=self._events,
             announce=self._announce,
         )
-        suite_provider = SuitesProvider(suites)
+        is_guarded = settings.enable_mcp_server_surface
+        suite_provider = SuitesProvider(suites, is_guarded=is_guarded)
         providers: dict[str, Provider] = {
             suite_provider.key: suite_provider,
             children.key: children,
         }
         relay = self._with_yard(settings, providers, children) if settings.yard else children
-        road = build_road(providers, shown, self._events)
+        gates = self._gates(settings, providers) if is_guarded else None
+        road = build_road(
+            providers,
+            shown,
+            self._events,
+            approval=gates.approval if gates is not None else None,
+            audit=gates.audit if gates is not None else None,
+        )
         return Built(road=road, relay=relay, sources=list(sources.values()))
+
+    def _gates(self, settings: Settings, providers: Mapping[str, Provider]) -> Gates:
+        """The gates that ask and write down, for the boards that want them."""
+        if self._gatehouse is None:
+            # A database and a log: who does not guard the surface does without both.
+            from switchboard.daemon.gatehouse import Gatehouse  # noqa: PLC0415
+
+            self._gatehouse = (
+                self._commons.gatehouse(settings.home)
+                if self._commons is not None
+                else Gatehouse(settings.home, self._events)
+            )
+        return self._gatehouse.gates(
+            lambda call: providers[call.tool.provider].launch(call),
+            self._events,
+            settings.approval_channel,
+        )
+
+    def leave(self, session_id: str) -> None:
+        """A session has ended."""
+        self.pool.leave(session_id)
+        if self._gatehouse is not None:
+            self._gatehouse.leave(session_id)
 
     def _with_yard(
         self, settings: Settings, providers: dict[str, Provider], children: RelayProvider
@@ -138,6 +180,8 @@ class Engine:
                 self._commons.leave(self._environ)
         if self._own_warden is not None:
             self._own_warden.close()
+        if self._gatehouse is not None and self._commons is None:
+            self._gatehouse.close()
 
 
 def _limits_of(entry: ServerEntry, own: SuiteSettings, limits: Limits) -> Limits:
@@ -154,6 +198,7 @@ def _offering(entry: ServerEntry, own: SuiteSettings, source: ChildSource) -> Of
     return Offering(
         name=entry.name,
         children=source,
+        launcher=Launcher(entry),
         origin=entry.origin,
         shows_tools=entry.expose == "tools",
         prefix=entry.tool_prefix,

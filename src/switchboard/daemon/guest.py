@@ -11,6 +11,7 @@ from switchboard.daemon.hosting import Hosted
 from switchboard.daemon.instructions import instructions_for
 from switchboard.ipc.lines import Gone
 from switchboard.ipc.words import BEAT, END, GREETING_S, MAX_HELLO_BYTES, STREAMS
+from switchboard.procs.table import parent_of
 from switchboard.surface.stdio import StreamClient, connect
 from switchboard.wire.pipes import Loss, StreamPipe
 
@@ -65,6 +66,7 @@ class Guest:
             instructions=lambda: instructions_for(runtime),
             via="daemon",
             on_listed=runtime.warm,
+            client_pid=parent_of(self.pid),
         )
         runtime.on_changed.add(client.front.changed)
         try:

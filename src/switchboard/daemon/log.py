@@ -9,6 +9,8 @@ from typing import Any, Self, cast
 import msgspec
 
 from switchboard.core.events import (
+    AuditFailed,
+    AuditRecovered,
     CallFinished,
     CallNarrowed,
     CallStarted,
@@ -54,6 +56,8 @@ def level_of(event: Event) -> int:
         case CallFinished(outcome="ok" | "error" | "cancelled"):
             return LEVELS["debug"]
         case CallFinished() | ChildFailed() | ChildToolsSkipped() | ConfigRejected():
+            return LEVELS["warn"]
+        case AuditFailed() | AuditRecovered():
             return LEVELS["warn"]
         case ChildExited():
             return LEVELS["info"] if event.expected else LEVELS["warn"]

@@ -65,6 +65,7 @@ class Runtime:
                 self._environ,
                 self.events,
                 workspace=self.settings.workspace,
+                home=self.settings.home,
                 sessions=self.sessions,
                 commons=self._commons,
                 announce=self.announce,
@@ -90,7 +91,7 @@ class Runtime:
             session_id = cast("SessionClosed", event).session_id
             self.sessions.discard(session_id)
             if self._engine is not None:
-                self._engine.pool.leave(session_id)
+                self._engine.leave(session_id)
 
     def warm(self) -> None:
         """Be ready for the first call."""

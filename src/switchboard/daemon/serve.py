@@ -1,6 +1,7 @@
 """Serving clients in process until they leave or a signal comes."""
 
 import asyncio
+import os
 import signal
 from collections.abc import Coroutine, Mapping
 from typing import Any
@@ -35,6 +36,7 @@ async def serve_stdio(
             workspace=settings.workspace,
             instructions=lambda: instructions_for(runtime),
             on_listed=runtime.warm,
+            client_pid=os.getppid(),
         )
         runtime.on_changed.add(client.front.changed)
         stopped = until_signal()

@@ -2,23 +2,37 @@
 
 from collections.abc import Mapping
 
-from switchboard.core.ports import Events, Next, Provider
+from switchboard.core.ports import CallAudit, Events, Gate, Next, Provider
 from switchboard.core.visibility import Visibility as Lists
+from switchboard.pipeline.call_records import CallRecords
 from switchboard.pipeline.compose import compose
+from switchboard.pipeline.gates.approval import Approval
 from switchboard.pipeline.gates.arguments import Arguments
+from switchboard.pipeline.gates.audit import Audit
 from switchboard.pipeline.gates.boundary import Boundary
 from switchboard.pipeline.gates.deadline import Deadline
 from switchboard.pipeline.gates.execution import Execution
 from switchboard.pipeline.gates.limits import Limits
 from switchboard.pipeline.gates.narrowing import Narrowing
+from switchboard.pipeline.gates.refusals import Refusals
 from switchboard.pipeline.gates.visibility import Visibility
 
 
-def build_road(providers: Mapping[str, Provider], shown: Lists, events: Events) -> Next:
+def build_road(
+    providers: Mapping[str, Provider],
+    shown: Lists,
+    events: Events,
+    *,
+    approval: Approval | None = None,
+    audit: CallAudit | None = None,
+) -> Next:
     """The road of every call, from whichever client, to whichever provider."""
-    gates = (
+    noting, refusals = _noted(audit)
+    gates: tuple[Gate, ...] = (
         # Outermost, so that nothing but a fault gets out and every call is seen to begin and end.
         Boundary(events),
+        # Around all that may refuse: the id that a client is told finds a record.
+        *refusals,
         # A tool that is not shown does not exist: nobody learns more of it by calling.
         Visibility(shown),
         # Before anything looks into the arguments they have the shape that the tool asks for.
@@ -27,10 +41,22 @@ def build_road(providers: Mapping[str, Provider], shown: Lists, events: Events) 
         Narrowing(providers, events),
         # What will run, where. An approval shows this, so it comes before.
         Execution(),
-        # Approval belongs here: after it is known what will run, before time or slots are spent.
+        # After it is known what will run, before time or slots are spent.
+        *((approval,) if approval is not None else ()),
         # A slot is taken only by a call that may run.
         Limits(),
+        # What is about to run is on disk first; the tool's time has not begun yet.
+        *noting,
         # Innermost: waiting for a person or a slot does not spend the tool's time.
         Deadline(),
     )
     return compose(gates, lambda call: providers[call.tool.provider].invoke(call))
+
+
+def _noted(log: CallAudit | None) -> tuple[tuple[Gate, ...], tuple[Gate, ...]]:
+    """The two gates that write to the audit log, if there is one."""
+    if log is None:
+        return (), ()
+    records = CallRecords(log)
+    audit = Audit(log, records)
+    return (audit,), (Refusals(log, records, audit),)

@@ -50,12 +50,12 @@ class Family:
         self._known = known
         return [pid for pid in known if not table.processes[pid][3]]
 
-    def send(self, table: Table, number: int) -> bool:
-        """Look, and signal every member; say whether there was one."""
-        living = self.look(table)
+    def send(self, table: Table, number: int, spared: frozenset[int] = frozenset()) -> bool:
+        """Look, and signal every member but some; say whether there was one."""
+        living = [pid for pid in self.look(table) if pid not in spared]
         for pid in living:
             _signal(pid, self._known[pid], number)
-        if self._leader in self._known:
+        if self._leader in self._known and self._leader not in spared:
             # At once, so whoever is born meanwhile in the leader's group gets it too.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._leader, number)

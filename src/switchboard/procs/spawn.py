@@ -18,6 +18,7 @@ from switchboard.procs.guard import Warden
 from switchboard.procs.limits import give_first_limit
 from switchboard.procs.table import Table, start_ticks
 from switchboard.procs.tail import Tail
+from switchboard.procs.wrapped import Wrapped
 
 
 class SpawnSpec(Struct, frozen=True, kw_only=True):
@@ -26,13 +27,23 @@ class SpawnSpec(Struct, frozen=True, kw_only=True):
     argv: tuple[str, ...]
     cwd: str
     env: Mapping[str, str]
+    # Puts the program inside another one, as a sandbox does. Called in the thread that starts it,
+    # just before, so that it may look at files. Raises a fault or OSError.
+    wrap: "Callable[[SpawnSpec], Wrapped] | None" = None
+
+
+Wrap = Callable[[SpawnSpec], Wrapped]
+Started = tuple["subprocess.Popen[bytes]", Wrapped | None]
 
 
 class Running:
     """A process that we started: the leader of its own session."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", warden: Warden) -> None:
+    def __init__(
+        self, process: "subprocess.Popen[bytes]", warden: Warden, wrapped: Wrapped | None = None
+    ) -> None:
         self._process = process
+        self._wrapped = wrapped
         self._warden = warden
         self._loop = asyncio.get_running_loop()
         self.pid = process.pid
@@ -74,8 +85,22 @@ class Running:
         await self._aside(lambda: self._family.look(Table()))
 
     async def signal(self, number: int) -> None:
-        """Signal everything that the process started and itself."""
-        await self._aside(lambda: self._family.send(Table(), number))
+        """Signal everything that the process started and itself, if it is no wall."""
+        await self._aside(lambda: self._send(number))
+
+    def _send(self, number: int) -> None:
+        table = Table()
+        spared: frozenset[int] = frozenset()
+        is_walled = self._wrapped is not None and self._wrapped.is_walled
+        if is_walled and number != signal.SIGKILL and self.pid in table.processes:
+            spared = frozenset((self.pid, *table.children(self.pid)))
+        self._family.send(table, number, spared)
+
+    def denial(self) -> Fault | None:
+        """Once it has ended: what its sandbox denied it, if that is why."""
+        if self._wrapped is None or self._wrapped.explain is None or not self.exited.done():
+            return None
+        return self._wrapped.explain(self.exited.result(), self.errors.text())
 
     async def kill_rest(self) -> None:
         """End whatever is left of what it started."""
@@ -100,7 +125,7 @@ async def spawn(spec: SpawnSpec, *, warden: Warden, timeout_s: float) -> Running
     starting = asyncio.get_running_loop().run_in_executor(None, _start, spec)
     try:
         async with asyncio.timeout(timeout_s):
-            process = await asyncio.shield(starting)
+            process, wrapped = await asyncio.shield(starting)
     except TimeoutError:
         starting.add_done_callback(_discard)
         raise Fault(
@@ -119,29 +144,49 @@ async def spawn(spec: SpawnSpec, *, warden: Warden, timeout_s: float) -> Running
     except OSError as error:
         _end(process)
         raise _fault_from_os_error(spec, error) from error
-    running = Running(process, warden)
+    running = Running(process, warden, wrapped)
     await running.watch()
     return running
 
 
-def _start(spec: SpawnSpec) -> "subprocess.Popen[bytes]":
+def _start(spec: SpawnSpec) -> "Started":
+    if spec.wrap is None:
+        return _opened(spec.argv, spec.cwd, spec.env), None
+    wrapped = spec.wrap(spec)
+    try:
+        inherited = tuple(file.fileno() for file in wrapped.inherits)
+        process = _opened(wrapped.argv, wrapped.cwd, wrapped.env, inherited)
+        try:
+            wrapped.release(process.pid)
+        except BaseException:
+            _end(process)
+            raise
+    finally:
+        wrapped.close()
+    return process, wrapped
+
+
+def _opened(
+    argv: tuple[str, ...], cwd: str, env: Mapping[str, str], inherited: tuple[int, ...] = ()
+) -> "subprocess.Popen[bytes]":
     process = subprocess.Popen(
-        spec.argv,
+        argv,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        cwd=spec.cwd,
-        env=dict(spec.env),
+        cwd=cwd,
+        env=dict(env),
         start_new_session=True,
+        pass_fds=inherited,
     )
     give_first_limit(process.pid)
     return process
 
 
-def _discard(starting: "asyncio.Future[subprocess.Popen[bytes]]") -> None:
+def _discard(starting: "asyncio.Future[Started]") -> None:
     """Nobody waits for this process any more."""
     if not starting.cancelled() and starting.exception() is None:
-        _end(starting.result())
+        _end(starting.result()[0])
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

@@ -26,6 +26,12 @@ def read_process(pid: int) -> Process | None:
     return int(fields[1]), int(fields[3]), int(fields[19]), fields[0] in {b"Z", b"X"}
 
 
+def parent_of(pid: int) -> int:
+    """The process that started another; 0 when that cannot be known."""
+    process = read_process(pid)
+    return 0 if process is None else process[0]
+
+
 def start_ticks(pid: int) -> int:
     """When a process began, in clock ticks since boot; 0 when that cannot be known."""
     process = read_process(pid)

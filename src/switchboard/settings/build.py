@@ -42,6 +42,7 @@ _SUITE_OVERRIDES = (
 )
 _PLAIN_FIELDS = (
     *("framing", "protocol", "scope", "description", "suite_description", "inherit_env", "url"),
+    *("sandbox_profile", "allow_network", "read_env_files"),
     *("expose", "tool_prefix"),
 )
 
@@ -62,7 +63,10 @@ def entry_from_fields(name: str, fields: Tree, origin: Origin, workspace: str) -
         auth=None if auth is None else auth_from_fields(auth),
         cwd=os.path.join(workspace, fields.get("cwd") or "").rstrip(os.sep) or os.sep,
         rpc_timeout_ms=None if timeout is None else int(timeout),
+        read_roots=tuple(fields.get("read_roots") or ()),
+        writable_roots=tuple(fields.get("writable_roots") or ()),
         relay=fields.get("relay", True),
+        trust_annotations=fields.get("trust_annotations", True),
         origin=origin,
         **plain,
     )
@@ -86,7 +90,13 @@ def fields_from_entry(entry: ServerEntry) -> dict[str, Any]:
         "expose": entry.expose,
         "tool_prefix": entry.tool_prefix,
         "relay": entry.relay,
+        "trust_annotations": entry.trust_annotations,
         "rpc_timeout_ms": entry.rpc_timeout_ms,
+        "sandbox_profile": entry.sandbox_profile,
+        "allow_network": entry.allow_network,
+        "read_roots": list(entry.read_roots),
+        "writable_roots": list(entry.writable_roots),
+        "read_env_files": entry.read_env_files,
         "description": entry.description,
         "suite_description": entry.suite_description,
     }

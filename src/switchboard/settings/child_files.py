@@ -31,6 +31,11 @@ _RENAMED = {
     "protocol": "protocol",
     "scope": "scope",
     "inheritEnv": "inherit_env",
+    "sandboxProfile": "sandbox_profile",
+    "allowNetwork": "allow_network",
+    "readRoots": "read_roots",
+    "writableRoots": "writable_roots",
+    "readEnvFiles": "read_env_files",
 }
 _WRITTEN: dict[str, KeyPath] = {
     **{ours: (theirs,) for theirs, ours in _RENAMED.items()},

@@ -108,6 +108,7 @@ def _defaults() -> dict[str, Any]:
         "logging": msgspec.to_builtins(blank.logging),
         "yard": {"enabled": True, "inherit_env": False},
         "enable_mcp_server_surface": blank.enable_mcp_server_surface,
+        "approval_channel": blank.approval_channel,
     }
 
 

@@ -2,14 +2,19 @@
 
 from switchboard.config.strict import Anything, Either, Items, Members, Table, Text, Truth, Whole
 from switchboard.settings.server_shape import (
+    ALLOW_NETWORK,
     ENV_NAME,
     EXPOSURE,
     GIVEN_SERVERS,
+    READ_ENV_FILES,
+    READ_ROOTS,
     RELAY,
+    SANDBOX_PROFILE,
     SCOPE,
     SERVERS,
     TOML_SERVERS,
     TOOL_PREFIX,
+    WRITABLE_ROOTS,
 )
 
 _WORDS = Items(item=Text(empty=False))
@@ -119,6 +124,11 @@ CHILD = Table(
         "protocol": _PROTOCOL,
         "scope": SCOPE,
         "inheritEnv": Truth(),
+        "sandboxProfile": SANDBOX_PROFILE,
+        "allowNetwork": ALLOW_NETWORK,
+        "readRoots": READ_ROOTS,
+        "writableRoots": WRITABLE_ROOTS,
+        "readEnvFiles": READ_ENV_FILES,
         "env": _ENV,
     },
     required=("name",),
@@ -189,7 +199,7 @@ _AGENTS = Table(
     },
 )
 
-_GATE = Truth(about="Wanted: approval before tools run, and a sandbox. It changes nothing today.")
+_GATE = Truth(about="Ask before calls that could do harm, and write down what runs.")
 _PROVIDERS = Members(
     value=Table(noun="a provider", fields={"mcp_servers": TOML_SERVERS}, unknown="ignore")
 )
@@ -206,6 +216,10 @@ TOML = Table(
     unknown="warning",
     fields={
         "enable_mcp_server_surface": _GATE,
+        "approval_channel": Text(
+            choices=("any", "console", "none"),
+            about="Who may approve calls of high risk: the client too, the console only, nobody.",
+        ),
         "server": Table(
             noun="`[server]`",
             fields={

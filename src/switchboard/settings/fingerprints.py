@@ -49,11 +49,27 @@ def sealed(
             "description": entry.description,
             "suite_description": entry.suite_description,
             "shown": dict(shown),
+            **_sandbox(entry),
         }
     )
     words = (entry.command, *entry.args)
     seal = Seal(stated=stated, words=words, cwd=entry.cwd, binding=binding)
     return replace(entry, fingerprint=fingerprint(seal, workspace), seal=seal)
+
+
+def _sandbox(entry: ServerEntry) -> dict[str, Any]:
+    """What keeps a server in bounds; nothing for one that is not, as before there were any."""
+    if entry.sandbox_profile == "none":
+        return {}
+    return {
+        "sandbox": {
+            "profile": entry.sandbox_profile,
+            "allow_network": entry.allow_network,
+            "read_roots": list(entry.read_roots),
+            "writable_roots": list(entry.writable_roots),
+            "read_env_files": entry.read_env_files,
+        }
+    }
 
 
 def fingerprint(seal: Seal, workspace: str) -> str:

@@ -11,12 +11,6 @@ from switchboard.config.spots import KeyPath
 def without_effect(merged: Merged) -> Iterator[Problem]:
     """A warning for each thing that is declared in vain."""
     tree = merged.tree
-    if tree.get("enable_mcp_server_surface"):
-        yield _warning(
-            merged,
-            ("enable_mcp_server_surface",),
-            "this has no effect yet: there is neither approval nor a sandbox",
-        )
     for name in tree.get("mcp", {}):
         yield _warning(
             merged, ("mcp", name), f"the command tool `{name}` has no effect yet: it is not shown"

@@ -30,6 +30,8 @@ _OWNER_KEYS: tuple[tuple[str, str], ...] = (
     ("logging", "dir"),
     ("skills", "allowed_marketplace_mcp"),
 )
+# Nor may it switch off what guards whoever opens it.
+_LOOSEST: dict[str, Any] = {"enable_mcp_server_surface": False, "approval_channel": "any"}
 _FORMATS = ("json", "compact", "pretty")
 _TRANSPORTS = {
     "streamable-http": "http",
@@ -265,6 +267,15 @@ def _drop_owner_keys(tree: dict[str, Any], report: Report) -> None:
             "set it in the `config.toml` of your home",
             "warning",
         )
+    for key, loosest in _LOOSEST.items():
+        if tree.get(key) == loosest:
+            del tree[key]
+            report.say(
+                (key,),
+                f"`{key}` is ignored in a workspace: it may ask for more, never for less",
+                "set it in the `config.toml` of your home",
+                "warning",
+            )
     for section, key in _OWNER_KEYS:
         if key in tree.get(section, {}):
             del tree[section][key]

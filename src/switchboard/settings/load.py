@@ -189,6 +189,7 @@ def _freeze(loading: Loading) -> Settings:
         tools=build.tools_from_tree(tree),
         keeping=build.keeping_from_tree(tree),
         enable_mcp_server_surface=tree.get("enable_mcp_server_surface", False),
+        approval_channel=tree.get("approval_channel", "any"),
         agents=tree.get("agents", {}),
         commands=commands,
         untrusted_commands=untrusted_commands,

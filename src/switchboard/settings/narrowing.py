@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
+from msgspec.structs import replace
+
+from switchboard.children.schema import ServerEntry
 from switchboard.config.layers import Layer, Merged
 from switchboard.config.problems import Problem
 from switchboard.core.origins import Scope
@@ -27,6 +30,38 @@ def narrow(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
             if any(name == known or fnmatchcase(name, known) for known in below["allow"])
         ]
     return joined
+
+
+def narrowed_sandbox(entry: ServerEntry, below: ServerEntry) -> ServerEntry:
+    """A server that takes the place of another, in a sandbox at least as tight."""
+    if below.sandbox_profile == "none":
+        return entry
+    loose = entry.sandbox_profile == "none"
+    return replace(
+        entry,
+        sandbox_profile=below.sandbox_profile if loose else entry.sandbox_profile,
+        allow_network=entry.allow_network and below.allow_network,
+        read_roots=tuple(each for each in entry.read_roots if each in below.read_roots),
+        writable_roots=tuple(each for each in entry.writable_roots if each in below.writable_roots),
+        read_env_files=entry.read_env_files and below.read_env_files,
+    )
+
+
+def narrowed_command(
+    merged: Merged, name: str, fields: dict[str, Any], problems: list[Problem]
+) -> dict[str, Any]:
+    """A command tool without the word that would take it out of its sandbox.
+
+    Only the user's own files may say that, whatever else of a workspace is trusted.
+    """
+    at = ("mcp", name, "sandbox_profile")
+    layer = merged.layer_of(at)
+    if fields.get(at[-1]) != "none" or layer is None or layer.scope is not Scope.WORKSPACE:
+        return fields
+    message = f"`sandbox_profile` is ignored in a workspace: `{name}` runs in the sandbox"
+    hint = "write `none` in the `config.toml` of your home, with the whole tool"
+    problems.append(layer.problem(at, message, hint, "warning"))
+    return {key: value for key, value in fields.items() if key != at[-1]}
 
 
 def narrowed_suites(

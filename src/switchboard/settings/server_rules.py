@@ -47,6 +47,8 @@ _SECRET_WORDS = (
 )
 _HARMLESS_ENDS = ("_URL", "_URI", "_PATH", "_FILE", "_DIR")
 _REMOTE = ("http", "sse")
+# What is opened in a sandbox.
+_SANDBOX_KEYS = ("allow_network", "read_roots", "writable_roots", "read_env_files")
 
 
 class Habits(Struct, frozen=True, kw_only=True):
@@ -125,6 +127,11 @@ def _judge_stdio(fields: Mapping[str, Any], say: Say) -> None:
             "add `command`, or `url` for a remote server",
             "error",
         )
+    if fields.get("sandbox_profile", "none") == "none":
+        for field in _SANDBOX_KEYS:
+            if fields.get(field):
+                message = f"`{field}` means nothing without a sandbox"
+                say((field,), message, "set `sandbox_profile` to `default`", "warning")
 
 
 def _judge_remote(fields: Mapping[str, Any], transport: str, say: Say) -> None:
@@ -147,7 +154,7 @@ def _judge_remote(fields: Mapping[str, Any], transport: str, say: Say) -> None:
             "a remote server has no environment; use `auth` or `headers`",
             "error",
         )
-    for field in ("args", "env"):
+    for field in ("args", "env", "sandbox_profile", *_SANDBOX_KEYS):
         if fields.get(field):
             message = f"`{field}` means nothing when `transport` is `{transport}`"
             say((field,), message, f"remove `{field}`", "warning")

@@ -87,6 +87,16 @@ SCOPE = Text(
     about="Who shares the running server: one session, all of a workspace, or all of a user.",
 )
 
+SANDBOX_PROFILE = Text(
+    choices=("default", "seatbelt", "none"),
+    about="What keeps a stdio server in bounds; without it nothing does.",
+)
+ALLOW_NETWORK = Truth(about="Let the server reach the network from its sandbox.")
+READ_ROOTS = Items(item=Text(empty=False), about="Folders that the server may read in its sandbox.")
+WRITABLE_ROOTS = Items(
+    item=Text(empty=False), about="Folders that the server may change, beside its own."
+)
+READ_ENV_FILES = Truth(about="Let the server read `.env` files in its sandbox.")
 EXPOSURE = Text(
     choices=("suite", "tools"),
     about="Show the tools behind one suite tool, or one by one under their own names.",
@@ -95,6 +105,9 @@ TOOL_PREFIX = Text(
     pattern=r"[A-Za-z0-9_-]{0,32}",
     says="letters, digits, `_` and `-`, at most 32",
     about="Put before the names of tools that are shown one by one.",
+)
+TRUST_ANNOTATIONS = Truth(
+    about="False makes every tool of the server ask, also those that it says only read."
 )
 RELAY = Truth(about="Show its prompts and resources too; true unless said otherwise.")
 
@@ -129,7 +142,13 @@ FIELDS: dict[str, Any] = {
     "expose": EXPOSURE,
     "tool_prefix": TOOL_PREFIX,
     "relay": RELAY,
+    "trust_annotations": TRUST_ANNOTATIONS,
     "rpc_timeout_ms": Whole(minimum=1, about="The longest that one request may take."),
+    "sandbox_profile": SANDBOX_PROFILE,
+    "allow_network": ALLOW_NETWORK,
+    "read_roots": READ_ROOTS,
+    "writable_roots": WRITABLE_ROOTS,
+    "read_env_files": READ_ENV_FILES,
     "description": Text(),
 }
 

@@ -15,6 +15,7 @@ from switchboard.core.origins import Scope
 from switchboard.providers.suites.schema import SuiteSettings
 from switchboard.settings import build
 from switchboard.settings.fingerprints import command_fingerprint, sealed
+from switchboard.settings.narrowing import narrowed_command
 from switchboard.settings.server_rules import Habits, judge
 from switchboard.settings.trust import TrustRecord
 
@@ -73,7 +74,8 @@ def merged_commands(resolution: Resolution) -> tuple[dict[str, Any], dict[str, A
     untrusted: dict[str, Any] = {}
     merged, workspace = resolution.merged, resolution.workspace
     layers_of = merged.layers_by_name("mcp")
-    for name, fields in cast("dict[str, dict[str, Any]]", merged.tree.get("mcp", {})).items():
+    for name, written in cast("dict[str, dict[str, Any]]", merged.tree.get("mcp", {})).items():
+        fields = narrowed_command(merged, name, written, resolution.problems)
         if any(layer.scope is Scope.WORKSPACE for layer in layers_of.get(name, [])) and (
             resolution.waits(command_fingerprint(name, fields, workspace))
         ):

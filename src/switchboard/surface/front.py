@@ -15,6 +15,7 @@ from switchboard.core.levels import LEVELS
 from switchboard.core.ports import Boards, Relay
 from switchboard.core.sessions import Era, Session
 from switchboard.core.tools import ToolSpec
+from switchboard.surface.askers import LineAsker
 from switchboard.surface.following import Following
 from switchboard.surface.lines import ClientLine, declared_by
 from switchboard.surface.outlets import Outlet
@@ -42,6 +43,7 @@ from switchboard.wire.eras import (
     MODERN_VERSIONS,
     PROTOCOL_VERSION_KEY,
     UNSUPPORTED_PROTOCOL_VERSION,
+    URL_ELICITATION_REQUIRED,
     negotiated,
 )
 from switchboard.wire.messages import (
@@ -283,13 +285,18 @@ class Front:
 
     async def _run(self, name: str, arguments: Raw, session: Session, line: ClientLine) -> Parts:
         with self._boards.lease() as board:
-            tool = board.catalog.tools.get(name) or await self._shown(board, name, session, line)
+            tool = board.catalog.tools.get(name)
+            is_shown = tool is None
+            if tool is None:
+                tool = await self._shown(board, name, session, line)
             if tool is None:
                 raise RpcError(INVALID_PARAMS, f"no tool `{name}`")
             call = self._new_call(session, tool, arguments, line)
             try:
                 return outcome_parts(await board.pipeline(call), session.era)
             except Fault as fault:
+                if _is_the_childs_own(fault, is_shown=is_shown):
+                    raise error_from_fault(fault, call.id, session.era) from fault
                 return fault_parts(fault, call.id, session.era)
 
     async def _shown(
@@ -339,6 +346,7 @@ class Front:
             tool=tool,
             arguments=arguments,
             line=line,
+            asker=LineAsker(line) if line.can_be_shown_forms else None,
         )
 
     async def _converse(
@@ -355,6 +363,7 @@ class Front:
             parked.answer(params.input_responses or {})
         else:
             parked = Parked()
+            parked.given = params.input_responses or {}
             parked.line = self._line(meta, outlet, parked)
             self._parking.begin(parked, work(parked.line), about)
         return await self._parking.word(parked)
@@ -373,6 +382,16 @@ class Front:
     def _relay(self) -> Relay | None:
         with self._boards.lease() as board:
             return board.relay() if board.relay is not None else None
+
+
+def _is_the_childs_own(fault: Fault, *, is_shown: bool) -> bool:
+    """Whether a client has to get the child's error as it is.
+
+    A tool under its own name answers as it would without us. A suite's error is for the model, but
+    for the one that the client itself has to act on.
+    """
+    cause = fault.__cause__
+    return isinstance(cause, RpcError) and (is_shown or cause.code == URL_ELICITATION_REQUIRED)
 
 
 def _refuse_cursor(params: Params) -> None:

@@ -11,6 +11,8 @@ from switchboard.surface.http_streams import Stream
 
 # Clients and proxies give up on a response that shows no sign of life.
 KEEP_ALIVE_S = 15.0
+# A call that takes this long may well outlive its connection.
+PRIME_S = 0.5
 # After how long a client whose connection broke should come back.
 RETRY_MS = 1_000
 
@@ -58,13 +60,16 @@ class Delivery:
     async def _pass_on(self) -> None:
         """Wait for news; pass on what there is, or show that the stream is alive."""
         stream = self._stream
+        # Who can come back to a stream is told its name before the connection can break.
+        is_early = self._primes and not self._has_begun
         try:
-            async with asyncio.timeout(KEEP_ALIVE_S):
+            async with asyncio.timeout(PRIME_S if is_early else KEEP_ALIVE_S):
                 await stream.news.wait()
         except TimeoutError:
             if stream.accepts_events and not stream.has_ended:
                 await self._begin()
-                await self._exchange.keep_alive()
+                if not is_early:
+                    await self._exchange.keep_alive()
             return
         stream.news.clear()
         while self._is_current and not stream.is_empty:

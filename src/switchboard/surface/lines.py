@@ -64,6 +64,12 @@ class ClientLine:
     def session_id(self) -> str:
         return self._session.id
 
+    @property
+    def can_be_shown_forms(self) -> bool:
+        """Whether the client can ask its user with a form."""
+        declared = self._session.capabilities.get("elicitation")
+        return isinstance(declared, dict) and _shows_forms(cast("dict[str, Any]", declared))
+
     def move(self, outlet: Outlet, token: Raw | None) -> None:
         """The client goes on with its request by another one."""
         self._outlet = outlet
@@ -84,6 +90,10 @@ class ClientLine:
             return
         if not self.log_level or reaches(level, self.log_level):
             self._outlet.notify("notifications/message", (params,))
+
+    def finish(self, params: Raw) -> None:
+        if self._session.era is Era.HANDSHAKE:
+            self._outlet.notify("notifications/elicitation/complete", (params,))
 
     # Asking
 
@@ -148,5 +158,9 @@ def _can(capabilities: Mapping[str, Any], wanted: Input) -> bool:
         return True
     modes = cast("dict[str, Any]", declared)
     mode = _read_any(wanted.params).get("mode", "form")
+    return _shows_forms(modes) if mode == "form" else mode in modes
+
+
+def _shows_forms(modes: Mapping[str, Any]) -> bool:
     # Before there were modes an empty object meant forms.
-    return mode in modes or (mode == "form" and "url" not in modes)
+    return "form" in modes or "url" not in modes

@@ -30,6 +30,8 @@ class Parked:
         self._loop = asyncio.get_running_loop()
         self._asked: dict[str, tuple[Input, asyncio.Future[Raw]]] = {}
         self._news = asyncio.Event()
+        # Answers that came before their questions: some servers keep no state between the two.
+        self.given: Mapping[str, Raw] = {}
         self.line: ClientLine | None = None
         self.task: asyncio.Task[Parts] | None = None
         # What the request was about; only the same request goes on with it.
@@ -43,9 +45,13 @@ class Parked:
             free = key
             while free in self._asked:
                 free += "+"
-            futures[key] = self._loop.create_future()
-            self._asked[free] = (each, futures[key])
+            future = futures[key] = self._loop.create_future()
+            if key in self.given:
+                future.set_result(self.given[key])
+            self._asked[free] = (each, future)
             keys.append(free)
+        # An answer holds for one question only.
+        self.given = {key: self.given[key] for key in self.given if key not in futures}
         self._news.set()
         try:
             await asyncio.gather(*futures.values())

@@ -127,7 +127,8 @@ def error_from_fault(fault: Fault, call_id: str, era: Era) -> RpcError:
     """A fault of what is no tool: an error of the protocol, the child's own if it gave one."""
     cause = fault.__cause__
     if isinstance(cause, RpcError):
-        return RpcError(cause.code, fault.message, cause.data)
+        is_missing = cause.code == _RESOURCE_NOT_FOUND and era is Era.MODERN
+        return RpcError(INVALID_PARAMS if is_missing else cause.code, fault.message, cause.data)
     code = _FAULT_CODES.get(fault.code, INTERNAL_ERROR)
     if fault.reason == "unknown-resource" and era is Era.HANDSHAKE:
         code = _RESOURCE_NOT_FOUND

@@ -34,10 +34,15 @@ class StreamClient:
         instructions: Callable[[], str],
         via: str = "stdio",
         on_listed: Callable[[], None] | None = None,
+        client_pid: int = 0,
     ) -> None:
         self._events = events
         session = Session(
-            id=os.urandom(5).hex(), via=via, workspace=workspace, started_at=time.time()
+            id=os.urandom(5).hex(),
+            via=via,
+            workspace=workspace,
+            started_at=time.time(),
+            client_pid=client_pid,
         )
         self.gone: asyncio.Future[Loss] = asyncio.get_running_loop().create_future()
         self.front = Front(

@@ -21,6 +21,8 @@ from switchboard.cli.verbs.parts.servers import program_of, target_of
 from switchboard.cli.verbs.parts.suites import introspect
 from switchboard.config.locate import find_places
 from switchboard.config.problems import ConfigInvalid, Problem
+from switchboard.daemon.assemble import sandbox_refusals
+from switchboard.daemon.enclosing import sandbox_here
 from switchboard.providers.yard.schema import FILE_NAME
 from switchboard.settings.sections import Settings
 
@@ -57,6 +59,7 @@ class DoctorReport(Report, frozen=True, kw_only=True, tag="switchboard.doctor/1"
     loop: str
     workspace: str
     home: str
+    sandbox: str
     servers: int
     left_out: int = 0
     findings: tuple[Finding, ...]
@@ -71,6 +74,7 @@ class DoctorReport(Report, frozen=True, kw_only=True, tag="switchboard.doctor/1"
         yield f"loop       {self.loop}"
         yield f"workspace  {self.workspace}"
         yield f"home       {self.home}"
+        yield f"sandbox    {self.sandbox}"
         left_out = f", {self.left_out} left out" if self.left_out else ""
         yield f"servers    {self.servers}{left_out}"
         for server in self.started:
@@ -100,6 +104,7 @@ def run(request: Request) -> Report:
         findings += _about_trust(settings)
         findings += _about_descriptions(settings)
         findings += _about_servers(settings, request.environ)
+        findings += _about_sandbox(settings)
         if request.arguments.has("deep"):
             started = run_to_end(_start(request, settings, findings))
     places = find_places(request.environ, request.workspace, [])
@@ -108,6 +113,7 @@ def run(request: Request) -> Report:
         loop="uvloop" if "uvloop" in _versions() else "asyncio",
         workspace=places.workspace,
         home=places.home,
+        sandbox=sandbox_here().name,
         servers=len(settings.servers) + len(settings.untrusted) if settings else 0,
         left_out=len(settings.omitted) if settings else 0,
         findings=tuple(findings),
@@ -188,6 +194,19 @@ def _about_servers(settings: Settings, environ: Mapping[str, str]) -> Iterator[F
                     message=f"the secret `{name}` has no value: `{variable}` is not set",
                     hint=f"export {variable}=…",
                 )
+
+
+def _about_sandbox(settings: Settings) -> Iterator[Finding]:
+    for name, (why, fix) in sandbox_refusals(settings).items():
+        yield Finding(severity="error", subject=name, message=f"not shown: {why}", hint=fix)
+    here = sandbox_here()
+    if here.fix and settings.commands:
+        yield Finding(
+            severity="error",
+            subject="command tools",
+            message=f"those in a sandbox are not shown: {here.name}",
+            hint=here.fix,
+        )
 
 
 async def _start(

@@ -46,8 +46,7 @@ _MODE = 0o644
 _CONFIG = """\
 # Settings of Switchboard for this workspace. All of them: switchboard config show
 
-# Ask for approval before tools run, and run them in a sandbox: wanted once approval and the
-# sandbox exist; it changes nothing today.
+# Ask before a call that could do harm, and write down what runs: docs/approvals.md, docs/audit.md
 enable_mcp_server_surface = true
 """
 

@@ -50,6 +50,8 @@ class Trustee(Struct, frozen=True, kw_only=True):
     state: Literal["trusted", "waiting"]
     runs: str
     origin: str = ""
+    # What its sandbox opens; empty where nothing confines it.
+    sandbox: str = ""
     # Why it cannot be used, trusted or not.
     left_out: str = ""
 
@@ -74,6 +76,8 @@ class TrustReport(Report, frozen=True, kw_only=True, tag="switchboard.trust/1"):
         elif not self.entries:
             yield "this workspace brings nothing along that needs trust"
         for each in self.entries:
+            if each.sandbox:
+                yield f"sandbox of {each.name}: {each.sandbox}"
             if each.left_out:
                 yield f"left out: {each.name}: {each.left_out}"
         waiting = [
@@ -127,6 +131,7 @@ def _trustees(settings: Settings) -> Iterator[Trustee]:
                 state=server.trust,
                 runs=server.target,
                 origin=server.origin,
+                sandbox=server.sandbox,
                 left_out=server.left_out,
             )
     for name, fields in settings.untrusted_commands.items():

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import cast
 
 from msgspec import Raw
+from msgspec.structs import replace
 
 from switchboard.children.child import Child
 from switchboard.children.listing import Kind, Listing
@@ -12,6 +13,7 @@ from switchboard.children.results import passed_through
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.events import NamesClashed
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.launches import Launch
 from switchboard.core.lines import Line
 from switchboard.core.ports import Events, ShownTool
 from switchboard.core.sessions import Session
@@ -42,12 +44,15 @@ class RelayProvider:
         taken: Callable[[str], bool],
         events: Events,
         announce: Callable[[str, str], None],
+        # Whether somebody judges what calls do: then tools count as their children list them now.
+        is_guarded: bool = False,
     ) -> None:
         self._offerings = tuple(offerings)
         self._visibility = visibility
         self._taken = taken
         self._events = events
         self._announce = announce
+        self._is_guarded = is_guarded
         self._tasks = TaskSet()
         self._shelves = Shelves()
         self._told: set[str] = set()
@@ -81,7 +86,24 @@ class RelayProvider:
         return tuple(SPECS.values())
 
     async def narrow(self, call: Call) -> Call:
-        return call
+        if not self._is_guarded or not call.tool.is_tool:
+            return call
+        toolbox = await self._toolbox(call.session, call.line, from_memory=False)
+        shown = toolbox.tools.get(call.tool.name)
+        if shown is None:
+            raise _gone(call.tool.name)
+        return replace(call, tool=shown.spec)
+
+    def launch(self, call: Call) -> Launch | None:
+        if not call.tool.is_tool:
+            return None
+        # The child may have changed the tool since the call was made.
+        toolbox = self._known_toolbox(call.session)
+        shown = toolbox.tools.get(call.tool.name)
+        if shown is None:
+            # Nobody knows what it is now, so nothing that was agreed to can be meant.
+            return Launch(tool=call.tool, server="", fingerprint="", runs="", cwd="")
+        return toolbox.places[shown.spec].offering.launcher.of(shown.spec)
 
     async def invoke(self, call: Call) -> Outcome:
         if call.tool.is_tool:
@@ -108,9 +130,23 @@ class RelayProvider:
 
     # What the children list
 
-    async def _toolbox(self, session: Session, line: Line | None) -> Toolbox:
+    async def _toolbox(
+        self, session: Session, line: Line | None, *, from_memory: bool = True
+    ) -> Toolbox:
         offerings = [each for each in self._offerings if each.shows_tools]
-        found = await self._listings("tools", offerings, session, line)
+        found = await self._listings("tools", offerings, session, line, from_memory=from_memory)
+        return self._filled(found)
+
+    def _known_toolbox(self, session: Session) -> Toolbox:
+        """The tools of those who have listed them, without asking anybody."""
+        found: list[Found] = []
+        for offering in self._offerings:
+            known = offering.children.of(session).known("tools") if offering.shows_tools else None
+            if known is not None:
+                found.append((offering, known))
+        return self._filled(found)
+
+    def _filled(self, found: Sequence[Found]) -> Toolbox:
         toolbox: Toolbox = self._shelves.get(
             0, found, lambda: fill(found, self._visibility, self._taken)
         )
@@ -125,7 +161,13 @@ class RelayProvider:
         return self._shelves.get(mark, found, lambda: put_together(kind, found))
 
     async def _listings(
-        self, kind: Kind, offerings: Sequence[Offering], session: Session, line: Line | None
+        self,
+        kind: Kind,
+        offerings: Sequence[Offering],
+        session: Session,
+        line: Line | None,
+        *,
+        from_memory: bool = True,
     ) -> list[Found]:
         """Side by side. A child that cannot list is left out; its own fault is told elsewhere."""
         found: dict[int, Listing] = {}
@@ -133,6 +175,8 @@ class RelayProvider:
         for index, offering in enumerate(offerings):
             child = offering.children.of(session)
             known = child.known(kind)
+            if known is None and from_memory:
+                known = child.remembered(kind)
             if known is not None:
                 found[index] = known
             else:

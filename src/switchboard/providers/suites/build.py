@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from switchboard.children.launcher import Launcher
 from switchboard.children.pool import ChildSource
 from switchboard.children.schema import ServerEntry
 from switchboard.core.visibility import Visibility
@@ -37,4 +38,5 @@ def _suite(
         mode=introspection.mode,
         summary_max_chars=own.summary_max_chars or introspection.summary_max_chars,
         result_mode=own.result_mode,
+        launcher=Launcher(entry),
     )

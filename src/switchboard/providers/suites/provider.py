@@ -10,6 +10,7 @@ from switchboard.children.listing import ToolListing
 from switchboard.children.results import passed_through
 from switchboard.core.calls import Call, Outcome, TextBlock
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.launches import Launch
 from switchboard.core.lines import Line
 from switchboard.core.tools import ToolSpec
 from switchboard.providers.suites.arguments import read_arguments
@@ -23,8 +24,10 @@ class SuitesProvider:
 
     key = PROVIDER
 
-    def __init__(self, suites: Iterable[Suite]) -> None:
+    def __init__(self, suites: Iterable[Suite], *, is_guarded: bool = False) -> None:
+        """Where somebody judges what calls do, each is narrowed to the tool as it is listed."""
         self._suites = {suite.spec.name: suite for suite in suites}
+        self._is_guarded = is_guarded
 
     def specs(self) -> Sequence[ToolSpec]:
         return tuple(suite.spec for suite in self._suites.values())
@@ -43,12 +46,27 @@ class SuitesProvider:
                 f"`{suite.spec.name}` needs a `subtool` to call",
                 hint='send {"action": "introspect"} to see them',
             )
-        return replace(
-            call,
-            tool=suite.subtool(arguments.subtool, call.session),
-            arguments=arguments.args,
-            via=suite.spec,
-        )
+        tool = await self._tool(suite, arguments.subtool, call)
+        return replace(call, tool=tool, arguments=arguments.args, via=suite.spec)
+
+    async def _tool(self, suite: Suite, name: str, call: Call) -> ToolSpec:
+        if not self._is_guarded:
+            return suite.subtool(name, call.session)
+        listing = await suite.children.of(call.session).tools(call.line)
+        tool = suite.listed(name, listing)
+        if tool is None:
+            raise _unknown_subtool(suite, name, listing)
+        return tool
+
+    def launch(self, call: Call) -> Launch | None:
+        assert call.via is not None, "every suite call is narrowed first"
+        suite = self._suites[call.via.name]
+        if call.tool is suite.introspection:
+            return None
+        # The child may have changed the tool since the call was narrowed.
+        listing = suite.children.of(call.session).known_tools
+        now = suite.listed(call.tool.name, listing) if listing is not None else None
+        return suite.launcher.of(now or call.tool)
 
     async def invoke(self, call: Call) -> Outcome:
         assert call.via is not None, "every suite call is narrowed first"

@@ -3,6 +3,7 @@
 from msgspec import Raw, Struct
 from msgspec.json import encode
 
+from switchboard.children.launcher import Launcher
 from switchboard.children.listing import ToolEntry, ToolListing
 from switchboard.children.pool import ChildSource
 from switchboard.core.sessions import Session
@@ -34,6 +35,7 @@ class Suite:
         mode: IntrospectionMode,
         summary_max_chars: int,
         result_mode: ResultMode,
+        launcher: Launcher,
     ) -> None:
         self.spec = spec
         self.children = children
@@ -43,6 +45,9 @@ class Suite:
         self._summary_max_chars = summary_max_chars
         self._timeout = Policy(timeout_s=children.limits.rpc_s, longest_s=children.limits.longest_s)
         self._specs: dict[str, ToolSpec] = {}
+        # The tools as the child lists them, by the listing that they were made from.
+        self._listed: tuple[ToolListing, dict[str, ToolSpec]] | None = None
+        self.launcher = launcher
         self._shown: tuple[ToolListing, str] | None = None
         # Looking at a suite changes nothing, so it is a tool of its own on the road.
         self.introspection = ToolSpec(
@@ -68,6 +73,26 @@ class Suite:
             if known is not None and name in known.tools:
                 self._specs[name] = spec
         return spec
+
+    def listed(self, name: str, listing: ToolListing) -> ToolSpec | None:
+        """The exact tool with everything that the child says of it; the same as long as it is."""
+        if self._listed is None or self._listed[0] is not listing:
+            self._listed = (listing, {})
+        specs = self._listed[1]
+        entry = listing.tools.get(name)
+        if name not in specs and entry is not None:
+            specs[name] = ToolSpec(
+                name=name,
+                provider=self.spec.provider,
+                title=entry.title or "",
+                description=entry.description or "",
+                input_schema=entry.input_schema,
+                output_schema=entry.output_schema or None,
+                effects=entry.annotations.effects if entry.annotations else Effects(),
+                policy=self._timeout,
+                origin=self.spec.origin,
+            )
+        return specs.get(name)
 
     def introspect(self, listing: ToolListing) -> str:
         """Every subtool that is shown, as JSON."""

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -10,6 +11,7 @@ from msgspec import Raw
 
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.launches import Launch
 from switchboard.core.tools import ToolSpec
 from switchboard.providers.yard.crew import Crew
 from switchboard.providers.yard.specs import PROVIDER
@@ -24,6 +26,10 @@ from switchyard.mcp.session import pinned
 from switchyard.scope import Scope, locate
 
 T = TypeVar("T")
+_EFFECTS = {
+    "switchyard_up": ("filesystem-write", "network"),
+    "switchyard_create": ("filesystem-write",),
+}
 
 
 class YardProvider:
@@ -41,18 +47,37 @@ class YardProvider:
         crew: Crew,
         # Whether the file in a folder, as it is now, may decide what runs.
         is_trusted: Callable[[str], bool],
+        # Of the workspace's own file, as it is now.
+        fingerprint: Callable[[], str],
     ) -> None:
         self._specs = tuple(specs)
         self._root = Path(root)
         self._environ = environ
         self._crew = crew
         self._is_trusted = is_trusted
+        self._fingerprint = fingerprint
+        self._env_hash = sha256(msgspec.json.encode(sorted(environ.items()))).hexdigest()
 
     def specs(self) -> Sequence[ToolSpec]:
         return self._specs
 
     async def narrow(self, call: Call) -> Call:
         return call
+
+    def launch(self, call: Call) -> Launch | None:
+        if TOOLS[call.tool.name].read_only:
+            return None
+        return Launch(
+            tool=call.tool,
+            server=FILE_NAME,
+            fingerprint=self._fingerprint(),
+            runs=f"{call.tool.name.replace('_', ' ')}, as {FILE_NAME} says",
+            cwd=call.execution.cwd if call.execution is not None else str(self._root),
+            # The definition is ours, and cannot change behind anybody's back.
+            is_foreign=False,
+            env_hash=self._env_hash,
+            side_effects=_EFFECTS.get(call.tool.name, ()),
+        )
 
     async def invoke(self, call: Call) -> Outcome:
         given: dict[str, Any] = msgspec.json.decode(call.arguments)

@@ -10,6 +10,7 @@ from msgspec.json import encode
 
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.launches import Launch
 from switchboard.core.lines import Line
 from switchboard.core.ports import Provider, Relay, ShownTool
 from switchboard.core.sessions import Session
@@ -92,6 +93,9 @@ class YardRelay:
 
     async def narrow(self, call: Call) -> Call:
         return await self._children.narrow(call)
+
+    def launch(self, call: Call) -> Launch | None:
+        return self._children.launch(call)
 
     async def invoke(self, call: Call) -> Outcome:
         if not call.tool.is_tool:

@@ -11,7 +11,7 @@ from typing import Literal
 from msgspec import Struct
 
 from switchboard.children.schema import ServerEntry
-from switchboard.cli.render import shown_origin
+from switchboard.cli.render import shown_origin, visible
 from switchboard.config.problems import did_you_mean
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.settings.sections import Settings
@@ -32,6 +32,8 @@ class ListedServer(Struct, frozen=True, kw_only=True):
     trust: Trust
     origin: str
     description: str = ""
+    # What its sandbox opens; empty for a server that nothing confines.
+    sandbox: str = ""
     # Why it cannot be used although it is configured.
     left_out: str = ""
 
@@ -57,6 +59,20 @@ def entries(settings: Settings) -> tuple[ServerEntry, ...]:
 def target_of(entry: ServerEntry) -> str:
     """What would be started or reached, as one would type it."""
     return entry.url or shlex.join((entry.command, *entry.args))
+
+
+def sandbox_of(entry: ServerEntry) -> str:
+    """The sandbox of a server and what it opens, or nothing."""
+    if entry.sandbox_profile == "none":
+        return ""
+    opened = [
+        entry.sandbox_profile,
+        *(("network",) if entry.allow_network else ()),
+        *(f"reads {each}" for each in entry.read_roots),
+        *(f"writes {each}" for each in entry.writable_roots),
+        *(("reads .env files",) if entry.read_env_files else ()),
+    ]
+    return visible(", ".join(opened))
 
 
 def program_of(entry: ServerEntry, environ: Mapping[str, str]) -> str | None:
@@ -127,5 +143,6 @@ def _listed(entry: ServerEntry, settings: Settings, *, waits: bool, left_out: st
         trust="waiting" if waits else "trusted" if entry.fingerprint else "own",
         origin=shown_origin(str(origin.scope), origin.path, origin.line, settings.workspace),
         description=entry.description,
+        sandbox=sandbox_of(entry),
         left_out=left_out,
     )

@@ -1,0 +1,40 @@
+"""Who answers at the desk, and who may not: a client cannot approve what it asked for itself."""
+
+import os
+
+from switchboard.approvals.cleaning import written_out
+from switchboard.approvals.processes import Process, ancestry
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.questions import Question
+
+
+class Approver:
+    """This process and everything above it, which is what is noted of whoever decides."""
+
+    def __init__(self, chain: tuple[Process, ...]) -> None:
+        self.chain = chain
+
+    @classmethod
+    def of_this_process(cls) -> "Approver":
+        return cls(ancestry(os.getpid()))
+
+    def __str__(self) -> str:
+        return " < ".join(f"{written_out(each.name)} {each.pid}" for each in self.chain)
+
+    def check(self, question: Question) -> None:
+        """Raise a fault when the client that asks is among those who started this process.
+
+        An agent with a shell could type the command as well as a person can. This stops the plain
+        way; a program that takes care to cut its descent gets past, as does anything else that the
+        same user may do.
+        """
+        if question.client_pid <= 0:
+            return
+        asking = (question.client_pid, question.client_began)
+        if any((each.pid, each.began) == asking for each in self.chain):
+            raise Fault(
+                FaultCode.PERMISSION_DENIED,
+                "own-approval",
+                "this command was started by the client that asks, which cannot answer itself",
+                hint="type it in a terminal of your own",
+            )

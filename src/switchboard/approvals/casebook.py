@@ -1,0 +1,239 @@
+"""Makes a case of a call: what it would run, what that risks, and the question about it."""
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from switchboard.approvals.cleaning import cleaned, cleaned_line, written_out
+from switchboard.approvals.desk import TTL_S, new_id
+from switchboard.approvals.desk_asker import HOLD_S
+from switchboard.approvals.digest import call_digest, trust_digest
+from switchboard.approvals.links import links_in
+from switchboard.approvals.processes import process
+from switchboard.approvals.redaction import (
+    Redact,
+    is_secret_name,
+    redacted_arguments,
+    redacted_text,
+)
+from switchboard.approvals.risk import asks, assess, is_open_world
+from switchboard.approvals.strict import canonical, read_strictly
+from switchboard.approvals.trust import Subject, TrustBook, bound_session, is_lasting
+from switchboard.approvals.wording import (
+    MAX_ARGUMENTS,
+    effects_in_words,
+    prompt_of,
+    shown_arguments,
+)
+from switchboard.core.calls import Call
+from switchboard.core.cases import Assessment, Case
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.launches import Launch
+from switchboard.core.questions import Facts, Question, Risk
+from switchboard.core.sessions import Session
+
+# What a call would run, looked at now; nothing when no code runs but our own.
+Launches = Callable[[Call], Launch | None]
+# The process of a client, or 0.
+ClientPid = Callable[[Session], int]
+
+_MAX_TITLE = 200
+_MAX_DESCRIPTION = 4_000
+# Our answer has to be there before the client gives up.
+_SHARE_OF_PATIENCE = 0.9
+# Escapes make arguments longer than they are shown. Beyond this nothing could be short enough.
+_MOST_BYTES = 8 * MAX_ARGUMENTS
+
+
+class _Bound(Struct, frozen=True):
+    """What a digest is made of, beside the launch."""
+
+    arguments: Any
+    cwd: str
+    links: dict[str, str]
+    digest: str
+
+
+class Casebook:
+    """Knows what calls would launch, and puts questions into words."""
+
+    def __init__(
+        self,
+        launches: Launches,
+        trust: TrustBook,
+        *,
+        client_pid: ClientPid = lambda _: 0,
+        by_value: Redact = lambda text: text,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._launches = launches
+        self._trust = trust
+        self._client_pid = client_pid
+        self._by_value = by_value
+        self._clock = clock
+        self._principal = f"uid:{os.getuid()}"
+
+    def assess(self, call: Call) -> Assessment | None:
+        """What a call would run and risk; nothing when it runs no code but ours."""
+        launch = self._launches(call)
+        if launch is None:
+            return None
+        risk = assess(launch)
+        return Assessment(
+            launch=launch,
+            risk=risk,
+            asks=asks(launch, risk),
+            is_open_world=is_open_world(launch),
+        )
+
+    def trusted(self, call: Call, launch: Launch) -> str:
+        """The digest of what the session has agreed to, or nothing if it has not agreed to this."""
+        digest = self._trust_digest(call, launch)
+        return digest if self._trust.holds(call.session, subject_of(launch), digest) else ""
+
+    def trust(self, call: Call, launch: Launch) -> None:
+        """The session agrees to every call of exactly this until it ends."""
+        self._trust.grant(call.session, subject_of(launch), self._trust_digest(call, launch))
+
+    def distrust(self, launch: Launch) -> None:
+        """No session trusts this tool any more."""
+        self._trust.drop(subject_of(launch))
+
+    def taint(self, call: Call, launch: Launch) -> None:
+        """The session has read what this tool brought from the open world."""
+        self._trust.taint(call.session, subject_of(launch))
+
+    def open(self, call: Call, assessment: Assessment) -> Case:
+        """The case of a call that needs an answer. Raises a fault when nobody could judge it."""
+        launch = assessment.launch
+        # A copy, which nobody else holds: these bytes are read, hashed, shown and sent.
+        frozen = bytes(call.arguments)
+        risk = assessment.risk
+        too_long = len(frozen) > _MOST_BYTES
+        if too_long and risk.is_high:
+            raise _too_long(len(frozen))
+        bound = self._bind(call, launch, frozen)
+        session = call.session
+        shown = redacted_arguments(
+            f"{len(frozen):,} bytes, too long to show" if too_long else bound.arguments,
+            _schema(launch),
+            self._by_value,
+        )
+        if shown.places:
+            hidden = ", ".join(map(written_out, shown.places))
+            risk = Risk(level=risk.level, reasons=(*risk.reasons, f"it hides arguments: {hidden}"))
+        now = self._clock()
+        pid = self._client_pid(session)
+        client = process(pid) if pid > 0 else None
+        patience = call.client_timeout_s
+        question = Question(
+            id=new_id(),
+            digest=bound.digest,
+            session_id=bound_session(session),
+            call_id=call.id,
+            tool=written_out(launch.tool.name),
+            suite=call.via.name if call.via is not None else "",
+            title=cleaned_line(launch.tool.title, _MAX_TITLE),
+            workspace=session.workspace,
+            client=cleaned_line(session.client, _MAX_TITLE),
+            facts=self._facts(session, launch, bound.cwd, shown.value),
+            risk=risk,
+            description=cleaned(self._by_value(launch.tool.description), _MAX_DESCRIPTION),
+            arguments=_reviewable(shown_arguments(shown.value), risk),
+            offers=("once", "session") if is_lasting(session) else ("once",),
+            asked_at=now,
+            expires_at=now + TTL_S,
+            patience_s=HOLD_S if patience is None else patience * _SHARE_OF_PATIENCE,
+            client_pid=client.pid if client else 0,
+            client_began=client.began if client else 0,
+        )
+        question = msgspec.structs.replace(question, prompt=prompt_of(question))
+        return Case(question=question, arguments=Raw(frozen), cwd=bound.cwd)
+
+    def is_current(self, call: Call, case: Case) -> bool:
+        """Whether everything is still as it was when the question was asked."""
+        launch = self._launches(call)
+        return launch is not None and self._bind(call, launch, bytes(case.arguments)).digest == (
+            case.digest
+        )
+
+    def _bind(self, call: Call, launch: Launch, frozen: bytes) -> _Bound:
+        arguments = read_strictly(frozen)
+        cwd = os.path.realpath(launch.cwd)
+        links = links_in(arguments, cwd)
+        digest = call_digest(
+            launch,
+            session=bound_session(call.session),
+            principal=self._principal,
+            cwd=cwd,
+            arguments=canonical(arguments),
+            links=links,
+        )
+        return _Bound(arguments, cwd, links, digest)
+
+    def _trust_digest(self, call: Call, launch: Launch) -> str:
+        return trust_digest(
+            launch,
+            session=bound_session(call.session),
+            principal=self._principal,
+            cwd=os.path.realpath(launch.cwd),
+        )
+
+    def _facts(self, session: Session, launch: Launch, cwd: str, shown: Any) -> Facts:
+        env = {
+            name: redacted_text(value, self._by_value)
+            for name, value in launch.env.items()
+            if not is_secret_name(name)
+        }
+        return Facts(
+            server=launch.server,
+            runs=redacted_text(launch.runs, self._by_value),
+            cwd=cwd,
+            env=env,
+            secrets=tuple(sorted({*launch.secrets, *(launch.env.keys() - env.keys())})),
+            effects=effects_in_words(launch),
+            sandbox=launch.sandbox,
+            network=launch.network,
+            writable=launch.writable_roots,
+            links=tuple(
+                redacted_text(f"{text} -> {real}", self._by_value)
+                # Of what is seen: a path that is hidden must not be told by where it leads.
+                for text, real in links_in(shown, cwd).items()
+            ),
+            tainted_by=tuple(
+                f"{source.server}/{source.tool}" for source in self._trust.tainted_by(session)
+            ),
+        )
+
+
+def subject_of(launch: Launch) -> Subject:
+    """Whom trust is given to."""
+    return Subject(launch.server, launch.tool.name)
+
+
+def _schema(launch: Launch) -> Any:
+    try:
+        return msgspec.json.decode(launch.tool.input_schema)
+    except msgspec.MsgspecError:
+        return None
+
+
+def _too_long(length: int) -> Fault:
+    return Fault(
+        FaultCode.PERMISSION_DENIED,
+        "too-long-to-review",
+        f"the arguments are {length:,} characters long, more than a person can review",
+        hint="make several smaller calls, or pass a file instead of its content",
+    )
+
+
+def _reviewable(text: str, risk: Risk) -> str:
+    if len(text) <= MAX_ARGUMENTS:
+        return text
+    if risk.is_high:
+        raise _too_long(len(text))
+    return f"{text[:MAX_ARGUMENTS]}\n… and {len(text) - MAX_ARGUMENTS:,} characters more"

@@ -1,0 +1,158 @@
+"""The file that questions and pins lie in: private, and shared by every process of a user."""
+
+# ruff: noqa: PTH103, PTH118
+
+import contextlib
+import os
+import sqlite3
+import stat
+from collections.abc import Generator
+from typing import Any
+
+from switchboard.core.faults import Fault, FaultCode
+
+_FOLDER = "state"
+_FILE = "approvals.db"
+_VERSION = 1
+_OTHERS = 0o077
+# Whoever holds the lock is done in a millisecond; a process that was stopped in between is not.
+_BUSY_S = 2.0
+
+_SCHEMA = """
+CREATE TABLE questions (
+    id TEXT PRIMARY KEY,
+    session TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    state TEXT NOT NULL DEFAULT 'pending'
+        CHECK (state IN ('pending', 'approved', 'denied', 'expired', 'cancelled', 'consumed')),
+    used INTEGER NOT NULL DEFAULT 0 CHECK (used IN (0, 1)),
+    question BLOB NOT NULL,
+    asked_at REAL NOT NULL,
+    expires_at REAL NOT NULL,
+    extent TEXT NOT NULL DEFAULT 'once',
+    decided_by TEXT NOT NULL DEFAULT '',
+    decided_at REAL NOT NULL DEFAULT 0,
+    -- The processes of whoever decided, nearest first.
+    chain TEXT NOT NULL DEFAULT '',
+    -- Who waits for the answer, or 0 when the question outlives the process that asked.
+    owner INTEGER NOT NULL DEFAULT 0,
+    owner_began INTEGER NOT NULL DEFAULT 0,
+    owner_namespace TEXT NOT NULL DEFAULT ''
+) STRICT;
+CREATE INDEX by_digest ON questions (session, digest, state);
+CREATE INDEX by_state ON questions (state, expires_at);
+CREATE TABLE pins (
+    server TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    definition TEXT NOT NULL,
+    pinned_at REAL NOT NULL,
+    held_id TEXT UNIQUE,
+    held_hash TEXT,
+    held_definition TEXT,
+    held_at REAL,
+    PRIMARY KEY (server, fingerprint, tool)
+) STRICT;
+"""
+
+
+class Database:
+    """One connection. Belongs to the thread that opened it."""
+
+    def __init__(self, home: str) -> None:
+        """Open or make the file of this home. Raises a fault when it is not ours alone."""
+        try:
+            self._connection = _connect(os.path.join(home, _FOLDER))
+        except (OSError, sqlite3.Error) as error:
+            raise _unusable(error) from error
+
+    def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
+        """What a query finds."""
+        try:
+            return self._connection.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            raise _unusable(error) from error
+
+    def change(self, query: str, *values: Any) -> int:
+        """Change rows at once, or as part of `together`. Gives how many."""
+        try:
+            return self._connection.execute(query, values).rowcount
+        except sqlite3.Error as error:
+            raise _unusable(error) from error
+
+    @contextlib.contextmanager
+    def together(self) -> Generator[None]:
+        """Let several reads and changes be one, which no other process sees half of."""
+        self.change("BEGIN IMMEDIATE")
+        try:
+            yield
+            self.change("COMMIT")
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
+            raise
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _connect(folder: str) -> sqlite3.Connection:
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    path = os.path.join(folder, _FILE)
+    # Made by us, so that nobody else can read it from the first moment. SQLite gives the files
+    # that it puts beside it the same mode.
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid():
+            raise PermissionError("the approvals of this home belong to somebody else")
+        if found.st_mode & _OTHERS:
+            os.fchmod(handle, 0o600)
+    finally:
+        os.close(handle)
+    connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
+    connection.row_factory = sqlite3.Row
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        # A power cut ends every session, and with them everything that an approval is bound to.
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA trusted_schema = OFF")
+        _prepare(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    if _version(connection) == _VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Another process may have been faster.
+        version = _version(connection)
+        if version == 0:
+            for statement in _SCHEMA.split(";"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {_VERSION}")
+        elif version != _VERSION:
+            raise sqlite3.DatabaseError(f"the file is of version {version}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _unusable(error: Exception) -> Fault:
+    return Fault(
+        FaultCode.UNAVAILABLE,
+        "approvals-unavailable",
+        "approvals cannot be read or written now, so nothing that needs one runs",
+        hint="switchboard approvals list",
+        private=f"{type(error).__name__}: {error}",
+    )

@@ -1,0 +1,47 @@
+"""Paths among arguments that lead elsewhere than they say."""
+
+# Strings of other programs, not paths of ours.
+# ruff: noqa: PTH118
+
+import os
+from collections.abc import Iterator
+from typing import Any, cast
+
+from switchboard.approvals.strict import Number
+
+_MAX_PATH = 1_024
+_MAX_TEXTS = 512
+_FILE_URL = "file://"
+
+
+def links_in(arguments: Any, cwd: str) -> dict[str, str]:
+    """Every text that, taken as a path from `cwd`, goes through a link, and where it ends.
+
+    A text that is no path goes through none, so it needs no guess what a text means.
+    """
+    found: dict[str, str] = {}
+    for count, text in enumerate(_texts(arguments)):
+        if count >= _MAX_TEXTS:
+            break
+        path = text.removeprefix(_FILE_URL)
+        if not path or len(path) > _MAX_PATH or "\0" in path or "\n" in path:
+            continue
+        plain = os.path.normpath(os.path.join(cwd, path))
+        try:
+            real = os.path.realpath(plain)
+        except OSError:
+            continue
+        if real != plain:
+            found[text] = real
+    return found
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for inner in cast("dict[str, Any]", value).values():
+            yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in cast("list[Any]", value):
+            yield from _texts(inner)
+    elif isinstance(value, str) and not isinstance(value, Number):
+        yield value

@@ -1,0 +1,150 @@
+"""Definitions of tools as they were first seen. A server that changes one later has to wait."""
+
+import difflib
+import time
+from collections.abc import Callable
+
+import msgspec
+from msgspec import Struct
+
+from switchboard.approvals.database import Database
+from switchboard.approvals.desk import new_id
+from switchboard.approvals.digest import definition_hash, definition_of
+from switchboard.core.launches import Launch
+from switchboard.core.tools import ToolSpec
+
+_MOST_KNOWN = 4_096
+
+
+class Held(Struct, frozen=True, kw_only=True):
+    """A definition that was changed and that nobody has agreed to yet."""
+
+    id: str
+    server: str
+    tool: str
+    # JSON to read, before and after.
+    before: str
+    after: str
+    at: float
+
+    def difference(self) -> list[str]:
+        """What was changed, as lines with `+` and `-`."""
+        lines = difflib.unified_diff(
+            self.before.splitlines(), self.after.splitlines(), "before", "after", lineterm="", n=2
+        )
+        return list(lines)
+
+
+class Pins:
+    """What each tool of each server says of itself, by the fingerprint of the server."""
+
+    def __init__(self, database: Database, *, clock: Callable[[], float] = time.time) -> None:
+        self._database = database
+        self._clock = clock
+        # Definitions that were found to be as pinned: asked for with every call.
+        self._known: set[tuple[ToolSpec, str, str]] = set()
+
+    def check(self, launch: Launch) -> Held | None:
+        """Pin a definition at first sight. Gives what is held when it is not the pinned one."""
+        if not launch.is_foreign:
+            return None
+        key = (launch.tool, launch.server, launch.fingerprint)
+        if key in self._known:
+            return None
+        held = self._compare(launch)
+        if held is None:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known.add(key)
+        return held
+
+    def held(self) -> list[Held]:
+        """Every definition that waits for somebody to look at it."""
+        rows = self._database.rows(
+            "SELECT * FROM pins WHERE held_id IS NOT NULL ORDER BY held_at, tool"
+        )
+        return [
+            Held(
+                id=row["held_id"],
+                server=row["server"],
+                tool=row["tool"],
+                before=row["definition"],
+                after=row["held_definition"],
+                at=row["held_at"],
+            )
+            for row in rows
+        ]
+
+    def find(self, held_id: str) -> Held | None:
+        """A held definition by its id."""
+        return next((held for held in self.held() if held.id == held_id), None)
+
+    def accept(self, held: Held) -> bool:
+        """From now on the changed definition is the pinned one. False if it was changed again."""
+        changed = self._database.change(
+            "UPDATE pins SET hash = held_hash, definition = held_definition, pinned_at = ?,"
+            " held_id = NULL, held_hash = NULL, held_definition = NULL, held_at = NULL"
+            " WHERE held_id = ? AND held_definition = ?",
+            self._clock(),
+            held.id,
+            held.after,
+        )
+        return changed == 1
+
+    def refuse(self, held: Held) -> bool:
+        """Keep the old definition. The tool goes on being held as long as it differs."""
+        changed = self._database.change(
+            "UPDATE pins SET held_id = NULL, held_hash = NULL, held_definition = NULL,"
+            " held_at = NULL WHERE held_id = ?",
+            held.id,
+        )
+        return changed == 1
+
+    def _compare(self, launch: Launch) -> Held | None:
+        hashed = definition_hash(launch.tool)
+        place = (launch.server, launch.fingerprint, launch.tool.name)
+        with self._database.together():
+            rows = self._database.rows(
+                "SELECT * FROM pins WHERE server = ? AND fingerprint = ? AND tool = ?", *place
+            )
+            text = _readable(launch.tool)
+            now = self._clock()
+            if not rows:
+                self._database.change(
+                    "INSERT INTO pins (server, fingerprint, tool, hash, definition, pinned_at)"
+                    " VALUES (?, ?, ?, ?, ?, ?)",
+                    *place,
+                    hashed,
+                    text,
+                    now,
+                )
+                return None
+            [row] = rows
+            if row["hash"] == hashed:
+                return None
+            held_id = row["held_id"] if row["held_hash"] == hashed else None
+            if held_id is None:
+                # An id stands for one change: who has looked at another one has not seen this.
+                held_id = new_id()
+                self._database.change(
+                    "UPDATE pins SET held_id = ?, held_hash = ?, held_definition = ?, held_at = ?"
+                    " WHERE server = ? AND fingerprint = ? AND tool = ?",
+                    held_id,
+                    hashed,
+                    text,
+                    now,
+                    *place,
+                )
+        return Held(
+            id=held_id,
+            server=launch.server,
+            tool=launch.tool.name,
+            before=row["definition"],
+            after=text,
+            at=now,
+        )
+
+
+def _readable(tool: ToolSpec) -> str:
+    raw = msgspec.json.encode(definition_of(tool), order="sorted")
+    return msgspec.json.format(raw, indent=2).decode()

@@ -1,0 +1,155 @@
+"""Arguments and variables without their secrets: only that there is one is shown."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from switchboard.approvals.strict import Number
+
+_NAME = re.compile(
+    r"(?i)(?:^|[_\-.])(?:token|key|secret|passwd|pwd|credentials?)s?$"
+    r"|apikey|api_key|accesskey|privatekey|secret|password|passphrase|authorization|cookie"
+    r"|[a-z0-9](?:Token|Key)$"
+)
+# Names that look like secrets and say how something is looked up.
+_HARMLESS = re.compile(r"(?i)^(?:max_?tokens|tokens|keys?|(?:primary|foreign|sort|partition)_key)$")
+_SHAPES = re.compile(
+    r"\b(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{20,}|glpat-[\w-]{16,}|sk-[\w-]{16,}"
+    r"|sk_(?:live|test)_\w{12,}|xox[abeoprs]-[\w-]{10,}|A(?:KIA|SIA)[0-9A-Z]{16}"
+    r"|AIza[\w-]{30,}|npm_\w{30,}|hf_[A-Za-z]{20,}|pypi-[\w-]{30,}|ya29\.[\w-]{20,}"
+    r"|eyJ[\w-]{8,400}\.[\w-]{8,4000}\.[\w-]*)"
+)
+_BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[\w+/=.~-]{8,}")
+_ASSIGNED = re.compile(
+    r"(?i)((?:token|secret|password|passwd|api[_-]?key|_key|authorization|cookie))(\s*[=:]\s*)"
+    r"(\"[^\"]*\"|'[^']*'|[^\s\"'&;,]+)"
+)
+# Bounded, like all of these: an endless text must not take more than its length.
+_USERINFO = re.compile(r"(?i)\b([a-z][a-z0-9+.-]{0,32}://)[^\s/?#@]+@")
+_PRIVATE_KEY = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|\Z)", re.DOTALL
+)
+_HIDDEN = "<hidden>"
+_MAX_DEPTH = 64
+
+# Takes out of a text the values of secrets that are known by value.
+Redact = Callable[[str], str]
+
+
+class Redacted:
+    """A value without its secrets, and where they stood."""
+
+    def __init__(self, value: Any, places: tuple[str, ...]) -> None:
+        self.value = value
+        self.places = places
+
+
+def redacted_arguments(arguments: Any, schema: Any, by_value: Redact) -> Redacted:
+    """Arguments without what the schema, their names, or their shape mark as secret."""
+    walk = _Walk(schema, by_value)
+    return Redacted(walk.value(arguments, schema, "", 0), tuple(walk.places))
+
+
+def redacted_text(text: str, by_value: Redact) -> str:
+    """A text without anything in it that has the shape of a secret."""
+    text = by_value(text)
+    text = _PRIVATE_KEY.sub(_HIDDEN, text)
+    text = _SHAPES.sub(_HIDDEN, text)
+    text = _BEARER.sub(rf"\1 {_HIDDEN}", text)
+    text = _USERINFO.sub(rf"\1{_HIDDEN}@", text)
+    return _ASSIGNED.sub(rf"\1\2{_HIDDEN}", text)
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether the value under this name is likely one."""
+    return bool(_NAME.search(name)) and not _HARMLESS.match(name)
+
+
+class _Walk:
+    """Goes through arguments and their schema side by side."""
+
+    def __init__(self, root: Any, by_value: Redact) -> None:
+        self._root = root
+        self._by_value = by_value
+        self.places: list[str] = []
+
+    def value(self, value: Any, schema: Any, place: str, depth: int) -> Any:
+        schemas = self._expand(schema, set())
+        if any(_marks_secret(each) for each in schemas):
+            return self._hide(value, place, "marked as a secret by the tool")
+        if depth > _MAX_DEPTH:
+            return self._hide(value, place, "too deep")
+        if isinstance(value, dict):
+            members = cast("dict[str, Any]", value)
+            return {
+                # A key can carry a secret as well as a value can.
+                redacted_text(key, self._by_value): self._member(key, inner, schemas, place, depth)
+                for key, inner in members.items()
+            }
+        if isinstance(value, list):
+            items = [each["items"] for each in schemas if "items" in each]
+            inner_schema: Any = {"allOf": items} if items else None
+            return [
+                self.value(inner, inner_schema, f"{place}[{at}]", depth + 1)
+                for at, inner in enumerate(cast("list[Any]", value))
+            ]
+        if isinstance(value, str) and not isinstance(value, Number):
+            shown = redacted_text(value, self._by_value)
+            if shown != value:
+                self.places.append(place)
+            return shown
+        return value
+
+    def _member(
+        self, key: str, value: Any, schemas: list[Mapping[str, Any]], place: str, depth: int
+    ) -> Any:
+        inner = f"{place}.{key}" if place else key
+        if is_secret_name(key) and value not in (None, "", True, False):
+            return self._hide(value, inner, "its name is that of a secret")
+        found: list[Any] = []
+        for each in schemas:
+            properties = each.get("properties")
+            if isinstance(properties, dict) and key in properties:
+                found.append(cast("dict[str, Any]", properties)[key])
+            elif isinstance(each.get("additionalProperties"), dict):
+                found.append(each["additionalProperties"])
+        return self.value(value, {"allOf": found} if found else None, inner, depth + 1)
+
+    def _hide(self, value: Any, place: str, why: str) -> str:
+        self.places.append(place)
+        size = f", {len(value)} characters" if isinstance(value, str) else ""
+        return f"<hidden: {why}{size}>"
+
+    def _expand(self, schema: Any, seen: set[int]) -> list[Mapping[str, Any]]:
+        """A schema and all that it is made of, local references followed, each part once."""
+        if not isinstance(schema, dict) or id(cast("Any", schema)) in seen:
+            return []
+        members = cast("dict[str, Any]", schema)
+        seen.add(id(members))
+        found: list[Mapping[str, Any]] = [members]
+        reference = members.get("$ref")
+        if isinstance(reference, str):
+            found += self._expand(self._referred(reference), seen)
+        for word in ("allOf", "anyOf", "oneOf"):
+            parts = members.get(word)
+            if isinstance(parts, list):
+                for part in cast("list[Any]", parts):
+                    found += self._expand(part, seen)
+        return found
+
+    def _referred(self, reference: str) -> Any:
+        if not reference.startswith("#"):
+            return None
+        at: Any = self._root
+        for step in reference[1:].split("/")[1:]:
+            name = step.replace("~1", "/").replace("~0", "~")
+            at = cast("dict[str, Any]", at).get(name) if isinstance(at, dict) else None
+        return at
+
+
+def _marks_secret(schema: Mapping[str, Any]) -> bool:
+    return (
+        schema.get("writeOnly") is True
+        or schema.get("format") == "password"
+        or schema.get("x-secret") is True
+    )

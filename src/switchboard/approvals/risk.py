@@ -1,0 +1,68 @@
+"""How much harm a call could do, from what it can do, and whether that needs a person.
+
+A server's own annotations are claims of somebody we do not know. They can raise a risk. They lower
+it in one case only: a tool that says that it only reads does not ask. What holds a server to that
+word is the pin of its definition, and a user who does not believe it can say so for the server.
+"""
+
+from switchboard.core.launches import Launch
+from switchboard.core.origins import Scope
+from switchboard.core.questions import Risk
+from switchboard.core.tools import Effects
+
+_LOW = Risk(level="low")
+# A file of a repository may not switch off the questions about what it starts.
+_THE_USER = frozenset({Scope.HOME, Scope.ENVIRONMENT, Scope.FLAG})
+
+
+def assess(launch: Launch) -> Risk:
+    """The risk of a call, with a reason for each thing that raises it."""
+    reasons = tuple(_of_a_server(launch) if launch.is_foreign else _of_a_command(launch))
+    return Risk(level="high", reasons=reasons) if reasons else _LOW
+
+
+def asks(launch: Launch, risk: Risk) -> bool:
+    """Whether a person has to agree."""
+    if risk.level == "high":
+        return True
+    if launch.requires_approval is True:
+        return True
+    if only_reads(launch.tool.effects):
+        return False
+    return not (launch.requires_approval is False and launch.required_by in _THE_USER)
+
+
+def only_reads(effects: Effects) -> bool:
+    """Whether a tool says that it changes nothing, and does not contradict itself."""
+    return effects.read_only is True and effects.destructive is not True
+
+
+def is_open_world(launch: Launch) -> bool:
+    """Whether a result may hold the words of a stranger."""
+    return launch.tool.effects.open_world is True or "network" in launch.side_effects
+
+
+def _of_a_server(launch: Launch) -> list[str]:
+    effects = launch.tool.effects
+    if not launch.trusts_annotations:
+        return ["what this server says of its tools does not count here"]
+    if only_reads(effects):
+        return []
+    if effects.destructive is True:
+        return ["the server says that this tool can destroy things"]
+    return ["the server does not say that this tool only reads"]
+
+
+def _of_a_command(launch: Launch) -> list[str]:
+    reasons: list[str] = []
+    if "filesystem-write" in launch.side_effects:
+        reasons.append("it is declared to write files")
+    if "network" in launch.side_effects:
+        reasons.append("it is declared to use the network")
+    if launch.network:
+        reasons.append("it may use the network")
+    if launch.sandbox == "none":
+        reasons.append("it runs without a sandbox")
+    if launch.tool.effects.destructive is True:
+        reasons.append("it is declared to destroy things")
+    return reasons

@@ -1,0 +1,85 @@
+"""What a session trusts until it ends. Kept in memory only: nothing of it outlives the session."""
+
+from msgspec import Struct
+
+from switchboard.core.sessions import Era, Session
+
+
+class Subject(Struct, frozen=True):
+    """What is trusted: one tool of one server."""
+
+    server: str
+    tool: str
+
+
+class _Grant(Struct, frozen=True):
+    # Everything but the arguments; see `digest.trust_digest`.
+    digest: str
+    # Whose words the session had read when it was given.
+    known_taints: frozenset[Subject]
+
+
+def is_lasting(session: Session) -> bool:
+    """Whether there is a session that trust could belong to.
+
+    Over HTTP the modern era has none: every request stands alone. Nor has a command that is typed.
+    """
+    return session.via != "cli" and not (session.via == "http" and session.era is Era.MODERN)
+
+
+def bound_session(session: Session) -> str:
+    """What an approval is bound to. A client without a session is known by the way it came."""
+    return session.id if is_lasting(session) else f"{session.via}:{session.workspace}"
+
+
+class TrustBook:
+    """Trust for a session, by tool.
+
+    A grant holds for exactly what it was given for. When a definition, a sandbox profile or
+    anything else that decides what runs is seen to differ, the grant is gone, also if the old
+    state comes back.
+    """
+
+    def __init__(self) -> None:
+        self._grants: dict[str, dict[Subject, _Grant]] = {}
+        self._taints: dict[str, set[Subject]] = {}
+
+    def grant(self, session: Session, subject: Subject, digest: str) -> None:
+        """Trust this tool until the session ends. A client without a session gets nothing."""
+        if is_lasting(session):
+            known = frozenset(self._taints.get(session.id, ()))
+            self._grants.setdefault(session.id, {})[subject] = _Grant(digest, known)
+
+    def holds(self, session: Session, subject: Subject, digest: str) -> bool:
+        """Whether this session trusts exactly this."""
+        grants = self._grants.get(session.id)
+        grant = grants.get(subject) if grants else None
+        if grants is None or grant is None:
+            return False
+        # What the session has read since may have been written to misuse this trust. The words of
+        # the tool itself, and of those that the person knew of, are part of what was agreed to.
+        unknown = self._taints.get(session.id, set()) - grant.known_taints - {subject}
+        if grant.digest != digest or unknown:
+            del grants[subject]
+            return False
+        return True
+
+    def taint(self, session: Session, source: Subject) -> None:
+        """The session has read what a stranger may have written."""
+        if is_lasting(session):
+            self._taints.setdefault(session.id, set()).add(source)
+
+    def tainted_by(self, session: Session) -> tuple[Subject, ...]:
+        """Through which tools it has."""
+        found = self._taints.get(session.id, ())
+        return tuple(sorted(found, key=lambda each: (each.server, each.tool)))
+
+    def drop(self, subject: Subject) -> None:
+        """Nobody trusts this tool any more."""
+        for grants in self._grants.values():
+            grants.pop(subject, None)
+
+    def leave(self, session_id: str) -> None:
+        """The session has ended."""
+        self._grants.pop(session_id, None)
+        self._taints.pop(session_id, None)

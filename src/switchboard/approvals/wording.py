@@ -1,0 +1,126 @@
+"""The text of a question: what we know comes first, then the arguments, then the server's words.
+
+Plain lines, no markup. Every line of ours begins at the margin, and no line of the server can: its
+words stand behind a bar.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any, cast
+
+from switchboard.approvals.cleaning import cleaned, cleaned_line, written_out
+from switchboard.approvals.strict import Number
+from switchboard.core.launches import Launch
+from switchboard.core.questions import Question
+
+# What a person can be expected to read.
+MAX_ARGUMENTS = 16_000
+_MAX_LINE = 2_000
+_MAX_WORDS = 4_000
+_DIGEST_CHARS = 12
+
+
+def effects_in_words(launch: Launch) -> tuple[str, ...]:
+    """What the tool is said to do to the world, and by whom."""
+    if not launch.is_foreign:
+        return launch.side_effects or ("none declared",)
+    effects = launch.tool.effects
+    said: list[str] = []
+    if effects.read_only is True:
+        said.append("only reads")
+    elif effects.read_only is False:
+        said.append("changes things")
+    if effects.destructive is True:
+        said.append("can destroy things")
+    if effects.open_world is True:
+        said.append("reaches the open world")
+    return tuple(f"{each} (the server says)" for each in said) or (
+        "unknown (the server is silent)",
+    )
+
+
+def shown_arguments(value: Any) -> str:
+    """Arguments as JSON to read, every letter that cannot be seen written as its code."""
+    return "\n".join(_pretty(value, ""))
+
+
+def prompt_of(question: Question) -> str:
+    """The whole question."""
+    return "\n".join(_lines(question))
+
+
+def _lines(question: Question) -> Iterator[str]:
+    facts = question.facts
+    name = _plain(question.tool)
+    yield f"May {name} run?" if not question.suite else f"May {name} of {question.suite} run?"
+    yield ""
+    yield f"Side effects: {', '.join(map(_plain, facts.effects))}"
+    level = "HIGH" if question.risk.is_high else "low"
+    yield f"Risk: {'; '.join((level, *question.risk.reasons))}"
+    yield f"Folder: {_plain(facts.cwd)}"
+    if facts.writable:
+        yield f"Can write in: {', '.join(map(_plain, facts.writable))}"
+    yield f"Variables: {_variables(question)}"
+    yield f"Sandbox: {'NONE' if facts.sandbox == 'none' else _plain(facts.sandbox)}"
+    yield f"Network: {'on' if facts.network else 'off'}"
+    yield f"Server: {_plain(facts.server)}"
+    yield f"Runs: {_plain(facts.runs)}"
+    for link in facts.links:
+        yield f"Leads elsewhere: {_plain(link)}"
+    if facts.tainted_by:
+        sources = ", ".join(map(_plain, facts.tainted_by))
+        yield f"Careful: this session has read what strangers wrote, through {sources}"
+    yield f"Asked by: {cleaned_line(question.client, _MAX_LINE) or 'a client without a name'}"
+    yield f"Approval: {question.id}, bound to {question.digest[:_DIGEST_CHARS]}"
+    yield ""
+    yield "Arguments:"
+    yield from (f"  {line}" for line in question.arguments.splitlines())
+    if question.title or question.description:
+        yield ""
+        yield "The server says:"
+        words = "\n".join(filter(None, (question.title, question.description)))
+        yield from (f"  | {line}" for line in cleaned(words, _MAX_WORDS).splitlines())
+
+
+def _variables(question: Question) -> str:
+    facts = question.facts
+    shown = [f"{_plain(name)}={_plain(value)}" for name, value in facts.env.items()]
+    shown += [f"{_plain(name)} is set (hidden)" for name in facts.secrets]
+    return ", ".join(shown) or "none"
+
+
+def _plain(text: str) -> str:
+    shown = written_out(text)
+    return shown if len(shown) <= _MAX_LINE else shown[:_MAX_LINE] + " … (cut)"
+
+
+def _pretty(value: Any, indent: str) -> Iterator[str]:
+    if isinstance(value, dict) and value:
+        members = cast("dict[str, Any]", value)
+        yield "{"
+        yield from _inside([(f"{_text(key)}: ", each) for key, each in members.items()], indent)
+        yield f"{indent}}}"
+    elif isinstance(value, list) and value:
+        yield "["
+        yield from _inside([("", each) for each in cast("list[Any]", value)], indent)
+        yield f"{indent}]"
+    elif isinstance(value, Number):
+        yield str(value)
+    elif isinstance(value, str):
+        yield _text(value)
+    else:
+        yield json.dumps(value)
+
+
+def _inside(parts: list[tuple[str, Any]], indent: str) -> Iterator[str]:
+    deeper = f"{indent}  "
+    for place, (head, value) in enumerate(parts):
+        lines = list(_pretty(value, deeper))
+        lines[0] = f"{deeper}{head}{lines[0]}"
+        if place < len(parts) - 1:
+            lines[-1] += ","
+        yield from lines
+
+
+def _text(text: str) -> str:
+    return written_out(json.dumps(text, ensure_ascii=False))

@@ -1,0 +1,351 @@
+"""`switchboard approvals`: answer what clients want to do, and look at tools that have changed."""
+
+import sys
+import time
+from collections.abc import Iterator
+from typing import ClassVar, Literal
+
+from msgspec import Struct
+
+from switchboard.approvals.approver import Approver
+from switchboard.approvals.cleaning import written_out
+from switchboard.approvals.database import Database
+from switchboard.approvals.desk import Desk, Posted
+from switchboard.approvals.pins import Held, Pins
+from switchboard.cli.options import Option, Usage, UsageError, Word
+from switchboard.cli.render import columns, hint
+from switchboard.cli.report import Report
+from switchboard.cli.request import Request
+from switchboard.cli.style import Style, is_terminal
+from switchboard.cli.verbs.parts.watching import watch
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.questions import Answer, Extent, Question
+from switchboard.ipc.paths import places_from
+
+_ACTIONS = ("list", "show", "approve", "deny", "watch")
+_NEED_ID = frozenset({"show", "approve", "deny"})
+
+USAGE = Usage(
+    verb="approvals",
+    summary="Answer what clients want to do, and look at tools that have changed.",
+    words=(
+        Word(name="ACTION", about="what to do", choices=_ACTIONS, optional=True),
+        Word(name="ID", about="a question, or a changed tool", optional=True),
+    ),
+    options=(
+        Option(name="session", about="approve: every call of this tool until the session ends"),
+        Option(name="yes", about="approve: do not ask whether you are sure"),
+        Option(name="all", about="list: those that were decided within a day, too"),
+    ),
+    details=(
+        "An approval holds for exactly what is shown, for one call, and for five minutes.\n"
+        "The client that asks cannot approve: the command refuses when that client started it."
+    ),
+    examples=(
+        "switchboard approvals",
+        "switchboard approvals show k3f9x2mq",
+        "switchboard approvals approve k3f9x2mq --session",
+        "switchboard approvals watch",
+    ),
+)
+
+
+class ListedApproval(Struct, frozen=True, kw_only=True):
+    """One line of the list."""
+
+    id: str
+    kind: Literal["call", "definition"]
+    state: str
+    tool: str
+    # The suite or the server that it belongs to.
+    of: str
+    risk: str = ""
+    client: str = ""
+    session: str = ""
+    workspace: str = ""
+    asked_at: float
+    expires_at: float = 0.0
+    decided_by: str = ""
+
+
+class ApprovalsReport(Report, frozen=True, kw_only=True, tag="switchboard.approvals/1"):
+    """What waits for a person, oldest first."""
+
+    approvals: tuple[ListedApproval, ...]
+
+    def lines(self, style: Style) -> Iterator[str]:
+        if not self.approvals:
+            return
+        heads = ("ID", "WAITS FOR", "STATE", "TOOL", "OF", "RISK", "CLIENT", "LEFT")
+        rows = [
+            (
+                each.id,
+                "a call" if each.kind == "call" else "a changed tool",
+                each.state,
+                each.tool,
+                each.of,
+                each.risk or "-",
+                each.client or "-",
+                _left(each),
+            )
+            for each in self.approvals
+        ]
+        yield from columns(heads, rows, style)
+
+    def notes(self, style: Style) -> Iterator[str]:
+        waiting = [each.id for each in self.approvals if each.state in {"pending", "held"}]
+        if not waiting:
+            yield "nothing waits for an answer"
+        else:
+            yield hint(style, f"switchboard approvals show {waiting[0]}")
+
+
+class QuestionReport(Report, frozen=True, kw_only=True, tag="switchboard.approvals-question/1"):
+    """One question with everything that is known of it."""
+
+    state: str
+    question: Question
+    answer: Answer | None = None
+    # The processes of whoever decided, nearest first.
+    chain: str = ""
+
+    def lines(self, style: Style) -> Iterator[str]:
+        yield from question_lines(self.question, style)
+        if self.answer is not None:
+            yield ""
+            yield f"{self.state}, by {self.answer.by}: {self.chain or 'no process noted'}"
+
+    def notes(self, style: Style) -> Iterator[str]:
+        if self.state == "pending":
+            yield hint(style, f"switchboard approvals approve {self.question.id}")
+
+
+class DefinitionReport(Report, frozen=True, kw_only=True, tag="switchboard.approvals-definition/1"):
+    """A tool that its server has changed, before and after."""
+
+    definition: Held
+
+    def lines(self, style: Style) -> Iterator[str]:
+        held = self.definition
+        yield f"{written_out(held.server)} has changed its tool {written_out(held.tool)}"
+        yield ""
+        for line in held.difference():
+            shown = written_out(line)
+            if line.startswith("+"):
+                yield style.green(shown)
+            elif line.startswith("-"):
+                yield style.red(shown)
+            else:
+                yield shown
+
+    def notes(self, style: Style) -> Iterator[str]:
+        yield hint(style, f"switchboard approvals approve {self.definition.id}")
+
+
+class DecidedReport(Report, frozen=True, kw_only=True, tag="switchboard.approvals-decided/1"):
+    """What was decided."""
+
+    id: str
+    kind: Literal["call", "definition"]
+    verdict: Literal["approved", "denied"]
+    extent: Extent
+    tool: str
+
+    def lines(self, style: Style) -> Iterator[str]:
+        del style
+        what = "the changed tool" if self.kind == "definition" else "the call of"
+        more = " and every other call of it in this session" if self.extent == "session" else ""
+        yield f"{self.verdict}: {what} {self.tool}{more}"
+
+    def notes(self, style: Style) -> Iterator[str]:
+        del style
+        if self.verdict == "approved" and self.kind == "call":
+            yield "it runs now if its client still waits, else with the same call made again"
+
+
+class WatchedReport(Report, frozen=True, kw_only=True, tag="switchboard.approvals-watched/1"):
+    """A question when it is asked."""
+
+    one_of_many: ClassVar[bool] = True
+    question: Question
+
+    def lines(self, style: Style) -> Iterator[str]:
+        yield from question_lines(self.question, style)
+        yield ""
+
+
+def run(request: Request) -> Report:
+    arguments = request.arguments
+    action, wanted = arguments.word(0) or "list", arguments.word(1)
+    _check(request, action, wanted)
+    database = Database(places_from(dict(request.environ)).home)
+    try:
+        desk, pins = Desk(database), Pins(database)
+        if action == "list":
+            return _listed(desk, pins, everything=arguments.has("all"))
+        if action == "watch":
+            return watch(desk, lambda question: request.show(WatchedReport(question=question)))
+        found = desk.find(wanted) or pins.find(wanted)
+        if found is None:
+            raise Fault(
+                FaultCode.NOT_FOUND,
+                "unknown-approval",
+                f"nothing with the id `{wanted}` waits for an answer",
+                hint="switchboard approvals list --all",
+            )
+        if action == "show":
+            return _shown(found)
+        if isinstance(found, Posted):
+            return _decide(request, desk, found, approves=action == "approve")
+        return _decide_definition(request, pins, found, approves=action == "approve")
+    finally:
+        database.close()
+
+
+def question_lines(question: Question, style: Style) -> Iterator[str]:
+    """A question for people, with what matters most marked."""
+    for number, line in enumerate(question.prompt.splitlines()):
+        if number == 0:
+            yield style.bold(line)
+        elif line.startswith(("Risk: HIGH", "Sandbox: NONE", "Leads elsewhere:", "Careful:")):
+            yield style.red(line)
+        else:
+            yield line
+
+
+def _check(request: Request, action: str, wanted: str) -> None:
+    arguments = request.arguments
+    if action in _NEED_ID and not wanted:
+        raise UsageError(f"`{action}` needs an id", "switchboard approvals list")
+    if action not in _NEED_ID and wanted:
+        raise UsageError(f"`{action}` takes no id", f"switchboard approvals show {wanted}")
+    for option, owner in (("session", "approve"), ("yes", "approve"), ("all", "list")):
+        if arguments.has(option) and action != owner:
+            raise UsageError(f"`--{option}` belongs to `{owner}`", "switchboard approvals --help")
+    if action == "approve" and not arguments.has("yes") and not is_terminal(sys.stdin):
+        # Nobody would see what is approved.
+        raise UsageError(
+            "without a terminal nobody can be shown what is approved",
+            f"switchboard approvals approve {wanted} --yes",
+        )
+
+
+def _listed(desk: Desk, pins: Pins, *, everything: bool) -> Report:
+    posted = desk.recent() if everything else desk.waiting()
+    calls = [
+        ListedApproval(
+            id=each.question.id,
+            kind="call",
+            state=each.state,
+            tool=each.question.tool,
+            of=each.question.suite or each.question.facts.server,
+            risk=each.question.risk.level,
+            client=each.question.client,
+            session=each.question.session_id,
+            workspace=each.question.workspace,
+            asked_at=each.question.asked_at,
+            expires_at=each.question.expires_at,
+            decided_by=each.answer.by if each.answer else "",
+        )
+        for each in posted
+    ]
+    definitions = [
+        ListedApproval(
+            id=held.id,
+            kind="definition",
+            state="held",
+            tool=written_out(held.tool),
+            of=held.server,
+            asked_at=held.at,
+        )
+        for held in pins.held()
+    ]
+    return ApprovalsReport(approvals=(*calls, *definitions))
+
+
+def _shown(found: Posted | Held) -> Report:
+    if isinstance(found, Held):
+        return DefinitionReport(definition=found)
+    return QuestionReport(
+        state=found.state, question=found.question, answer=found.answer, chain=found.chain
+    )
+
+
+def _decide(request: Request, desk: Desk, posted: Posted, *, approves: bool) -> Report:
+    question = posted.question
+    extent: Extent = "session" if request.arguments.has("session") else "once"
+    if extent not in question.offers:
+        raise Fault(
+            FaultCode.FAILED_PRECONDITION,
+            "no-session",
+            "this client has no session that trust could belong to",
+            hint=f"switchboard approvals approve {question.id}",
+        )
+    if posted.state != "pending":
+        raise _decided_already(posted.state)
+    approver = Approver.of_this_process()
+    if approves:
+        approver.check(question)
+        if not request.arguments.has("yes"):
+            _confirm(request, _shown(posted))
+    answer = Answer(
+        verdict="approved" if approves else "denied", extent=extent, by="cli", at=time.time()
+    )
+    if not desk.decide(question.id, answer, chain=str(approver)):
+        now = desk.find(question.id)
+        raise _decided_already(now.state if now else "expired")
+    return DecidedReport(
+        id=question.id,
+        kind="call",
+        verdict="approved" if approves else "denied",
+        extent=extent,
+        tool=question.tool,
+    )
+
+
+def _decide_definition(request: Request, pins: Pins, held: Held, *, approves: bool) -> Report:
+    if request.arguments.has("session"):
+        raise UsageError("a changed tool is approved for good", "leave `--session` out")
+    if approves and not request.arguments.has("yes"):
+        _confirm(request, _shown(held))
+    if not (pins.accept(held) if approves else pins.refuse(held)):
+        raise Fault(
+            FaultCode.FAILED_PRECONDITION,
+            "changed-again",
+            "the server has changed it again meanwhile",
+            hint="switchboard approvals list",
+        )
+    return DecidedReport(
+        id=held.id,
+        kind="definition",
+        verdict="approved" if approves else "denied",
+        extent="once",
+        tool=written_out(held.tool),
+    )
+
+
+def _confirm(request: Request, report: Report) -> None:
+    """Show what would be approved, and take anything but a yes for a no."""
+    for line in report.lines(request.talk.style):
+        request.talk.say(line)
+    sys.stderr.write("\nApprove? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+        raise Fault(
+            FaultCode.CANCELLED, "not-confirmed", "nothing was approved, and nothing was denied"
+        )
+
+
+def _decided_already(state: str) -> Fault:
+    return Fault(
+        FaultCode.FAILED_PRECONDITION,
+        "decided-already",
+        f"it does not wait any more: {state}",
+        hint="switchboard approvals list --all",
+    )
+
+
+def _left(each: ListedApproval) -> str:
+    if each.state != "pending":
+        return "-"
+    return f"{max(each.expires_at - time.time(), 0):.0f} s"

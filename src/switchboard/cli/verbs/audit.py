@@ -1,0 +1,210 @@
+"""`switchboard audit`: what was done, by whom, with whose leave, and whether all of it is there."""
+
+import os
+import re
+import threading
+from collections import deque
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+
+from switchboard.cli.options import Option, Usage, UsageError, Word
+from switchboard.cli.report import Report, Silent
+from switchboard.cli.request import Request
+from switchboard.cli.verbs.parts.audit_reports import (
+    AuditExportReport,
+    AuditLineReport,
+    AuditRecordReport,
+    AuditReport,
+    AuditShowReport,
+    AuditVerifyReport,
+    PlacedRecord,
+)
+from switchboard.core.audit import AuditMark
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.ipc.paths import places_from
+from switchboard.store.chain import Row
+from switchboard.store.lines import AuditFilter, exported, record_in
+from switchboard.store.places import AuditPlaces
+from switchboard.store.reader import AuditReader
+from switchboard.store.verify import verify
+
+_LAST = 20
+_MOST_OF_A_CALL = 100
+_LOOK_EVERY_S = 0.2
+_AGO = re.compile(r"(\d{1,6})([smhd])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+_EXPECTED = re.compile(r"(\d{1,18}):([0-9a-f]{8,64})")
+
+USAGE = Usage(
+    verb="audit",
+    summary="Show what was called, with whose leave and how it went; check that all is there.",
+    words=(
+        Word(name="ACTION", about="what to do", choices=("tail", "show", "verify", "export")),
+        Word(
+            name="WHICH", about="show: the id of a call, or the number of a record", optional=True
+        ),
+    ),
+    options=(
+        Option(name="follow", short="-f", about="tail: stay, and show each record as it comes"),
+        Option(name="last", value="N", about=f"tail: how many records ({_LAST})"),
+        Option(name="tool", value="NAME", about="only this tool or suite; `*` stands for anything"),
+        Option(name="session", value="ID", about="only this session"),
+        Option(name="since", value="WHEN", about="only from then on: `30m`, `2h`, `7d`, or a date"),
+        Option(name="outcome", value="WORD", about="only `ok`, `denied`, `permission_denied`, …"),
+        Option(name="expect", value="SEQ:HASH", about="verify: a place that was noted earlier"),
+        Option(name="out", value="FILE", about="export: write there, not to stdout"),
+    ),
+    details=(
+        "`verify` ends with code 1 and says what is wrong and where. It finds every change,\n"
+        "removal and insertion by somebody without the key. Older copies of log, head and key,\n"
+        "put back together, are found out only by `--expect`, or by a daemon that ran meanwhile.\n"
+        "`export` writes one JSON object a line, as it was hashed."
+    ),
+    examples=(
+        "switchboard audit tail -f --tool 'git*'",
+        "switchboard audit show 3f9c2a71be-12",
+        "switchboard audit export --since 7d --out week.jsonl",
+    ),
+)
+
+
+def run(request: Request) -> Report:
+    places = AuditPlaces(Path(places_from(dict(request.environ)).home))
+    if request.arguments.word(0) != "show" and request.arguments.word(1):
+        raise UsageError(f"`{request.arguments.word(1)}` is one word too many")
+    match request.arguments.word(0):
+        case "tail":
+            return _tail(request, places)
+        case "show":
+            return _show(request, places)
+        case "verify":
+            return _verify(request, places)
+        case _:
+            return _export(request, places)
+
+
+def _tail(request: Request, places: AuditPlaces) -> Report:
+    wanted = _filter(request)
+    last = request.arguments.one("last") or str(_LAST)
+    if not last.isdigit():
+        raise UsageError("`--last` must be a whole number")
+    told: list[str] = []
+    reader = AuditReader(places, tell=told.append)
+    newest: deque[PlacedRecord] = deque()
+    end = 0
+    for row in reader.backwards():
+        end = max(end, row.seq)
+        if len(newest) >= int(last):
+            break
+        if _is_wanted(row, wanted):
+            newest.appendleft(PlacedRecord.of(row))
+    if not request.arguments.has("follow"):
+        return AuditReport(records=tuple(newest), unreadable=tuple(told))
+    for record in newest:
+        request.show(AuditRecordReport.of(record))
+    for text in told:
+        request.talk.say(text)
+    for row in _following(reader, end):
+        if _is_wanted(row, wanted):
+            request.show(AuditRecordReport.of(PlacedRecord.of(row)))
+    return Silent()
+
+
+def _following(reader: AuditReader, end: int) -> Iterator[Row]:
+    """Records as they come, until Ctrl-C."""
+    pause = threading.Event()
+    while True:
+        for row in reader.rows(end):
+            end = row.seq
+            yield row
+        pause.wait(_LOOK_EVERY_S)
+
+
+def _show(request: Request, places: AuditPlaces) -> Report:
+    which = request.arguments.word(1)
+    if not which:
+        raise UsageError("`WHICH` is missing", "switchboard audit tail")
+    told: list[str] = []
+    reader = AuditReader(places, tell=told.append)
+    rows = reader.of_call(which)
+    if not rows and which.isdigit() and (row := reader.at(int(which))) is not None:
+        rows = [row]
+    if not rows:
+        raise Fault(
+            FaultCode.NOT_FOUND,
+            "no-record",
+            f"no record of `{which}`" + (f" could be read: {told[0]}" if told else ""),
+            hint="switchboard audit tail",
+        )
+    records = tuple(map(PlacedRecord.of, rows[-_MOST_OF_A_CALL:]))
+    return AuditShowReport(records=records, unreadable=tuple(told))
+
+
+def _verify(request: Request, places: AuditPlaces) -> Report:
+    given = request.arguments.one("expect")
+    expected = None
+    if given is not None:
+        match = _EXPECTED.fullmatch(given)
+        if match is None:
+            raise UsageError("`--expect` takes what `audit verify` showed, such as `120:9f3c0a…`")
+        expected = AuditMark(seq=int(match[1]), hash=match[2])
+    request.talk.progress("checking every record …")
+    return AuditVerifyReport.of(verify(places, expect=expected))
+
+
+def _export(request: Request, places: AuditPlaces) -> Report:
+    told: list[str] = []
+    lines = exported(AuditReader(places, tell=told.append), _filter(request))
+    out = request.arguments.one("out")
+    if out is None:
+        for line in lines:
+            request.show(AuditLineReport.of(line))
+        for text in told:
+            request.talk.say(text)
+        return Silent()
+    count = 0
+    try:
+        # Never through a link, and for nobody else to read.
+        handle = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        with open(handle, "wb") as file:  # noqa: PTH123 - a descriptor
+            for line in lines:
+                file.write(msgspec.json.encode(AuditLineReport.of(line)) + b"\n")
+                count += 1
+    except OSError as error:
+        raise UsageError(f"`{out}` cannot be written ({error.strerror})") from None
+    return AuditExportReport(path=out, records=count, unreadable=tuple(told))
+
+
+def _filter(request: Request) -> AuditFilter:
+    given = request.arguments
+    return AuditFilter(
+        tool=given.one("tool") or "",
+        session=given.one("session") or "",
+        since=_since(given.one("since")),
+        outcome=given.one("outcome") or "",
+    )
+
+
+def _is_wanted(row: Row, wanted: AuditFilter) -> bool:
+    record = record_in(row)
+    return wanted == AuditFilter() if record is None else wanted.wants(record)
+
+
+def _since(given: str | None) -> str:
+    """A time as records write it."""
+    if given is None:
+        return ""
+    if ago := _AGO.fullmatch(given):
+        moment = datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+    else:
+        try:
+            # Without a zone it is the user's own time.
+            moment = datetime.fromisoformat(given).astimezone(UTC)
+        except (ValueError, OverflowError):
+            raise UsageError(
+                f"`--since` cannot be `{given}`", "such as `30m`, `2h`, `7d` or `2026-11-16T09:00`"
+            ) from None
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,100 @@
+"""What the audit log remembers of one thing that happened. It holds no payload and no secret."""
+
+import time
+from typing import Literal
+
+from msgspec import Struct
+
+Decision = Literal["approved", "denied", "expired", "cancelled", "not_required"]
+
+
+class AuditApproval(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How it was decided that something may run."""
+
+    decision: Decision
+    id: str = ""
+    # How much was agreed to, such as `once` or `session`.
+    mode: str = ""
+    # Who was asked, such as `elicitation` or `console`.
+    channel: str = ""
+    # What was agreed to.
+    digest: str = ""
+
+
+class AuditMark(Struct, frozen=True, kw_only=True):
+    """A place in the log that a record speaks of."""
+
+    seq: int
+    hash: str
+
+
+class AuditRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line of the log. What is not known is left out; adding a field changes no old record."""
+
+    ts: str
+    # `tool.call.started`, `tool.call.finished`, `tool.call.refused`, `approval.requested`,
+    # `approval.decided`, `audit.recovered` and others of that form.
+    event: str
+    # The id of the call, which errors show to clients.
+    correlation_id: str = ""
+    session_id: str = ""
+    tool: str = ""
+    # A hash with a salt of this installation, so that short arguments cannot be guessed.
+    args_sha256: str = ""
+    cwd: str = ""
+    sandbox_profile: str = ""
+    timeout_ms: int | None = None
+    approval: AuditApproval | None = None
+    started: str = ""
+    ended: str = ""
+    # `ok`, `tool_error`, or the code of a fault.
+    status: str = ""
+    exit_status: int | None = None
+    bytes_stdout: int | None = None
+    bytes_stderr: int | None = None
+    bytes_result: int | None = None
+    reason: str = ""
+    # The suite that the call came through, and who runs the tool.
+    via: str = ""
+    provider: str = ""
+    side_effects: bool | None = None
+    # Names that the tool's schema declares, with the kinds of their values.
+    args_shape: str = ""
+    client: str = ""
+    transport: str = ""
+    protocol_version: str = ""
+    workspace: str = ""
+    trace_id: str = ""
+    server: str = ""
+    launch_fingerprint: str = ""
+    tool_def_hash: str = ""
+    env_names: tuple[str, ...] = ()
+    network: bool | None = None
+    redactions: int | None = None
+    # The process that wrote the record.
+    pid: int = 0
+    # Where the log was cut: on purpose, for its size, or by somebody else.
+    mark: AuditMark | None = None
+    # What Switchboard has to say, in its own words.
+    note: str = ""
+
+
+class _Clock:
+    """Writes down times, in UTC. Most of the text stays the same for a second."""
+
+    def __init__(self) -> None:
+        # One value, so that another thread never sees half of it.
+        self._last = (-1, "")
+
+    def __call__(self, nanoseconds: int | None = None) -> str:
+        now = time.time_ns() if nanoseconds is None else nanoseconds
+        second, rest = divmod(now, 1_000_000_000)
+        known, written = self._last
+        if second != known:
+            written = time.strftime("%Y-%m-%dT%H:%M:%S.", time.gmtime(second))
+            self._last = (second, written)
+        return f"{written}{rest // 1000:06}Z"
+
+
+# A time as records write it: now, or so many nanoseconds after the epoch.
+stamp = _Clock()

@@ -1,0 +1,38 @@
+"""What a call would start or reach, as the provider of its tool knows it right now."""
+
+from msgspec import Struct
+
+from switchboard.core.origins import Scope
+from switchboard.core.tools import ToolSpec
+
+
+class Launch(Struct, frozen=True, kw_only=True):
+    """Everything that decides what a call can do. Defaults are the worst that can be."""
+
+    # The definition as it is now, which need not be the one that the call was narrowed to.
+    tool: ToolSpec
+    # The server, or the command tool itself.
+    server: str
+    # Of everything that decides what is started.
+    fingerprint: str
+    # The command line, or the address of a remote server.
+    runs: str
+    cwd: str
+    # Whether a server wrote the definition. What the configuration says needs no pin.
+    is_foreign: bool = True
+    # Variables whose values may be shown, and the names of all others that are set.
+    env: dict[str, str] = {}
+    secrets: tuple[str, ...] = ()
+    # Of every variable with its value.
+    env_hash: str = ""
+    sandbox: str = "none"
+    network: bool = True
+    writable_roots: tuple[str, ...] = ()
+    # What the configuration declares: `filesystem-read`, `filesystem-write`, `network`.
+    side_effects: tuple[str, ...] = ()
+    # False: what the server says of its own tools counts for nothing.
+    trusts_annotations: bool = True
+    # What was configured; `None` when nobody said.
+    requires_approval: bool | None = None
+    # Who said so. Only the user's own word can lift an approval.
+    required_by: Scope = Scope.DEFAULT

@@ -1,0 +1,107 @@
+"""A question to a person before something runs, and what comes of it."""
+
+from typing import Literal, Protocol
+
+from msgspec import Struct
+
+Verdict = Literal["approved", "denied", "cancelled", "expired"]
+# How much is agreed to: this call, or every call of this tool until the session ends.
+Extent = Literal["once", "session"]
+RiskLevel = Literal["low", "high"]
+
+
+class Risk(Struct, frozen=True, kw_only=True):
+    """How much harm a call could do, and why we think so."""
+
+    level: RiskLevel
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def is_high(self) -> bool:
+        return self.level == "high"
+
+
+class Facts(Struct, frozen=True, kw_only=True):
+    """What we know ourselves of what would run. Nothing of it was written by the tool's server."""
+
+    server: str
+    # The command line, or the address of a remote server.
+    runs: str
+    # Where, with every link followed.
+    cwd: str
+    # Variables whose values may be seen, and the names of those whose values may not.
+    env: dict[str, str] = {}
+    secrets: tuple[str, ...] = ()
+    effects: tuple[str, ...] = ()
+    sandbox: str = "none"
+    network: bool = True
+    writable: tuple[str, ...] = ()
+    # Paths among the arguments that lead elsewhere, as `path -> where it leads`.
+    links: tuple[str, ...] = ()
+    # Tools of the open world whose results this session has read.
+    tainted_by: tuple[str, ...] = ()
+
+
+class Question(Struct, frozen=True, kw_only=True):
+    """Everything that a person needs to decide, already cleaned and without secrets."""
+
+    id: str
+    # Binds the answer to exactly what would run; what is agreed to is this and nothing else.
+    digest: str
+    session_id: str
+    call_id: str
+    tool: str
+    suite: str = ""
+    title: str = ""
+    workspace: str = ""
+    # The client that wants the call, in its own words.
+    client: str = ""
+    facts: Facts
+    risk: Risk
+    # What the server says of its tool.
+    description: str = ""
+    # JSON, with secrets taken out.
+    arguments: str = "{}"
+    offers: tuple[Extent, ...] = ("once",)
+    # The whole question as plain text, for askers that can show text only.
+    prompt: str = ""
+    asked_at: float
+    expires_at: float
+    # How long the one who asks can be kept waiting.
+    patience_s: float = 0.0
+    # The process of the asking client, if known, and when it began in the kernel's count: it may
+    # not answer its own question.
+    client_pid: int = 0
+    client_began: int = 0
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """What a person decided, or that nobody did."""
+
+    verdict: Verdict
+    extent: Extent = "once"
+    # The way it came: `client`, `cli` or another.
+    by: str
+    at: float
+
+
+class Approval(Struct, frozen=True, kw_only=True):
+    """That a call may run, and whose word that is. A call without one needed none."""
+
+    id: str
+    # What was agreed to.
+    digest: str
+    mode: Extent
+    # `client`, `cli`, or `trust` for a call that an earlier answer covers.
+    channel: str
+
+
+class Asker(Protocol):
+    """One way to ask a person."""
+
+    async def ask(self, question: Question, /) -> Answer:
+        """Ask, and wait no longer than the question allows.
+
+        Raises a fault when the answer has to be fetched later.
+        """
+        ...

@@ -1,0 +1,67 @@
+"""What stands at the gate of one home: questions, pins, trust and the audit log.
+
+One for each process. Questions, pins and the log lie on disk, where every process of a user sees
+them; trust for a session is in memory and ends with the session.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from msgspec import Struct
+
+from switchboard.approvals.casebook import Casebook
+from switchboard.approvals.database import Database
+from switchboard.approvals.desk import Desk
+from switchboard.approvals.desk_asker import DeskAsker
+from switchboard.approvals.pins import Pins
+from switchboard.approvals.trust import TrustBook
+from switchboard.core.calls import Call
+from switchboard.core.launches import Launch
+from switchboard.core.ports import CallAudit, Events
+from switchboard.pipeline.approval_trail import ApprovalTrail
+from switchboard.pipeline.gates.approval import Approval, Channel
+from switchboard.store.places import AuditPlaces
+from switchboard.store.writer import AuditWriter
+
+
+class Gates(Struct, frozen=True, eq=False):
+    """What a road is built with when the surface is guarded."""
+
+    approval: Approval
+    audit: CallAudit
+
+
+class Gatehouse:
+    """Shared by every board of a process."""
+
+    def __init__(self, home: str, events: Events) -> None:
+        self._database = Database(home)
+        self._desk = Desk(self._database)
+        self._pins = Pins(self._database)
+        self._trust = TrustBook()
+        self._audit = AuditWriter(AuditPlaces(Path(home)), tell=events.emit)
+
+    def gates(
+        self, launches: Callable[[Call], Launch | None], events: Events, channel: Channel
+    ) -> Gates:
+        """The gates of one board."""
+        casebook = Casebook(launches, self._trust, client_pid=lambda session: session.client_pid)
+        approval = Approval(
+            casebook,
+            self._desk,
+            self._pins,
+            ApprovalTrail(events, self._audit),
+            fallback=None if channel == "none" else DeskAsker(self._desk),
+            channel=channel,
+        )
+        return Gates(approval, self._audit)
+
+    def leave(self, session_id: str) -> None:
+        """A session has ended, and with it what was asked and trusted in it."""
+        self._trust.leave(session_id)
+        self._desk.leave(session_id)
+
+    def close(self) -> None:
+        """Write what waits."""
+        self._audit.close()
+        self._database.close()

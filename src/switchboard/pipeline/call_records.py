@@ -1,0 +1,186 @@
+"""What the audit log is told of a call. Payloads are hashed and their shape is noted, no more."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from switchboard.core.audit import AuditApproval, AuditRecord, stamp
+from switchboard.core.calls import Call, Execution, Figures, Outcome, TextBlock
+from switchboard.core.faults import Fault
+from switchboard.core.ports import Audit
+from switchboard.core.tools import ToolSpec
+
+_MOST_NAMES = 32
+# A client says its own name, and may say as much as it likes.
+_MOST_LETTERS = 200
+_KINDS = {
+    ord("{"): "object",
+    ord("["): "array",
+    ord('"'): "string",
+    ord("t"): "boolean",
+    ord("f"): "boolean",
+    ord("n"): "null",
+}
+# More specs than any board has: names that clients make up are specs too.
+_MOST_SPECS = 4_096
+_NOWHERE = Execution(cwd="")
+_NOT_REQUIRED = AuditApproval(decision="not_required")
+_open_object = msgspec.json.Decoder(dict[str, Raw]).decode
+
+
+class _Declared(Struct):
+    properties: dict[str, Raw] = {}
+
+
+_read_declared = msgspec.json.Decoder(_Declared).decode
+
+
+class CallRecords:
+    """Makes the records of calls. It opens arguments once, and not beyond their first level."""
+
+    def __init__(self, audit: Audit) -> None:
+        self._fingerprint = audit.fingerprint
+        self._declared: dict[ToolSpec, frozenset[str]] = {}
+        self._pid = os.getpid()
+
+    def started(self, call: Call, began: int) -> AuditRecord:
+        """That a call is about to run, since so many nanoseconds after the epoch."""
+        return self._record("tool.call.started", call, stamp(began), started=True)
+
+    def refused(self, call: Call, fault: Fault) -> AuditRecord:
+        """That a gate did not let a call pass."""
+        return self._record(
+            "tool.call.refused", call, stamp(), status=fault.code, reason=fault.reason
+        )
+
+    def _record(
+        self,
+        event: str,
+        call: Call,
+        now: str,
+        *,
+        started: bool = False,
+        status: str = "",
+        reason: str = "",
+    ) -> AuditRecord:
+        session, tool, via, agreed = call.session, call.tool, call.via, call.approval
+        limit = tool.policy.timeout_s
+        if call.client_timeout_s is not None:
+            limit = call.client_timeout_s if limit is None else min(limit, call.client_timeout_s)
+        approval = None
+        if agreed is not None:
+            approval = AuditApproval(
+                decision="approved",
+                id=agreed.id,
+                mode=agreed.mode,
+                channel=agreed.channel,
+                digest=agreed.digest,
+            )
+        elif started:
+            approval = _NOT_REQUIRED
+        place = call.execution or _NOWHERE
+        return AuditRecord(
+            ts=now,
+            event=event,
+            correlation_id=call.id,
+            session_id=session.id,
+            tool=tool.name,
+            args_sha256=self._fingerprint(call.arguments),
+            cwd=place.cwd,
+            sandbox_profile=place.sandbox,
+            timeout_ms=None if limit is None else round(limit * 1000),
+            approval=approval,
+            started=now if started else "",
+            status=status,
+            reason=reason,
+            via=via.name if via is not None else "",
+            provider=tool.provider,
+            side_effects=tool.effects.read_only is not True,
+            args_shape=self._shape(call),
+            client=session.client[:_MOST_LETTERS],
+            transport=session.via,
+            protocol_version=session.protocol,
+            workspace=session.workspace,
+            env_names=place.env_names,
+            network=place.network,
+            pid=self._pid,
+        )
+
+    def _shape(self, call: Call) -> str:
+        """Names and kinds of the arguments, as far as the tool's own schema declares them.
+
+        Other names may be data, as in a map from tokens to users; these are only counted.
+        """
+        if call.arguments == b"{}":
+            return ""
+        try:
+            given = _open_object(call.arguments)
+        except msgspec.MsgspecError:
+            return "not an object"
+        declared = self._declared.get(call.tool)
+        if declared is None:
+            if len(self._declared) >= _MOST_SPECS:
+                self._declared.clear()
+            declared = self._declared[call.tool] = _declared_by(call.tool)
+        known = [
+            f"{name}:{_KINDS.get(bytes(value)[0], 'number')}"
+            for name, value in given.items()
+            if name in declared
+        ]
+        others = len(given) - len(known[:_MOST_NAMES])
+        if others:
+            known = [*known[:_MOST_NAMES], f"+{others}"]
+        return " ".join(known)
+
+
+def finished(
+    begun: AuditRecord,
+    ended: int,
+    status: str,
+    *,
+    reason: str = "",
+    figures: Figures | None = None,
+    result_bytes: int | None = None,
+) -> AuditRecord:
+    """That a call has ended: everything that its first record says, and how it went."""
+    now = stamp(ended)
+    return msgspec.structs.replace(
+        begun,
+        ts=now,
+        event="tool.call.finished",
+        ended=now,
+        status=status,
+        reason=reason,
+        bytes_result=result_bytes,
+        exit_status=figures.exit_status if figures else None,
+        bytes_stdout=figures.bytes_stdout if figures else None,
+        bytes_stderr=figures.bytes_stderr if figures else None,
+        redactions=figures.redactions if figures else None,
+    )
+
+
+def figures_in(details: Mapping[str, Any]) -> Figures:
+    """What a fault tells of the process that it ended."""
+    names = ("exit_status", "bytes_stdout", "bytes_stderr", "redactions")
+    found = {name: details[name] for name in names if isinstance(details.get(name), int)}
+    return Figures(**found)
+
+
+def size_of(outcome: Outcome) -> int:
+    """How many bytes a tool answered with; text counts by its letters."""
+    if outcome.raw is not None:
+        return len(outcome.raw)
+    size = len(outcome.structured) if outcome.structured is not None else 0
+    for block in outcome.blocks:
+        size += len(block.text) if isinstance(block, TextBlock) else len(block.raw)
+    return size
+
+
+def _declared_by(tool: ToolSpec) -> frozenset[str]:
+    try:
+        return frozenset(_read_declared(tool.input_schema).properties)
+    except msgspec.MsgspecError:
+        return frozenset()

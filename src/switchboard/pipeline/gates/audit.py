@@ -1,0 +1,119 @@
+"""What is about to run is written down first, and how it went afterwards."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from switchboard.core.audit import AuditRecord
+from switchboard.core.calls import Call, Figures, Outcome
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.ports import CallAudit, Next
+from switchboard.pipeline.call_records import CallRecords, figures_in, finished, size_of
+
+# A call that changes nothing and is over by then is one record, not two.
+_SOON_S = 0.15
+
+
+class Audit:
+    """A call with side effects waits until its record is on disk; without one it does not run."""
+
+    def __init__(self, log: CallAudit, records: CallRecords) -> None:
+        self._log = log
+        self._records = records
+        self._short = _ShortCalls(self._still_runs)
+        # Calls whose end is written down here, so that nobody else does it again.
+        self.told: set[str] = set()
+
+    async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
+        running = _Running(call)
+        is_short = call.tool.effects.read_only is True
+        if is_short:
+            self._short.add(running)
+        else:
+            running.record = self._records.started(call, running.began)
+            await self._log.append(running.record)
+        try:
+            outcome = await proceed(call)
+        except Fault as fault:
+            self.told.add(call.id)
+            self._end(running, fault.code, fault.reason, figures_in(fault.details))
+            raise
+        except asyncio.CancelledError:
+            self._end(running, FaultCode.CANCELLED, "client-cancelled")
+            raise
+        except Exception:
+            self._end(running, FaultCode.INTERNAL, "unexpected")
+            raise
+        finally:
+            if is_short:
+                self._short.discard(running)
+        status = "tool_error" if outcome.is_error else "ok"
+        self._end(running, status, "", outcome.figures, size_of(outcome))
+        return outcome
+
+    def _end(
+        self,
+        running: "_Running",
+        status: str,
+        reason: str,
+        figures: Figures | None = None,
+        size: int | None = None,
+    ) -> None:
+        ended = time.time_ns()
+
+        def make() -> AuditRecord:
+            begun = self._begun(running)
+            return finished(begun, ended, status, reason=reason, figures=figures, result_bytes=size)
+
+        self._log.note(make)
+
+    def _still_runs(self, running: "_Running") -> None:
+        self._log.note(lambda: self._begun(running))
+
+    def _begun(self, running: "_Running") -> AuditRecord:
+        if running.record is None:
+            running.record = self._records.started(running.call, running.began)
+        return running.record
+
+
+class _Running:
+    """A call under way, and its first record once there is one."""
+
+    __slots__ = ("began", "call", "record")
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self.began = time.time_ns()
+        self.record: AuditRecord | None = None
+
+
+class _ShortCalls:
+    """Calls that change nothing and began a moment ago. One timer for all: a call pays little."""
+
+    def __init__(self, on_long: Callable[[_Running], None]) -> None:
+        self._on_long = on_long
+        self._new: set[_Running] = set()
+        self._old: set[_Running] = set()
+        self._is_watching = False
+
+    def add(self, running: _Running) -> None:
+        """A call runs; if it still does after a while, that is written down."""
+        self._new.add(running)
+        if not self._is_watching:
+            self._is_watching = True
+            asyncio.get_running_loop().call_later(_SOON_S, self._look)
+
+    def discard(self, running: _Running) -> None:
+        """It has ended; if that was soon, its end is all that needs to be written."""
+        if running in self._new:
+            self._new.remove(running)
+        else:
+            self._old.discard(running)
+
+    def _look(self) -> None:
+        for running in self._old:
+            self._on_long(running)
+        self._old, self._new = self._new, set()
+        self._is_watching = bool(self._old)
+        if self._is_watching:
+            asyncio.get_running_loop().call_later(_SOON_S, self._look)

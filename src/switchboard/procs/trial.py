@@ -1,0 +1,38 @@
+"""A short run of a program whose answer is waited for. Blocks, and no longer than it is told."""
+
+import subprocess
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+
+class Trial(Struct, frozen=True, kw_only=True):
+    """How a program ended and what it said. The status is None when it took too long."""
+
+    status: int | None
+    stdout: str = ""
+    stderr: str = ""
+
+
+def trial(argv: Sequence[str], *, timeout_s: float, inherits: Sequence[int] = ()) -> Trial:
+    """Run a program with an empty environment. Raises OSError when it cannot be started."""
+    with subprocess.Popen(
+        argv,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={},
+        cwd="/",
+        pass_fds=tuple(inherits),
+        start_new_session=True,
+    ) as process:
+        try:
+            stdout, stderr = process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return Trial(status=None)
+    return Trial(
+        status=process.returncode,
+        stdout=stdout.decode("utf-8", "replace"),
+        stderr=stderr.decode("utf-8", "replace"),
+    )

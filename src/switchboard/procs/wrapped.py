@@ -1,0 +1,57 @@
+"""A command line that starts a program inside another one, and what that start needs."""
+
+import resource
+from collections.abc import Callable, Mapping
+from io import FileIO
+
+from msgspec import Struct
+
+from switchboard.core.faults import Fault
+
+
+class Wrapped(Struct, frozen=True, kw_only=True):
+    """How one process is really started. Its files serve that start alone, which closes them."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: str
+    # What the process inherits, under the numbers that they have here.
+    inherits: tuple[FileIO, ...] = ()
+    # The process reads this to its end before it does anything, so limits set until then hold.
+    orders: bytes = b""
+    orders_to: FileIO | None = None
+    # What the process and everything it starts may have at most, by the number of the resource.
+    limits: Mapping[int, int] = {}
+    # The process and its only child are the walls of what they run, and fall when they are asked
+    # to end. A polite request goes past them.
+    is_walled: bool = False
+    # Says whether the walls stopped a program that ended with this status and these last words.
+    explain: Callable[[int, str], Fault | None] | None = None
+
+    def release(self, pid: int) -> None:
+        """Limit the process that was started, and let it begin. Raises OSError."""
+        for kind, most in self.limits.items():
+            _lower(pid, kind, most)
+        for file in self.inherits:
+            # With a reader of our own a process that died would keep us writing for ever.
+            file.close()
+        if self.orders_to is not None:
+            left = memoryview(self.orders)
+            while left:
+                left = left[self.orders_to.write(left) or 0 :]
+            self.orders_to.close()
+
+    def close(self) -> None:
+        """Close what is still open."""
+        for file in (*self.inherits, *(() if self.orders_to is None else (self.orders_to,))):
+            file.close()
+
+
+def _lower(pid: int, kind: int, most: int) -> None:
+    """Lower a limit of another process; one that is lower already stays."""
+    soft, hard = (_or_most(each, most) for each in resource.prlimit(pid, kind))
+    resource.prlimit(pid, kind, (soft, hard))
+
+
+def _or_most(limit: int, most: int) -> int:
+    return most if limit == resource.RLIM_INFINITY else min(limit, most)

@@ -1,0 +1,167 @@
+"""The sandbox of Linux: bubblewrap with a filter of our own.
+
+The order of mounts is their depth, so that what is opened in a hidden folder comes after it.
+"""
+
+# ruff: noqa: PTH114
+
+import os
+import resource
+from collections.abc import Mapping
+from io import FileIO
+
+from switchboard.procs.wrapped import Wrapped
+from switchboard.sandbox.confinement import Confinement
+from switchboard.sandbox.masks import SCRATCH, SCRATCH_BYTES, empty, mask
+from switchboard.sandbox.paths import depth, is_below, is_within
+from switchboard.sandbox.probe import Bubblewrap
+from switchboard.sandbox.programs import resolved_command
+from switchboard.sandbox.repositories import Guard, env_files, guards
+from switchboard.sandbox.roots import Roots, checked_roots
+from switchboard.sandbox.seccomp import MACHINES, seccomp_filter
+
+NAMESPACES = (
+    *("--unshare-user", "--disable-userns", "--unshare-pid", "--unshare-ipc", "--unshare-uts"),
+    *("--unshare-cgroup-try", "--hostname", "sandbox"),
+    # The end of the thread that started it is its end (those of a loop's executor last as long as
+    # the loop), and no terminal is its own.
+    *("--die-with-parent", "--new-session", "--cap-drop", "ALL"),
+)
+GROUND = (
+    *("--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev"),
+    # Memory of the machine, and as much of it as there is, unless it has a size.
+    *("--size", str(SCRATCH_BYTES), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"),  # noqa: S108
+    # Sysctl asks for the user outside, so root inside could write what the kernel runs on a crash.
+    *("--ro-bind", "/proc/sys", "/proc/sys"),
+)
+# Settings of the machine that root may write there, capabilities or not.
+_ROOTS_OWN = tuple(
+    f"/proc/{name}" for name in ("acpi", "bus", "driver", "fs", "irq", "scsi", "tty")
+)
+
+# Nothing for processes: that limit counts all of a user's, it does not bind root, and the end of a
+# sandbox ends whatever was forked in it. Nothing for memory: runtimes reserve far more than they
+# use, so a limit on addresses breaks them; a control group is the means for it.
+LIMITS: Mapping[int, int] = {
+    # A crash must not leave secrets in a file.
+    resource.RLIMIT_CORE: 0,
+    resource.RLIMIT_NOFILE: 65_536,
+    resource.RLIMIT_FSIZE: 4 << 30,
+}
+
+# The loader and the C library obey these before a program's first line. Bubblewrap is outside of
+# the sandbox, so it does not get them; the program inside does.
+_LOADER = ("LD_", "GCONV_PATH", "GLIBC_TUNABLES", "LOCPATH", "NLSPATH", "MALLOC_")
+_TEMPORARY = ("TMPDIR", "TMP", "TEMP")
+_TMP = "/tmp"  # noqa: S108
+
+
+def wrapped_in_bubblewrap(
+    argv: tuple[str, ...],
+    confinement: Confinement,
+    env: Mapping[str, str],
+    bubblewrap: Bubblewrap,
+) -> Wrapped:
+    """The command line that runs a program in a sandbox. Raises a fault or OSError."""
+    command = resolved_command(argv[0], cwd=confinement.cwd, path=confinement.path)
+    roots = checked_roots(confinement, command)
+    arguments = sandbox_arguments(roots, confinement)
+    outside, inside = _parted(_adapted(env, roots))
+    for name, value in inside.items():
+        # Told over a pipe: the command line is there for everybody to read.
+        arguments += ["--setenv", name, value]
+    program = seccomp_filter(MACHINES[bubblewrap.machine], allow_network=confinement.allow_network)
+    reading, writing = os.pipe()
+    orders_to = FileIO(writing, "wb")
+    given = FileIO(reading, "rb")
+    seccomp = FileIO(os.memfd_create("seccomp", os.MFD_CLOEXEC), "r+b")
+    seccomp.write(program)
+    seccomp.seek(0)
+    arguments += ["--seccomp", str(seccomp.fileno())]
+    return Wrapped(
+        argv=(bubblewrap.path, "--args", str(given.fileno()), "--", command, *argv[1:]),
+        env=outside,
+        cwd=os.sep,
+        inherits=(given, seccomp),
+        orders=b"".join(os.fsencode(each) + b"\0" for each in arguments),
+        orders_to=orders_to,
+        limits=LIMITS,
+        is_walled=True,
+    )
+
+
+def sandbox_arguments(roots: Roots, confinement: Confinement) -> list[str]:
+    """What bubblewrap is told, apart from the command and the filter."""
+    arguments = [*NAMESPACES]
+    if not confinement.allow_network:
+        arguments.append("--unshare-net")
+    arguments += GROUND
+    if os.getuid() == 0:
+        for path in filter(os.path.isdir, _ROOTS_OWN):
+            arguments += ["--ro-bind", path, path]
+    for path in sorted(mounts := _mounts(roots, confinement), key=depth):
+        arguments += mounts[path]
+    return [*arguments, "--chdir", roots.cwd]
+
+
+def _mounts(roots: Roots, confinement: Confinement) -> dict[str, list[str]]:
+    """What is mounted where. A path has one entry, and what is opened wins over what is hidden."""
+    opened = {*(place for place, _ in roots.readable), *roots.writable}
+    mounts = {path: empty(path, size) for path, size in _scratch()}
+    mounts |= {path: empty(path, SCRATCH_BYTES) for path in roots.homes}
+    emptied = frozenset(mounts)
+    for path in roots.hidden:
+        above = [each for each in (*emptied, *opened) if is_below(path, each)]
+        if above and max(above, key=depth) in emptied:
+            continue
+        # A folder that nobody may enter cannot show what is opened in it.
+        around = any(is_below(each, path) for each in opened)
+        mounts[path] = empty(path, SCRATCH_BYTES) if around else mask(path)
+    for place, real in roots.readable:
+        mounts[place] = ["--ro-bind", real, place]
+        if place == real and not confinement.read_env_files:
+            for path in env_files(real):
+                if not os.path.islink(path):
+                    mounts[place] += mask(path)
+    for path in roots.writable:
+        mounts[path] = ["--bind", path, path]
+        for guard in guards(path, read_env_files=confinement.read_env_files):
+            mounts[path] += _guarding(guard)
+    return mounts
+
+
+def _guarding(guard: Guard) -> list[str]:
+    match guard.kind:
+        case "pinned":
+            # A mount point cannot be renamed away and made anew.
+            return ["--bind", guard.path, guard.path]
+        case "protected":
+            return ["--ro-bind", guard.path, guard.path]
+        case "hidden":
+            return mask(guard.path)
+
+
+def _scratch() -> list[tuple[str, int]]:
+    folders = list(SCRATCH.items())
+    # On most systems it is a link to `/run`.
+    if os.path.isdir("/var/run") and not os.path.islink("/var/run"):  # noqa: PTH112
+        folders.append(("/var/run", SCRATCH["/run"]))
+    return folders
+
+
+def _adapted(env: Mapping[str, str], roots: Roots) -> dict[str, str]:
+    """The environment, with a temporary folder that can be written inside."""
+
+    def fits(folder: str) -> bool:
+        return folder in SCRATCH or any(is_within(folder, each) for each in roots.writable)
+
+    return {
+        name: _TMP if name in _TEMPORARY and not fits(value) else value
+        for name, value in env.items()
+    }
+
+
+def _parted(env: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """What bubblewrap may have of an environment, and what only the program inside may."""
+    inside = {name: value for name, value in env.items() if name.startswith(_LOADER)}
+    return {name: value for name, value in env.items() if name not in inside}, inside

@@ -1,0 +1,140 @@
+"""What a failed program says when the sandbox stood in its way, and the key that would open it.
+
+A program does not say who refused it. This reads the words that it left on stderr, so it is a
+guess; it is made only for programs that failed, and changes the explanation, never the outcome.
+"""
+
+# ruff: noqa: PTH112, PTH120
+
+import errno
+import os
+import re
+
+from msgspec import Struct
+
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.sandbox.confinement import Confinement
+from switchboard.sandbox.masks import SCRATCH
+from switchboard.sandbox.paths import is_below
+
+# Ended by the filter, as bubblewrap and as the kernel tell it.
+_BAD_CALL = (128 + 31, -31)
+
+
+def _says(*codes: int, also: str = "") -> re.Pattern[str]:
+    """Finds error codes, by their names as Node writes them or by their words."""
+    names = "|".join(rf"\b{errno.errorcode[code]}\b" for code in codes)
+    words = "|".join([*(re.escape(os.strerror(code)) for code in codes), *([also] if also else [])])
+    # Names in capitals only: `ENOTFOUND` is also a part of `FileNotFoundError`.
+    return re.compile(f"{names}|(?i:{words})")
+
+
+_WRITE = _says(errno.EROFS)
+_READ = _says(errno.EACCES)
+_CALL = _says(errno.EPERM)
+_GONE = _says(errno.ENOENT, also="not found|cannot find")
+_NETWORK = _says(
+    errno.EAFNOSUPPORT,
+    errno.ENETUNREACH,
+    also=r"\bEAI_AGAIN\b|getaddrinfo ENOTFOUND|name resolution|name or service not known|"
+    r"(?:could not|couldn't|unable to|failed to) resolve|unknown host|no such host|dns error",
+)
+_ENV_FILE = re.compile(r"(?:^|[\s/'\"`:])\.env(?:\.\w+)?\b")
+
+
+class _Way(Struct, frozen=True):
+    reason: str
+    what: str
+    knob: str
+    hint: str
+
+
+_WAYS = {
+    "network": _Way(
+        "sandbox-network",
+        "it wanted the network, which is off in its sandbox",
+        "allow_network",
+        "if it may reach the network: `allow_network = true`",
+    ),
+    "write": _Way(
+        "sandbox-write",
+        "it wanted to write where its sandbox is read-only",
+        "writable_roots",
+        "if it may write there, add the folder to `writable_roots`",
+    ),
+    "env": _Way(
+        "sandbox-read",
+        "it wanted to read an environment file, which its sandbox hides",
+        "read_env_files",
+        "if it may read `.env` files: `read_env_files = true`",
+    ),
+    "read": _Way(
+        "sandbox-read",
+        "it wanted to read what its sandbox hides",
+        "read_roots",
+        "if it may read there, add the folder to `read_roots`",
+    ),
+    "call": _Way(
+        "sandbox-call",
+        "it made a system call that its sandbox forbids",
+        "sandbox_profile",
+        'no key opens it; `sandbox_profile = "none"` in your own configuration runs it without',
+    ),
+}
+
+
+def denial(status: int, stderr: str, confinement: Confinement) -> Fault | None:
+    """The fault of a program that failed in its sandbox, or None when the sandbox had no part."""
+    if status == 0 or confinement.profile == "none":
+        return None
+    found = _way(status, stderr, confinement)
+    if found is None:
+        return None
+    way = _WAYS[found]
+    return Fault(
+        FaultCode.PERMISSION_DENIED,
+        way.reason,
+        f"the sandbox stopped it: {way.what}",
+        hint=way.hint,
+        details={"knob": way.knob, "status": status},
+        private=stderr,
+    )
+
+
+def _way(status: int, stderr: str, confinement: Confinement) -> str | None:
+    if status in _BAD_CALL:
+        return "call"
+    # The last words decide: what came before was often tried in vain and survived.
+    ways = (_way_of_line(line, confinement) for line in reversed(stderr.splitlines()))
+    return next(filter(None, ways), None)
+
+
+def _way_of_line(line: str, confinement: Confinement) -> str | None:
+    if not confinement.allow_network and _NETWORK.search(line):
+        return "network"
+    if _WRITE.search(line):
+        return "write"
+    if _READ.search(line):
+        return "env" if _ENV_FILE.search(line) else "read"
+    if _GONE.search(line) and _is_hidden(line, confinement):
+        return "read"
+    return "call" if _CALL.search(line) else None
+
+
+def _is_hidden(line: str, confinement: Confinement) -> bool:
+    """Whether a line names something that is there, and that the sandbox does not show."""
+    home = os.path.realpath(confinement.home)
+    roots = (confinement.cwd, *confinement.writable_roots, *confinement.read_roots)
+    opened = [os.path.realpath(each) for each in (*roots, confinement.state_dir) if each]
+    for match in re.finditer(r"/[^\s'\"`:,)]+", line):
+        path = os.path.normpath(match[0])
+        if is_below(path, home):
+            hidden = True
+        else:
+            folder = os.path.dirname(path)
+            # A file that is to be made is not there, but the folder that it is made in is.
+            there = os.path.lexists(path) or (folder not in SCRATCH and os.path.isdir(folder))
+            hidden = there and any(is_below(path, each) for each in SCRATCH)
+        if hidden and not any(is_below(path, each) for each in opened):
+            return True
+    return False

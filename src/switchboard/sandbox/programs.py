@@ -1,0 +1,100 @@
+"""Where a command is, and which folders it needs to run at all."""
+
+# ruff: noqa: PTH113, PTH117, PTH118, PTH120, PTH123
+
+import errno
+import os
+from collections.abc import Iterator
+
+from switchboard.sandbox.paths import depth, is_below
+
+# Folders that hold a program with everything it needs, and nothing of its user's.
+_MARKS = ("pyvenv.cfg", "conda-meta")
+_SHEBANG = b"#!"
+_LINE_BYTES = 512
+# A script is run by an interpreter, which may be a link to another one in a virtual environment.
+_MOST_STEPS = 8
+# So far below a home the folder above `bin` belongs to the program alone.
+_OWN_DEPTH = 2
+
+
+def resolved_command(command: str, *, cwd: str, path: str) -> str:
+    """The absolute path of a command, not following links. Raises OSError when there is none."""
+    if os.sep in command:
+        found = os.path.normpath(os.path.join(cwd, command))
+        if os.path.isfile(found):
+            if os.access(found, os.X_OK):
+                return found
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), command)
+    else:
+        for folder in path.split(os.pathsep):
+            # A relative entry would mean another program in every folder.
+            found = os.path.join(folder, command)
+            if os.path.isabs(folder) and os.path.isfile(found) and os.access(found, os.X_OK):
+                return os.path.normpath(found)
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command)
+
+
+def program_folders(command: str, *, emptied: tuple[str, ...], path: str) -> list[str]:
+    """The folders of a command: of itself, of what it links to and of what interprets it."""
+    folders: dict[str, None] = {}
+    left, seen = [command], set[str]()
+    while left and len(seen) < _MOST_STEPS:
+        program = left.pop()
+        if program in seen:
+            continue
+        seen.add(program)
+        folder = _folder_of(program, emptied)
+        folders[folder] = None
+        left += _next_programs(program, path)
+    return list(folders)
+
+
+def _folder_of(program: str, emptied: tuple[str, ...]) -> str:
+    """The folder that a program is installed in, as far as it holds nothing else."""
+    folder = os.path.dirname(program)
+    prefix = os.path.dirname(folder)
+    if any(os.path.exists(os.path.join(prefix, mark)) for mark in _MARKS):  # noqa: PTH110
+        return prefix
+    for home in emptied:
+        if folder == home:
+            return program
+        # `~/.local/bin` and `~/.cargo/bin` lie beside secrets, `~/.nvm/versions/v20/bin` does not.
+        if is_below(folder, home) and depth(prefix) - depth(home) < _OWN_DEPTH:
+            return folder
+    return prefix
+
+
+def _next_programs(program: str, path: str) -> Iterator[str]:
+    real = os.path.realpath(program)
+    if real != program:
+        yield real
+    yield from _interpreters(real, path)
+    settings = os.path.join(os.path.dirname(os.path.dirname(program)), "pyvenv.cfg")
+    try:
+        with open(settings, encoding="utf-8", errors="replace") as file:
+            for line in file:
+                key, _, value = line.partition("=")
+                if key.strip() == "home" and os.path.isabs(value.strip()):
+                    yield os.path.join(value.strip(), "python3")
+    except OSError:
+        return
+
+
+def _interpreters(script: str, path: str) -> Iterator[str]:
+    """What the first line of a script names."""
+    try:
+        with open(script, "rb") as file:
+            line = file.readline(_LINE_BYTES)
+    except OSError:
+        return
+    if not line.startswith(_SHEBANG):
+        return
+    words = os.fsdecode(line[len(_SHEBANG) :]).split()
+    if words and os.path.isabs(words[0]):
+        yield words[0]
+        if os.path.basename(words[0]) == "env" and len(words) > 1:  # noqa: PTH119
+            try:
+                yield resolved_command(words[-1], cwd=os.sep, path=path)
+            except OSError:
+                return

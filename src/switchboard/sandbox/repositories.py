@@ -1,0 +1,132 @@
+"""What stays protected inside a folder that may be changed.
+
+Hooks, settings of editors and of coding tools, and files that say what runs: whoever could write
+them would run code outside of the sandbox later.
+"""
+
+# ruff: noqa: PTH118
+
+import os
+from collections.abc import Iterator
+from typing import Literal
+
+from msgspec import Struct
+
+from switchboard.sandbox.links import refuse_links
+from switchboard.sandbox.refusals import refused_repositories
+
+PROTECTED = (
+    # The whole of it: besides hooks and settings, a new `commondir` in it makes git take both from
+    # elsewhere, and an interrupted rebase in it runs commands.
+    ".git",
+    ".vscode",
+    ".idea",
+    ".cursor",
+    ".claude",
+    ".codex",
+    ".agents",
+    ".switchboard",
+    ".mcp.json",
+    "mcp.json",
+    ".envrc",
+    ".gitmodules",
+    ".gitconfig",
+    ".npmrc",
+    ".pre-commit-config.yaml",
+    ".husky",
+    ".githooks",
+)
+# What is protected where somebody opened a `.git` by name, and it is no repository's any more.
+_GIT = ".git"
+PROTECTED_IN_GIT = ("hooks", "config", "config.worktree", "commondir", "modules", "worktrees")
+# Examples of environment files are part of the source.
+_EXAMPLES = frozenset({".env.example", ".env.sample", ".env.template", ".env.dist"})
+_ENV = ".env"
+_DEPTH = 3
+_PASSED_BY = frozenset({".git", "node_modules", ".venv", "target"})
+_MOST = 100
+
+
+class Guard(Struct, frozen=True):
+    """One path inside a writable folder, and what becomes of it.
+
+    What is pinned stays where it is, what is protected stays as it is, and what is hidden cannot
+    be read either.
+    """
+
+    kind: Literal["pinned", "protected", "hidden"]
+    path: str
+
+
+def guards(root: str, *, read_env_files: bool) -> list[Guard]:
+    """What is guarded in a writable folder and its repositories, each after what it lies in."""
+    found: list[Guard] = []
+    pinned = {root}
+    nested = list(_below(root, _DEPTH))
+    if len(nested) > _MOST:
+        raise refused_repositories(_MOST)
+    for repository in (root, *nested):
+        refuse_links(root, repository)
+        for folder in _way(root, repository):
+            # The way to a repository too: renaming a folder takes along what is mounted in it.
+            if folder not in pinned:
+                pinned.add(folder)
+                found.append(Guard("pinned", folder))
+        found += _guarded(repository)
+        for path in () if read_env_files else env_files(repository):
+            refuse_links(repository, path)
+            found.append(Guard("hidden", path))
+    return found
+
+
+def env_files(folder: str) -> list[str]:
+    """The files of a folder that hold its environment, most of it secret."""
+    try:
+        names = sorted(os.listdir(folder))  # noqa: PTH208 - names are all that is wanted
+    except OSError:
+        return []
+    return [
+        os.path.join(folder, name)
+        for name in names
+        if (name == _ENV or name.startswith(f"{_ENV}.")) and name not in _EXAMPLES
+    ]
+
+
+def _below(folder: str, depth: int) -> Iterator[str]:
+    try:
+        with os.scandir(folder) as entries:
+            folders = sorted(
+                entry.path
+                for entry in entries
+                if entry.name not in _PASSED_BY and entry.is_dir(follow_symlinks=False)
+            )
+    except OSError:
+        return
+    for path in folders:
+        if os.path.lexists(os.path.join(path, _GIT)):
+            yield path
+        if depth > 1:
+            yield from _below(path, depth - 1)
+
+
+def _way(root: str, path: str) -> list[str]:
+    """The folders from a root down to a path."""
+    way: list[str] = []
+    while path != root:
+        way.append(path)
+        path = os.path.dirname(path)  # noqa: PTH120
+    return way[::-1]
+
+
+def _guarded(repository: str) -> list[Guard]:
+    is_git = os.path.basename(repository) == _GIT  # noqa: PTH119
+    found: list[Guard] = []
+    for name in PROTECTED_IN_GIT:
+        # A link in it would lead to where nothing is protected.
+        refuse_links(repository, os.path.join(repository, _GIT, name))
+    for name in PROTECTED_IN_GIT if is_git else PROTECTED:
+        path = os.path.join(repository, name)
+        if os.path.lexists(path):
+            refuse_links(repository, path)
+            found.append(Guard("protected", path))
+    return found

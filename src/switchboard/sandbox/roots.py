@@ -1,0 +1,128 @@
+"""The folders of a confinement, canonical and checked: what disappears and what is opened."""
+
+# ruff: noqa: PTH110, PTH112, PTH116, PTH117
+
+import os
+import pwd
+
+from msgspec import Struct
+
+from switchboard.core.faults import Fault
+from switchboard.sandbox.confinement import Confinement
+from switchboard.sandbox.masks import SCRATCH, machine_secrets
+from switchboard.sandbox.paths import is_below, is_within
+from switchboard.sandbox.programs import program_folders
+from switchboard.sandbox.refusals import refused_root
+
+# The kernel's own folders are made anew inside; those of the machine must not come back.
+_KERNEL = ("/proc", "/sys", "/dev")
+
+
+class Roots(Struct, frozen=True, kw_only=True):
+    """Every folder by what becomes of it. Opened ones are pairs: where it shows, what shows."""
+
+    cwd: str
+    # Emptied, and writable until the end.
+    homes: tuple[str, ...]
+    # Unreadable.
+    hidden: tuple[str, ...]
+    readable: tuple[tuple[str, str], ...]
+    writable: tuple[str, ...]
+
+
+def checked_roots(confinement: Confinement, command: str) -> Roots:
+    """The folders of a confinement for this command. Raises a fault when one cannot be opened."""
+    homes = _homes(confinement.home)
+    own = tuple(os.path.realpath(path) for path in confinement.hidden if os.path.isdir(path))
+    state = confinement.state_dir and _root("the state folder", confinement.state_dir, homes)
+    cwd = _root("the working directory", confinement.cwd, homes)
+    further = [_root("`writable_roots`", path, homes) for path in confinement.writable_roots]
+    given = [_root("`read_roots`", path, homes, or_file=True) for path in confinement.read_roots]
+    writable = (cwd, *further, *((state,) if state else ()))
+    for each in own:
+        # Whoever may write above it could rename it away and put another in its place.
+        if any(is_within(each, path) for path in writable):
+            raise _refused("a folder that holds Switchboard's own", each)
+        if any(is_within(path, each) and path != state for path in (*writable, *given)):
+            raise _refused("a folder of Switchboard's own", each)
+    opened = {path: path for path in given}
+    opened |= _tools(confinement, command, (*homes, *SCRATCH), (*given, *writable))
+    if confinement.allow_network:
+        opened |= _resolver()
+    shown = {*opened, *writable}
+    return Roots(
+        cwd=cwd,
+        homes=homes,
+        hidden=tuple(
+            path
+            for path in dict.fromkeys((*machine_secrets(), *own))
+            # What is opened by name is not hidden, and an empty home hides what lies in it.
+            if path not in shown and path not in homes
+        ),
+        readable=tuple(opened.items()),
+        writable=tuple(dict.fromkeys(writable)),
+    )
+
+
+def _homes(home: str) -> tuple[str, ...]:
+    """The home that the environment names, and the one that the system knows."""
+    found = os.path.realpath(home or os.sep)
+    if found == os.sep or not os.path.isdir(found):
+        raise refused_root(
+            "the home folder is not one that can be hidden", "set `HOME` to your own folder", found
+        )
+    homes = [found]
+    try:
+        known = os.path.realpath(pwd.getpwuid(os.getuid()).pw_dir)
+        # The home of a service may be `/usr/sbin`.
+        if known != os.sep and os.stat(known).st_uid == os.getuid():
+            homes.append(known)
+    except (KeyError, OSError):
+        pass
+    return tuple(dict.fromkeys(homes))
+
+
+def _root(what: str, path: str, homes: tuple[str, ...], *, or_file: bool = False) -> str:
+    real = os.path.realpath(path)
+    if not (os.path.isdir(real) or (or_file and os.path.exists(real))):
+        raise refused_root(f"{what}: a folder does not exist", "create it, or remove it", real)
+    if real == os.sep or any(is_within(home, real) for home in homes):
+        raise _refused("the home folder or one above it", path)
+    if any(is_within(real, kernel) for kernel in _KERNEL):
+        raise _refused("a folder of the kernel", path)
+    return real
+
+
+def _refused(what: str, path: str) -> Fault:
+    return refused_root(
+        f"{what} is never opened in a sandbox", "open a folder below it, such as a project's", path
+    )
+
+
+def _tools(
+    confinement: Confinement, command: str, emptied: tuple[str, ...], shown: tuple[str, ...]
+) -> dict[str, str]:
+    """What has to be opened again so that the command and those of the search path are found."""
+    wanted = program_folders(command, emptied=emptied, path=confinement.path)
+    wanted += [each for each in confinement.path.split(os.pathsep) if os.path.isabs(each)]
+    opened: dict[str, str] = {}
+    for named in wanted:
+        real = os.path.realpath(named)
+        if os.path.exists(real) and not any(is_within(each, real) for each in emptied):
+            # Through a link too: the way that a command was found is the way it is started.
+            for place in dict.fromkeys((real, os.path.normpath(named))):
+                if any(is_below(place, each) for each in emptied):
+                    opened[place] = real
+    covered = [*opened, *shown]
+    return {
+        place: real
+        for place, real in opened.items()
+        if place not in shown and not any(is_below(place, each) for each in covered)
+    }
+
+
+def _resolver() -> dict[str, str]:
+    """How names are looked up, where that lies in a folder that is emptied."""
+    path = os.path.realpath("/etc/resolv.conf")
+    lost = os.path.isfile(path) and any(is_below(path, each) for each in SCRATCH)  # noqa: PTH113
+    return {path: path} if lost else {}

@@ -1,0 +1,129 @@
+"""The sandbox of macOS: a profile for `sandbox-exec`.
+
+Every path is a parameter: none becomes part of the profile's text, where it could be code. The
+generated text is tested on any system; that a Mac obeys it is not, until one runs the tests.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+
+from switchboard.procs.wrapped import Wrapped
+from switchboard.sandbox.confinement import Confinement
+from switchboard.sandbox.paths import is_below
+from switchboard.sandbox.programs import resolved_command
+from switchboard.sandbox.repositories import guards
+from switchboard.sandbox.roots import Roots, checked_roots
+
+# By its full path, so that no search path leads to another one.
+PROGRAM = "/usr/bin/sandbox-exec"
+
+_GROUND = """\
+(version 1)
+(deny default)
+(allow process-exec)
+(allow process-fork)
+(allow signal (target same-sandbox))
+(allow process-info* (target same-sandbox))
+(allow sysctl-read)
+(allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo"))
+(allow mach-lookup (global-name "com.apple.system.notification_center"))
+(allow mach-lookup (global-name "com.apple.trustd.agent"))
+(allow ipc-posix-sem)
+(allow file-ioctl (literal "/dev/null") (literal "/dev/zero") (literal "/dev/random"))
+(allow file-write* (literal "/dev/null") (literal "/dev/zero"))
+(allow file-read*)"""
+
+_NETWORK = """\
+(allow network*)
+(allow system-socket)
+(allow mach-lookup (global-name "com.apple.SystemConfiguration.configd"))
+(allow mach-lookup (global-name "com.apple.dnssd.service"))
+(deny network* (remote unix-socket))"""
+
+
+class Profile:
+    """A profile under construction: rules, and the paths that they name."""
+
+    def __init__(self) -> None:
+        self._rules = [_GROUND]
+        self.parameters: dict[str, str] = {}
+
+    def rule(self, verb: str, operations: str, filter_: str, kind: str, path: str) -> None:
+        """Add a rule for one path."""
+        name = self._name(kind, path)
+        self._rules.append(f'({verb} {operations} ({filter_} (param "{name}")))')
+
+    def add(self, text: str) -> None:
+        """Add rules that name no path."""
+        self._rules.append(text)
+
+    def _name(self, kind: str, path: str) -> str:
+        for name, known in self.parameters.items():
+            if known == path and name.startswith(f"{kind}_"):
+                return name
+        count = sum(name.startswith(f"{kind}_") for name in self.parameters)
+        name = f"{kind}_{count}"
+        self.parameters[name] = path
+        return name
+
+    @property
+    def text(self) -> str:
+        """The whole profile."""
+        return "\n".join(self._rules) + "\n"
+
+
+def seatbelt_profile(roots: Roots, confinement: Confinement) -> Profile:
+    """The profile of a confinement. Of two rules that fit, the later one decides."""
+    profile = Profile()
+    for path in roots.homes:
+        profile.rule("deny", "file-read* file-write*", "subpath", "HOME", path)
+    for path in roots.hidden:
+        profile.rule("deny", "file-read* file-write*", "subpath", "HIDDEN", path)
+    opened = [path for _, path in roots.readable]
+    for path in _ways((*opened, *roots.writable), roots.homes):
+        # To enter a folder one has to see that the folders above it are there.
+        profile.rule("allow", "file-read-metadata", "literal", "WAY", path)
+    for path in opened:
+        profile.rule("allow", "file-read*", "subpath", "READ", path)
+    for path in roots.writable:
+        profile.rule("allow", "file-read* file-write*", "subpath", "WRITE", path)
+        # A root that is renamed away takes its protection along.
+        profile.rule("deny", "file-write-unlink", "literal", "WRITE", path)
+        for guard in guards(path, read_env_files=confinement.read_env_files):
+            kind = guard.kind.upper()
+            if guard.kind == "hidden":
+                profile.rule("deny", "file-read* file-write*", "literal", kind, guard.path)
+            elif guard.kind == "protected":
+                profile.rule("deny", "file-write*", "subpath", kind, guard.path)
+            profile.rule("deny", "file-write-unlink", "literal", kind, guard.path)
+    if confinement.allow_network:
+        profile.add(_NETWORK)
+    return profile
+
+
+def wrapped_in_seatbelt(
+    argv: tuple[str, ...], confinement: Confinement, env: Mapping[str, str]
+) -> Wrapped:
+    """The command line that runs a program in a sandbox. Raises a fault or OSError."""
+    command = resolved_command(argv[0], cwd=confinement.cwd, path=confinement.path)
+    roots = checked_roots(confinement, command)
+    profile = seatbelt_profile(roots, confinement)
+    given = (f"-D{name}={path}" for name, path in profile.parameters.items())
+    # The loader of macOS ignores its variables for programs of the system, and this is one.
+    return Wrapped(
+        argv=(PROGRAM, "-p", profile.text, *given, "--", command, *argv[1:]),
+        env=env,
+        cwd=roots.cwd,
+    )
+
+
+def _ways(paths: Iterable[str], homes: tuple[str, ...]) -> list[str]:
+    """The folders inside a home that lead to what is opened in it."""
+    found: dict[str, None] = {}
+    for path in paths:
+        for home in homes:
+            above = os.path.dirname(path)  # noqa: PTH120
+            while is_below(path, home) and is_below(above, os.path.dirname(home)):  # noqa: PTH120
+                found[above] = None
+                above = os.path.dirname(above)  # noqa: PTH120
+    return sorted(found)

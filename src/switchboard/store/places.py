@@ -1,0 +1,48 @@
+"""Where the audit log of a home is. The head and its key lie apart from the records."""
+
+import re
+from pathlib import Path
+
+from msgspec import Struct
+
+_SEGMENT = re.compile(r"log-(\d{6})\.db")
+
+
+class AuditPlaces(Struct, frozen=True):
+    """The files of one home's audit log."""
+
+    home: Path
+
+    @property
+    def folder(self) -> Path:
+        """Holds the records."""
+        return self.home / "audit"
+
+    @property
+    def state(self) -> Path:
+        """Holds what proves that the records are all there."""
+        return self.home / "state"
+
+    @property
+    def key(self) -> Path:
+        return self.state / "audit.key"
+
+    @property
+    def head(self) -> Path:
+        return self.state / "audit.head"
+
+    @property
+    def lock(self) -> Path:
+        """Held by whoever writes, over all processes."""
+        return self.folder / "lock"
+
+    def segment(self, number: int) -> Path:
+        return self.folder / f"log-{number:06}.db"
+
+    def segments(self) -> list[int]:
+        """The numbers of the segments that are there, oldest first."""
+        try:
+            names = [path.name for path in self.folder.iterdir()]
+        except FileNotFoundError:
+            return []
+        return sorted(int(found[1]) for name in names if (found := _SEGMENT.fullmatch(name)))

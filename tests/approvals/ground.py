@@ -1,0 +1,203 @@
+"""A gate with everything real behind it but the tools: what they would launch is made up."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Raw
+from msgspec.structs import replace
+
+from fakes.calls import FakeProvider, a_session, raw
+from fakes.events import MemoryEvents
+from switchboard.approvals.casebook import Casebook
+from switchboard.approvals.database import Database
+from switchboard.approvals.desk import Desk, Posted
+from switchboard.approvals.desk_asker import DeskAsker
+from switchboard.approvals.pins import Pins
+from switchboard.approvals.trust import TrustBook
+from switchboard.core.audit import AuditRecord
+from switchboard.core.calls import Call, Execution, Outcome
+from switchboard.core.faults import Fault
+from switchboard.core.launches import Launch
+from switchboard.core.ports import Audit
+from switchboard.core.questions import Answer, Asker, Extent, Question, Verdict
+from switchboard.core.sessions import Session
+from switchboard.core.tools import Effects, ToolSpec
+from switchboard.pipeline.approval_trail import ApprovalTrail
+from switchboard.pipeline.gates.approval import Approval, Channel
+
+READS = Effects(read_only=True)
+WRITES = Effects(read_only=False)
+
+
+def a_tool(
+    name: str = "wipe",
+    *,
+    effects: Effects = WRITES,
+    description: str = "Wipes everything.",
+    schema: Any = None,
+    title: str = "",
+) -> ToolSpec:
+    return ToolSpec(
+        name=name,
+        provider="fake",
+        title=title,
+        description=description,
+        input_schema=raw(schema or {"type": "object"}),
+        effects=effects,
+    )
+
+
+def a_launch(tool: ToolSpec | None = None, *, cwd: str = "/", **more: Any) -> Launch:
+    fields: dict[str, Any] = {
+        "server": "notes",
+        "fingerprint": "f1",
+        "runs": "node notes.js",
+        "cwd": cwd,
+        **more,
+    }
+    return Launch(tool=tool or a_tool(), **fields)
+
+
+def a_command(**more: Any) -> Launch:
+    """Give a command tool in a sandbox: the least that one can do."""
+    tool = more.pop("tool", None) or a_tool("lint", effects=Effects())
+    quiet: dict[str, Any] = {"is_foreign": False, "sandbox": "default", "network": False}
+    return a_launch(tool, **{**quiet, **more})
+
+
+class ScriptedAsker:
+    """Answers what it is told to, and remembers what it was asked."""
+
+    def __init__(self, verdict: Verdict = "approved", extent: Extent = "once") -> None:
+        self.verdict: Verdict = verdict
+        self.extent: Extent = extent
+        self.asked: list[Question] = []
+
+    async def ask(self, question: Question, /) -> Answer:
+        self.asked.append(question)
+        return Answer(verdict=self.verdict, extent=self.extent, by="client", at=time.time())
+
+
+class MemoryAudit:
+    """Keeps every record; fails when it is told to."""
+
+    def __init__(self, failure: Exception | None = None) -> None:
+        self.records: list[AuditRecord] = []
+        self._failure = failure
+
+    async def append(self, record: AuditRecord, /) -> None:
+        if self._failure is not None:
+            raise self._failure
+        self.records.append(record)
+
+    def post(self, record: AuditRecord, /) -> None:
+        self.records.append(record)
+
+    def fingerprint(self, payload: bytes, /) -> str:
+        return f"salted:{len(payload)}"
+
+
+class Ground:
+    """One process with a gate, over the desk of a home that others may share."""
+
+    def __init__(
+        self,
+        home: Path,
+        launch: Launch | None = None,
+        *,
+        fallback: Asker | None = None,
+        hold_s: float | None = None,
+        channel: Channel = "any",
+        audit: Audit | None = None,
+        by_value: Mapping[str, str] | None = None,
+    ) -> None:
+        # What every call would launch, as long as nobody changes it; `None` runs nothing.
+        self.launch: Launch | None = launch if launch is not None else a_launch(cwd=str(home))
+        self.events = MemoryEvents()
+        self.database = Database(str(home))
+        self.desk = Desk(self.database)
+        self.pins = Pins(self.database)
+        self.trust = TrustBook()
+        secrets = by_value or {}
+
+        def hide(text: str) -> str:
+            for value, name in secrets.items():
+                text = text.replace(value, f"<{name}>")
+            return text
+
+        self.cases = Casebook(lambda _: self.launch, self.trust, by_value=hide)
+        if hold_s is not None:
+            fallback = DeskAsker(self.desk, hold_s=hold_s)
+        self.gate = Approval(
+            self.cases,
+            self.desk,
+            self.pins,
+            ApprovalTrail(self.events, audit),
+            fallback=fallback,
+            channel=channel,
+        )
+        self.provider = FakeProvider()
+
+    def a_call(
+        self,
+        arguments: Any = None,
+        *,
+        session: Session | None = None,
+        asker: Asker | None = None,
+        **more: Any,
+    ) -> Call:
+        launch = self.launch
+        assert launch is not None
+        return Call(
+            id="call-1",
+            session=session or a_session(),
+            tool=launch.tool,
+            arguments=(
+                Raw(arguments) if isinstance(arguments, bytes) else raw(arguments or {"path": "a"})
+            ),
+            execution=Execution(cwd=launch.cwd),
+            asker=asker,
+            **more,
+        )
+
+    async def run(self, arguments: Any = None, **more: Any) -> Outcome:
+        """Send a call through the gate."""
+        return await self.gate(self.a_call(arguments, **more), self.provider.invoke)
+
+    def change(self, **fields: Any) -> None:
+        """Let everything after this launch something else."""
+        assert self.launch is not None
+        self.launch = replace(self.launch, **fields)
+
+    @property
+    def ran(self) -> int:
+        """How many calls got through."""
+        return len(self.provider.invoked)
+
+    def waiting(self) -> list[Posted]:
+        return self.desk.waiting()
+
+
+def decision(verdict: Verdict = "approved", extent: Extent = "once", by: str = "cli") -> Answer:
+    return Answer(verdict=verdict, extent=extent, by=by, at=time.time())
+
+
+async def refusal(ground: Ground, arguments: Any = None, **more: Any) -> Fault:
+    with pytest.raises(Fault) as caught:
+        await ground.run(arguments, **more)
+    return caught.value
+
+
+async def reasons(calls: "list[asyncio.Task[Any]]") -> Counter[str]:
+    """Wait for calls, and count how they ended."""
+    done = await asyncio.gather(*calls, return_exceptions=True)
+    return Counter(
+        each.reason if isinstance(each, Fault) else "ran"
+        for each in done
+        if not isinstance(each, asyncio.CancelledError)
+    )

@@ -1,0 +1,174 @@
+"""The askers that there are, through the contract."""
+
+import asyncio
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Raw
+
+from approvals.asker_contract import AskerContract, a_question
+from approvals.ground import decision
+from switchboard.approvals.database import Database
+from switchboard.approvals.desk import Desk
+from switchboard.approvals.desk_asker import DeskAsker
+from switchboard.core.faults import Fault
+from switchboard.core.questions import Asker, Extent, Question, Verdict
+from switchboard.core.sessions import Era, Session
+from switchboard.surface.askers import LineAsker
+from switchboard.surface.lines import ClientLine
+from switchboard.surface.parking import Parked
+from switchboard.wire.messages import Parts
+
+
+class TestDeskAsker(AskerContract):
+    """A person answers through another connection, as the command line does."""
+
+    @pytest.fixture(autouse=True)
+    def _desk(self, tmp_path: Path) -> None:
+        self.desk = Desk(Database(str(tmp_path)))
+        self.other = Desk(Database(str(tmp_path)))
+
+    def make(self) -> Asker:
+        return DeskAsker(self.desk)
+
+    def prepare(self, question: Question) -> None:
+        self.desk.post(question)
+
+    async def answer(self, question: Question, verdict: Verdict, extent: Extent) -> None:
+        await asyncio.sleep(0.05)
+        assert self.other.decide(question.id, decision(verdict, extent))
+
+    async def test_it_wakes_soon_after_the_decision(self) -> None:
+        question = a_question()
+        self.prepare(question)
+        asking = asyncio.ensure_future(self.make().ask(question))
+        await asyncio.sleep(0.1)
+        self.other.decide(question.id, decision())
+        decided = time.monotonic()
+        await asking
+        # A look each 50 ms, on a machine that is busy.
+        assert time.monotonic() - decided < 1.0
+
+    async def test_the_one_who_asks_may_be_less_patient_than_the_desk(self) -> None:
+        question = a_question(patience_s=0.1)
+        self.prepare(question)
+        began = time.monotonic()
+        with pytest.raises(Fault, match="has not decided yet"):
+            await self.make().ask(question)
+        assert time.monotonic() - began < 5
+        assert self.desk.answer(question.id) is None
+
+    async def test_a_question_that_nobody_posted_is_not_answered(self) -> None:
+        assert (await self.make().ask(a_question("unknown"))).verdict == "expired"
+
+
+CHOICES: dict[Verdict, dict[str, object]] = {
+    "denied": {"action": "decline"},
+    "cancelled": {"action": "cancel"},
+}
+
+
+def reply(verdict: Verdict, extent: Extent) -> Raw:
+    """Give what a client sends when its user has chosen."""
+    chosen = {"action": "accept", "content": {"decision": f"allow_{extent}"}}
+    return Raw(json.dumps(CHOICES.get(verdict, chosen)).encode())
+
+
+class Form:
+    """A client of the handshake era that shows one form and waits for its user."""
+
+    def __init__(self) -> None:
+        self.replied: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
+        self.shown: list[Any] = []
+
+    def notify(self, method: str, params: Parts, /) -> None:
+        raise AssertionError(f"{method} {params}")
+
+    async def request(self, method: str, params: Parts, /) -> Raw:
+        assert method == "elicitation/create"
+        self.shown.append(json.loads(b"".join(map(bytes, params))))
+        return await self.replied
+
+
+def session(era: Era) -> Session:
+    return Session(
+        id="s", via="stdio", workspace="/w", era=era, capabilities={"elicitation": {"form": {}}}
+    )
+
+
+class TestLineAskerOfTheHandshakeEra(AskerContract):
+    """The client is asked in the middle of its call."""
+
+    def make(self) -> Asker:
+        self.form = Form()
+        line = ClientLine(session(Era.HANDSHAKE), self.form, patience_s=1.0)
+        return LineAsker(line)
+
+    def prepare(self, question: Question) -> None:
+        """It keeps nothing."""
+
+    async def answer(self, question: Question, verdict: Verdict, extent: Extent) -> None:
+        del question
+        await asyncio.sleep(0.02)
+        self.form.replied.set_result(reply(verdict, extent))
+
+    async def test_what_is_shown_is_the_prompt_and_no_is_the_default(self) -> None:
+        asker = self.make()
+        self.form.replied.set_result(reply("denied", "once"))
+        await asker.ask(a_question())
+        [shown] = self.form.shown
+        assert shown["message"] == "Switchboard asks: May wipe run?"
+        decision = shown["requestedSchema"]["properties"]["decision"]
+        assert decision["default"] == "deny"
+        assert [each["const"] for each in decision["oneOf"]] == [
+            *("deny", "allow_once", "allow_session")
+        ]
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            '{"action":"accept"}',
+            '{"action":"accept","content":{}}',
+            '{"action":"accept","content":{"decision":"yes"}}',
+            '{"action":"accept","content":{"decision":["allow_once"]}}',
+            '{"action":"decline","content":{"decision":"allow_once"}}',
+            '{"content":{"decision":"allow_once"}}',
+            "7",
+        ],
+    )
+    async def test_anything_but_a_clear_yes_is_a_no(self, said: str) -> None:
+        asker = self.make()
+        self.form.replied.set_result(Raw(said.encode()))
+        assert (await asker.ask(a_question())).verdict == "denied"
+
+    async def test_what_was_not_offered_cannot_be_chosen(self) -> None:
+        asker = self.make()
+        self.form.replied.set_result(reply("approved", "session"))
+        assert (await asker.ask(a_question(offers=("once",)))).verdict == "denied"
+
+
+class TestLineAskerOfTheModernEra(AskerContract):
+    """The call is parked until its client sends it again with the answer."""
+
+    def make(self) -> Asker:
+        self.parked = Parked()
+        line = ClientLine(session(Era.MODERN), Form(), ask=self.parked.ask, patience_s=1.0)
+        return LineAsker(line)
+
+    def prepare(self, question: Question) -> None:
+        """It keeps nothing."""
+
+    async def answer(self, question: Question, verdict: Verdict, extent: Extent) -> None:
+        await asyncio.sleep(0.02)
+        asked = self.parked.open_questions()
+        assert [key.endswith(question.id) for key in asked] == [True]
+        self.parked.answer(dict.fromkeys(asked, reply(verdict, extent)))
+
+    async def test_an_answer_that_came_before_its_question_is_not_believed(self) -> None:
+        asker = self.make()
+        keys = ("1", "switchboard/approval", "switchboard/approval:")
+        self.parked.given = dict.fromkeys(keys, reply("approved", "session"))
+        assert (await asker.ask(a_question())).verdict == "expired"

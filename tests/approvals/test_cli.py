@@ -1,0 +1,293 @@
+"""`switchboard approvals` as a person types it, against calls that wait in this process."""
+
+import asyncio
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from approvals.asker_contract import a_question
+from approvals.ground import READS, Ground, a_launch, a_tool, decision
+from cli.commands import Finished, switchboard
+from support.processes import until_true
+from support.workspace import Workspace
+from switchboard.approvals.database import Database
+from switchboard.approvals.desk import Desk
+from switchboard.approvals.processes import process
+from switchboard.core.questions import Question
+
+PATIENCE = 30.0
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path)
+
+
+@pytest.fixture
+def desk(workspace: Workspace) -> Desk:
+    return Desk(Database(str(workspace.home)))
+
+
+@pytest.fixture
+def ground(workspace: Workspace) -> Ground:
+    return Ground(workspace.home, hold_s=PATIENCE)
+
+
+async def typed(workspace: Workspace, *words: str) -> Finished:
+    return await asyncio.to_thread(switchboard, workspace, "approvals", *words)
+
+
+async def waiting_call(ground: Ground, **more: Any) -> "tuple[asyncio.Task[Any], Question]":
+    task = asyncio.ensure_future(ground.run(**more))
+    await until_true(lambda: bool(ground.waiting()))
+    return task, ground.waiting()[0].question
+
+
+# Deciding
+
+
+async def test_a_waiting_call_is_listed_shown_approved_and_runs(
+    workspace: Workspace, ground: Ground
+) -> None:
+    task, question = await waiting_call(ground, arguments={"path": "notes.txt"})
+    listed = (await typed(workspace, "list", "--json")).report
+    [entry] = listed["approvals"]
+    assert (entry["id"], entry["tool"], entry["risk"]) == (question.id, "wipe", "high")
+    shown = await typed(workspace, "show", question.id)
+    assert shown.out.startswith("May wipe run?\n")
+    assert '"path": "notes.txt"' in shown.out
+    done = await typed(workspace, "approve", question.id, "--yes")
+    assert done.code == 0
+    assert done.out == "approved: the call of wipe\n"
+    await asyncio.wait_for(task, PATIENCE)
+    assert ground.ran == 1
+    # Who decided is noted, with the processes above.
+    after = (await typed(workspace, "show", question.id, "--json")).report
+    assert after["state"] == "consumed"
+    assert after["answer"]["by"] == "cli"
+    assert f" {os.getpid()}" in after["chain"]
+
+
+async def test_a_waiting_call_is_denied(workspace: Workspace, ground: Ground) -> None:
+    task, question = await waiting_call(ground)
+    assert (await typed(workspace, "deny", question.id)).out == "denied: the call of wipe\n"
+    with pytest.raises(Exception, match="does not want"):
+        await asyncio.wait_for(task, PATIENCE)
+    assert ground.ran == 0
+
+
+async def test_a_session_is_trusted_from_the_console(workspace: Workspace, ground: Ground) -> None:
+    task, question = await waiting_call(ground)
+    done = await typed(workspace, "approve", question.id, "--session", "--yes", "--json")
+    assert done.report["extent"] == "session"
+    await asyncio.wait_for(task, PATIENCE)
+    await asyncio.wait_for(ground.run({"path": "other"}), PATIENCE)
+    assert ground.ran == 2
+
+
+def test_a_client_without_a_session_cannot_be_trusted_for_one(
+    workspace: Workspace, desk: Desk
+) -> None:
+    desk.post(a_question(offers=("once",)))
+    done = switchboard(workspace, "approvals", "approve", "abcdefgh", "--session", "--yes")
+    assert done.code == 1
+    assert "no session" in done.err
+    assert len(desk.waiting()) == 1
+
+
+def test_what_was_decided_stays_decided(workspace: Workspace, desk: Desk) -> None:
+    desk.post(a_question())
+    desk.decide("abcdefgh", decision("denied"))
+    done = switchboard(workspace, "approvals", "approve", "abcdefgh", "--yes", "--json")
+    assert (done.code, done.report["reason"]) == (1, "decided-already")
+    assert switchboard(workspace, "approvals", "list", "--json").report["approvals"] == []
+    [entry] = switchboard(workspace, "approvals", "list", "--all", "--json").report["approvals"]
+    assert (entry["state"], entry["decided_by"]) == ("denied", "cli")
+
+
+def test_nothing_waits(workspace: Workspace) -> None:
+    done = switchboard(workspace, "approvals")
+    assert (done.code, done.out, done.err) == (0, "", "nothing waits for an answer\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (("show", "zzzzzzzz"), 1, "nothing with the id `zzzzzzzz` waits"),
+        (("approve", "zzzzzzzz", "--yes"), 1, "nothing with the id"),
+        (("approve", "zzzzzzzz"), 2, "without a terminal"),
+        (("approve",), 2, "needs an id"),
+        (("list", "zzzzzzzz"), 2, "takes no id"),
+        (("deny", "zzzzzzzz", "--session"), 2, "belongs to `approve`"),
+        (("allow", "zzzzzzzz"), 2, "cannot be `allow`"),
+    ],
+)
+def test_what_makes_no_sense_is_explained(
+    workspace: Workspace, words: tuple[str, ...], code: int, says: str
+) -> None:
+    done = switchboard(workspace, "approvals", *words)
+    assert done.code == code
+    assert says in done.err
+
+
+# Who may approve
+
+
+def test_the_client_that_asks_cannot_approve(workspace: Workspace, desk: Desk) -> None:
+    us = process(os.getpid())
+    assert us is not None
+    desk.post(replace(a_question(), client_pid=us.pid, client_began=us.began))
+    done = switchboard(workspace, "approvals", "approve", "abcdefgh", "--yes", "--json")
+    assert (done.code, done.report["reason"]) == (1, "own-approval")
+    assert len(desk.waiting()) == 1
+    # Not through a shell of its own either.
+    command = " ".join([*workspace.command("approvals", "approve", "abcdefgh", "--yes"), "; true"])
+    subprocess.run(["sh", "-c", command], env=workspace.env, capture_output=True, check=True)
+    assert len(desk.waiting()) == 1
+    # It may say no.
+    assert switchboard(workspace, "approvals", "deny", "abcdefgh").code == 0
+
+
+def test_a_process_that_only_has_the_number_of_the_client_may_approve(
+    workspace: Workspace, desk: Desk
+) -> None:
+    desk.post(replace(a_question(), client_pid=os.getpid(), client_began=1))
+    assert switchboard(workspace, "approvals", "approve", "abcdefgh", "--yes").code == 0
+
+
+# Changed tools
+
+
+async def test_a_changed_tool_is_shown_with_its_change_and_approved(
+    workspace: Workspace,
+) -> None:
+    reader = a_tool("read", effects=READS, description="Reads a note.")
+    ground = Ground(workspace.home, a_launch(reader, cwd=str(workspace.root)))
+    await ground.run()
+    ground.change(tool=a_tool("read", effects=READS, description="Reads\u202e it all.\x1b[2J"))
+    with pytest.raises(Exception, match="has changed"):
+        await ground.run()
+    [entry] = (await typed(workspace, "list", "--json")).report["approvals"]
+    assert (entry["kind"], entry["state"], entry["of"]) == ("definition", "held", "notes")
+    shown = await typed(workspace, "show", entry["id"])
+    assert '-  "description": "Reads a note.",\n+  "description": "Reads' in shown.out
+    assert "\u202e" not in shown.out
+    assert "\x1b" not in shown.out
+    await typed(workspace, "show", entry["id"], "--json")
+    assert (await typed(workspace, "approve", entry["id"], "--yes")).code == 0
+    await ground.run()
+    assert ground.ran == 2
+
+
+# On a terminal
+
+
+class Terminal:
+    """A command on a terminal of its own: what it shows, and what is typed."""
+
+    def __init__(self, ours: int, command: "subprocess.Popen[bytes]") -> None:
+        self._ours = ours
+        self.command = command
+        self.shown = ""
+
+    def until(self, text: str) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while text not in self.shown:
+            left = deadline - time.monotonic()
+            assert select.select([self._ours], [], [], max(left, 0))[0], self.shown
+            try:
+                self.shown += os.read(self._ours, 65536).decode()
+            except OSError:
+                raise AssertionError(self.shown) from None
+
+    def type(self, text: str) -> None:
+        os.write(self._ours, text.encode())
+
+
+@contextmanager
+def terminal(workspace: Workspace, *words: str) -> Generator[Terminal]:
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        workspace.command("approvals", *words),
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={**workspace.env, "TERM": "dumb"},
+        cwd=workspace.root,
+    ) as command:
+        os.close(theirs)
+        try:
+            yield Terminal(ours, command)
+        finally:
+            command.kill()
+            os.close(ours)
+
+
+@pytest.mark.parametrize(("key", "state"), [("y", "approved"), ("n", "pending"), ("", "pending")])
+def test_on_a_terminal_the_question_is_shown_and_only_a_yes_is_one(
+    workspace: Workspace, desk: Desk, key: str, state: str
+) -> None:
+    desk.post(a_question())
+    with terminal(workspace, "approve", "abcdefgh") as screen:
+        screen.until("Approve? [y/N]")
+        assert "May wipe run?" in screen.shown
+        screen.type(f"{key}\n")
+        screen.command.wait(PATIENCE)
+    found = desk.find("abcdefgh")
+    assert found is not None
+    assert found.state == state
+
+
+@pytest.mark.parametrize(
+    ("key", "state", "extent"),
+    [("y", "approved", "once"), ("s", "approved", "session"), ("n", "denied", "once")],
+)
+def test_watching_shows_questions_and_takes_answers(
+    workspace: Workspace, desk: Desk, key: str, state: str, extent: str
+) -> None:
+    with terminal(workspace, "watch") as screen:
+        desk.post(a_question())
+        screen.until("Enter: later >")
+        assert "May wipe run?" in screen.shown
+        screen.type("what?\n")
+        screen.until("or Enter >")
+        screen.type(f"{key}\n")
+        screen.until(state)
+        found = desk.find("abcdefgh")
+        assert found is not None
+        assert found.answer is not None
+        assert (found.state, found.answer.extent) == (state, extent)
+        # The next one is shown as well, and one that is decided elsewhere goes away.
+        screen.shown = ""
+        desk.post(a_question("secondxx", digest="d2"))
+        screen.until("Enter: later >")
+        desk.decide("secondxx", decision("denied"))
+        screen.until("it does not wait any more")
+
+
+def test_watching_as_json_gives_a_line_for_each_question(workspace: Workspace, desk: Desk) -> None:
+    with subprocess.Popen(
+        workspace.command("approvals", "watch", "--json"),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=sys.stderr,
+        env=workspace.env,
+        text=True,
+    ) as watching:
+        try:
+            assert watching.stdout is not None
+            for number in range(3):
+                desk.post(a_question(f"question{number}", digest=f"d{number}"))
+                assert f'"id":"question{number}"' in watching.stdout.readline()
+        finally:
+            watching.kill()

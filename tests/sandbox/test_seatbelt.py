@@ -1,0 +1,62 @@
+"""The profile of macOS as text. That a Mac obeys it is not tested: none runs these tests."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from sandbox.den import Den
+from switchboard.sandbox.confinement import Confinement
+from switchboard.sandbox.roots import Roots
+from switchboard.sandbox.seatbelt import Profile, seatbelt_profile
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def profile_of(den: Den, *, allow_network: bool) -> Profile:
+    den.repository()
+    den.repository("nested")
+    (den.workspace / ".vscode").mkdir()
+    (den.workspace / ".env").write_text("secret")
+    tools = den.home / "tools" / "bin"
+    tools.mkdir(parents=True)
+    roots = Roots(
+        cwd=str(den.workspace),
+        homes=(str(den.home),),
+        hidden=("/private/etc/ssh",),
+        readable=((str(tools), str(tools)),),
+        writable=(str(den.workspace), str(den.state)),
+    )
+    confinement = Confinement(
+        cwd=str(den.workspace), home=str(den.home), allow_network=allow_network
+    )
+    return seatbelt_profile(roots, confinement)
+
+
+@pytest.mark.parametrize("allow_network", [False, True])
+def test_the_profile_is_the_one_that_was_looked_at(den: Den, allow_network: bool) -> None:
+    profile = profile_of(den, allow_network=allow_network)
+    root = str(den.workspace.parent)
+    parameters = "".join(
+        f"{name}={path.replace(root, '<den>')}\n" for name, path in profile.parameters.items()
+    )
+    text = f"{profile.text}\n{parameters}"
+    golden = GOLDEN / ("network.sb" if allow_network else "default.sb")
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.parent.mkdir(exist_ok=True)
+        golden.write_text(text, "utf-8")
+    assert text == golden.read_text("utf-8")
+
+
+def test_no_path_is_part_of_the_text(den: Den) -> None:
+    profile = profile_of(den, allow_network=True)
+    assert str(den.workspace.parent) not in profile.text
+    assert str(den.workspace) in profile.parameters.values()
+
+
+def test_a_folder_whose_name_looks_like_code_stays_a_parameter(tmp_path: Path) -> None:
+    evil = tmp_path / '") (allow default) ("'
+    evil.mkdir()
+    profile = profile_of(Den(evil), allow_network=False)
+    assert "(allow default)" not in profile.text
+    assert any("(allow default)" in path for path in profile.parameters.values())
