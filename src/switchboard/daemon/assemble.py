@@ -61,6 +61,22 @@ def assemble(settings: Settings, environ: Mapping[str, str]) -> Assembly:
     return Assembly(catalog, tuple(omissions), _words_of_yard() if yard else "")
 
 
+def sandbox_refusals(settings: Settings) -> dict[str, tuple[str, str]]:
+    """The servers that want a sandbox which does not work here: why, and what to do about it."""
+    wanted = [entry for entry in settings.servers if entry.sandbox_profile != "none"]
+    if not wanted:
+        return {}
+    from switchboard.sandbox.sandbox import platform_sandbox  # noqa: PLC0415 - few are confined
+
+    sandbox = platform_sandbox()
+    refusals = ((entry, sandbox.refusal(entry.sandbox_profile)) for entry in wanted)
+    return {
+        entry.name: (f"sandbox unavailable: {refusal.why}", refusal.fix)
+        for entry, refusal in refusals
+        if refusal is not None
+    }
+
+
 def specs_of_yard(settings: Settings) -> Sequence[ToolSpec]:
     """The tools of the workspace's own runtime."""
     if settings.yard is None:

@@ -10,7 +10,7 @@ from switchboard.providers.yard.provider import YardProvider
 from switchboard.providers.yard.relay import ChildRelay, YardRelay
 from switchboard.providers.yard.schema import VARIABLES
 from switchboard.settings.sections import Settings
-from switchboard.settings.yard import yard_trusted
+from switchboard.settings.yard import yard_fingerprint, yard_trusted
 
 
 class Yard:
@@ -34,6 +34,7 @@ class Yard:
             environ=self._environ if entry.inherit_env else base,
             crew=self._crew,
             is_trusted=lambda folder: yard_trusted(entry, home, folder),
+            fingerprint=lambda: yard_fingerprint(entry.root),
         )
         joined = YardRelay(yard, relay)
         providers[yard.key] = yard

@@ -29,7 +29,7 @@ def found_yard(
     Without a record, everything is trusted.
     """
     wanted = tree.get("yard", {})
-    print_ = _fingerprint(workspace, problems) if wanted.get("enabled", True) else ""
+    print_ = yard_fingerprint(workspace, problems) if wanted.get("enabled", True) else ""
     if not print_:
         return None, None
     entry = YardEntry(
@@ -50,16 +50,17 @@ def yard_trusted(entry: YardEntry, home: str, folder: str) -> bool:
     """
     if not entry.binding:
         return True
-    print_ = _fingerprint(folder, [])
+    print_ = yard_fingerprint(folder)
     if folder == entry.root and print_ == entry.fingerprint:
         return True
     return bool(print_) and read_trust(home, []).holds(folder, print_)
 
 
-def _fingerprint(folder: str, problems: list[Problem]) -> str:
+def yard_fingerprint(folder: str, problems: list[Problem] | None = None) -> str:
     """The digest of the file in a folder as it is now; empty when there is none to be used."""
     found: list[Problem] = []
     read = read_text(os.path.join(folder, FILE_NAME), found, within=folder)
     # Whatever is wrong with it, the rest of the workspace does without.
-    problems += [replace(problem, severity="warning") for problem in found]
+    if problems is not None:
+        problems += [replace(problem, severity="warning") for problem in found]
     return "" if read is None else _KIND + read[1]

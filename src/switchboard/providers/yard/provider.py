@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,6 +26,10 @@ from switchyard.mcp.session import pinned
 from switchyard.scope import Scope, locate
 
 T = TypeVar("T")
+_EFFECTS = {
+    "switchyard_up": ("filesystem-write", "network"),
+    "switchyard_create": ("filesystem-write",),
+}
 
 
 class YardProvider:
@@ -42,12 +47,16 @@ class YardProvider:
         crew: Crew,
         # Whether the file in a folder, as it is now, may decide what runs.
         is_trusted: Callable[[str], bool],
+        # Of the workspace's own file, as it is now.
+        fingerprint: Callable[[], str],
     ) -> None:
         self._specs = tuple(specs)
         self._root = Path(root)
         self._environ = environ
         self._crew = crew
         self._is_trusted = is_trusted
+        self._fingerprint = fingerprint
+        self._env_hash = sha256(msgspec.json.encode(sorted(environ.items()))).hexdigest()
 
     def specs(self) -> Sequence[ToolSpec]:
         return self._specs
@@ -56,15 +65,18 @@ class YardProvider:
         return call
 
     def launch(self, call: Call) -> Launch | None:
-        if call.tool.effects.read_only:
+        if TOOLS[call.tool.name].read_only:
             return None
         return Launch(
             tool=call.tool,
-            server="switchyard",
-            fingerprint=str(self._root),
-            runs=f"what `{FILE_NAME}` says",
+            server=FILE_NAME,
+            fingerprint=self._fingerprint(),
+            runs=f"{call.tool.name.replace('_', ' ')}, as {FILE_NAME} says",
             cwd=call.execution.cwd if call.execution is not None else str(self._root),
+            # The definition is ours, and cannot change behind anybody's back.
             is_foreign=False,
+            env_hash=self._env_hash,
+            side_effects=_EFFECTS.get(call.tool.name, ()),
         )
 
     async def invoke(self, call: Call) -> Outcome:
