@@ -63,6 +63,10 @@ class Line(Protocol):
         """Pass on a log message."""
         ...
 
+    def visited(self, params: Raw) -> None:
+        """Pass on that a page was visited that the client was asked to visit."""
+        ...
+
     async def ask(self, wanted: Mapping[str, Input]) -> Mapping[str, Raw]:
         """The client's answers, by the same keys. Raises a fault when there will be none."""
         ...

@@ -88,6 +88,10 @@ class ClientLine:
         if not self.log_level or reaches(level, self.log_level):
             self._outlet.notify("notifications/message", (params,))
 
+    def visited(self, params: Raw) -> None:
+        if self._session.era is Era.HANDSHAKE:
+            self._outlet.notify("notifications/elicitation/complete", (params,))
+
     # Asking
 
     async def ask(self, wanted: Mapping[str, Input]) -> Mapping[str, Raw]:
