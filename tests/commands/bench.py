@@ -57,7 +57,7 @@ class MemoryLine:
         self.logs.append((level, json.loads(params)))
         self.news.set()
 
-    def finish(self, params: Raw) -> None:
+    def visited(self, params: Raw) -> None:
         raise AssertionError(f"no command opens a page: {bytes(params)!r}")
 
     @property

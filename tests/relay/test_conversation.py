@@ -124,6 +124,49 @@ async def test_a_page_to_visit_is_offered_with_everything_that_the_clients_era_w
     assert bool(seen.elicitation_id) == (client_era == "handshake")
 
 
+@pytest.mark.parametrize("child_era", ["handshake"])
+async def test_the_news_that_a_page_was_visited_reaches_who_was_asked_and_nobody_else(
+    warm: Workspace,
+) -> None:
+    page = {"mode": "url", "message": "Log in", "url": "https://e.org/", "elicitationId": "e-7"}
+    done = {"method": "notifications/elicitation/complete", "params": {"elicitationId": "e-7"}}
+    async with wired("handshake", warm) as client, wired("handshake", warm) as other:
+        visit = {"method": "elicitation/create", "params": page}
+        begun = client.begin(
+            "tools/call", {"name": "ask", "arguments": {"questions": {"v": visit}}}
+        )
+        asked = await client.message("elicitation/create")
+        client.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept"}})
+        await client.answer_to(begun)
+        # The call is over, and another session makes the child say it.
+        await other.call("say", {"messages": [done, done]})
+        told = await client.message("notifications/elicitation/complete")
+        assert told["params"] == {"elicitationId": "e-7"}
+        await client.call("heard", {})
+        assert sum(each.get("method") == done["method"] for each in client.messages) == 1
+        assert all("method" not in each for each in other.messages)
+
+
+@each_bridge
+async def test_a_refusal_that_wants_a_page_visited_first_is_marked_like_a_question(
+    client_era: EraName, warm: Workspace
+) -> None:
+    page = {
+        "mode": "url",
+        "message": "\x1b[1mLog in",
+        "url": "https://e.org/",
+        "elicitationId": "e",
+    }
+    error = {"code": -32042, "message": "first log in", "data": {"elicitations": [page, 7]}}
+    async with wired(client_era, warm) as client:
+        begun = client.begin("tools/call", {"name": "refuse", "arguments": {"error": error}})
+        refused = (await client.answer_to(begun))["error"]
+    assert refused["code"] == -32042
+    [shown] = refused["data"]["elicitations"]
+    assert shown["message"] == f"{NAMED}Log in"
+    assert shown["_meta"] == {"switchboard/server": "frank"}
+
+
 @relays("sampling")
 @each_bridge
 async def test_the_clients_model_is_asked_in_the_childs_name(

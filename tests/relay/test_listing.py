@@ -59,7 +59,7 @@ async def test_only_children_that_show_their_tools_are_started_by_the_listing_of
 async def test_a_child_that_hangs_is_left_out_and_announced_when_it_has_listed(
     tmp_path: Path, client_era: EraName, child_era: EraName, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(provider, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(provider, "PATIENCE_S", 1.5)
     gate = tmp_path / "gate"
     servers = frank_entry(child_era, "frank"), late_entry(child_era, gate)
     async with serving(tmp_path, *servers) as desk:
@@ -73,7 +73,7 @@ async def test_a_child_that_hangs_is_left_out_and_announced_when_it_has_listed(
         assert "frank_heard" in await guest.names()
         assert text_of(await guest.call("frank_heard"))
         # Nobody waits a second time for who was late, and least of all a call to another.
-        assert time.monotonic() - began < 0.4
+        assert time.monotonic() - began < 1.2
         gate.touch()
         await guest.until(lambda: "notifications/tools/list_changed" in dict(guest.told))
         assert "late_heard" in await guest.names()

@@ -12,8 +12,8 @@ from switchboard.settings.sections import Timeouts
 
 
 def short(longest_ms: int) -> Timeouts:
-    """A plain limit of 0.4 s, and a ceiling."""
-    return Timeouts(rpc_ms=400, longest_ms=longest_ms)
+    """A plain limit of 0.6 s, and a ceiling."""
+    return Timeouts(rpc_ms=600, longest_ms=longest_ms)
 
 
 @relays("long calls that report progress")
@@ -24,11 +24,11 @@ async def test_progress_keeps_a_call_alive_past_the_plain_limit(
     async with serving(tmp_path, frank_entry(child_era, "frank"), timeouts=short(60_000)) as desk:
         guest = Guest(desk, client_era)
         await guest.names()
-        worked = await guest.call("frank_work", {"steps": 8, "pause_s": 0.1}, progressToken=1)
+        worked = await guest.call("frank_work", {"steps": 10, "pause_s": 0.1}, progressToken=1)
         assert text_of(worked) == "worked"
-        assert len(guest.told) == 8
+        assert len(guest.told) == 10
         # Whether the client wants to be told makes no difference.
-        assert text_of(await guest.call("frank_work", {"steps": 8, "pause_s": 0.1})) == "worked"
+        assert text_of(await guest.call("frank_work", {"steps": 10, "pause_s": 0.1})) == "worked"
 
 
 @each_bridge
@@ -41,7 +41,7 @@ async def test_silence_ends_a_call_and_the_child_hears_of_it(
         silent = {"steps": 20, "pause_s": 0.1, "silent": True}
         answer = await guest.call("frank_work", silent)
         assert answer["_meta"]["switchboard/error"]["reason"] == "tool-timeout"
-        assert "did not finish within 0.4 s" in text_of(answer)
+        assert "did not finish within 0.6 s" in text_of(answer)
         assert "rpcTimeoutMs" in text_of(answer)
         ended = await guest.call("frank_reach", {"of": "cancelled", "more_than": 0})
         assert text_of(ended) == "1"

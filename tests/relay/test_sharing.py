@@ -57,6 +57,22 @@ async def test_a_child_cannot_tell_progress_of_a_call_that_is_not_its_own(
         await asyncio.gather(waiting, return_exceptions=True)
 
 
+@pytest.mark.parametrize("child_era", ["handshake", "modern"])
+async def test_a_resource_that_is_followed_twice_at_once_is_followed_once(
+    tmp_path: Path, child_era: EraName
+) -> None:
+    followed = {"uri": "frank://1"}
+    async with serving(tmp_path, frank_entry(child_era, "frank")) as desk:
+        guest = Guest(desk, "handshake")
+        await asyncio.gather(*(guest.ask("resources/subscribe", followed) for _ in range(3)))
+        await guest.call("frank_touch", followed)
+        assert guest.told == [("notifications/resources/updated", followed)]
+        await guest.ask("resources/unsubscribe", followed)
+        await guest.call("frank_heard")
+        await guest.call("frank_touch", followed)
+        assert len(guest.told) == 1
+
+
 @each_bridge
 async def test_a_log_message_that_may_be_either_ones_reaches_neither(
     tmp_path: Path, client_era: EraName, child_era: EraName

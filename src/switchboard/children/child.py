@@ -125,7 +125,8 @@ class Child:
                 result = await send(b"")
                 if self._meta:
                     result = await settled(self.entry.name, line, send, result)
-            except RpcError as error:
+            except RpcError as refusal:
+                error = self._inbox.refused(refusal, line)
                 raise fault_from_rpc(self.entry.name, error, link.hidden) from error
             except PeerLost as lost:
                 raise await life.lost(link, lost) from lost

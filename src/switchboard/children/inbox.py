@@ -9,7 +9,13 @@ from collections.abc import Callable
 import msgspec
 from msgspec import Raw, Struct
 
-from switchboard.children.marking import marked_input, marked_log
+from switchboard.children.marking import (
+    PAGE_ID,
+    marked_error,
+    marked_input,
+    marked_log,
+    pages_of,
+)
 from switchboard.core.faults import Fault
 from switchboard.core.lines import Input, Line
 from switchboard.wire.eras import INPUT_METHODS
@@ -29,6 +35,7 @@ CHANGED = {
     "notifications/resources/list_changed": "resources",
 }
 _QUESTION = "1"
+_MOST_PAGES = 64
 _NOBODY = (
     "`{}`: several clients share this server or none waits, so nobody knows whom it means; "
     "with `scope` set to `session` each has its own"
@@ -39,11 +46,16 @@ class _Progress(Struct):
     token: MessageId = msgspec.field(name="progressToken", default=None)
 
 
+class _Page(Struct):
+    id: str = msgspec.field(name=PAGE_ID, default="")
+
+
 class _Updated(Struct):
     uri: str = ""
 
 
 _read_progress = msgspec.json.Decoder(_Progress).decode
+_read_page = msgspec.json.Decoder(_Page).decode
 _read_updated = msgspec.json.Decoder(_Updated).decode
 
 
@@ -58,6 +70,8 @@ class Inbox:
         self.starter: Line | None = None
         # Which request the message being read belongs to, where the transport tells.
         self.about: Callable[[], MessageId] = lambda: None
+        # Who was sent to which page. The news that it was visited may come after the call.
+        self._pages: dict[str, Line] = {}
         self.on_changed: Callable[[str], None] = lambda _: None
         self.on_updated: Callable[[str], None] = lambda _: None
 
@@ -75,9 +89,23 @@ class Inbox:
             raise RpcError(METHOD_NOT_FOUND, _NOBODY.format(method))
         try:
             wanted = {_QUESTION: marked_input(self._child, method, params)}
+            self._note_page(_read_page(wanted[_QUESTION].params).id, line)
         except msgspec.MsgspecError as error:
             raise RpcError(INVALID_PARAMS, str(error)) from None
         return self._ask(line, wanted)
+
+    def refused(self, error: RpcError, line: Line | None) -> RpcError:
+        """A child's refusal, marked if it is a question."""
+        marked = marked_error(self._child, error)
+        for page in pages_of(marked):
+            self._note_page(page, line)
+        return marked
+
+    def _note_page(self, page: str, line: Line | None) -> None:
+        if page and line is not None:
+            self._pages[page] = line
+            if len(self._pages) > _MOST_PAGES:
+                del self._pages[next(iter(self._pages))]
 
     async def _ask(self, line: Line, wanted: dict[str, Input]) -> Parts:
         try:
@@ -109,9 +137,7 @@ class Inbox:
             elif method == "notifications/message":
                 self._log(params)
             elif method == "notifications/elicitation/complete":
-                line = self._line()
-                if line is not None:
-                    line.finish(params)
+                self._visited(params)
             elif method == "notifications/resources/updated":
                 self.on_updated(_read_updated(params).uri)
             elif method in CHANGED:
@@ -126,6 +152,11 @@ class Inbox:
         if line.alarm is not None:
             line.alarm.snooze()
         line.progress(params)
+
+    def _visited(self, params: Raw) -> None:
+        line = self._pages.pop(_read_page(params).id, None)
+        if line is not None:
+            line.visited(params)
 
     def _log(self, params: Raw) -> None:
         line = self._line()

@@ -7,8 +7,11 @@ from msgspec import Raw
 
 from switchboard.core.cleaning import cleaned
 from switchboard.core.lines import Input
-from switchboard.wire.messages import encode
+from switchboard.wire.eras import URL_ELICITATION_REQUIRED
+from switchboard.wire.messages import RpcError, encode
 
+# A refusal of 2025-11-25: first a page has to be visited.
+PAGE_ID = "elicitationId"
 SERVER_KEY = "switchboard/server"
 _OURS = ("switchboard/", "io.modelcontextprotocol/")
 _LABELS = ("title", "description")
@@ -31,6 +34,34 @@ def marked_input(child: str, method: str, params: Raw) -> Input:
         if "requestedSchema" in members:
             members["requestedSchema"] = _legible(_read_any(members["requestedSchema"]))
     return Input(method, Raw(encode(members)))
+
+
+def marked_error(child: str, error: RpcError) -> RpcError:
+    """A refusal; one that wants a page visited first is a question too."""
+    data: Any = error.data
+    if error.code != URL_ELICITATION_REQUIRED or not isinstance(data, dict):
+        return error
+    members = cast("dict[str, Any]", data)
+    pages: Any = members.get("elicitations")
+    if not isinstance(pages, list):
+        return error
+    marked: list[Any] = []
+    for page in cast("list[Any]", pages):
+        try:
+            wanted = marked_input(child, "elicitation/create", Raw(encode(page)))
+        except msgspec.MsgspecError:
+            continue
+        marked.append(_read_any(wanted.params))
+    return RpcError(error.code, error.message, {**members, "elicitations": marked})
+
+
+def pages_of(error: RpcError) -> list[str]:
+    """The ids of the pages that a refusal, once marked, wants visited."""
+    data: Any = error.data
+    if error.code != URL_ELICITATION_REQUIRED or not isinstance(data, dict):
+        return []
+    pages: list[dict[str, Any]] = cast("dict[str, Any]", data).get("elicitations") or []
+    return [str(page.get(PAGE_ID, "")) for page in pages]
 
 
 def marked_log(child: str, params: Raw) -> tuple[str, bytes]:

@@ -68,8 +68,8 @@ class Line(Protocol):
         """Pass on a log message."""
         ...
 
-    def finish(self, params: Raw) -> None:
-        """Pass on that what the client opened elsewhere, by a child's URL, is done."""
+    def visited(self, params: Raw) -> None:
+        """Pass on that a page was visited that the client was asked to visit."""
         ...
 
     @property

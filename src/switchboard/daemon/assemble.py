@@ -93,19 +93,3 @@ def _words_of_yard() -> str:
     from switchboard.providers.yard.specs import WORDS  # noqa: PLC0415 - few have a yard
 
     return WORDS
-
-
-def sandbox_refusals(settings: Settings) -> dict[str, tuple[str, str]]:
-    """The servers that want a sandbox which does not work here: why, and what to do about it."""
-    wanted = [entry for entry in settings.servers if entry.sandbox_profile != "none"]
-    if not wanted:
-        return {}
-    from switchboard.sandbox.sandbox import platform_sandbox  # noqa: PLC0415 - few are confined
-
-    sandbox = platform_sandbox()
-    refusals = ((entry, sandbox.refusal(entry.sandbox_profile)) for entry in wanted)
-    return {
-        entry.name: (f"sandbox unavailable: {refusal.why}", refusal.fix)
-        for entry, refusal in refusals
-        if refusal is not None
-    }

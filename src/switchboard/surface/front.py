@@ -16,15 +16,16 @@ from switchboard.core.ports import Boards, Relay
 from switchboard.core.sessions import Era, Session
 from switchboard.core.tools import ToolSpec
 from switchboard.surface.askers import LineAsker
+from switchboard.surface.capabilities import capabilities_of
 from switchboard.surface.following import Following
 from switchboard.surface.lines import PATIENCE_S, ClientLine, declared_by
 from switchboard.surface.outlets import Outlet
 from switchboard.surface.params import (
     SESSION_KEY,
-    Implementation,
     Meta,
     Params,
     initialize_from,
+    introduced,
     meta_from,
     overrides_from,
     params_from,
@@ -60,14 +61,6 @@ from switchboard.wire.messages import (
 from switchboard.wire.peer import Answer
 
 _AFTER_ANSWER_S = 0.002
-_TOOLS: dict[str, Any] = {"tools": {"listChanged": True}}
-_RELAYED: dict[str, Any] = {
-    **_TOOLS,
-    "resources": {"subscribe": True, "listChanged": True},
-    "prompts": {"listChanged": True},
-    "completions": {},
-    "logging": {},
-}
 # Listings by method: what the relay calls the kind, and the member of the result.
 _LISTINGS = {
     "prompts/list": ("prompts", "prompts"),
@@ -105,7 +98,8 @@ class Front:
         self._is_modern: bool | None = None
         self._log_level = ""
         self._declared = b"{}"
-        self._capabilities = _NULL
+        # How the last request of the modern era introduced itself.
+        self._introduced: tuple[Raw, Raw] | None = None
         self.session = session
 
     # What it asks
@@ -187,7 +181,7 @@ class Front:
 
     def _about(self) -> dict[str, Any]:
         with self._boards.lease() as board:
-            about: dict[str, Any] = {"capabilities": _capabilities(board)}
+            about: dict[str, Any] = {"capabilities": capabilities_of(board)}
         if instructions := self._instructions():
             about["instructions"] = instructions
         return about
@@ -223,34 +217,11 @@ class Front:
         if meta.version is None or meta.capabilities is None:
             message = f"`_meta` needs `{PROTOCOL_VERSION_KEY}` and `{CLIENT_CAPABILITIES_KEY}`"
             raise RpcError(INVALID_PARAMS, message)
-        if meta.capabilities != self._capabilities or not self.session.protocol:
-            self._introduce(meta, meta.version, meta.capabilities)
+        if (meta.version, meta.capabilities) != self._introduced:
+            self.session = introduced(self.session, meta)
+            self._introduced = (meta.version, meta.capabilities)
+            self._declared = declared_by(self.session.capabilities)
         return self.session
-
-    def _introduce(self, meta: Meta, version: Raw, capabilities: Raw) -> None:
-        try:
-            protocol = msgspec.json.decode(version, type=str)
-        except msgspec.MsgspecError:
-            raise RpcError(INVALID_PARAMS, f"`{PROTOCOL_VERSION_KEY}` must be a string") from None
-        if protocol not in MODERN_VERSIONS:
-            supported = {"supported": MODERN_VERSIONS, "requested": protocol}
-            raise RpcError(
-                UNSUPPORTED_PROTOCOL_VERSION, "the protocol version is not supported", supported
-            )
-        try:
-            declared = msgspec.json.decode(capabilities, type=dict[str, Any])
-            client = msgspec.json.decode(meta.client or b"{}", type=Implementation)
-        except msgspec.MsgspecError as error:
-            raise RpcError(INVALID_PARAMS, str(error)) from None
-        self._capabilities = capabilities
-        self._declared = declared_by(declared)
-        self.session = replace(
-            self.session,
-            era=Era.MODERN,
-            protocol=protocol,
-            client=str(client) or self.session.client,
-            capabilities=declared,
-        )
 
     # Listings
 
@@ -408,13 +379,6 @@ def _is_the_childs_own(fault: Fault, *, is_shown: bool) -> bool:
     """
     cause = fault.__cause__
     return isinstance(cause, RpcError) and (is_shown or cause.code == URL_ELICITATION_REQUIRED)
-
-
-def _capabilities(board: Board) -> dict[str, Any]:
-    if board.relay is not None:
-        return _RELAYED
-    streams = any(spec.policy.streaming for spec in board.catalog.tools.values())
-    return {**_TOOLS, "logging": {}} if streams else _TOOLS
 
 
 def _refuse_cursor(params: Params) -> None:

@@ -94,7 +94,7 @@ class ClientLine:
         if not self.log_level or reaches(level, self.log_level):
             self._outlet.notify("notifications/message", (params,))
 
-    def finish(self, params: Raw) -> None:
+    def visited(self, params: Raw) -> None:
         if self._session.era is Era.HANDSHAKE:
             self._outlet.notify("notifications/elicitation/complete", (params,))
 

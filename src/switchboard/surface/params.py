@@ -4,14 +4,17 @@ from typing import Any
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec.structs import replace
 
 from switchboard.core.calls import EMPTY_OBJECT
-from switchboard.core.sessions import Overrides
+from switchboard.core.sessions import Era, Overrides, Session
 from switchboard.wire.eras import (
     CLIENT_CAPABILITIES_KEY,
     CLIENT_INFO_KEY,
     LOG_LEVEL_KEY,
+    MODERN_VERSIONS,
     PROTOCOL_VERSION_KEY,
+    UNSUPPORTED_PROTOCOL_VERSION,
 )
 from switchboard.wire.messages import ABSENT, INVALID_PARAMS, RpcError
 
@@ -129,3 +132,28 @@ def overrides_from(raw: Raw) -> Overrides:
     except msgspec.MsgspecError as error:
         raise RpcError(INVALID_PARAMS, f"`{SESSION_KEY}`: {error}") from None
     return Overrides(read.cwd_override or "", read.env_overrides)
+
+
+def introduced(session: Session, meta: Meta) -> Session:
+    """The session as a request of the modern era introduces itself. Raises RpcError."""
+    try:
+        protocol = msgspec.json.decode(meta.version or b"null", type=str)
+    except msgspec.MsgspecError:
+        raise RpcError(INVALID_PARAMS, f"`{PROTOCOL_VERSION_KEY}` must be a string") from None
+    if protocol not in MODERN_VERSIONS:
+        supported = {"supported": MODERN_VERSIONS, "requested": protocol}
+        raise RpcError(
+            UNSUPPORTED_PROTOCOL_VERSION, "the protocol version is not supported", supported
+        )
+    try:
+        declared = msgspec.json.decode(meta.capabilities or b"{}", type=dict[str, Any])
+        client = msgspec.json.decode(meta.client or b"{}", type=Implementation)
+    except msgspec.MsgspecError as error:
+        raise RpcError(INVALID_PARAMS, str(error)) from None
+    return replace(
+        session,
+        era=Era.MODERN,
+        protocol=protocol,
+        client=str(client) or session.client,
+        capabilities=declared,
+    )

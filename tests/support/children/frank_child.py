@@ -69,7 +69,7 @@ class Frank:
         self.grown: dict[str, int] = {}
         self.told: list[str] = []
         names = (
-            *("meta", "declared", "heard", "ask", "ping", "say", "chatter", "work"),
+            *("meta", "declared", "heard", "ask", "refuse", "ping", "say", "chatter", "work"),
             *("stall", "tally", "reach", "die", "touch", "grow"),
         )
         self.tools: dict[str, Callable[[Json, Any], Json | str | None]] = {
@@ -186,6 +186,11 @@ class Frank:
         if answer is None:
             return None
         return answer["result"] if "result" in answer else {"error": answer["error"]}
+
+    def do_refuse(self, params: Json, _id: Any) -> str:
+        """Refuse with an `error`."""
+        error = member(params, "arguments")["error"]
+        raise Refusal(error["code"], error["message"], error.get("data"))
 
     def do_ping(self, _params: Json, id_: Any) -> str:
         """Ping the client."""

@@ -1,0 +1,22 @@
+"""What we tell a client that we can do, before any child has been asked."""
+
+from typing import Any
+
+from switchboard.core.board import Board
+
+_TOOLS: dict[str, Any] = {"tools": {"listChanged": True}}
+_RELAYED: dict[str, Any] = {
+    **_TOOLS,
+    "resources": {"subscribe": True, "listChanged": True},
+    "prompts": {"listChanged": True},
+    "completions": {},
+    "logging": {},
+}
+
+
+def capabilities_of(board: Board) -> dict[str, Any]:
+    """All that a child may have, where there are children; they are not started to find out."""
+    if board.relay is not None:
+        return _RELAYED
+    streams = any(spec.policy.streaming for spec in board.catalog.tools.values())
+    return {**_TOOLS, "logging": {}} if streams else _TOOLS
