@@ -182,7 +182,7 @@ async def test_a_tool_that_says_that_it_reads_and_destroys_asks(gate: Gate, era:
 async def test_a_server_that_is_not_believed_asks_for_everything_but_introspect(
     gate: Gate, era: Era
 ) -> None:
-    gate.workspace.child("ledger", gate.script, trust_annotations=False)
+    gate.workspace.child("ledger", gate.script, trustAnnotations=False)
     async with gate.window(era) as client:
         await client.introspect(SUITE)
         assert questions_to(client) == []

@@ -32,8 +32,9 @@ def narrow(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
     return joined
 
 
-def narrowed_sandbox(entry: ServerEntry, below: ServerEntry) -> ServerEntry:
-    """A server that takes the place of another, in a sandbox at least as tight."""
+def narrowed_server(entry: ServerEntry, below: ServerEntry) -> ServerEntry:
+    """A server that takes the place of another: no more believed, in a sandbox at least as tight."""
+    entry = replace(entry, trust_annotations=entry.trust_annotations and below.trust_annotations)
     if below.sandbox_profile == "none":
         return entry
     loose = entry.sandbox_profile == "none"
