@@ -28,7 +28,8 @@ class Gate:
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
-        self.ledger = workspace.root / "ledger.txt"
+        # Outside of the workspace: what a command line names inside belongs to what is trusted.
+        self.ledger = workspace.root.parent / "ledger.txt"
         self.script = child_command("ledger_child", str(self.ledger))
         self.guard()
         workspace.child("ledger", self.script)

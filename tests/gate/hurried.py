@@ -1,4 +1,6 @@
-"""Switchboard whose questions and whose patience end soon: python hurried.py TTL_S HOLD_S WORD…
+"""Switchboard whose questions and whose patience end soon.
+
+python hurried.py TTL_S HOLD_S WORD…
 
 Everything else is as it is; the same program runs, in a process of its own.
 """

@@ -37,7 +37,8 @@ class Person:
         self.decision = decision
         self.shown: list[str] = []
 
-    async def __call__(self, _context: object, params: Any) -> ElicitResult:
+    async def __call__(self, context: object, params: Any) -> ElicitResult:
+        del context
         self.shown.append(params.message)
         if self.decision in {"cancel", "decline"}:
             return ElicitResult.model_validate({"action": self.decision})

@@ -158,9 +158,9 @@ async def test_a_host_without_a_person_says_no_by_itself(
     await memory.play(host, heard)
     assert memory.kept == []
     first = json.loads(heard.read_text("utf-8").splitlines()[0])["params"]
-    declared = first.get("capabilities") or first["_meta"][
-        "io.modelcontextprotocol/clientCapabilities"
-    ]
+    declared = (
+        first.get("capabilities") or first["_meta"]["io.modelcontextprotocol/clientCapabilities"]
+    )
     assert declared["elicitation"] == host.elicitation
     [refused] = await memory.gate.records(event="tool.call.refused")
     assert refused["reason"] == host.reason

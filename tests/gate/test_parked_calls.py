@@ -139,9 +139,7 @@ async def test_arguments_cannot_change_between_question_and_run(gate: Gate) -> N
 
 
 async def test_a_client_without_forms_is_never_parked(gate: Gate) -> None:
-    async with gate.window(
-        "modern", capabilities={}, command=gate.hurried(hold_s=0.3)
-    ) as client:
+    async with gate.window("modern", capabilities={}, command=gate.hurried(hold_s=0.3)) as client:
         assert fault(await run(client, "write", text="no"))["reason"] == "approval-required"
         assert questions_to(client) == []
     async with gate.window("modern", capabilities=FORMS) as client:

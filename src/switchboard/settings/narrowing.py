@@ -13,6 +13,8 @@ from switchboard.core.origins import Scope
 from switchboard.settings.sections import Timeouts
 
 _HINT = "set it in the `switchboard.config.json` of your home"
+# Who may answer for risky calls, from the widest on.
+_CHANNELS = ("any", "console", "none")
 
 
 def narrow(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
@@ -30,6 +32,14 @@ def narrow(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
             if any(name == known or fnmatchcase(name, known) for known in below["allow"])
         ]
     return joined
+
+
+def opens_the_gate(merged: Merged, key: str, value: Any) -> bool:
+    """Whether a value lets more people answer than the files below do."""
+    if key != "approval_channel":
+        return False
+    below = merged.tree.get(key, _CHANNELS[0])
+    return _CHANNELS.index(value) < _CHANNELS.index(below)
 
 
 def narrowed_server(entry: ServerEntry, below: ServerEntry) -> ServerEntry:

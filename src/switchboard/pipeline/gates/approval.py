@@ -108,6 +108,8 @@ class Approval:
             self._cases.distrust(launch)
             self._trail.held(call, launch, held.id)
             raise _definition_changed(launch, held)
+        if assessment.place is not None:
+            call = replace(call, execution=assessment.place)
         if assessment.asks:
             call = await self._agreed(call, assessment)
         if not assessment.is_open_world:
