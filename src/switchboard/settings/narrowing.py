@@ -43,7 +43,7 @@ def opens_the_gate(merged: Merged, key: str, value: Any) -> bool:
 
 
 def narrowed_server(entry: ServerEntry, below: ServerEntry) -> ServerEntry:
-    """A server that takes the place of another: no more believed, in a sandbox at least as tight."""
+    """A server in the place of another: no more believed, in a sandbox at least as tight."""
     entry = replace(entry, trust_annotations=entry.trust_annotations and below.trust_annotations)
     if below.sandbox_profile == "none":
         return entry
