@@ -110,7 +110,11 @@ class Gate:
     # The audit log
 
     async def records(self, **wanted: str) -> list[Json]:
-        """Give every record of calls and approvals that has these values, oldest first."""
+        """Give every record of calls and approvals that has these values, oldest first.
+
+        The daemon ends first, and writes what nobody has to wait for.
+        """
+        self.workspace.stop_daemon()
         exported = await self.type("audit", "export", "--json")
         assert exported.code == 0, exported.err
         records: list[Json] = [json.loads(line)["record"] for line in exported.out.splitlines()]

@@ -85,6 +85,7 @@ async def test_the_id_in_an_error_finds_everything_about_the_call(gate: Gate, er
     async with gate.window(era) as client:
         refused = await run_answering(client, "deny", "write", text="no")
         unknown = await run(client, "wriet", text="no")
+    gate.workspace.stop_daemon()
     for result, reason, wanted in (
         (refused, "approval-denied", ["approval.requested", "approval.decided"]),
         (unknown, "unknown-subtool", []),
