@@ -170,3 +170,21 @@ async def test_a_daemon_that_is_killed_in_the_middle_has_noted_what_it_began(gat
         assert fault(await run_answering(client, "deny", "begin", text="begun"))
     assert gate.written == ["begun"]
     await gate.verified()
+
+
+@requirement("S3.70", "S3.71", "S3.109")
+async def test_a_call_that_ran_out_of_time_is_told_shortly_and_found_by_its_id(gate: Gate) -> None:
+    gate.workspace.child("ledger", gate.script, rpcTimeoutMs=500)
+    async with gate.window() as client:
+        late = await run_answering(client, "allow_once", "begin", text="begun")
+        assert fault(late)["code"] == "deadline_exceeded"
+        assert len(text_of(late)) < 400
+        cancelled = client.begin("tools/call", call("begin", text="cancelled"))
+        answered(client, await asked(client), "allow_once")
+        await until_true(lambda: len(gate.written) == 2)
+        await client.notify("notifications/cancelled", {"requestId": cancelled})
+        await client.request("ping")
+    [record] = await gate.records(event="tool.call.finished", correlation_id=fault(late)["call_id"])
+    assert (record["status"], record["tool"]) == ("deadline_exceeded", "begin")
+    ends = await gate.records(event="tool.call.finished", tool="begin")
+    assert [end["status"] for end in ends] == ["deadline_exceeded", "cancelled"]
