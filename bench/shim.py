@@ -70,10 +70,14 @@ class Client:
         message = {"jsonrpc": "2.0", "id": self._id, "method": method, "params": params}
         self._out.write(json.dumps(message).encode() + b"\n")
 
-    def receive(self) -> dict[str, object]:
+    def line(self) -> bytes:
+        """The next message as it came."""
         line = self._in.readline()
         assert line, "the server ended"
-        answer = json.loads(line)
+        return line
+
+    def receive(self) -> dict[str, object]:
+        answer = json.loads(self.line())
         assert "result" in answer, answer
         assert not answer["result"].get("isError"), answer
         return answer

@@ -7,6 +7,7 @@ from typing import Any
 
 from switchyard.config.shapes import Config
 from switchyard.configured import check_service, config_for, config_of
+from switchyard.excerpts import LINES
 from switchyard.fault import USAGE, Fault
 from switchyard.home import ProjectPlaces
 from switchyard.logs import Sift, since_offset, tail
@@ -16,9 +17,6 @@ from switchyard.scope import SHARED_SLUG, Scope, Target
 from switchyard.slugs import slug
 from switchyard.truth import Standing, Truth
 from switchyard.whereabouts import OWNERS, view, whereabouts
-
-LINES = 80
-MOST_LINES = 300
 
 
 def standings(

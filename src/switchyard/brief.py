@@ -1,5 +1,6 @@
 """The brief and the doctor: a project in one bounded answer. Reads only."""
 
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -11,10 +12,10 @@ from switchyard.checkouts import stored_checkouts
 from switchyard.config import FILE_NAME
 from switchyard.config.shapes import Config
 from switchyard.configured import config_of
-from switchyard.environ import on_path
+from switchyard.environ import caller, on_path
 from switchyard.fault import Fault
 from switchyard.githead import main_checkout
-from switchyard.gitrepo import changed_files
+from switchyard.gitstatus import Question
 from switchyard.logs import tail
 from switchyard.scope import Scope, Target
 from switchyard.truth import Standing
@@ -72,6 +73,16 @@ def _bounded(made: dict[str, Any], key: str, values: list[Any], limit: int) -> N
 def brief(scope: Scope, branch: str | None = None) -> dict[str, Any]:
     """What an agent needs to know first, in a size that does not grow with the project."""
     target = scope.target(branch) if branch else scope.here
+    folder = (target or scope.main()).worktree
+    if not folder.is_dir():
+        return _brief(scope, target, folder, None)
+    with contextlib.closing(Question(folder)) as question:
+        return _brief(scope, target, folder, question)
+
+
+def _brief(
+    scope: Scope, target: Target | None, folder: Path, question: Question | None
+) -> dict[str, Any]:
     wanted = target.branch if target else None
     problem: dict[str, Any] | None = None
     try:
@@ -80,7 +91,6 @@ def brief(scope: Scope, branch: str | None = None) -> dict[str, Any]:
         config, problem = None, fault.as_json()
     supervised = scope.places.is_supervised()
     found = standings(scope, wanted)
-    folder = (target or scope.main()).worktree
     made: dict[str, Any] = {
         "project": config.name if config else scope.root.name,
         "root": str(scope.root),
@@ -101,10 +111,11 @@ def brief(scope: Scope, branch: str | None = None) -> dict[str, Any]:
     ]
     _bounded(made, "services", compact, MOST_SERVICES)
     _bounded(made, "checkouts", checkouts(scope), MOST_SERVICES)
-    changed = changed_files(folder) if folder.is_dir() else []
+    errors = _errors(found[:MOST_SERVICES], config)
+    changed = question.changed_files() if question else []
     _bounded(made, "changed_files", [one[:200] for one in changed], MOST_FILES)
     _bounded(made, "env_warnings", env_warnings(scope, config) if config else [], MOST_SERVICES)
-    made["recent_errors"] = _errors(found[:MOST_SERVICES], config)
+    made["recent_errors"] = errors
     return made
 
 
@@ -123,7 +134,7 @@ def doctor(scope: Scope) -> dict[str, Any]:
     parent = main_checkout(scope.root)
     if parent and parent != scope.root and (parent / FILE_NAME).is_file():
         problems.append(f"this is an unregistered worktree; run `switchyard adopt` in {parent}")
-    if on_path("git", os.environ.get("PATH", os.defpath)) is None:
+    if on_path("git", caller().get("PATH", os.defpath)) is None:
         problems.append("`git` is not installed")
     return {
         "healthy": not problems,

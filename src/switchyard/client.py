@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import Any
 
-from switchyard.environ import base_environment
+from switchyard.environ import base_environment, caller
 from switchyard.fault import Fault, fault_from_json
 from switchyard.files import PRIVATE_FILE, is_locked, private_directory
 from switchyard.home import Home, ProjectPlaces
@@ -55,7 +55,7 @@ def _start(home: Home, root: Path, places: ProjectPlaces) -> None:
         process = subprocess.Popen(
             ["/bin/sh", "-c", '"$@" & exit 0', "sh", *command],
             cwd="/",
-            env=base_environment(os.environ),
+            env=base_environment(caller()),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from switchyard.fault import USAGE, Fault
-from switchyard.githead import git_folder
+from switchyard.gitstatus import git_environment
 
-QUIET = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
 _BAD_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|^[-/.]|[/.]$|\.lock(?:/|$)|^@$")
 
 
@@ -38,12 +37,10 @@ def git_ok(cwd: Path, *arguments: str) -> bool:
 
 
 def _git(cwd: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    # Variables of an outer git, as a hook has them, would lead to the wrong repository.
-    env = {key: one for key, one in os.environ.items() if not key.startswith("GIT_")} | QUIET
     try:
         return subprocess.run(
             ["git", "-C", str(cwd), *arguments],
-            env=env,
+            env=git_environment(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
@@ -56,21 +53,6 @@ def check_branch_name(branch: str) -> None:
     """Refuse a name that git would not take as a branch, or would take as an option."""
     if not branch or _BAD_REF.search(branch) or len(branch) > 200:  # noqa: PLR2004 - longer never fits a path
         raise Fault("bad-branch", f"`{branch}` is no branch name", exit_code=USAGE)
-
-
-def changed_files(path: Path) -> list[str]:
-    """Files that differ from the last commit, with git's two letters in front."""
-    if git_folder(path) is None:
-        return []
-    raw = git(path, "status", "--porcelain=v1", "-z", "--untracked-files=normal", check=False)
-    entries = iter(raw.split("\0"))
-    made: list[str] = []
-    for entry in entries:
-        if entry:
-            made.append(entry)
-            if entry[0] in "RC":
-                next(entries, None)
-    return made
 
 
 def listed_worktrees(root: Path) -> list[Listed]:

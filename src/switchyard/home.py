@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+from switchyard.environ import caller, expanded
 from switchyard.files import is_locked
 from switchyard.slugs import digest, slug
 
@@ -45,7 +46,7 @@ class ProjectPlaces(NamedTuple):
         path = self.folder / "supervisor.sock"
         if len(os.fsencode(path)) <= LONGEST_SOCKET_PATH:
             return path
-        runtime = os.environ.get("XDG_RUNTIME_DIR") or f"/tmp/switchyard-{os.getuid()}"  # noqa: S108 - made for this user alone, and the peer is checked
+        runtime = caller().get("XDG_RUNTIME_DIR") or f"/tmp/switchyard-{os.getuid()}"  # noqa: S108 - made for this user alone, and the peer is checked
         return Path(runtime) / f"sy-{digest(str(self.folder), 16)}.sock"
 
     def runs(self, branch_slug: str) -> Path:
@@ -97,5 +98,4 @@ class Home(NamedTuple):
 
 def default_home() -> Home:
     """`SWITCHYARD_HOME`, or `~/.switchyard`."""
-    chosen = os.environ.get("SWITCHYARD_HOME")
-    return Home(Path(chosen).expanduser().absolute() if chosen else Path.home() / ".switchyard")
+    return Home(expanded(caller().get("SWITCHYARD_HOME") or "~/.switchyard").absolute())

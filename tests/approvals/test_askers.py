@@ -87,6 +87,13 @@ class Form:
     def notify(self, method: str, params: Parts, /) -> None:
         raise AssertionError(f"{method} {params}")
 
+    @property
+    def is_pressed(self) -> bool:
+        return False
+
+    async def relieved(self) -> None:
+        """It reads at once."""
+
     async def request(self, method: str, params: Parts, /) -> Raw:
         assert method == "elicitation/create"
         self.shown.append(json.loads(b"".join(map(bytes, params))))

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from approvals.ground import a_launch, a_tool
 from switchboard.approvals.digest import call_digest, definition_hash, trust_digest
-from switchboard.approvals.strict import MAX_DEPTH, canonical, read_strictly
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
+from switchboard.core.strict import MAX_DEPTH, canonical, read_strictly
 from switchboard.core.tools import Policy
 
 VALUES = st.recursive(

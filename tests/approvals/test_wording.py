@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from approvals.ground import Ground, ScriptedAsker, a_command, a_launch, a_tool
 from fakes.calls import a_session
 from support.requirements import requirement
-from switchboard.approvals.cleaning import cleaned, cleaned_line, written_out
 from switchboard.approvals.wording import MAX_ARGUMENTS
+from switchboard.core.cleaning import cleaned, cleaned_line, written_out
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Question
 from switchboard.core.tools import Effects

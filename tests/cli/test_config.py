@@ -28,7 +28,6 @@ def test_what_nothing_uses_yet_is_told_by_check_and_doctor(workspace: Workspace)
     workspace.write(
         ".switchboard/config.toml",
         "enable_mcp_server_surface = true\n"
-        '[mcp.lint]\ncommand = "ruff"\n'
         '[mcp_servers.api]\nurl = "https://a.example/mcp"\n'
         '[mcp_servers.api.auth]\ntype = "oauth2_pkce"\nclient_id = "c"\n'
         'issuer_url = "https://a.example"\n'
@@ -36,13 +35,11 @@ def test_what_nothing_uses_yet_is_told_by_check_and_doctor(workspace: Workspace)
     )
     check = switchboard(workspace, "config", "check", "--json").report
     assert {each["key"]: each["line"] for each in check["warnings"]} == {
-        "mcp.lint": 2,
-        "mcp_servers.api.auth": 6,
-        "mcp_servers.x.secret_env.K": 12,
+        "mcp_servers.api.auth": 4,
+        "mcp_servers.x.secret_env.K": 10,
     }
     assert all(" yet: " in each["message"] for each in check["warnings"])
     doctor = switchboard(workspace, "doctor").out
-    assert "the command tool `lint` has no effect yet" in doctor
     assert "there is no vault yet" in doctor
 
 

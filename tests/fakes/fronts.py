@@ -40,6 +40,13 @@ class Visitor:
     def notify(self, method: str, params: Parts, /) -> None:
         self.told.append((method, json.loads(joined(params))))
 
+    @property
+    def is_pressed(self) -> bool:
+        return False
+
+    async def relieved(self) -> None:
+        """It reads at once."""
+
     async def request(self, method: str, params: Parts, /) -> Raw:
         del params
         raise RpcError(METHOD_NOT_FOUND, f"nobody is there to answer `{method}`")

@@ -7,9 +7,10 @@ import pytest
 
 from settings.ground import Ground
 from switchboard.core.origins import Origin, Scope
+from switchboard.core.secrets import REDACTED
 from switchboard.settings.explain import UnknownKey, explain, show
 from switchboard.settings.load import Loading, load
-from switchboard.settings.redaction import REDACTED, redacted
+from switchboard.settings.redaction import redacted
 
 
 @pytest.fixture

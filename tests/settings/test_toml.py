@@ -4,6 +4,7 @@ import pytest
 
 from settings.ground import Ground
 from support.requirements import requirement
+from switchboard.core.origins import Scope
 from switchboard.settings.sections import Listener, Logging
 
 COMMAND = """
@@ -29,21 +30,15 @@ type = "object"
 @requirement("S3.81", "S3.82")
 def test_a_command_tool_is_checked_and_kept(ground: Ground) -> None:
     ground.put(ground.home / "config.toml", COMMAND)
-    assert ground.load().commands["lint"] == {
-        "command": "ruff",
-        "args": ["check", "{path}"],
-        "cwd": "/tmp",
-        "env": {"A": "1"},
-        "sandbox_profile": "default",
-        "allow_network": False,
-        "requires_approval": True,
-        "timeout_ms": 1000,
-        "streaming": True,
-        "description": "Lints",
-        "display_name": "Lint",
-        "side_effects": ["filesystem-read"],
-        "input_schema": {"type": "object"},
-    }
+    entry = ground.load().commands["lint"]
+    assert (entry.command, entry.args) == ("ruff", ("check", "{path}"))
+    assert (entry.cwd, entry.env) == ("/tmp", {"A": "1"})
+    assert (entry.sandbox_profile, entry.allow_network) == ("default", False)
+    assert (entry.requires_approval, entry.required_by) == (True, Scope.HOME)
+    assert (entry.timeout_ms, entry.streaming) == (1000, True)
+    assert (entry.description, entry.display_name) == ("Lints", "Lint")
+    assert entry.side_effects == ("filesystem-read",)
+    assert bytes(entry.input_schema) == b'{"type":"object"}'
 
 
 @requirement("S3.95")
@@ -87,7 +82,8 @@ def test_placeholders_are_filled_from_the_environment_at_every_load(ground: Grou
     (x,) = settings.servers
     assert (x.command, x.args) == ("/bin/x", ("--k=1", "$${KEY}", "${KEY}", "$1"))
     assert x.env == {"A": "1", "B": "b"}
-    assert settings.commands["t"]["command"] == "/bin/t"
+    # That of a command tool is filled at each start.
+    assert settings.commands["t"].command == "${BIN}/t"
     assert settings.logging.dir == "/bin/log"
     assert ground.load(BIN="/bin", KEY="2").servers[0].env["A"] == "2"
 

@@ -8,6 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from boarded import Boarded
 from yardlab import Lab
 
 
@@ -19,3 +20,17 @@ def lab(tmp_path: Path) -> Generator[Lab]:
         yield made
     finally:
         made.close()
+
+
+@pytest.fixture(params=["in-process", "daemon"])
+def board(request: pytest.FixtureRequest, lab: Lab) -> Boarded:
+    """Give Switchboard for the lab's project, once in a process of its own and once as a daemon."""
+    made = Boarded(lab, daemon=request.param == "daemon")
+    lab.cleanup(made.workspace.stop_daemon)
+    return made
+
+
+@pytest.fixture
+def own_process(lab: Lab) -> Boarded:
+    """Give Switchboard in a process of its own, where that makes no difference."""
+    return Boarded(lab, daemon=False)

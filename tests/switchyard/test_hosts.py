@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from boarded import Boarded
 from yardlab import Lab
 
 from support.hosts import Finished, claude_program, codex_program, run_claude, run_codex
@@ -16,7 +17,7 @@ from support.models.messages import messages_model
 from support.models.responses import responses_model
 from support.models.script import say, use
 from support.requirements import requirement
-from support.workspace import Json, Workspace
+from support.workspace import Json, Workspace, server
 
 Run = Callable[[Path, ScriptedModel, Workspace, dict[str, Json]], Awaitable[Finished]]
 
@@ -40,26 +41,21 @@ HOSTS = {
 }
 
 
-@requirement("S1.01", "S1.13", "S1.34", "S1.48", "S1.50", "S1.53", "S1.77")
-@pytest.mark.parametrize("name", HOSTS)
-async def test_a_real_host_runs_the_project(lab: Lab, tmp_path: Path, name: str) -> None:
-    workspace = Workspace(tmp_path / "host")
-    workspace.env |= {"SWITCHYARD_HOME": str(lab.home)}
-    lab.config('[services.web]\ncommand = [SVC, "serve"]\nport = 0\n')
-    lab.json("mcp", "install")
-    block = tomllib.loads((lab.codex / "config.toml").read_text())["mcp_servers"]["switchyard"]
-    entry = {"command": block["command"], "args": block["args"]}
+STEPS = (
+    use("switchyard_brief"),
+    use("switchyard_up"),
+    use("switchyard_where", service="web"),
+    use("switchyard_logs", service="web"),
+    use("switchyard_down"),
+    say("done"),
+)
+
+
+async def ran_the_project(name: str, lab: Lab, workspace: Workspace, entry: Json) -> None:
+    """Let a host play the script with one server, and hold each answer against what it is for."""
     host = HOSTS[name]
-    steps = (
-        use("switchyard_brief"),
-        use("switchyard_up"),
-        use("switchyard_where", service="web"),
-        use("switchyard_logs", service="web"),
-        use("switchyard_down"),
-        say("done"),
-    )
-    with host.model(*steps) as model:
-        finished = await host.run(host.program(), model, workspace, {"switchyard": entry})
+    with host.model(*STEPS) as model:
+        finished = await host.run(host.program(), model, workspace, {"yard": entry})
     assert finished.code == 0, finished.stderr + finished.stdout
     brief, up, where, logs, down = model.results
     assert "configured_services" in brief
@@ -69,3 +65,25 @@ async def test_a_real_host_runs_the_project(lab: Lab, tmp_path: Path, name: str)
     assert "listening on" in logs
     assert "port_free" in down
     assert lab.ours() == []
+
+
+@requirement("S1.01", "S1.13", "S1.34", "S1.48", "S1.50", "S1.53", "S1.77")
+@pytest.mark.parametrize("name", HOSTS)
+async def test_a_real_host_runs_the_project(lab: Lab, tmp_path: Path, name: str) -> None:
+    workspace = Workspace(tmp_path / "host")
+    workspace.env |= {"SWITCHYARD_HOME": str(lab.home)}
+    lab.config('[services.web]\ncommand = [SVC, "serve"]\nport = 0\n')
+    lab.json("mcp", "install")
+    block = tomllib.loads((lab.codex / "config.toml").read_text())["mcp_servers"]["switchyard"]
+    entry: Json = {"command": block["command"], "args": block["args"]}
+    await ran_the_project(name, lab, workspace, entry)
+
+
+@requirement("S1.04", "S1.48", "S1.50", "S1.53")
+@pytest.mark.parametrize("name", ["codex", "claude-code"])
+async def test_a_real_host_runs_the_project_through_switchboard(lab: Lab, name: str) -> None:
+    board = Boarded(lab, daemon=True)
+    lab.cleanup(board.workspace.stop_daemon)
+    lab.config('[services.web]\ncommand = [SVC, "serve"]\nport = 0\n')
+    entry = server(board.workspace.command("mcp", "--workspace", str(lab.root)))
+    await ran_the_project(name, lab, board.workspace, entry)

@@ -496,3 +496,22 @@ async def test_the_brief_stays_small_however_many_services_there_are(lab: Lab) -
         brief = await called(client, "brief")
     assert len(json.dumps(brief)) <= 8000
     assert brief["services_omitted"] == 80
+
+
+@requirement("S1.49")
+def test_a_pattern_without_end_ends(lab: Lab) -> None:
+    lab.config(
+        '[services.web]\ncommand = ["echo", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!"]\nkind = "task"\n'
+    )
+    lab.json("up")
+    slow, quick, none, broken = raw(
+        lab,
+        tool("logs", grep="(a+)+$"),
+        tool("logs", grep="a+!"),
+        tool("logs", grep="b(c|d)"),
+        tool("logs", grep="a("),
+    )
+    assert slow["result"]["_meta"]["switchyard/error"]["code"] == "slow-pattern"
+    assert len(quick["result"]["structuredContent"]["logs"][0]["lines"]) == 1
+    assert none["result"]["structuredContent"]["logs"][0]["lines"] == []
+    assert broken["result"]["_meta"]["switchyard/error"]["code"] == "bad-pattern"

@@ -2,8 +2,8 @@
 
 import os
 
-from switchboard.approvals.cleaning import written_out
 from switchboard.approvals.processes import Process, ancestry
+from switchboard.core.cleaning import written_out
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Question
 

@@ -8,20 +8,12 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from switchboard.approvals.cleaning import cleaned, cleaned_line, written_out
 from switchboard.approvals.desk import TTL_S, new_id
 from switchboard.approvals.desk_asker import HOLD_S
 from switchboard.approvals.digest import call_digest, trust_digest
 from switchboard.approvals.links import links_in
 from switchboard.approvals.processes import process
-from switchboard.approvals.redaction import (
-    Redact,
-    is_secret_name,
-    redacted_arguments,
-    redacted_text,
-)
 from switchboard.approvals.risk import asks, assess, is_open_world
-from switchboard.approvals.strict import canonical, read_strictly
 from switchboard.approvals.trust import Subject, TrustBook, bound_session, is_lasting
 from switchboard.approvals.wording import (
     MAX_ARGUMENTS,
@@ -31,10 +23,14 @@ from switchboard.approvals.wording import (
 )
 from switchboard.core.calls import Call, Execution
 from switchboard.core.cases import Assessment, Case
+from switchboard.core.cleaning import cleaned, cleaned_line, written_out
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
 from switchboard.core.questions import Facts, Question, Risk
+from switchboard.core.redaction import Redact, redacted_arguments, redacted_text
+from switchboard.core.secret_names import is_secret_name
 from switchboard.core.sessions import Session
+from switchboard.core.strict import canonical, read_strictly
 
 # What a call would run, looked at now; nothing when no code runs but our own.
 Launches = Callable[[Call], Launch | None]

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from switchboard.approvals.strict import canonical, read_strictly
 from switchboard.core.faults import Fault
 from switchboard.core.launches import Launch
+from switchboard.core.strict import canonical, read_strictly
 from switchboard.core.tools import ToolSpec
 
 _VERSION = 1

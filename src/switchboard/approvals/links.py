@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import Any, cast
 
-from switchboard.approvals.strict import Number
+from switchboard.core.strict import Number
 
 _MAX_PATH = 1_024
 _MAX_TEXTS = 512

@@ -8,10 +8,10 @@ import json
 from collections.abc import Iterator
 from typing import Any, cast
 
-from switchboard.approvals.cleaning import cleaned, cleaned_line, written_out
-from switchboard.approvals.strict import Number
+from switchboard.core.cleaning import cleaned, cleaned_line, written_out
 from switchboard.core.launches import Launch
 from switchboard.core.questions import Question
+from switchboard.core.strict import Number
 
 # What a person can be expected to read.
 MAX_ARGUMENTS = 16_000

@@ -29,6 +29,7 @@ from switchboard.children.listing import (
     fetch_tools,
     without_misleading,
 )
+from switchboard.children.memory import Memory
 from switchboard.children.offers import Offers
 from switchboard.children.rounds import settled
 from switchboard.children.schema import ServerEntry
@@ -65,6 +66,7 @@ class Child:
         events: Events,
         # Whether one session alone will ever use it.
         is_own: bool = False,
+        memory: Memory | None = None,
     ) -> None:
         self.entry = entry
         self.limits = limits
@@ -91,6 +93,9 @@ class Child:
         # What every request to a child of the modern era says of itself; empty for the other.
         self._meta = b""
         self._level = ""
+        self._memory = memory
+        # What clients were told from memory, and may hold for true.
+        self._recalled: dict[Kind, Listing] = {}
         self.calls = 0
         # The session that used it last. A process keeps what it was told when it started.
         self.client: Session | None = None
@@ -114,7 +119,7 @@ class Child:
         try:
             link = life.link or await life.ready()
             if line is not None and line.log_level and self._greeting.offers("logging"):
-                self._set_level(link, line.log_level)
+                await self._set_level(link, line.log_level)
             try:
                 send = partial(self._send, link, method, params, line)
                 result = await send(b"")
@@ -192,6 +197,15 @@ class Child:
         """What it offers of a kind if that is known without asking."""
         return self._offers.known(kind)
 
+    def remembered(self, kind: Kind) -> Listing | None:
+        """What it offered of a kind before, while it does not run to be asked."""
+        if self._memory is None or self._life.link is not None:
+            return None
+        found = self._memory.recall(kind)
+        if found is not None:
+            self._recalled[kind] = found
+        return found
+
     @property
     def known_tools(self) -> ToolListing | None:
         """Its tools if they are known without asking."""
@@ -204,8 +218,12 @@ class Child:
             link = life.link or await life.ready()
             # Every child is asked for its tools: some have them and do not declare it.
             if kind != "tools" and not self._greeting.offers(_FEATURES[kind]):
+                if self._memory is not None:
+                    self._memory.keep(kind, _NOTHING)
                 return _NOTHING, life.link is link
             listing = await self._list(link, kind)
+            if self._memory is not None:
+                self._memory.keep(kind, listing)
             return listing, life.link is link
         finally:
             life.release()
@@ -265,12 +283,14 @@ class Child:
         finally:
             self._life.release()
 
-    def _set_level(self, link: Link, level: str) -> None:
+    async def _set_level(self, link: Link, level: str) -> None:
         """The chattiest level that anybody wants; each line drops what its client does not."""
         if self._meta or level not in LEVELS or (self._level and reaches(level, self._level)):
             return
         self._level = level
         self._tasks.start(self._say_level(link, level))
+        # It goes out before what waits to be sent, whose log messages it is about.
+        await asyncio.sleep(0)
 
     async def _say_level(self, link: Link, level: str) -> None:
         try:
@@ -288,6 +308,19 @@ class Child:
         self._inbox.about = lambda: link.peer.about
         self._follow_changes(link, greeting)
         self._subscriptions.begin(link, is_modern=bool(self._meta))
+        if self._recalled:
+            self._tasks.start(self._compare())
+
+    async def _compare(self) -> None:
+        """Tell clients where they were told from memory what is not so any more."""
+        recalled, self._recalled = self._recalled, {}
+        for kind, before in recalled.items():
+            try:
+                now = await self.offered(kind)
+            except Fault:
+                continue
+            if now.entries != before.entries:
+                self.on_changed(_FEATURES[kind])
 
     def _crashed(self) -> None:
         if self._subscriptions and not self._life.is_over:

@@ -27,14 +27,16 @@ class EnvironmentSecrets:
         return self._environ.get(name) if kind == "env" else None
 
 
+def base_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """What every program is given."""
+    return {name: environ[name] for name in BASE_NAMES if name in environ}
+
+
 def child_environment(
     entry: ServerEntry, environ: Mapping[str, str], secrets: SecretSource
 ) -> dict[str, str]:
     """The environment to start the child with. Raises a fault when a secret has no value."""
-    if entry.inherit_env:
-        env = dict(environ)
-    else:
-        env = {name: environ[name] for name in BASE_NAMES if name in environ}
+    env = dict(environ) if entry.inherit_env else base_environment(environ)
     env.update(entry.env)
     for name, reference in entry.secret_env.items():
         value = secrets.resolve(reference)

@@ -1,8 +1,9 @@
 """A child's ends and errors, as faults."""
 
-from switchboard.children.excerpt import client_excerpt
 from switchboard.children.links import Link
+from switchboard.core.excerpts import client_excerpt
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.secrets import KnownSecrets
 from switchboard.wire.messages import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from switchboard.wire.pipes import Loss
 
@@ -17,7 +18,7 @@ def fault_from_timeout(name: str, doing: str, limit_s: float, reason: str) -> Fa
     )
 
 
-def fault_from_rpc(name: str, error: RpcError, hidden: frozenset[str]) -> Fault:
+def fault_from_rpc(name: str, error: RpcError, hidden: KnownSecrets) -> Fault:
     """It answered with an error of the protocol."""
     message = f"`{name}` answered: {client_excerpt(error.message, hidden)}"
     if error.code == INVALID_PARAMS:

@@ -108,6 +108,10 @@ class Inbox:
                 self._progress(params)
             elif method == "notifications/message":
                 self._log(params)
+            elif method == "notifications/elicitation/complete":
+                line = self._line()
+                if line is not None:
+                    line.finish(params)
             elif method == "notifications/resources/updated":
                 self.on_updated(_read_updated(params).uri)
             elif method in CHANGED:

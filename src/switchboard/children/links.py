@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Mapping
 from typing import Protocol
 
-from switchboard.children.excerpt import without_secrets
+from switchboard.children.hiding import hiding
 from switchboard.children.schema import ServerEntry
 from switchboard.core.faults import Fault
+from switchboard.core.secrets import KnownSecrets
 from switchboard.procs.spawn import Running, SpawnSpec, Warden, Wrap, spawn
 from switchboard.procs.stop import stop
 from switchboard.wire.peer import OnLost, OnNotification, OnRequest, Peer
@@ -30,7 +31,7 @@ class Link(Protocol):
         ...
 
     @property
-    def hidden(self) -> frozenset[str]:
+    def hidden(self) -> KnownSecrets:
         """Values that no client may read in the child's words."""
         ...
 
@@ -51,7 +52,7 @@ class StdioLink:
     """A process of ours, spoken to over its standard streams."""
 
     def __init__(
-        self, running: Running, pipe: StreamPipe, peer: Peer, hidden: frozenset[str]
+        self, running: Running, pipe: StreamPipe, peer: Peer, hidden: KnownSecrets
     ) -> None:
         self._running = running
         self.hidden = hidden
@@ -66,7 +67,7 @@ class StdioLink:
 
     async def diagnosis(self) -> tuple[str, str]:
         await asyncio.wait({self._running.exited}, timeout=_LAST_WORDS_S * 2)
-        last_words = without_secrets(self._running.errors.text(), self.hidden)
+        last_words = self.hidden(self._running.errors.text())
         if not self._running.exited.done():
             return "it closed its output", last_words
         status = self._running.exited.result()
@@ -113,4 +114,4 @@ async def open_stdio(
     await loop.connect_write_pipe(pipe.outlet, running.stdin)
     await loop.connect_read_pipe(lambda: pipe, running.stdout)
     declared = {*entry.env, *entry.secret_env}
-    return StdioLink(running, pipe, peer, frozenset(env[name] for name in declared))
+    return StdioLink(running, pipe, peer, hiding(env[name] for name in declared))

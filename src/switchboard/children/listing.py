@@ -1,6 +1,6 @@
 """What a child offers, as it lists it: tools, prompts, resources and templates of resources."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
 
 import msgspec
@@ -99,10 +99,35 @@ Ask = Callable[[bytes], Awaitable[Raw]]
 
 async def fetch_tools(ask: Ask) -> ToolListing:
     """Every tool."""
+    return _tools_of(await _fetch(ask, "tools"))
+
+
+async def fetch_listing(kind: Kind, ask: Ask) -> Listing:
+    """Every entry of a kind."""
+    return listing_of(kind, await _fetch(ask, kind))
+
+
+def listing_of(kind: Kind, raws: Sequence[Raw]) -> Listing:
+    """The listing that these entries make."""
+    if kind == "tools":
+        return _tools_of(raws)
+    entries: dict[str, Raw] = {}
+    malformed: list[int] = []
+    for position, raw in enumerate(raws):
+        try:
+            key = _key(kind, raw)
+        except msgspec.MsgspecError:
+            malformed.append(position)
+        else:
+            entries.setdefault(key, raw)
+    return Listing(entries=entries, malformed=tuple(malformed))
+
+
+def _tools_of(raws: Sequence[Raw]) -> ToolListing:
     entries: dict[str, Raw] = {}
     tools: dict[str, ToolEntry] = {}
     malformed: list[int] = []
-    for position, raw in enumerate(await _fetch(ask, "tools")):
+    for position, raw in enumerate(raws):
         try:
             tool = _read_tool(raw)
         except msgspec.MsgspecError:
@@ -124,20 +149,6 @@ def without_misleading(listing: ToolListing) -> ToolListing:
         return listing
     entries = {name: listing.entries[name] for name in tools}
     return ToolListing(entries=entries, tools=tools, malformed=listing.malformed)
-
-
-async def fetch_listing(kind: Kind, ask: Ask) -> Listing:
-    """Every entry of a kind."""
-    entries: dict[str, Raw] = {}
-    malformed: list[int] = []
-    for position, raw in enumerate(await _fetch(ask, kind)):
-        try:
-            key = _key(kind, raw)
-        except msgspec.MsgspecError:
-            malformed.append(position)
-        else:
-            entries.setdefault(key, raw)
-    return Listing(entries=entries, malformed=tuple(malformed))
 
 
 def _key(kind: Kind, raw: Raw) -> str:

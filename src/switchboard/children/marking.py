@@ -1,6 +1,6 @@
 """What a child says to a client, marked as the child's so that nobody takes it for ours."""
 
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from msgspec import Raw
@@ -11,11 +11,13 @@ from switchboard.wire.messages import encode
 
 SERVER_KEY = "switchboard/server"
 _OURS = ("switchboard/", "io.modelcontextprotocol/")
+_LABELS = ("title", "description")
 _MAX_MESSAGE = 4_000
 _MAX_LOGGER = 200
 
 _read_members = msgspec.json.Decoder(dict[str, Raw]).decode
 _read_meta = msgspec.json.Decoder(dict[str, Any]).decode
+_read_any = msgspec.json.Decoder().decode
 _read_text = msgspec.json.Decoder(str).decode
 
 
@@ -26,6 +28,8 @@ def marked_input(child: str, method: str, params: Raw) -> Input:
     if method == "elicitation/create":
         said = cleaned(_read_text(members.get("message", b'""')), _MAX_MESSAGE)
         members["message"] = f"The server `{child}` asks: {said}"
+        if "requestedSchema" in members:
+            members["requestedSchema"] = _legible(_read_any(members["requestedSchema"]))
     return Input(method, Raw(encode(members)))
 
 
@@ -37,6 +41,20 @@ def marked_log(child: str, params: Raw) -> tuple[str, bytes]:
     members["logger"] = f"{child}/{logger}" if logger else child
     members.pop("_meta", None)
     return level, encode(members)
+
+
+def _legible(schema: Any) -> Any:
+    """A form whose labels show what they say; names and values are the child's to read again."""
+    if isinstance(schema, list):
+        return [_legible(each) for each in cast("list[Any]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: cleaned(value, _MAX_MESSAGE)
+        if key in _LABELS and isinstance(value, str)
+        else _legible(value)
+        for key, value in cast("dict[str, Any]", schema).items()
+    }
 
 
 def _foreign(raw: Raw | None) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from switchboard.children.environment import SecretSource, child_environment
 from switchboard.children.faults import fault_from_change
 from switchboard.children.life import Limits
 from switchboard.children.links import Link, open_stdio
+from switchboard.children.memory import Memories
 from switchboard.children.schema import ServerEntry
 from switchboard.core.origins import Origin
 from switchboard.core.ports import Events
@@ -55,6 +56,7 @@ class ChildPool:
         warden: Warden,
         sessions: Collection[str] = (),
         commons: "ChildPool | None" = None,
+        memories: Memories | None = None,
         is_trusted: Callable[[ServerEntry], bool] = lambda _: True,
         enclose: Enclose = without_sandbox,
     ) -> None:
@@ -64,6 +66,7 @@ class ChildPool:
         self._warden = warden
         self._sessions = sessions
         self._commons = commons
+        self._memories = memories
         self._is_trusted = is_trusted
         self._enclose = enclose
         # By the key of the server and the session that it belongs to, if any.
@@ -98,6 +101,7 @@ class ChildPool:
                 open_link=self._open,
                 events=self._events,
                 is_own=bool(session_id),
+                memory=self._memories.of(key) if self._memories is not None else None,
             )
             child.on_changed = lambda kind: self._announce(kind, session_id)
             self._children[(key, session_id)] = child

@@ -4,12 +4,14 @@ from collections.abc import Mapping
 
 import httpx2
 
+from switchboard.children.hiding import hiding
 from switchboard.children.remote_client import RemoteClient
 from switchboard.children.remote_peer import RemotePeer
 from switchboard.children.remote_sse import SsePipe
 from switchboard.children.remote_streamable import StreamablePipe
 from switchboard.children.schema import ServerEntry
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.secrets import KnownSecrets
 from switchboard.wire.peer import OnLost, OnNotification, OnRequest
 
 
@@ -19,7 +21,7 @@ class RemoteLink:
     pid = 0
 
     def __init__(
-        self, pipe: StreamablePipe | SsePipe, peer: RemotePeer, hidden: frozenset[str]
+        self, pipe: StreamablePipe | SsePipe, peer: RemotePeer, hidden: KnownSecrets
     ) -> None:
         self._pipe = pipe
         self.peer = peer
@@ -73,7 +75,7 @@ async def open_remote(
     return link
 
 
-def _hidden(entry: ServerEntry, client: RemoteClient) -> frozenset[str]:
+def _hidden(entry: ServerEntry, client: RemoteClient) -> KnownSecrets:
     """Header values, with and without the scheme of an `Authorization`, and a URL's password."""
     values = {word for value in entry.headers.values() for word in (value, value.split(" ")[-1])}
-    return frozenset(values | {client.url.password}) - {""}
+    return hiding(values | {client.url.password})

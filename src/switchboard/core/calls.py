@@ -1,5 +1,9 @@
 """One call on its way through the gates, and what comes back."""
 
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
 from msgspec import Raw, Struct
 
 from switchboard.core.lines import Line
@@ -76,3 +80,11 @@ class Outcome(Struct, frozen=True, kw_only=True, eq=False):
     is_modern: bool = False
     # Known when a process ran for this call alone.
     figures: Figures | None = None
+
+
+class Interrupted(asyncio.CancelledError):
+    """A call was cancelled; this is what can be told of it."""
+
+    def __init__(self, details: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.details = details

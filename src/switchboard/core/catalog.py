@@ -54,4 +54,5 @@ def _shown(spec: ToolSpec) -> tuple[object, ...]:
         spec.input_schema,
         spec.output_schema,
         spec.effects,
+        spec.particulars,
     )

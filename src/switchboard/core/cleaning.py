@@ -1,20 +1,65 @@
-"""Words that somebody else wrote, before a person reads them."""
+"""Words of others without anything that could deceive the eye or steer a terminal."""
 
 import re
 import unicodedata
 
-# Escape sequences of terminals, before their escape character is lost.
-_ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-# Control, format (bidirectional, zero-width, tags), private and unassigned characters.
-_INVISIBLE = frozenset({"Cc", "Cf", "Co", "Cn", "Cs"})
-_KEPT = frozenset("\n\t")
+# Escape sequences of terminals, with what they carry.
+_ANSI = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"
+    r"|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)"
+    r"|\x1b[ -/]*[0-~]"
+    r"|\x9b[0-?]*[ -/]*[@-~]"
+)
+# Shown as nothing although Unicode does not count them as format characters: fillers, selectors of
+# variants, the joiner of graphemes, and the blank pattern of Braille.
+_BLANKS = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+                     "\U000e0100-\U000e01ef]")  # fmt: skip
+_LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
+# Controls, formats (bidi, zero-width, tags), surrogates, private use, unassigned.
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
+# More marks on one letter than any language needs hide the lines around it.
+_MARK = r"[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]"
+_MARKS = re.compile(f"({_MARK}{{3}}){_MARK}+")
+_CUT = " … (cut)"
 
 
 def cleaned(text: str, limit: int) -> str:
-    """The text without what hides, reorders or imitates, cut to a length."""
-    visible = "".join(
-        char
-        for char in _ESCAPES.sub("", text)
-        if char in _KEPT or unicodedata.category(char) not in _INVISIBLE
-    )
-    return visible if len(visible) <= limit else visible[: limit - 1] + "…"
+    """The text as plain lines, with nothing in it that is not seen, and no link that works."""
+    # Cut first as well: cleaning something endless would take as long.
+    text = text[: limit * 4]
+    text = _ANSI.sub("", text)
+    text = _LINE_ENDS.sub("\n", text).replace("\t", " ")
+    if not text.isascii() or not text.replace("\n", "").isprintable():
+        text = "".join(letter for letter in text if _is_seen(letter))
+        text = _MARKS.sub(r"\1", _BLANKS.sub("", text))
+    text = text.replace("://", ":/ /").replace("](", "] (").replace("`", "'")
+    text = re.sub(r"\n\s*\n+", "\n", text).strip()
+    return text if len(text) <= limit else text[: limit - len(_CUT)].rstrip() + _CUT
+
+
+def cleaned_line(text: str, limit: int) -> str:
+    """The same in one line."""
+    return " ".join(cleaned(text, limit).split())
+
+
+def written_out(text: str) -> str:
+    """The text whole, in one line, with every letter that is not plainly seen as its code.
+
+    For what will be done: there, nothing may be left out.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(letter if _is_plain(letter) else _code(letter) for letter in text)
+
+
+def _is_seen(letter: str) -> bool:
+    return letter == "\n" or unicodedata.category(letter) not in _UNSEEN
+
+
+def _is_plain(letter: str) -> bool:
+    return letter == " " or (letter.isprintable() and not _BLANKS.match(letter))
+
+
+def _code(letter: str) -> str:
+    number = ord(letter)
+    return f"\\u{number:04x}" if letter <= "\uffff" else f"\\U{number:08x}"

@@ -16,6 +16,11 @@ class Input(Struct, frozen=True):
 class Alarm(Protocol):
     """What ends a call that takes too long."""
 
+    @property
+    def has_rung(self) -> bool:
+        """Whether it has ended the call."""
+        ...
+
     def snooze(self) -> None:
         """Begin its time anew: there was a sign of life."""
         ...
@@ -61,6 +66,19 @@ class Line(Protocol):
 
     def log(self, level: str, params: bytes) -> None:
         """Pass on a log message."""
+        ...
+
+    def finish(self, params: Raw) -> None:
+        """Pass on that what the client opened elsewhere, by a child's URL, is done."""
+        ...
+
+    @property
+    def is_pressed(self) -> bool:
+        """Whether the client has not read what it was told so far."""
+        ...
+
+    async def relieved(self) -> None:
+        """Wait until the client has read on, or is gone."""
         ...
 
     async def ask(self, wanted: Mapping[str, Input]) -> Mapping[str, Raw]:

@@ -28,7 +28,8 @@ def suite_name(child: str) -> str:
 
 def is_reserved(name: str) -> bool:
     """Whether the name belongs to a tool of Switchboard itself."""
-    return name in RESERVED_NAMES or name.startswith(RESERVED_PREFIXES)
+    folded = fold(name)
+    return folded in RESERVED_NAMES or folded.startswith(RESERVED_PREFIXES)
 
 
 def fold(name: str) -> str:

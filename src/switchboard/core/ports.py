@@ -2,13 +2,13 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from msgspec import Raw, Struct
 
 from switchboard.core.audit import AuditRecord
 from switchboard.core.board import Board
-from switchboard.core.calls import Call, Outcome
+from switchboard.core.calls import Call, Execution, Outcome
 from switchboard.core.events import Event
 from switchboard.core.launches import Launch
 from switchboard.core.lines import Line
@@ -50,6 +50,15 @@ class Provider(Protocol):
         ...
 
 
+@runtime_checkable
+class Placing(Protocol):
+    """A provider whose tools do not simply run where the session is."""
+
+    def place(self, call: Call, /) -> Execution:
+        """Where and how a call would run. Raises a fault when it may not run there."""
+        ...
+
+
 class Gate(Protocol):
     """One step of the road: pass the call on, change it, or raise a fault."""
 
@@ -63,6 +72,10 @@ class Relay(Protocol):
 
     async def tools(self, session: Session, line: Line | None) -> Mapping[str, "ShownTool"]:
         """The tools of children that show them one by one. Starts the children."""
+        ...
+
+    async def tool(self, name: str, session: Session, line: Line | None) -> ToolSpec | None:
+        """One of these tools. A child is waited for only if no other is known to have it."""
         ...
 
     async def entries(self, kind: str, session: Session, line: Line | None) -> Sequence[Raw]:

@@ -14,6 +14,20 @@ class Era(StrEnum):
     MODERN = "modern"
 
 
+class Overrides(Struct, frozen=True):
+    """Where a session wants tools to run otherwise. A tool has to allow it."""
+
+    cwd: str = ""
+    env: Mapping[str, str] = {}
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.cwd and not self.env
+
+
+NO_OVERRIDES = Overrides()
+
+
 class Session(Struct, frozen=True, kw_only=True, eq=False):
     """What is known of a client for as long as it stays connected."""
 
@@ -29,3 +43,4 @@ class Session(Struct, frozen=True, kw_only=True, eq=False):
     started_at: float = 0.0
     # The process of the client, where it is known: it may not answer for its user.
     client_pid: int = 0
+    overrides: Overrides = NO_OVERRIDES

@@ -1,13 +1,17 @@
 """What a tool is, before anyone calls it."""
 
 from collections.abc import Callable
+from typing import Any
 
 from msgspec import Raw, Struct
 
 from switchboard.core.origins import Origin
+from switchboard.core.sessions import Session
 
 # Raises an `invalid_argument` fault when the raw arguments do not fit the tool.
 ArgumentsCheck = Callable[[Raw], None]
+# What else a listing tells one session of a tool. Two that are equal tell everybody the same.
+Particulars = Callable[[Session], dict[str, Any]]
 
 
 class Effects(Struct, frozen=True, kw_only=True):
@@ -25,6 +29,10 @@ class Policy(Struct, frozen=True, kw_only=True):
     timeout_s: float | None = None
     # As long as the tool reports progress, it may take up to this.
     longest_s: float | None = None
+    # The key of the configuration that gives it more time.
+    timeout_key: str = "rpcTimeoutMs"
+    # Whether what it prints is passed on while it runs.
+    streaming: bool = False
 
 
 class ToolSpec(Struct, frozen=True, kw_only=True, eq=False):
@@ -42,3 +50,6 @@ class ToolSpec(Struct, frozen=True, kw_only=True, eq=False):
     check: ArgumentsCheck | None = None
     # False for what is no tool but passes the same gates: a resource read, a prompt fetched.
     is_tool: bool = True
+    # Whether a host may keep it back until somebody searches for it.
+    can_wait: bool = False
+    particulars: Particulars | None = None

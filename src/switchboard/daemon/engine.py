@@ -1,5 +1,7 @@
 """The composition root, second half: what runs calls."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, cast
 
@@ -9,10 +11,12 @@ from msgspec.structs import replace
 from switchboard.children.environment import EnvironmentSecrets
 from switchboard.children.launcher import Launcher
 from switchboard.children.life import Limits
+from switchboard.children.memory import Memories
 from switchboard.children.pool import ChildPool, ChildSource
 from switchboard.children.schema import ServerEntry
-from switchboard.core.ports import Events, Next, Provider
+from switchboard.core.ports import Events, Next, Provider, Relay
 from switchboard.core.visibility import Visibility
+from switchboard.daemon.command_tools import commands_provider
 from switchboard.daemon.commons import Commons
 from switchboard.daemon.enclosing import Enclosures
 from switchboard.daemon.memory import return_large_blocks
@@ -29,6 +33,7 @@ from switchboard.settings.trust import still_trusted
 
 if TYPE_CHECKING:
     from switchboard.daemon.gatehouse import Gatehouse, Gates
+    from switchboard.daemon.yard import Yard
 
 _DEFAULT = SuiteSettings()
 
@@ -37,7 +42,7 @@ class Built(Struct, frozen=True, eq=False, kw_only=True):
     """What one board needs."""
 
     road: Next
-    relay: RelayProvider
+    relay: Relay
     # Where its children come from.
     sources: list[ChildSource]
 
@@ -53,6 +58,8 @@ class Engine:
         workspace: str,
         sessions: Collection[str] = (),
         commons: Commons | None = None,
+        # Where it is remembered what children offer.
+        home: str = "",
         # Told what kind of listing changed, and for which session; an empty id means all of them.
         announce: Callable[[str, str], None] = lambda _kind, _session: None,
     ) -> None:
@@ -61,19 +68,22 @@ class Engine:
         self._environ = environ
         self._commons = commons
         self._own_warden = None if commons is not None else Warden()
+        self._warden = commons.warden if commons is not None else cast("Warden", self._own_warden)
         self._shared = commons.enter(environ) if commons is not None else None
         self.pool = ChildPool(
             environ=environ,
             secrets=EnvironmentSecrets(environ),
             events=events,
-            warden=commons.warden if commons is not None else cast("Warden", self._own_warden),
+            warden=self._warden,
             sessions=sessions,
             commons=self._shared,
+            memories=Memories(home) if home else None,
             is_trusted=lambda entry: still_trusted(entry, workspace),
             enclose=Enclosures(platform_sandbox(), environ, workspace),
         )
         self._announce = announce
         self._gatehouse: Gatehouse | None = None
+        self._yard: Yard | None = None
         for pool in (self.pool, self._shared):
             if pool is not None:
                 pool.on_changed.add(announce)
@@ -99,19 +109,24 @@ class Engine:
             sources=sources,
         )
         shown = Visibility(settings.tools.allow, settings.tools.deny)
-        relay = RelayProvider(
+        children = RelayProvider(
             [
                 _offering(entry, settings.suites.get(entry.name, _DEFAULT), sources[entry.name])
                 for entry in settings.servers
             ],
             visibility=shown,
             taken=taken,
+            is_guarded=settings.enable_mcp_server_surface,
             events=self._events,
             announce=self._announce,
         )
         is_guarded = settings.enable_mcp_server_surface
         suite_provider = SuitesProvider(suites, is_guarded=is_guarded)
-        providers: dict[str, Provider] = {suite_provider.key: suite_provider, relay.key: relay}
+        commands = commands_provider(settings, self._environ, self._warden)
+        providers: dict[str, Provider] = {
+            each.key: each for each in (suite_provider, children, commands)
+        }
+        relay = self._with_yard(settings, providers, children) if settings.yard else children
         gates = self._gates(settings, providers) if is_guarded else None
         road = build_road(
             providers,
@@ -122,7 +137,7 @@ class Engine:
         )
         return Built(road=road, relay=relay, sources=list(sources.values()))
 
-    def _gates(self, settings: Settings, providers: Mapping[str, Provider]) -> "Gates":
+    def _gates(self, settings: Settings, providers: Mapping[str, Provider]) -> Gates:
         """The gates that ask and write down, for the boards that want them."""
         if self._gatehouse is None:
             # A database and a log: who does not guard the surface does without both.
@@ -145,8 +160,19 @@ class Engine:
         if self._gatehouse is not None:
             self._gatehouse.leave(session_id)
 
+    def _with_yard(
+        self, settings: Settings, providers: dict[str, Provider], children: RelayProvider
+    ) -> Relay:
+        if self._yard is None:
+            from switchboard.daemon.yard import Yard  # noqa: PLC0415 - few have a yard
+
+            self._yard = Yard(self._environ)
+        return self._yard.join(settings, providers, children)
+
     async def aclose(self) -> None:
         """End every child."""
+        if self._yard is not None:
+            await self._yard.aclose()
         if self._shared is not None:
             self._shared.on_changed.discard(self._announce)
         try:

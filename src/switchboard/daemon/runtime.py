@@ -65,6 +65,7 @@ class Runtime:
                 self._environ,
                 self.events,
                 workspace=self.settings.workspace,
+                home=self.settings.home,
                 sessions=self.sessions,
                 commons=self._commons,
                 announce=self.announce,
@@ -97,7 +98,7 @@ class Runtime:
         self._road.open()
 
     def _assemble(self, settings: Settings) -> Assembly:
-        assembly = assemble(settings)
+        assembly = assemble(settings, self._environ)
         warnings = [str(problem) for problem in settings.warnings]
         self.events.emit(
             ConfigLoaded(
@@ -157,7 +158,7 @@ class Road:
         return Board(
             catalog=self._assembly.catalog,
             pipeline=self,
-            relay=(lambda: self.open().relay) if servers else None,
+            relay=(lambda: self.open().relay) if servers or self._settings.yard else None,
             shows_tools=any(entry.expose == "tools" for entry in servers),
         )
 
@@ -175,8 +176,9 @@ class Road:
         return self._built.sources if self._built is not None else []
 
     def differs_from(self, other: Road) -> bool:
-        """Whether the two lead to other servers."""
-        return self._settings.servers != other._settings.servers
+        """Whether the two lead to other servers, or only one of them to a yard."""
+        ours, theirs = self._settings, other._settings
+        return ours.servers != theirs.servers or (ours.yard is None) != (theirs.yard is None)
 
     def __call__(self, call: Call) -> Awaitable[Outcome]:
         return (self._next or self.open().road)(call)

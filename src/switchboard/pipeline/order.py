@@ -40,7 +40,7 @@ def build_road(
         # From here on a suite call is the exact subtool with its own arguments.
         Narrowing(providers, events),
         # What will run, where. An approval shows this, so it comes before.
-        Execution(),
+        Execution(providers),
         # After it is known what will run, before time or slots are spent.
         *((approval,) if approval is not None else ()),
         # A slot is taken only by a call that may run.

@@ -35,7 +35,10 @@ def check_for(tool: ToolSpec) -> ArgumentsCheck:
         ) from error
 
     def check(arguments: Raw) -> None:
-        value = msgspec.json.decode(arguments)
+        try:
+            value = msgspec.json.decode(arguments)
+        except msgspec.MsgspecError as error:
+            raise Fault(FaultCode.INVALID_ARGUMENT, "arguments-invalid", str(error)) from None
         if validator.is_valid(value):
             return
         errors = [_sentence(error) for error in validator.iter_errors(value)]

@@ -40,7 +40,11 @@ class Running:
     """A process that we started: the leader of its own session."""
 
     def __init__(
-        self, process: "subprocess.Popen[bytes]", warden: Warden, wrapped: Wrapped | None = None
+        self,
+        process: "subprocess.Popen[bytes]",
+        warden: Warden,
+        wrapped: Wrapped | None = None,
+        errors: Tail | None = None,
     ) -> None:
         self._process = process
         self._wrapped = wrapped
@@ -51,7 +55,7 @@ class Running:
         self.stdin = _given(process.stdin, "wb")
         self.stdout = _given(process.stdout, "rb")
         self._stderr = _given(process.stderr, "rb")
-        self.errors = Tail()
+        self.errors = Tail() if errors is None else errors
         self.exited: asyncio.Future[int] = self._loop.create_future()
         self._pidfd = -1
 
@@ -120,8 +124,10 @@ def _given(stream: "IO[bytes] | None", mode: str) -> IO[bytes]:
     return lent(number, mode)
 
 
-async def spawn(spec: SpawnSpec, *, warden: Warden, timeout_s: float) -> Running:
-    """Start a process. Raises an `internal` fault when that fails or takes too long."""
+async def spawn(
+    spec: SpawnSpec, *, warden: Warden, timeout_s: float, errors: Tail | None = None
+) -> Running:
+    """Start a process; `errors` reads its stderr. Raises a fault when that fails or is too slow."""
     starting = asyncio.get_running_loop().run_in_executor(None, _start, spec)
     try:
         async with asyncio.timeout(timeout_s):
@@ -144,8 +150,14 @@ async def spawn(spec: SpawnSpec, *, warden: Warden, timeout_s: float) -> Running
     except OSError as error:
         _end(process)
         raise _fault_from_os_error(spec, error) from error
-    running = Running(process, warden, wrapped)
-    await running.watch()
+    running = Running(process, warden, wrapped, errors)
+    try:
+        await running.watch()
+    except BaseException:
+        # Cancelled in between: nobody would know of it.
+        _end(process)
+        warden.release(process.pid)
+        raise
     return running
 
 

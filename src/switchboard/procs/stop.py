@@ -11,18 +11,20 @@ CLOSE_GRACE_S = 1.0
 TERM_GRACE_S = 2.0
 
 
-async def stop(running: Running, *, close_input: Callable[[], None]) -> int:
+async def stop(
+    running: Running, *, close_input: Callable[[], None], close_grace_s: float = CLOSE_GRACE_S
+) -> int:
     """End a process and everything it started; return its exit status.
 
     A cancelled caller does not leave it half done.
     """
-    return await asyncio.shield(asyncio.ensure_future(_stop(running, close_input)))
+    return await asyncio.shield(asyncio.ensure_future(_stop(running, close_input, close_grace_s)))
 
 
-async def _stop(running: Running, close_input: Callable[[], None]) -> int:
+async def _stop(running: Running, close_input: Callable[[], None], close_grace_s: float) -> int:
     await running.look()
     close_input()
-    if not await _exits(running, CLOSE_GRACE_S):
+    if not await _exits(running, close_grace_s):
         await running.signal(signal.SIGTERM)
         if not await _exits(running, TERM_GRACE_S):
             await running.signal(signal.SIGKILL)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from switchboard.children.schema import OAuth, ServerEntry
+from switchboard.config.locate import expand_user
 from switchboard.core.origins import Origin
 from switchboard.providers.suites.schema import Introspection, SuiteSettings
 from switchboard.settings.sections import Keeping, Listener, Logging, Timeouts, ToolFilters
@@ -157,11 +158,14 @@ def keeping_from_tree(tree: Tree) -> Keeping:
     return Keeping(idle_ms=int(fields["idle_ms"])) if "idle_ms" in fields else Keeping()
 
 
-def tools_from_tree(tree: Tree) -> ToolFilters:
+def tools_from_tree(tree: Tree, workspace: str, user_home: str) -> ToolFilters:
     fields = tree.get("tools", {})
     allow = fields.get("allow")
+    roots = (expand_user(each, user_home) for each in fields.get("roots", (workspace,)))
     return ToolFilters(
-        allow=None if allow is None else tuple(allow), deny=tuple(fields.get("deny", ()))
+        allow=None if allow is None else tuple(allow),
+        deny=tuple(fields.get("deny", ())),
+        roots=tuple(os.path.normpath(os.path.join(workspace, each)) for each in roots),
     )
 
 

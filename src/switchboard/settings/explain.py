@@ -106,6 +106,7 @@ def _defaults() -> dict[str, Any]:
         },
         "server": msgspec.to_builtins(blank.listener),
         "logging": msgspec.to_builtins(blank.logging),
+        "yard": {"enabled": True, "inherit_env": False},
         "enable_mcp_server_surface": blank.enable_mcp_server_surface,
         "approval_channel": blank.approval_channel,
     }

@@ -139,21 +139,35 @@ CHILD = Table(
 
 _COMMAND = Table(
     noun="a command tool",
+    about="A program that runs once for each call. Arguments come as `{name}` and on stdin.",
     fields={
-        "command": Text(empty=False),
-        "args": Items(item=Text()),
-        "cwd": Text(empty=False),
+        "command": Text(empty=False, about="The program. There is no shell."),
+        "args": Items(
+            item=Text(), about="`{name}` is an argument; an item without its argument is left out."
+        ),
+        "cwd": Text(empty=False, about="Where it runs, from the workspace; there by default."),
         "env": _ENV,
-        "sandbox_profile": Text(choices=("default", "seatbelt", "none")),
-        "allow_network": Truth(),
-        "requires_approval": Truth(),
-        "timeout_ms": Whole(minimum=1),
-        "streaming": Truth(),
-        "description": Text(),
-        "display_name": Text(empty=False),
-        "input_schema": Members(value=Anything()),
+        "sandbox_profile": Text(
+            choices=("default", "seatbelt", "none"), about="`none` counts in your home only."
+        ),
+        "allow_network": Truth(about="Off by default, and a high risk."),
+        "read_roots": READ_ROOTS,
+        "writable_roots": WRITABLE_ROOTS,
+        "read_env_files": READ_ENV_FILES,
+        "requires_approval": Truth(about="`false` counts in your home only, for a low risk."),
+        "timeout_ms": Whole(minimum=1, about="How long a call may take; 120,000 by default."),
+        "streaming": Truth(about="Pass on what it prints while it runs."),
+        "description": Text(about="What the model reads."),
+        "display_name": Text(empty=False, about="What people read."),
+        "input_schema": Members(value=Anything(), about="JSON Schema of the arguments."),
         "side_effects": Items(
-            item=Text(choices=("filesystem-read", "filesystem-write", "network"))
+            item=Text(choices=("filesystem-read", "filesystem-write", "network")),
+            about="What it does to the world. Nothing but reading needs no approval.",
+        ),
+        "allow_cwd_override": Truth(about="Let a session choose where it runs."),
+        "allow_env_overrides": Items(
+            item=Text(pattern=ENV_NAME, says="a name of letters, digits and `_`"),
+            about="The variables that a session may set.",
         ),
     },
     required=("command",),
@@ -250,12 +264,26 @@ TOML = Table(
             fields={
                 "allow": Items(item=Text(empty=False), about="Show only these tools."),
                 "deny": Items(item=Text(empty=False), about="Never show these. Deny wins."),
+                "roots": Items(
+                    item=Text(empty=False),
+                    about="Where command tools may run and lead to; the workspace by default.",
+                ),
             },
         ),
         "daemon": Table(
             noun="`[daemon]`",
             fields={
                 "idle_ms": Whole(about="End the daemon after so long without a client; 0 keeps it.")
+            },
+        ),
+        "yard": Table(
+            noun="`[yard]`",
+            about="The tools of Switchyard, where the workspace has a `switchyard.toml`.",
+            fields={
+                "enabled": Truth(about="Show them. A workspace can only say no."),
+                "inherit_env": Truth(
+                    about="Start services with the whole environment of the client."
+                ),
             },
         ),
         "skills": Table(noun="`[skills]`", fields=_SKILLS_FIELDS),

@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from switchboard.children.schema import Seal, ServerEntry
+from switchboard.providers.commands.schema import CommandEntry
 
 _VERSION = "switchboard.trust/2"
 
@@ -79,11 +80,15 @@ def fingerprint(seal: Seal, workspace: str) -> str:
     return _digest({"stated": seal.stated, "files": _digests_of_files(seal, workspace)})
 
 
-def command_fingerprint(name: str, fields: Mapping[str, Any], workspace: str) -> str:
-    """The digest of a command tool as it is written."""
-    return _digest(
-        {"kind": "command", "workspace": workspace, "name": name, "fields": dict(fields)}
+def command_seal(
+    entry: CommandEntry, fields: Mapping[str, Any], workspace: str, cwd: str, *, binding: bool
+) -> Seal:
+    """What decides what a command tool runs, as it is written. It runs in `cwd`."""
+    stated = _digest(
+        {"kind": "command", "workspace": workspace, "name": entry.name, "fields": dict(fields)}
     )
+    words = (entry.command, *entry.args)
+    return Seal(stated=stated, words=words, cwd=cwd, binding=binding)
 
 
 def files_to_watch(seal: Seal, workspace: str) -> list[str]:

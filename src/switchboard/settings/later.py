@@ -11,10 +11,6 @@ from switchboard.config.spots import KeyPath
 def without_effect(merged: Merged) -> Iterator[Problem]:
     """A warning for each thing that is declared in vain."""
     tree = merged.tree
-    for name in tree.get("mcp", {}):
-        yield _warning(
-            merged, ("mcp", name), f"the command tool `{name}` has no effect yet: it is not shown"
-        )
     for name, fields in cast("dict[str, dict[str, Any]]", tree.get("mcp_servers", {})).items():
         if fields.get("auth"):
             yield _warning(

@@ -25,6 +25,8 @@ _SERVER_KEYS = ("mcpServers", "mcp_servers")
 _OWNER_KEYS: tuple[tuple[str, str], ...] = (
     ("server", "allow_remote"),
     ("daemon", "idle_ms"),
+    ("yard", "inherit_env"),
+    ("tools", "roots"),
     ("logging", "to_file"),
     ("logging", "dir"),
     ("skills", "allowed_marketplace_mcp"),

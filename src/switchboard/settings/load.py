@@ -26,8 +26,11 @@ from switchboard.config.locate import (
 )
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.core.origins import Origin, Scope
+from switchboard.providers.commands.schema import CommandEntry
+from switchboard.providers.yard.schema import FILE_NAME
 from switchboard.settings import build
 from switchboard.settings.child_files import child_layers
+from switchboard.settings.commands import merged_commands
 from switchboard.settings.fingerprints import files_to_watch
 from switchboard.settings.later import without_effect
 from switchboard.settings.layering import (
@@ -39,9 +42,10 @@ from switchboard.settings.layering import (
 )
 from switchboard.settings.merging import lay_all
 from switchboard.settings.sections import Settings, Source
-from switchboard.settings.servers import Resolution, merged_commands, merged_servers
+from switchboard.settings.servers import Resolution, merged_servers
 from switchboard.settings.trust import read_trust
 from switchboard.settings.validate import omissions
+from switchboard.settings.yard import found_yard
 
 
 class Loading:
@@ -167,9 +171,10 @@ def _freeze(loading: Loading) -> Settings:
         problems=loading.problems,
     )
     servers, untrusted = merged_servers(resolution, suites)
-    commands, untrusted_commands = merged_commands(resolution)
+    commands = merged_commands(resolution)
     omitted = omissions(servers, untrusted, suites, merged, loading.warnings)
     left_out = {id(omission.entry) for omission in omitted}
+    yard, untrusted_yard = found_yard(tree, places.workspace, record, loading.warnings)
     return Settings(
         workspace=places.workspace,
         home=places.home,
@@ -177,21 +182,24 @@ def _freeze(loading: Loading) -> Settings:
         untrusted=tuple(entry for entry in untrusted if id(entry) not in left_out),
         omitted=tuple(omitted),
         suites=suites,
+        yard=yard,
+        untrusted_yard=untrusted_yard,
         introspection=build.introspection_from_tree(tree),
         timeouts=build.timeouts_from_tree(tree),
         listener=build.listener_from_tree(tree),
         logging=build.logging_from_tree(tree),
-        tools=build.tools_from_tree(tree),
+        tools=build.tools_from_tree(tree, places.workspace, places.user_home),
         keeping=build.keeping_from_tree(tree),
         enable_mcp_server_surface=tree.get("enable_mcp_server_surface", False),
         approval_channel=tree.get("approval_channel", "any"),
         agents=tree.get("agents", {}),
-        commands=commands,
-        untrusted_commands=untrusted_commands,
+        commands=commands.usable,
+        untrusted_commands=commands.untrusted,
+        omitted_commands=tuple(commands.omitted),
         providers=tree.get("providers", {}),
         allowed_marketplace_mcp=tuple(tree.get("skills", {}).get("allowed_marketplace_mcp", ())),
         sources=_sources(loading),
-        watched=_watched(loading, (*servers, *untrusted)),
+        watched=_watched(loading, (*servers, *untrusted, *commands.bound())),
         warnings=(
             *(each for each in loading.problems if each.severity == "warning"),
             *loading.warnings,
@@ -221,15 +229,16 @@ def _sources(loading: Loading) -> tuple[Source, ...]:
     )
 
 
-def _watched(loading: Loading, servers: Sequence[ServerEntry]) -> tuple[str, ...]:
+def _watched(loading: Loading, bound: Sequence[ServerEntry | CommandEntry]) -> tuple[str, ...]:
     files = [file.path for file in loading.files]
     children = [source.path for source in _sources(loading) if source.path not in files]
     folders = watched_folders(loading.places.workspace, loading.patterns)
     trust = os.path.join(loading.places.home, "trust.json")
+    yard = os.path.join(loading.places.workspace, FILE_NAME)
     scripts = [
         path
-        for entry in servers
+        for entry in bound
         if entry.seal is not None
         for path in files_to_watch(entry.seal, loading.places.workspace)
     ]
-    return tuple(dict.fromkeys((*files, *children, *folders, trust, *scripts)))
+    return tuple(dict.fromkeys((*files, *children, *folders, trust, yard, *scripts)))

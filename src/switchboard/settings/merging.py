@@ -8,6 +8,7 @@ from switchboard.config.placeholders import Unfilled, expand_tree
 from switchboard.config.problems import Problem
 from switchboard.config.spots import KeyPath
 from switchboard.core.origins import Scope
+from switchboard.settings.commands import undoubled
 from switchboard.settings.narrowing import narrow, narrowed_suites, opens_the_gate
 
 # Their placeholders wait until it is known whether the thing is trusted.
@@ -51,6 +52,10 @@ def _lay_sections(
             fields = narrow(merged.tree.get("tools", {}), fields)
         elif layer.scope is Scope.WORKSPACE and section == "suites":
             fields = narrowed_suites(merged, layer, fields, problems)
+        elif layer.scope is Scope.WORKSPACE and section == "yard":
+            fields = {name: value for name, value in fields.items() if value is False}
+        elif section == "mcp":
+            fields = undoubled(merged, layer, fields, problems)
         merge_fields(merged, layer, (section,), fields)
 
 

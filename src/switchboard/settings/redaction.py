@@ -4,9 +4,9 @@ import re
 from typing import Any, cast
 
 from switchboard.config.spots import KeyPath
-from switchboard.settings.server_rules import is_secret_like
+from switchboard.core.secret_names import is_secret_name
+from switchboard.core.secrets import REDACTED
 
-REDACTED = "[redacted]"
 # The names of headers tell nothing of their values.
 _ALWAYS = frozenset({"headers"})
 _USERINFO = r"(?i)\b([a-z][a-z0-9+.-]*://)[^\s/?#@]+@"
@@ -23,7 +23,7 @@ def redacted(value: Any, at: KeyPath) -> Any:
     if not isinstance(value, str) or not value:
         return value
     holder, name = ("", *map(str, at))[-2:]
-    if holder in _ALWAYS or (holder == "env" and is_secret_like(name)):
+    if holder in _ALWAYS or (holder == "env" and is_secret_name(name)):
         return REDACTED
     return redacted_text(value)
 
@@ -37,7 +37,7 @@ def redacted_text(text: str) -> str:
 
 
 def _parameter(found: re.Match[str]) -> str:
-    secret = is_secret_like(_plain(found[2])) or found[2].casefold() == "key"
+    secret = is_secret_name(_plain(found[2])) or found[2].casefold() == "key"
     return f"{found[1]}{found[2]}={REDACTED if secret else found[3]}"
 
 
@@ -52,11 +52,11 @@ def _arguments(items: list[Any]) -> list[Any]:
         name, equals, value = item.partition("=")
         if expected and not item.startswith("-"):
             clean.append(REDACTED)
-        elif equals and value and is_secret_like(_plain(name)):
+        elif equals and value and is_secret_name(_plain(name)):
             clean.append(f"{name}={REDACTED}")
         else:
             clean.append(redacted_text(item))
-        expected = item.startswith("-") and not equals and is_secret_like(_plain(item))
+        expected = item.startswith("-") and not equals and is_secret_name(_plain(item))
     return clean
 
 

@@ -7,7 +7,9 @@ from msgspec import Struct
 from switchboard.children.schema import ServerEntry
 from switchboard.config.problems import Problem
 from switchboard.core.origins import Origin
+from switchboard.providers.commands.schema import CommandEntry, CommandOmission
 from switchboard.providers.suites.schema import Introspection, SuiteSettings
+from switchboard.providers.yard.schema import YardEntry
 
 
 class Timeouts(Struct, frozen=True, kw_only=True):
@@ -44,6 +46,8 @@ class ToolFilters(Struct, frozen=True, kw_only=True):
 
     allow: tuple[str, ...] | None = None
     deny: tuple[str, ...] = ()
+    # Where command tools may run, and what their arguments may lead to. Absolute.
+    roots: tuple[str, ...] = ()
 
 
 class Keeping(Struct, frozen=True, kw_only=True):
@@ -80,6 +84,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     # Servers that are in neither, because their suites could not be told apart.
     omitted: tuple[Omission, ...] = ()
     suites: dict[str, SuiteSettings] = {}
+    # The local runtime of the workspace, and one that its owner has not trusted yet.
+    yard: YardEntry | None = None
+    untrusted_yard: YardEntry | None = None
     introspection: Introspection = Introspection()
     timeouts: Timeouts = Timeouts()
     listener: Listener = Listener()
@@ -91,9 +98,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     approval_channel: Literal["any", "console", "none"] = "any"
     # Checked for their shape and kept for the providers that read them.
     agents: dict[str, Any] = {}
-    commands: dict[str, Any] = {}
+    commands: dict[str, CommandEntry] = {}
     # Command tools of the workspace that its owner has not trusted yet.
-    untrusted_commands: dict[str, Any] = {}
+    untrusted_commands: dict[str, CommandEntry] = {}
+    # Command tools that are in neither, because they cannot be run as they are written.
+    omitted_commands: tuple[CommandOmission, ...] = ()
     # The servers that a model provider brings along, by the name of the provider.
     providers: dict[str, dict[str, Any]] = {}
     allowed_marketplace_mcp: tuple[str, ...] = ()

@@ -9,6 +9,7 @@ from msgspec import Struct
 from switchboard.config.placeholders import has_placeholder
 from switchboard.config.problems import Severity
 from switchboard.config.spots import KeyPath
+from switchboard.core.secret_names import is_secret_name
 from switchboard.settings.server_shape import MAX_NAME, WEB_URL
 
 # Says a problem at a field of the server; the layers know where that field was written.
@@ -32,20 +33,6 @@ _REPOSITORY_KEYS = frozenset(
 )
 _REPOSITORY_STARTS = ("GIT_SSH", "GIT_CONFIG")
 _SURPRISING_KEYS = frozenset({"PATH", "ENV", "BROWSER"})
-_SECRET_WORDS = (
-    "SECRET",
-    "TOKEN",
-    "PASSWORD",
-    "PASSWD",
-    "API_KEY",
-    "APIKEY",
-    "PRIVATE_KEY",
-    "PRIVATEKEY",
-    "AUTHORIZATION",
-    "BEARER",
-    "CREDENTIAL",
-)
-_HARMLESS_ENDS = ("_URL", "_URI", "_PATH", "_FILE", "_DIR")
 _REMOTE = ("http", "sse")
 # What is opened in a sandbox.
 _SANDBOX_KEYS = ("allow_network", "read_roots", "writable_roots", "read_env_files")
@@ -60,13 +47,6 @@ class Habits(Struct, frozen=True, kw_only=True):
     given: bool = False
     # `${VAR}` is expanded here, so it is no mistake.
     expands: bool = False
-
-
-def is_secret_like(name: str) -> bool:
-    """Whether a variable of this name probably holds a secret."""
-    # `MAX_TOKENS` counts; `GITHUB_TOKEN` opens doors.
-    upper = name.upper().replace("TOKENS", "")
-    return not upper.endswith(_HARMLESS_ENDS) and any(word in upper for word in _SECRET_WORDS)
 
 
 def name_fault(name: str) -> str:
@@ -217,7 +197,7 @@ def _judge_reference(name: str, ref: str, at: KeyPath, say: Say) -> None:
 
 def _judge_env(env: Mapping[str, str], habits: Habits, say: Say) -> None:
     for key in env:
-        if _loads_code(key, repository=habits.repository):
+        if loads_code(key, repository=habits.repository):
             say(
                 ("env", key),
                 f"`{key}` can make the server run foreign code and is not allowed here",
@@ -231,7 +211,7 @@ def _judge_env(env: Mapping[str, str], habits: Habits, say: Say) -> None:
                 "",
                 "warning",
             )
-        elif is_secret_like(key):
+        elif is_secret_name(key):
             say(
                 ("env", key),
                 f"`{key}` looks like a secret, and this file keeps it in plain text",
@@ -240,7 +220,8 @@ def _judge_env(env: Mapping[str, str], habits: Habits, say: Say) -> None:
             )
 
 
-def _loads_code(key: str, *, repository: bool) -> bool:
+def loads_code(key: str, *, repository: bool) -> bool:
+    """Whether a variable can make a program run foreign code."""
     if key in _LOADER_KEYS or key.startswith(_LOADER_STARTS):
         return True
     return repository and (key in _REPOSITORY_KEYS or key.startswith(_REPOSITORY_STARTS))

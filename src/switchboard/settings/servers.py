@@ -1,4 +1,4 @@
-"""Servers and command tools after merging: judged, trusted or not, expanded, frozen."""
+"""Servers after merging: judged, trusted or not, expanded, frozen."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -14,8 +14,7 @@ from switchboard.config.spots import KeyPath
 from switchboard.core.origins import Scope
 from switchboard.providers.suites.schema import SuiteSettings
 from switchboard.settings import build
-from switchboard.settings.fingerprints import command_fingerprint, sealed
-from switchboard.settings.narrowing import narrowed_command
+from switchboard.settings.fingerprints import sealed
 from switchboard.settings.server_rules import Habits, judge
 from switchboard.settings.trust import TrustRecord
 
@@ -65,23 +64,6 @@ def merged_servers(
                 expanded = build.entry_from_fields(name, filled, origin, workspace)
                 entry = replace(expanded, fingerprint=entry.fingerprint, seal=entry.seal)
         usable.append(entry)
-    return usable, untrusted
-
-
-def merged_commands(resolution: Resolution) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The command tools that may be used, and those that nobody has trusted."""
-    usable: dict[str, Any] = {}
-    untrusted: dict[str, Any] = {}
-    merged, workspace = resolution.merged, resolution.workspace
-    layers_of = merged.layers_by_name("mcp")
-    for name, written in cast("dict[str, dict[str, Any]]", merged.tree.get("mcp", {})).items():
-        fields = narrowed_command(merged, name, written, resolution.problems)
-        if any(layer.scope is Scope.WORKSPACE for layer in layers_of.get(name, [])) and (
-            resolution.waits(command_fingerprint(name, fields, workspace))
-        ):
-            untrusted[name] = fields
-        else:
-            usable[name] = _filled(resolution, ("mcp", name), fields)
     return usable, untrusted
 
 

@@ -18,7 +18,8 @@ from switchboard.children.schema import ServerEntry
 from switchboard.config.documents import read_text
 from switchboard.config.problems import Problem
 from switchboard.config.writing import write_whole
-from switchboard.settings.fingerprints import command_fingerprint, fingerprint
+from switchboard.providers.yard.schema import FILE_NAME
+from switchboard.settings.fingerprints import fingerprint
 from switchboard.settings.sections import Settings
 
 _SCHEMA = "switchboard.trust/1"
@@ -111,7 +112,7 @@ def trust(
     *,
     also: Iterable[ServerEntry] = (),
 ) -> list[Trusted]:
-    """Trust servers and command tools of the workspace, all of them without `names`.
+    """Trust servers, command tools and the project of the workspace, all without `names`.
 
     `also` are untrusted servers of a scope above the settings: of an agent or a skill.
     """
@@ -147,10 +148,11 @@ def untrust(settings: Settings, names: Iterable[str] | None = None) -> list[Trus
 def _untrusted(settings: Settings) -> list[tuple[str, str, str]]:
     servers = [(entry.name, "server", entry.fingerprint) for entry in settings.untrusted]
     commands = [
-        (name, "command", command_fingerprint(name, fields, settings.workspace))
-        for name, fields in settings.untrusted_commands.items()
+        (name, "command", entry.fingerprint) for name, entry in settings.untrusted_commands.items()
     ]
-    return servers + commands
+    yard = settings.untrusted_yard
+    projects = [] if yard is None else [(FILE_NAME, "project", yard.fingerprint)]
+    return servers + commands + projects
 
 
 def _workspaces(record: Any) -> dict[str, dict[str, str]]:

@@ -74,12 +74,28 @@ class Following:
         if uri not in self._followed:
             if len(self._followed) >= _MOST_FOLLOWED:
                 raise RpcError(INVALID_PARAMS, f"more than {_MOST_FOLLOWED} resources are followed")
-            tell = partial(self._outlet.notify, _UPDATED, (encode({"uri": uri}),))
-            try:
-                self._followed[uri] = await relay.follow(uri, session, tell)
-            except Fault as fault:
-                raise error_from_fault(fault, session.id, session.era) from fault
+            await self._follow(uri, session, relay)
         return (b"{}",)
+
+    async def _follow(self, uri: str, session: Session, relay: Relay) -> None:
+        tell = partial(self._outlet.notify, _UPDATED, (encode({"uri": uri}),))
+
+        def begun() -> None:
+            """Hold the place: who asks twice at once, or takes it back meanwhile, finds this."""
+
+        self._followed[uri] = begun
+        try:
+            end = await relay.follow(uri, session, tell)
+        except BaseException as error:
+            if self._followed.get(uri) is begun:
+                del self._followed[uri]
+            if isinstance(error, Fault):
+                raise error_from_fault(error, session.id, session.era) from error
+            raise
+        if self._followed.get(uri) is begun:
+            self._followed[uri] = end
+        else:
+            end()
 
     def unsubscribe(self, uri: str) -> None:
         """Follow a resource no longer."""

@@ -17,14 +17,16 @@ from switchboard.core.sessions import Era, Session
 from switchboard.core.tools import ToolSpec
 from switchboard.surface.askers import LineAsker
 from switchboard.surface.following import Following
-from switchboard.surface.lines import ClientLine, declared_by
+from switchboard.surface.lines import PATIENCE_S, ClientLine, declared_by
 from switchboard.surface.outlets import Outlet
 from switchboard.surface.params import (
+    SESSION_KEY,
     Implementation,
     Meta,
     Params,
     initialize_from,
     meta_from,
+    overrides_from,
     params_from,
 )
 from switchboard.surface.parking import Parked, Parking
@@ -43,6 +45,7 @@ from switchboard.wire.eras import (
     MODERN_VERSIONS,
     PROTOCOL_VERSION_KEY,
     UNSUPPORTED_PROTOCOL_VERSION,
+    URL_ELICITATION_REQUIRED,
     negotiated,
 )
 from switchboard.wire.messages import (
@@ -86,11 +89,16 @@ class Front:
         instructions: Callable[[], str],
         on_listed: Callable[[], None] | None = None,
         parking: Parking | None = None,
+        # How long the client may take to answer a question.
+        patience_s: float = PATIENCE_S,
     ) -> None:
         self._boards = boards
         self._outlet = outlet
         self._instructions = instructions
         self._on_listed = on_listed
+        # Where each request is a connection of its own, calls wait in a place that all share.
+        self._parks_alone = parking is None
+        self._patience_s = patience_s
         self._parking = parking or Parking()
         self._following = Following(outlet)
         self._calls = 0
@@ -140,8 +148,10 @@ class Front:
             self._following.changed(kind)
 
     def close(self) -> None:
-        """The client is gone: nothing is followed for it any more."""
+        """The client is gone: nothing is followed for it and no call waits for it any more."""
         self._following.close()
+        if self._parks_alone:
+            self._parking.close()
 
     def _of_era(self, method: str, params: Params) -> "Parts | Answer | None":
         """Methods that only one era has."""
@@ -163,19 +173,21 @@ class Front:
         self._is_modern = False
         self._following.open()
         version = negotiated(asked.protocol_version)
+        wanted = (asked.meta or {}).get(SESSION_KEY)
         self._declared = declared_by(asked.capabilities)
         self.session = replace(
             self.session,
             protocol=version,
             client=str(asked.client_info),
             capabilities=asked.capabilities,
+            overrides=self.session.overrides if wanted is None else overrides_from(wanted),
         )
         body = {"protocolVersion": version, "serverInfo": SERVER_INFO, **self._about()}
         return (encode(body),)
 
     def _about(self) -> dict[str, Any]:
         with self._boards.lease() as board:
-            about: dict[str, Any] = {"capabilities": _TOOLS if board.relay is None else _RELAYED}
+            about: dict[str, Any] = {"capabilities": _capabilities(board)}
         if instructions := self._instructions():
             about["instructions"] = instructions
         return about
@@ -250,16 +262,15 @@ class Front:
             self._on_listed = None
         with self._boards.lease() as board:
             if board.shows_tools and board.relay is not None:
-                return self._list_with_children(self._line(meta, outlet))
-            return listing_parts(board.catalog, self.session.era)
+                return self._list_with_children(self._told(meta), self._line(meta, outlet))
+            return listing_parts(board.catalog, self._told(meta))
 
-    async def _list_with_children(self, line: ClientLine) -> Parts:
-        session = self.session
+    async def _list_with_children(self, session: Session, line: ClientLine) -> Parts:
         with self._boards.lease() as board:
             assert board.relay is not None
             tools = await board.relay().tools(session, line)
             shown = [tool.entry for tool in tools.values()]
-            return listing_parts(board.catalog, session.era, shown)
+            return listing_parts(board.catalog, session, shown)
 
     async def _list_entries(self, kind: str, member: str, line: ClientLine) -> Parts:
         session = self.session
@@ -273,7 +284,7 @@ class Front:
     def _call(self, params: Params, meta: Meta, outlet: Outlet) -> Answer:
         if params.name is UNSET:
             raise RpcError(INVALID_PARAMS, "`name` is missing")
-        name, session = params.name, self.session
+        name, session = params.name, self._told(meta)
         arguments = EMPTY_OBJECT if params.arguments == _NULL else params.arguments
         if not self._is_modern or self._declared == b"{}":
             return self._run(name, arguments, session, self._line(meta, outlet))
@@ -294,8 +305,7 @@ class Front:
             try:
                 return outcome_parts(await board.pipeline(call), session.era)
             except Fault as fault:
-                if is_shown and isinstance(fault.__cause__, RpcError):
-                    # A tool under its own name answers as it would without us.
+                if _is_the_childs_own(fault, is_shown=is_shown):
                     raise error_from_fault(fault, call.id, session.era) from fault
                 return fault_parts(fault, call.id, session.era)
 
@@ -305,8 +315,7 @@ class Front:
         """A tool that a child shows under its own name."""
         if not board.shows_tools or board.relay is None:
             return None
-        shown = (await board.relay().tools(session, line)).get(name)
-        return None if shown is None else shown.spec
+        return await board.relay().tool(name, session, line)
 
     def _relayed(
         self, method: str, raw: Raw, params: Params, meta: Meta, outlet: Outlet
@@ -377,11 +386,35 @@ class Front:
             meta=meta.foreign,
             log_level=meta.log_level or self._log_level,
             declared=self._declared,
+            patience_s=self._patience_s,
         )
+
+    def _told(self, meta: Meta) -> Session:
+        """The session, with what this one request wants otherwise."""
+        if meta.session is None:
+            return self.session
+        return replace(self.session, overrides=overrides_from(meta.session))
 
     def _relay(self) -> Relay | None:
         with self._boards.lease() as board:
             return board.relay() if board.relay is not None else None
+
+
+def _is_the_childs_own(fault: Fault, *, is_shown: bool) -> bool:
+    """Whether a client has to get the child's error as it is.
+
+    A tool under its own name answers as it would without us. A suite's error is for the model, but
+    for the one that the client itself has to act on.
+    """
+    cause = fault.__cause__
+    return isinstance(cause, RpcError) and (is_shown or cause.code == URL_ELICITATION_REQUIRED)
+
+
+def _capabilities(board: Board) -> dict[str, Any]:
+    if board.relay is not None:
+        return _RELAYED
+    streams = any(spec.policy.streaming for spec in board.catalog.tools.values())
+    return {**_TOOLS, "logging": {}} if streams else _TOOLS
 
 
 def _refuse_cursor(params: Params) -> None:

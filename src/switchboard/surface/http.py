@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable
+from typing import Any
 
 from msgspec import Raw
 
@@ -104,13 +105,14 @@ class HttpSurface:
             parking=self._parking,
         )
 
-    async def _input_schema(self, name: str) -> Raw | None:
+    async def _input_schema(self, name: str, capabilities: dict[str, Any]) -> Raw | None:
         with self._boards.lease() as board:
             tool = board.catalog.tools.get(name)
             if tool is None and board.shows_tools and board.relay is not None:
-                nobody = Session(id="", via="http", workspace=self._workspace)
-                shown = (await board.relay().tools(nobody, None)).get(name)
-                tool = shown.spec if shown is not None else None
+                nobody = Session(
+                    id="", via="http", workspace=self._workspace, capabilities=capabilities
+                )
+                tool = await board.relay().tool(name, nobody, None)
             return tool.input_schema if tool is not None else None
 
     def changed(self, kind: str, session_id: str) -> None:

@@ -10,17 +10,31 @@ import msgspec
 from msgspec import Raw, Struct
 
 from switchboard.surface.http_exchange import Exchange
-from switchboard.wire.eras import HEADER_MISMATCH
+from switchboard.wire.eras import CLIENT_CAPABILITIES_KEY, HEADER_MISMATCH
 from switchboard.wire.http_headers import text_of
 from switchboard.wire.messages import RpcError
 from switchboard.wire.param_headers import MARK, Mark, agree, are_valid, marks, rendered
 
-# The input schema of a tool that the client can see.
-SchemaOf = Callable[[str], Awaitable[Raw | None]]
+# The input schema of a tool, for a client with these capabilities: a child may start for it.
+SchemaOf = Callable[[str, dict[str, Any]], Awaitable[Raw | None]]
+
+
+class _Meta(Struct):
+    capabilities: dict[str, Any] = msgspec.field(
+        name=CLIENT_CAPABILITIES_KEY, default_factory=dict[str, Any]
+    )
 
 
 class _Named(Struct):
     name: str = ""
+    meta: Raw = msgspec.field(name="_meta", default=Raw(b"{}"))
+
+    def capabilities(self) -> dict[str, Any]:
+        try:
+            return msgspec.json.decode(self.meta, type=_Meta).capabilities
+        except (msgspec.MsgspecError, RecursionError):
+            # Whoever answers the call says what is wrong with it.
+            return {}
 
 
 class _Call(Struct):
@@ -30,10 +44,10 @@ class _Call(Struct):
 async def check_params(exchange: Exchange, params: Raw, schema_of: SchemaOf) -> None:
     """The headers of a `tools/call` agree with its arguments. Raises RpcError."""
     try:
-        name = msgspec.json.decode(params, type=_Named).name
+        named = msgspec.json.decode(params, type=_Named)
     except (msgspec.MsgspecError, RecursionError):
         return
-    schema = await schema_of(name)
+    schema = await schema_of(named.name, named.capabilities())
     # Hardly any tool has marks: only for one that has are the arguments read.
     if schema is None or MARK not in bytes(schema):
         return

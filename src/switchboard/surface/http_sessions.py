@@ -83,6 +83,13 @@ class HttpSession:
         if self._own.carrier is not None or not self._own.says(method, params):
             self._own.notify(method, params)
 
+    @property
+    def is_pressed(self) -> bool:
+        return self._own.is_pressed
+
+    async def relieved(self) -> None:
+        await self._own.relieved()
+
     async def request(self, method: str, params: Parts, /) -> Raw:
         if self._open_stream() is None:
             message = f"`{method}` cannot be asked: the client has no stream open"

@@ -20,6 +20,8 @@ from switchboard.wire.pipes import Loss
 # A burst of small notifications comes in one piece, before anybody gets to send the first of them.
 MOST_WAITING = 4_096
 MOST_WAITING_BYTES = 4 * 1024 * 1024
+# From here on whoever can wait does.
+_PRESSING_BYTES = 256 * 1024
 # What is kept of what was sent, beside the newest message: that one may well be the answer.
 MOST_KEPT = 256
 MOST_KEPT_BYTES = 1024 * 1024
@@ -60,6 +62,7 @@ class Stream:
         self.whole: Reply | None = None
         self.is_answered = False
         self.news = asyncio.Event()
+        self._taken = asyncio.Event()
         # Whoever carries the messages now; a newer connection takes the place of an older.
         self.carrier: object | None = None
         self._questions = questions
@@ -76,6 +79,15 @@ class Stream:
     def notify(self, method: str, params: Parts, /) -> None:
         worth: Worth = "passing" if method in _PASSING else "news"
         self._push(notification_parts(method, params), worth)
+
+    @property
+    def is_pressed(self) -> bool:
+        return self._waiting_bytes > _PRESSING_BYTES and not self.has_ended
+
+    async def relieved(self) -> None:
+        while self.is_pressed:
+            self._taken.clear()
+            await self._taken.wait()
 
     async def request(self, method: str, params: Parts, /) -> Raw:
         if self._questions is None:
@@ -119,6 +131,7 @@ class Stream:
                 self.whole = reply
         self.has_ended = True
         self.news.set()
+        self._taken.set()
 
     def abandon(self) -> None:
         """Nobody will read the answer."""
@@ -152,6 +165,7 @@ class Stream:
         """The next message to send. There must be one."""
         message = self._waiting.popleft()
         self._waiting_bytes -= message.size
+        self._taken.set()
         if self.has_ids:
             self._kept.append(message)
             self._kept_bytes += message.size

@@ -1,6 +1,7 @@
 """The line of one request: what the client is told and asked while the request is under way."""
 
 import asyncio
+import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
@@ -25,6 +26,8 @@ _CAPABILITIES = {
     "sampling/createMessage": "sampling",
     "roots/list": "roots",
 }
+
+_PAGE_ID = "elicitationId"
 
 _read_members = msgspec.json.Decoder(dict[str, Raw]).decode
 _read_any = msgspec.json.Decoder(dict[str, Any]).decode
@@ -91,11 +94,21 @@ class ClientLine:
         if not self.log_level or reaches(level, self.log_level):
             self._outlet.notify("notifications/message", (params,))
 
+    def finish(self, params: Raw) -> None:
+        if self._session.era is Era.HANDSHAKE:
+            self._outlet.notify("notifications/elicitation/complete", (params,))
+
+    @property
+    def is_pressed(self) -> bool:
+        return self._outlet.is_pressed
+
+    async def relieved(self) -> None:
+        await self._outlet.relieved()
+
     # Asking
 
     async def ask(self, wanted: Mapping[str, Input]) -> Mapping[str, Raw]:
-        for each in wanted.values():
-            self._check(each)
+        wanted = {key: self._checked(each) for key, each in wanted.items()}
         if self.alarm is not None:
             self.alarm.pause()
         try:
@@ -128,14 +141,20 @@ class ClientLine:
             for key, each in wanted.items()
         }
 
-    def _check(self, wanted: Input) -> None:
-        if not _can(self._session.capabilities, wanted):
+    def _checked(self, wanted: Input) -> Input:
+        """The question in the words of the client's era. Raises a fault if it cannot be asked."""
+        is_elicitation = wanted.method == "elicitation/create"
+        params: dict[str, Any] = _read_any(wanted.params) if is_elicitation else {}
+        if not _can(self._session.capabilities, wanted.method, params.get("mode", "form")):
             name = _CAPABILITIES[wanted.method]
             raise Fault(
                 FaultCode.UNIMPLEMENTED,
                 "client-cannot-answer",
                 f"this client does not offer `{name}` in the way that is asked for",
             )
+        if params.get("mode") == "url":
+            return Input(wanted.method, Raw(encode(_located(params, self._session.era))))
+        return wanted
 
 
 def declared_by(capabilities: Mapping[str, Any]) -> bytes:
@@ -145,18 +164,24 @@ def declared_by(capabilities: Mapping[str, Any]) -> bytes:
     )
 
 
-def _can(capabilities: Mapping[str, Any], wanted: Input) -> bool:
+def _can(capabilities: Mapping[str, Any], method: str, mode: str) -> bool:
     """Whether the client said that it can be asked this."""
-    declared = capabilities.get(_CAPABILITIES[wanted.method])
+    declared = capabilities.get(_CAPABILITIES[method])
     if not isinstance(declared, dict):
         return False
-    if wanted.method != "elicitation/create":
+    if method != "elicitation/create":
         return True
     modes = cast("dict[str, Any]", declared)
-    mode = _read_any(wanted.params).get("mode", "form")
     return _shows_forms(modes) if mode == "form" else mode in modes
 
 
 def _shows_forms(modes: Mapping[str, Any]) -> bool:
     # Before there were modes an empty object meant forms.
     return "form" in modes or "url" not in modes
+
+
+def _located(params: dict[str, Any], era: Era) -> dict[str, Any]:
+    """A page to visit: 2025-11-25 wants an id for it, 2026-07-28 has none."""
+    if era is Era.MODERN:
+        return {name: value for name, value in params.items() if name != _PAGE_ID}
+    return params if params.get(_PAGE_ID) else {**params, _PAGE_ID: secrets.token_hex(8)}

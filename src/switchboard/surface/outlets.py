@@ -14,6 +14,15 @@ class Outlet(Protocol):
         """Send a notification."""
         ...
 
+    @property
+    def is_pressed(self) -> bool:
+        """Whether the client has not read what it was sent so far."""
+        ...
+
+    async def relieved(self) -> None:
+        """Wait until the client has read on, or is gone."""
+        ...
+
     async def request(self, method: str, params: Parts, /) -> Raw:
         """Ask, and wait for the answer. Raises RpcError, or PeerLost when none can come."""
         ...

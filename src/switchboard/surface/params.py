@@ -6,6 +6,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from switchboard.core.calls import EMPTY_OBJECT
+from switchboard.core.sessions import Overrides
 from switchboard.wire.eras import (
     CLIENT_CAPABILITIES_KEY,
     CLIENT_INFO_KEY,
@@ -17,6 +18,7 @@ from switchboard.wire.messages import ABSENT, INVALID_PARAMS, RpcError
 _NULL = Raw(b"null")
 _TOKEN_KEY = "progressToken"  # noqa: S105 - no secret
 _OURS = "switchboard/"
+SESSION_KEY = "switchboard/session"
 
 
 class Implementation(Struct, frozen=True):
@@ -35,6 +37,7 @@ class Initialize(Struct, rename="camel"):
     protocol_version: str
     capabilities: dict[str, Any] = {}
     client_info: Implementation = Implementation()
+    meta: dict[str, Raw] | None = msgspec.field(name="_meta", default=None)
 
 
 class Params(Struct, rename="camel"):
@@ -60,12 +63,20 @@ class Meta(Struct, frozen=True):
     log_level: str = ""
     # What only the two ends understand: each member with a comma behind it.
     foreign: bytes = b""
+    # Where the session wants tools to run otherwise.
+    session: Raw | None = None
+
+
+class _Overrides(Struct):
+    cwd_override: str | None = None
+    env_overrides: dict[str, str] = {}
 
 
 _NO_PARAMS = Params()
 _NO_META = Meta()
 _read_params = msgspec.json.Decoder(Params).decode
 _read_initialize = msgspec.json.Decoder(Initialize).decode
+_read_overrides = msgspec.json.Decoder(_Overrides).decode
 _read_text = msgspec.json.Decoder(str).decode
 
 
@@ -101,10 +112,20 @@ def meta_from(members: dict[str, Raw] | None) -> Meta:
     level = members.pop(LOG_LEVEL_KEY, None)
     if not members and level is None:
         return Meta(*known)
+    session = members.pop(SESSION_KEY, None)
     foreign = {key: value for key, value in members.items() if not key.startswith(_OURS)}
     try:
         wanted = _read_text(level) if level is not None else ""
     except msgspec.MsgspecError:
         raise RpcError(INVALID_PARAMS, f"`{LOG_LEVEL_KEY}` must be a string") from None
     extra = msgspec.json.encode(foreign)[1:-1] + b"," if foreign else b""
-    return Meta(*known, wanted, extra)
+    return Meta(*known, wanted, extra, session)
+
+
+def overrides_from(raw: Raw) -> Overrides:
+    """What a client wants otherwise for its session. Raises RpcError."""
+    try:
+        read = _read_overrides(raw)
+    except msgspec.MsgspecError as error:
+        raise RpcError(INVALID_PARAMS, f"`{SESSION_KEY}`: {error}") from None
+    return Overrides(read.cwd_override or "", read.env_overrides)

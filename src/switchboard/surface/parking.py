@@ -21,6 +21,8 @@ from switchboard.wire.peer import Answer
 
 _STATE_BYTES = 32
 _MOST_PARKED = 1_024
+# How long the outcome of a call is kept that ended before its client came back.
+KEPT_S = 60.0
 
 
 class Parked:
@@ -81,6 +83,11 @@ class Parked:
             await self._news.wait()
         return {}
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the call has ended, with whatever outcome."""
+        return self.task is not None and self.task.done()
+
     def wake(self, _: object) -> None:
         """Look again: the call has ended."""
         self._news.set()
@@ -118,13 +125,35 @@ class Parking:
             raise
         if not questions:
             return parked.task.result()
-        if len(self._parked) >= _MOST_PARKED:
+        if not self._has_room():
             parked.task.cancel()
             raise RpcError(INVALID_PARAMS, "too many requests wait for their clients")
         state = secrets.token_urlsafe(_STATE_BYTES)
         self._parked[state] = parked
-        parked.task.add_done_callback(lambda _: self._parked.pop(state, None))
+        parked.task.add_done_callback(lambda _: self._keep(state, parked))
         return input_required_parts(questions, state)
+
+    def _keep(self, state: str, parked: Parked) -> None:
+        """A question may be taken back, or its time may run out; the client is still to hear it."""
+        assert parked.task is not None
+        if self._parked.get(state) is parked and not parked.task.cancelled():
+            parked.task.exception()
+            asyncio.get_running_loop().call_later(KEPT_S, self._parked.pop, state, None)
+        else:
+            self._parked.pop(state, None)
+
+    def _has_room(self) -> bool:
+        if len(self._parked) < _MOST_PARKED:
+            return True
+        ended = (each for each, parked in self._parked.items() if parked.is_over)
+        return self._parked.pop(next(ended, ""), None) is not None
+
+    def close(self) -> None:
+        """Nobody will come back: end every call that waits."""
+        for parked in tuple(self._parked.values()):
+            if parked.task is not None:
+                parked.task.cancel()
+        self._parked.clear()
 
     async def aclose(self) -> None:
         """End every call that waits."""

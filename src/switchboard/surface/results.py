@@ -1,7 +1,7 @@
 """Outcomes and faults as results of the wire. The only place that knows both shapes."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Raw
 
@@ -10,13 +10,14 @@ from switchboard.core.calls import Outcome, TextBlock
 from switchboard.core.catalog import Catalog
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.lines import Input
-from switchboard.core.sessions import Era
-from switchboard.core.tools import Effects, ToolSpec
+from switchboard.core.sessions import Era, Session
+from switchboard.core.tools import ToolSpec
 from switchboard.wire.eras import SERVER_INFO_KEY
 from switchboard.wire.messages import INTERNAL_ERROR, INVALID_PARAMS, Parts, RpcError, encode
 
 SERVER_INFO = {"name": "switchboard", "title": "Switchboard", "version": __version__}
 ERROR_KEY = "switchboard/error"
+TOOL_KEY = "switchboard/tool"
 
 # What every result of the modern era carries, spliced in before its other members.
 _MODERN_HEAD = b'{"resultType":"complete",'
@@ -95,10 +96,10 @@ def fault_parts(fault: Fault, call_id: str, era: Era) -> Parts:
     return (encode(result),)
 
 
-def listing_parts(catalog: Catalog, era: Era, more: Sequence[Raw] = ()) -> Parts:
+def listing_parts(catalog: Catalog, session: Session, more: Sequence[Raw] = ()) -> Parts:
     """The result of `tools/list`: ours, then those that children show under their own names."""
-    tools = [_listed(spec) for spec in catalog.tools.values()]
-    return entries_parts("tools", [*tools, *more], era)
+    tools = [_listed(spec, session) for spec in catalog.tools.values()]
+    return entries_parts("tools", [*tools, *more], session.era)
 
 
 def entries_parts(member: str, entries: Sequence[Raw | dict[str, Any]], era: Era) -> Parts:
@@ -127,8 +128,7 @@ def error_from_fault(fault: Fault, call_id: str, era: Era) -> RpcError:
     """A fault of what is no tool: an error of the protocol, the child's own if it gave one."""
     cause = fault.__cause__
     if isinstance(cause, RpcError):
-        is_missing = cause.code == _RESOURCE_NOT_FOUND and era is Era.MODERN
-        return RpcError(INVALID_PARAMS if is_missing else cause.code, fault.message, cause.data)
+        return RpcError(_code_for(cause, era), fault.message, cause.data)
     code = _FAULT_CODES.get(fault.code, INTERNAL_ERROR)
     if fault.reason == "unknown-resource" and era is Era.HANDSHAKE:
         code = _RESOURCE_NOT_FOUND
@@ -136,6 +136,17 @@ def error_from_fault(fault: Fault, call_id: str, era: Era) -> RpcError:
     if fault.hint:
         data["hint"] = fault.hint
     return RpcError(code, f"{fault.message} [{call_id}]", data)
+
+
+def _code_for(cause: RpcError, era: Era) -> int:
+    """The child's own code, but for a missing resource: there each era has another."""
+    if cause.code == _RESOURCE_NOT_FOUND and era is Era.MODERN:
+        return INVALID_PARAMS
+    data: Any = cause.data
+    names_resource = isinstance(data, dict) and "uri" in cast("dict[str, Any]", data)
+    if cause.code == INVALID_PARAMS and names_resource and era is Era.HANDSHAKE:
+        return _RESOURCE_NOT_FOUND
+    return cause.code
 
 
 def discover_parts(versions: tuple[str, ...], body: dict[str, Any]) -> Parts:
@@ -150,7 +161,7 @@ def discover_parts(versions: tuple[str, ...], body: dict[str, Any]) -> Parts:
     )
 
 
-def _listed(spec: ToolSpec) -> dict[str, Any]:
+def _listed(spec: ToolSpec, session: Session) -> dict[str, Any]:
     tool: dict[str, Any] = {
         "name": spec.name,
         "description": spec.description,
@@ -160,14 +171,21 @@ def _listed(spec: ToolSpec) -> dict[str, Any]:
         tool["title"] = spec.title
     if spec.output_schema is not None:
         tool["outputSchema"] = spec.output_schema
-    if annotations := _annotations(spec.effects):
+    if annotations := _annotations(spec):
         tool["annotations"] = annotations
-    tool["_meta"] = _ALWAYS_LOAD
+    meta: dict[str, Any] = {} if spec.can_wait else dict(_ALWAYS_LOAD)
+    if spec.particulars is not None:
+        meta[TOOL_KEY] = spec.particulars(session)
+    if meta:
+        tool["_meta"] = meta
     return tool
 
 
-def _annotations(effects: Effects) -> dict[str, bool]:
+def _annotations(spec: ToolSpec) -> dict[str, Any]:
+    effects = spec.effects
     hints = {
+        # Older clients look for the title here.
+        "title": spec.title or None,
         "readOnlyHint": effects.read_only,
         "destructiveHint": effects.destructive,
         "idempotentHint": effects.idempotent,

@@ -21,6 +21,20 @@ from switchboard.wire.pipes import Loss, StreamPipe
 _COPY_BYTES = 64 * 1024
 
 
+# What is lost first when a client does not read.
+_PASSING = frozenset({"notifications/progress", "notifications/message"})
+
+
+class _Reader(Peer):
+    """A client; it may read more slowly than its children talk."""
+
+    is_behind = False
+
+    def press(self, on: bool) -> None:
+        self.is_behind = on
+        super().press(on)
+
+
 class StreamClient:
     """One client whose messages come over streams."""
 
@@ -52,7 +66,7 @@ class StreamClient:
             instructions=instructions,
             on_listed=on_listed,
         )
-        self.peer = Peer(
+        self.peer = _Reader(
             pipe,
             on_request=self.front.request,
             on_notification=self.front.notification,
@@ -63,7 +77,15 @@ class StreamClient:
         events.emit(SessionOpened(session_id=session.id, via=session.via))
 
     def notify(self, method: str, params: Parts, /) -> None:
-        self.peer.notify(method, params)
+        if not self.peer.is_behind or method not in _PASSING:
+            self.peer.notify(method, params)
+
+    @property
+    def is_pressed(self) -> bool:
+        return self.peer.is_pressed
+
+    async def relieved(self) -> None:
+        await self.peer.relieved()
 
     async def request(self, method: str, params: Parts, /) -> Raw:
         return await self.peer.request(method, params)

@@ -22,6 +22,8 @@ LOG_LEVEL_KEY: Final = "io.modelcontextprotocol/logLevel"
 # What a server may want of a client: a request of its own before, now part of a result.
 INPUT_METHODS: Final = frozenset({"elicitation/create", "sampling/createMessage", "roots/list"})
 
+# A child wants its client to open a page before it is called again.
+URL_ELICITATION_REQUIRED: Final = -32042
 HEADER_MISMATCH: Final = -32020
 MISSING_CLIENT_CAPABILITY: Final = -32021
 UNSUPPORTED_PROTOCOL_VERSION: Final = -32022

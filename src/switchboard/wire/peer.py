@@ -78,6 +78,7 @@ class Peer:
         # Which request of ours the message being received belongs to, where the pipe can tell.
         self.about: MessageId = None
         self.lost: Loss | None = None
+        self._pressed_until: asyncio.Future[None] | None = None
 
     # What we ask
 
@@ -213,6 +214,10 @@ class Peer:
 
         A child is not throttled: it may be waiting for us to read before it reads again.
         """
+        if on and self._pressed_until is None and self.lost is None:
+            self._pressed_until = self._loop.create_future()
+        elif not on:
+            self._relieve()
         if not self._throttled:
             return
         if on:
@@ -220,11 +225,27 @@ class Peer:
         else:
             self._pipe.resume()
 
+    @property
+    def is_pressed(self) -> bool:
+        """Whether the other side has not read what it was sent so far."""
+        return self._pressed_until is not None
+
+    async def relieved(self) -> None:
+        """Wait until the other side has read on, or is gone."""
+        if self._pressed_until is not None:
+            await asyncio.shield(self._pressed_until)
+
+    def _relieve(self) -> None:
+        pressed, self._pressed_until = self._pressed_until, None
+        if pressed is not None:
+            pressed.set_result(None)
+
     def lose(self, loss: Loss) -> None:
         """The other side is gone: nothing waits for it, and nothing works for it."""
         if self.lost is not None:
             return
         self.lost = loss
+        self._relieve()
         if self._throttled and loss.reason == "too-large":
             # The last word to a client, whose message nobody can tell the id of.
             self._pipe.send(error_parts(None, RpcError(INVALID_REQUEST, loss.message)))

@@ -8,7 +8,6 @@ from typing import Any, cast
 
 from switchyard.config.graph import cycle
 from switchyard.config.placeholders import OWN, peer_names, used
-from switchyard.config.positions import key_lines
 from switchyard.config.reader import Problem, Report, Table
 from switchyard.config.services import HIGHEST_PORT, inside, loopback_host, read_service
 from switchyard.config.shapes import (
@@ -204,7 +203,7 @@ def load(path: Path) -> Config:
         at = _AT_LINE.search(str(wrong))
         line = int(at[1]) if at else text.count("\n") + 1
         raise config_fault(path, [Problem(line, "", f"not TOML: {wrong}")]) from None
-    config = _read(path, Table(values, (), Report(key_lines(text))))
+    config = _read(path, Table(values, (), Report(text)))
     _LOADED[path] = stamp, config
     return config
 

@@ -1,9 +1,9 @@
 """A strict view of one TOML table: every key is asked for by type, or it is a problem."""
 
+import importlib
 import shlex
 from typing import Any, NamedTuple, cast
 
-from switchyard.config.positions import line_of
 from switchyard.quantities import seconds, size_bytes
 from switchyard.suggest import hint
 
@@ -19,13 +19,19 @@ class Problem(NamedTuple):
 class Report:
     """Collects every problem of one file, so that all are told at once."""
 
-    def __init__(self, lines: dict[tuple[str, ...], int]) -> None:
-        self._lines = lines
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._lines: dict[tuple[str, ...], int] | None = None
         self.problems: list[Problem] = []
 
     def add(self, path: tuple[str, ...], message: str) -> None:
         """Note a mistake at this key."""
-        self.problems.append(Problem(line_of(self._lines, path), ".".join(path), message))
+        # Most files are right, and need no line of anything.
+        positions = importlib.import_module("switchyard.config.positions")
+        if self._lines is None:
+            self._lines = positions.key_lines(self._text)
+        line: int = positions.line_of(self._lines, path)
+        self.problems.append(Problem(line, ".".join(path), message))
 
 
 class Table:

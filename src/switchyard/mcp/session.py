@@ -1,16 +1,15 @@
 """One MCP conversation: a message in, an answer out. Knows both eras, and no pipes."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
 from switchyard import __version__
-from switchyard.brief import brief, doctor
 from switchyard.fault import Fault
 from switchyard.mcp import schemas
-from switchyard.mcp.texts import GUIDE, INSTRUCTIONS, PROMPTS, prompt
-from switchyard.mcp.tools import TOOLS, Tool
+from switchyard.mcp.answering import call_tool, read_resource, seen_from
+from switchyard.mcp.catalogue import RESOURCES, TOOLS, Tool
+from switchyard.mcp.texts import INSTRUCTIONS, PROMPTS, prompt
 from switchyard.scope import Scope, within
 from switchyard.suggest import hint
 
@@ -37,30 +36,6 @@ CACHEABLE = (
 )
 
 Json = dict[str, Any]
-
-RESOURCES: list[Json] = [
-    {
-        "uri": "switchyard://project/brief",
-        "name": "project_brief",
-        "title": "Project brief",
-        "description": "Configured services, what runs, URLs, checkouts, changes, recent errors.",
-        "mimeType": "application/json",
-    },
-    {
-        "uri": "switchyard://project/doctor",
-        "name": "project_doctor",
-        "title": "Project doctor",
-        "description": "Project setup, proxy config, services and env_warnings.",
-        "mimeType": "application/json",
-    },
-    {
-        "uri": "switchyard://agent/guide",
-        "name": "agent_guide",
-        "title": "Agent guide",
-        "description": "A short workflow for agents.",
-        "mimeType": "text/markdown",
-    },
-]
 
 
 class Refused(Exception):  # noqa: N818 - it is an answer of the protocol, not a failure of ours
@@ -214,42 +189,20 @@ class Session:
     def _call(self, params: Json) -> Json:
         tool, given = self._tool(params)
         try:
-            scope = self._scope
-            if "cwd" in given:
-                scope = within(scope, (scope.root / given["cwd"]))
+            scope = seen_from(self._scope, given)
         except Fault as fault:
             raise Refused(INVALID_PARAMS, fault.message) from None
-        try:
-            found = tool.call(scope, given)
-        except Fault as fault:
-            error = {"error": fault.as_json()}
-            return {
-                "content": [{"type": "text", "text": json.dumps(error)}],
-                "isError": True,
-                "_meta": {"switchyard/error": error["error"]},
-            }
-        text = json.dumps(found)
-        return {
-            "content": [{"type": "text", "text": text}],
-            "structuredContent": found,
-            "isError": False,
-        }
+        return call_tool(scope, tool.name, given)
 
     def _read(self, params: Json) -> Json:
         uri: Any = params.get("uri")
-        known = {one["uri"]: one for one in RESOURCES}
-        if not isinstance(uri, str) or uri not in known:
-            raise Refused(NO_RESOURCE, f"unknown resource `{uri}`", {"uri": uri})
         try:
-            if uri.endswith("/guide"):
-                text = GUIDE
-            else:
-                text = json.dumps(
-                    brief(self._scope) if uri.endswith("/brief") else doctor(self._scope)
-                )
+            found = read_resource(self._scope, uri) if isinstance(uri, str) else None
         except Fault as fault:
             raise Refused(INTERNAL, fault.message, fault.as_json()) from None
-        return {"contents": [{"uri": uri, "mimeType": known[uri]["mimeType"], "text": text}]}
+        if found is None:
+            raise Refused(NO_RESOURCE, f"unknown resource `{uri}`", {"uri": uri})
+        return found
 
     @staticmethod
     def _prompt(params: Json) -> Json:

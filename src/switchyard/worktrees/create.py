@@ -1,13 +1,13 @@
 """Creates and adopts worktrees. Whatever fails, only what this call made is undone."""
 
 import contextlib
-import os
 import time
 from pathlib import Path
 from typing import Any
 
 from switchyard.config.shapes import Config
 from switchyard.configured import config_of
+from switchyard.environ import caller, expanded
 from switchyard.fault import CONFLICT, USAGE, Fault
 from switchyard.githead import main_checkout
 from switchyard.gitrepo import check_branch_name, git, listed_worktrees
@@ -23,7 +23,7 @@ def folder_for(scope: Scope, config: Config, branch: str) -> Path:
     """Where the worktree of a branch goes."""
     if config.worktree_root is None:
         return scope.home.worktrees(scope.root, config.slug) / slug(branch)
-    return (scope.root / Path(config.worktree_root).expanduser()) / slug(branch)
+    return (scope.root / expanded(config.worktree_root)) / slug(branch)
 
 
 def check_slug(scope: Scope, branch: str) -> None:
@@ -126,7 +126,7 @@ def create(
     except BaseException:
         _undo(scope.root, folder, branch, made_branch=made_branch)
         raise
-    site = HookSite(Target(branch, slug(branch), folder), config, os.environ)
+    site = HookSite(Target(branch, slug(branch), folder), config, caller())
     warnings = run_hooks(config.hooks.post_create, site, run_here, fatal=False)
     return _told(made, created=True) | {
         "env": [one.as_json() for one in synced],

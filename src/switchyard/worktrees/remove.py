@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 
 from switchyard.client import ask
 from switchyard.configured import config_of
+from switchyard.environ import caller
 from switchyard.fault import CONFLICT, USAGE, Fault
-from switchyard.gitrepo import changed_files, git, git_ok, listed_worktrees
+from switchyard.gitrepo import git, git_ok, listed_worktrees
+from switchyard.gitstatus import changed_files
 from switchyard.hooks import HookSite, run_here, run_hooks
 from switchyard.ports import PortTable
 from switchyard.proc.identity import command_line, pids
@@ -103,7 +105,7 @@ def remove(
         ask(scope.home, scope.root, {"operation": "down", "branch": branch})
     config = config_of(scope)
     if worktree.path.is_dir():
-        site = HookSite(target, config, os.environ)
+        site = HookSite(target, config, caller())
         run_hooks(config.hooks.pre_remove, site, run_here, fatal=True)
     there = inhabitants(worktree.path)
     if there and not force.tree:

@@ -8,7 +8,6 @@ from typing import ClassVar, Literal
 from msgspec import Struct
 
 from switchboard.approvals.approver import Approver
-from switchboard.approvals.cleaning import written_out
 from switchboard.approvals.database import Database
 from switchboard.approvals.desk import Desk, Posted
 from switchboard.approvals.pins import Held, Pins
@@ -18,6 +17,7 @@ from switchboard.cli.report import Report
 from switchboard.cli.request import Request
 from switchboard.cli.style import Style, is_terminal
 from switchboard.cli.verbs.parts.watching import watch
+from switchboard.core.cleaning import written_out
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Answer, Extent, Question
 from switchboard.ipc.paths import places_from

@@ -22,7 +22,9 @@ from switchboard.cli.verbs.parts.suites import introspect
 from switchboard.config.locate import find_places
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.daemon.assemble import sandbox_refusals
+from switchboard.daemon.command_tools import command_tools
 from switchboard.daemon.enclosing import sandbox_here
+from switchboard.providers.yard.schema import FILE_NAME
 from switchboard.settings.sections import Settings
 
 USAGE = Usage(
@@ -104,6 +106,7 @@ def run(request: Request) -> Report:
         findings += _about_descriptions(settings)
         findings += _about_servers(settings, request.environ)
         findings += _about_sandbox(settings)
+        findings += _about_commands(settings, request.environ)
         if request.arguments.has("deep"):
             started = run_to_end(_start(request, settings, findings))
     places = find_places(request.environ, request.workspace, [])
@@ -143,6 +146,13 @@ def _about_trust(settings: Settings) -> Iterator[Finding]:
             message="this command tool is not trusted yet, so it is not shown",
             hint=f"switchboard trust {shlex.quote(name)}",
         )
+    if settings.untrusted_yard is not None:
+        yield Finding(
+            severity="warning",
+            subject=FILE_NAME,
+            message="not trusted, so the tools of Switchyard are not shown",
+            hint=f"look at its commands, then: switchboard trust {FILE_NAME}",
+        )
 
 
 def _about_descriptions(settings: Settings) -> Iterator[Finding]:
@@ -161,7 +171,10 @@ def _about_descriptions(settings: Settings) -> Iterator[Finding]:
 
 
 def _about_servers(settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
-    if not (settings.servers or settings.untrusted or settings.omitted):
+    has_yard = settings.yard is not None or settings.untrusted_yard is not None
+    tools = (settings.commands, settings.untrusted_commands, settings.omitted_commands)
+    servers = settings.servers or settings.untrusted or settings.omitted
+    if not (servers or any(tools) or has_yard):
         yield Finding(
             severity="warning",
             subject=settings.workspace,
@@ -190,14 +203,15 @@ def _about_servers(settings: Settings, environ: Mapping[str, str]) -> Iterator[F
 def _about_sandbox(settings: Settings) -> Iterator[Finding]:
     for name, (why, fix) in sandbox_refusals(settings).items():
         yield Finding(severity="error", subject=name, message=f"not shown: {why}", hint=fix)
-    here = sandbox_here()
-    if here.fix and settings.commands:
+
+
+def _about_commands(settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
+    for each in settings.omitted_commands:
         yield Finding(
-            severity="error",
-            subject="command tools",
-            message=f"those in a sandbox are not shown: {here.name}",
-            hint=here.fix,
+            severity="error", subject=each.name, message=f"not shown: {each.reason}", hint=each.hint
         )
+    for name, (why, fix) in command_tools(settings, environ).refusals.items():
+        yield Finding(severity="error", subject=name, message=f"not shown: {why}", hint=fix)
 
 
 async def _start(

@@ -1,4 +1,4 @@
-"""`switchboard list`: the configured servers. Starts none of them."""
+"""`switchboard list`: the configured servers and command tools. Starts none of them."""
 
 import shlex
 from collections.abc import Iterator
@@ -8,13 +8,15 @@ from switchboard.cli.render import columns, hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import Request
 from switchboard.cli.style import Style
+from switchboard.cli.verbs.parts.commands import ListedCommand, listed_commands
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.servers import ListedServer, listed_servers
+from switchboard.daemon.command_tools import command_tools
 from switchboard.settings.validate import RENAME
 
 USAGE = Usage(
     verb="list",
-    summary="Show the configured servers: their suites, where they come from, and their trust.",
+    summary="Show the configured servers and command tools, where they come from, their trust.",
     details="No server is started.",
 )
 
@@ -22,14 +24,35 @@ _TRUST = {"own": "yours", "trusted": "trusted", "waiting": "NOT TRUSTED"}
 
 
 class ListReport(Report, frozen=True, kw_only=True, tag="switchboard.list/1"):
-    """Every server."""
+    """Every server and every command tool."""
 
     workspace: str
     servers: tuple[ListedServer, ...]
+    commands: tuple[ListedCommand, ...] = ()
 
     def lines(self, style: Style) -> Iterator[str]:
-        if not self.servers:
-            return
+        if self.servers:
+            yield from self._servers(style)
+        if self.servers and self.commands:
+            yield ""
+        if self.commands:
+            yield from self._commands(style)
+
+    def _commands(self, style: Style) -> Iterator[str]:
+        heads = ("COMMAND TOOL", "SANDBOX", "TRUST", "FROM", "RUNS")
+        rows = [
+            (
+                command.name,
+                command.sandbox,
+                "LEFT OUT" if command.left_out else _TRUST[command.trust],
+                command.origin,
+                command.runs,
+            )
+            for command in self.commands
+        ]
+        yield from columns(heads, rows, style)
+
+    def _servers(self, style: Style) -> Iterator[str]:
         heads = ("SERVER", "SUITE", "TRANSPORT", "TRUST", "FROM", "RUNS")
         rows = [
             (
@@ -45,7 +68,7 @@ class ListReport(Report, frozen=True, kw_only=True, tag="switchboard.list/1"):
         yield from columns(heads, rows, style)
 
     def notes(self, style: Style) -> Iterator[str]:
-        if not self.servers:
+        if not self.servers and not self.commands:
             yield "no server is configured"
             yield hint(style, "switchboard add NAME -- COMMAND")
         left_out = [server for server in self.servers if server.left_out]
@@ -53,11 +76,17 @@ class ListReport(Report, frozen=True, kw_only=True, tag="switchboard.list/1"):
             yield ""
             yield from (f"left out: {each.name}: {each.left_out}" for each in left_out)
             yield hint(style, RENAME)
+        for command in self.commands:
+            if command.left_out:
+                yield ""
+                yield f"left out: {command.name}: {command.left_out}"
+                if command.hint:
+                    yield hint(style, command.hint)
         waiting = [
             server.name
             for server in self.servers
             if server.trust == "waiting" and not server.left_out
-        ]
+        ] + [command.name for command in self.commands if command.trust == "waiting"]
         if waiting:
             yield ""
             yield hint(style, f"switchboard trust {shlex.join(waiting)}")
@@ -65,4 +94,9 @@ class ListReport(Report, frozen=True, kw_only=True, tag="switchboard.list/1"):
 
 def run(request: Request) -> Report:
     settings = settings_for(request)
-    return ListReport(workspace=settings.workspace, servers=listed_servers(settings))
+    refusals = command_tools(settings, request.environ).refusals if settings.commands else {}
+    return ListReport(
+        workspace=settings.workspace,
+        servers=listed_servers(settings),
+        commands=listed_commands(settings, refusals),
+    )

@@ -1,8 +1,8 @@
 """`switchboard trust`: servers that a workspace brings along run only after their user agreed."""
 
 import shlex
-from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from collections.abc import Iterator
+from typing import Literal
 
 from msgspec import Struct
 
@@ -11,15 +11,24 @@ from switchboard.cli.render import columns, counted, hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import Request
 from switchboard.cli.style import Style
+from switchboard.cli.verbs.parts.commands import listed_commands
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.servers import listed_servers, no_server, server_left_out
+from switchboard.providers.yard.schema import FILE_NAME
 from switchboard.settings.sections import Settings
 from switchboard.settings.trust import read_trust, trust, untrust
 
 USAGE = Usage(
     verb="trust",
     summary="Let servers that this workspace brings along run.",
-    words=(Word(name="NAME", about="servers or command tools", optional=True, many=True),),
+    words=(
+        Word(
+            name="NAME",
+            about="servers, command tools or `switchyard.toml`",
+            optional=True,
+            many=True,
+        ),
+    ),
     options=(
         Option(name="all", about="everything of this workspace"),
         Option(name="list", about="only show what is trusted and what waits"),
@@ -37,7 +46,8 @@ class Trustee(Struct, frozen=True, kw_only=True):
     """Something of the workspace that runs only when it is trusted."""
 
     name: str
-    kind: Literal["server", "command"]
+    # A project is the `switchyard.toml` of the workspace.
+    kind: Literal["server", "command", "project"]
     state: Literal["trusted", "waiting"]
     runs: str
     origin: str = ""
@@ -65,7 +75,7 @@ class TrustReport(Report, frozen=True, kw_only=True, tag="switchboard.trust/1"):
             done = "no longer trusts" if self.revoked else "now trusts"
             yield f"this workspace {done} {', '.join(f'`{name}`' for name in self.changed)}"
         elif not self.entries:
-            yield "this workspace brings no server along; nothing needs trust"
+            yield "this workspace brings nothing along that needs trust"
         for each in self.entries:
             if each.sandbox:
                 yield f"sandbox of {each.name}: {each.sandbox}"
@@ -125,20 +135,29 @@ def _trustees(settings: Settings) -> Iterator[Trustee]:
                 sandbox=server.sandbox,
                 left_out=server.left_out,
             )
-    for name, fields in settings.untrusted_commands.items():
-        yield Trustee(name=name, kind="command", state="waiting", runs=_command_line(fields))
-    recorded = _recorded(settings)
-    for name, fields in settings.commands.items():
-        if name in recorded:
-            yield Trustee(name=name, kind="command", state="trusted", runs=_command_line(fields))
+    for command in listed_commands(settings):
+        if command.trust != "own":
+            yield Trustee(
+                name=command.name,
+                kind="command",
+                state=command.trust,
+                runs=command.runs,
+                origin=command.origin,
+                sandbox=command.sandbox,
+            )
+    if settings.yard is not None:
+        yield _project("trusted")
+    elif settings.untrusted_yard is not None:
+        yield _project("waiting")
+
+
+def _project(state: Literal["trusted", "waiting"]) -> Trustee:
+    runs = "every command in it, when an agent asks for it"
+    return Trustee(name=FILE_NAME, kind="project", state=state, runs=runs, origin=FILE_NAME)
 
 
 def _recorded(settings: Settings) -> set[str]:
     return read_trust(settings.home, []).names(settings.workspace)
-
-
-def _command_line(fields: Mapping[str, Any]) -> str:
-    return shlex.join((fields["command"], *fields.get("args", ())))
 
 
 def _words(names: list[str]) -> str:

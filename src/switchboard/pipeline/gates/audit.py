@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 from switchboard.core.audit import AuditRecord
-from switchboard.core.calls import Call, Figures, Outcome
+from switchboard.core.calls import Call, Figures, Interrupted, Outcome
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.ports import CallAudit, Next
 from switchboard.pipeline.call_records import CallRecords, figures_in, finished, size_of
@@ -38,8 +38,9 @@ class Audit:
             self.told.add(call.id)
             self._end(running, fault.code, fault.reason, figures_in(fault.details))
             raise
-        except asyncio.CancelledError:
-            self._end(running, FaultCode.CANCELLED, "client-cancelled")
+        except asyncio.CancelledError as cancelled:
+            figures = figures_in(cancelled.details) if isinstance(cancelled, Interrupted) else None
+            self._end(running, FaultCode.CANCELLED, "client-cancelled", figures)
             raise
         except Exception:
             self._end(running, FaultCode.INTERNAL, "unexpected")

@@ -3,7 +3,7 @@
 import asyncio
 from typing import cast
 
-from switchboard.core.calls import Call, Outcome
+from switchboard.core.calls import Call, Interrupted, Outcome
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.ports import Next
 
@@ -32,7 +32,7 @@ class Deadline:
             call.line.alarm = alarm
         try:
             return await proceed(call)
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as cancelled:
             # Cancelled by the alarm and by nobody else: that is a deadline, not a cancellation.
             if not alarm.has_rung or task.cancelling() > begun + 1:
                 raise
@@ -40,7 +40,8 @@ class Deadline:
                 FaultCode.DEADLINE_EXCEEDED,
                 "tool-timeout",
                 f"`{call.tool.name}` did not finish within {alarm.allowed_s:g} s",
-                hint="raise `rpcTimeoutMs` for this server, or ask for less",
+                hint=f"raise `{alarm.setting}`, or ask for less",
+                details=cancelled.details if isinstance(cancelled, Interrupted) else None,
             ) from None
         finally:
             alarm.handle.cancel()
@@ -74,6 +75,11 @@ class _Alarm:
     def allowed_s(self) -> float:
         """How long the call was let run."""
         return self._limit if not self._has_snoozed else round(self._loop.time() - self._begun_at)
+
+    @property
+    def setting(self) -> str:
+        """What would have let it run longer."""
+        return "timeouts.longestMs" if self._until > self._ceiling else "rpcTimeoutMs"
 
     def snooze(self) -> None:
         self._has_snoozed = True

@@ -1,9 +1,10 @@
 """URIs of resources: kept when only one child has them, told apart by the child's name when not."""
 
 import re
-from functools import lru_cache
 
 _SCHEME = "switchboard://"
+_BORDERS = "/?#"
+_NOT_EMPTY = "+#/"
 _EXPRESSION = re.compile(r"\{([+#./;?&]?)[^{}]*\}")
 
 
@@ -20,19 +21,40 @@ def split(uri: str) -> tuple[str, str] | None:
     return (child, own) if slash and own else None
 
 
+def is_ours(uri: str) -> bool:
+    """Whether a URI looks as if it named a child."""
+    return uri.startswith(_SCHEME)
+
+
 def matches(template: str, uri: str) -> bool:
-    """Whether a URI can come of a template."""
-    return _pattern(template).fullmatch(uri) is not None
-
-
-@lru_cache(maxsize=4_096)
-def _pattern(template: str) -> "re.Pattern[str]":
-    parts: list[str] = []
+    """Whether a URI can come of a template. Takes no longer than both are long."""
+    # Where the part of the template that was read so far can end in the URI.
+    ends = {0}
     last = 0
     for found in _EXPRESSION.finditer(template):
-        parts.append(re.escape(template[last : found.start()]))
-        # Only a reserved or fragment expansion may run over the borders of a path segment.
-        parts.append(".+" if found[1] in {"+", "#", "/"} else "[^/?#]*" if not found[1] else ".*")
+        ends = _after_text(ends, template[last : found.start()], uri)
+        ends = _after_expression(ends, found[1], uri)
         last = found.end()
-    parts.append(re.escape(template[last:]))
-    return re.compile("".join(parts), re.DOTALL)
+    return len(uri) in _after_text(ends, template[last:], uri)
+
+
+def _after_text(ends: set[int], text: str, uri: str) -> set[int]:
+    if not text:
+        return ends
+    return {end + len(text) for end in ends if uri.startswith(text, end)}
+
+
+def _after_expression(ends: set[int], operator: str, uri: str) -> set[int]:
+    if not ends:
+        return ends
+    # Only a reserved or fragment expansion may run over the borders of a path segment.
+    if operator:
+        least = 1 if operator in _NOT_EMPTY else 0
+        return set(range(min(ends) + least, len(uri) + 1))
+    reached: set[int] = set()
+    is_inside = False
+    for place in range(min(ends), len(uri) + 1):
+        is_inside = place in ends or (is_inside and uri[place - 1] not in _BORDERS)
+        if is_inside:
+            reached.add(place)
+    return reached

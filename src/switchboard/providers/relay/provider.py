@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import cast
 
 from msgspec import Raw
+from msgspec.structs import replace
 
 from switchboard.children.child import Child
 from switchboard.children.listing import Kind, Listing
@@ -22,7 +23,7 @@ from switchboard.core.visibility import Visibility
 from switchboard.providers.relay.offering import Offering
 from switchboard.providers.relay.requests import SPECS, read_request
 from switchboard.providers.relay.routes import Routes
-from switchboard.providers.relay.shelf import Found, Shelf, Shelves, put_together
+from switchboard.providers.relay.shelf import Found, Place, Shelf, Shelves, put_together
 from switchboard.providers.relay.toolbox import PROVIDER, Toolbox, fill
 
 # Who has not listed by then is announced when it has.
@@ -43,20 +44,30 @@ class RelayProvider:
         taken: Callable[[str], bool],
         events: Events,
         announce: Callable[[str, str], None],
+        # Whether somebody judges what calls do: then tools count as their children list them now.
+        is_guarded: bool = False,
     ) -> None:
         self._offerings = tuple(offerings)
+        self._showing = tuple(each for each in self._offerings if each.shows_tools)
         self._visibility = visibility
         self._taken = taken
         self._events = events
         self._announce = announce
+        self._is_guarded = is_guarded
         self._tasks = TaskSet()
         self._shelves = Shelves()
         self._told: set[str] = set()
+        # Who was waited for in vain, and is still listing.
+        self._late: set[tuple[Kind, Child]] = set()
 
     # The port of the surface
 
     async def tools(self, session: Session, line: Line | None) -> Mapping[str, ShownTool]:
         return (await self._toolbox(session, line)).tools
+
+    async def tool(self, name: str, session: Session, line: Line | None) -> ToolSpec | None:
+        shown = (await self._toolbox_with(name, session, line)).tools.get(name)
+        return None if shown is None else shown.spec
 
     async def entries(self, kind: str, session: Session, line: Line | None) -> Sequence[Raw]:
         return (await self._shelf(cast("Kind", kind), session, line)).entries
@@ -82,7 +93,15 @@ class RelayProvider:
         return tuple(SPECS.values())
 
     async def narrow(self, call: Call) -> Call:
-        return call
+        if not self._is_guarded or not call.tool.is_tool:
+            return call
+        toolbox = await self._toolbox_with(
+            call.tool.name, call.session, call.line, from_memory=False
+        )
+        shown = toolbox.tools.get(call.tool.name)
+        if shown is None:
+            raise _gone(call.tool.name)
+        return replace(call, tool=shown.spec)
 
     def launch(self, call: Call) -> Launch | None:
         if not call.tool.is_tool:
@@ -97,14 +116,7 @@ class RelayProvider:
 
     async def invoke(self, call: Call) -> Outcome:
         if call.tool.is_tool:
-            toolbox = await self._toolbox(call.session, call.line)
-            place = toolbox.places.get(call.tool)
-            if place is None:
-                # The listing has changed since the name was looked up.
-                shown = toolbox.tools.get(call.tool.name)
-                if shown is None:
-                    raise _gone(call.tool.name)
-                place = toolbox.places[shown.spec]
+            place = await self._place(call)
             child = place.offering.children.of(call.session)
             result = await child.call(place.own, call.arguments, call.line)
             return passed_through(result, is_modern=child.is_modern)
@@ -114,6 +126,17 @@ class RelayProvider:
         result = await child.ask(call.tool.name, request.params(place), call.line)
         return Outcome(raw=request.result(place, result), is_modern=child.is_modern)
 
+    async def _place(self, call: Call) -> Place:
+        toolbox = await self._toolbox_with(call.tool.name, call.session, call.line)
+        place = toolbox.places.get(call.tool)
+        if place is None:
+            # The listing has changed since the name was looked up.
+            shown = toolbox.tools.get(call.tool.name)
+            if shown is None:
+                raise _gone(call.tool.name)
+            place = toolbox.places[shown.spec]
+        return place
+
     async def aclose(self) -> None:
         """The pool owns the children."""
         await self._tasks.aclose()
@@ -121,17 +144,29 @@ class RelayProvider:
     # What the children list
 
     async def _toolbox(self, session: Session, line: Line | None) -> Toolbox:
-        offerings = [each for each in self._offerings if each.shows_tools]
-        return self._filled(await self._listings("tools", offerings, session, line))
+        return self._filled(await self._listings("tools", self._showing, session, line))
+
+    async def _toolbox_with(
+        self, name: str, session: Session, line: Line | None, *, from_memory: bool = True
+    ) -> Toolbox:
+        """The tools as soon as one of this name is among them, else all of them."""
+        toolbox = self._known_toolbox(session)
+        if name in toolbox.tools:
+            return toolbox
+        found = await self._listings(
+            "tools",
+            self._showing,
+            session,
+            line,
+            from_memory=from_memory,
+            is_enough=lambda: name in self._known_toolbox(session).tools,
+        )
+        return self._filled(found)
 
     def _known_toolbox(self, session: Session) -> Toolbox:
-        """The tools of those who have listed them, without asking anybody."""
-        found: list[Found] = []
-        for offering in self._offerings:
-            known = offering.children.of(session).known("tools") if offering.shows_tools else None
-            if known is not None:
-                found.append((offering, known))
-        return self._filled(found)
+        """The tools of the children that have listed them: nobody waits for the others."""
+        listings = [(each, each.children.of(session).known("tools")) for each in self._showing]
+        return self._filled([(each, known) for each, known in listings if known is not None])
 
     def _filled(self, found: Sequence[Found]) -> Toolbox:
         toolbox: Toolbox = self._shelves.get(
@@ -148,26 +183,47 @@ class RelayProvider:
         return self._shelves.get(mark, found, lambda: put_together(kind, found))
 
     async def _listings(
-        self, kind: Kind, offerings: Sequence[Offering], session: Session, line: Line | None
+        self,
+        kind: Kind,
+        offerings: Sequence[Offering],
+        session: Session,
+        line: Line | None,
+        *,
+        from_memory: bool = True,
+        is_enough: Callable[[], bool] = lambda: False,
     ) -> list[Found]:
         """Side by side. A child that cannot list is left out; its own fault is told elsewhere."""
         found: dict[int, Listing] = {}
-        waiting: dict[asyncio.Task[Listing], int] = {}
+        waiting: dict[asyncio.Task[Listing], tuple[int, Child]] = {}
         for index, offering in enumerate(offerings):
             child = offering.children.of(session)
             known = child.known(kind)
+            if known is None and from_memory:
+                known = child.remembered(kind)
             if known is not None:
                 found[index] = known
-            else:
-                waiting[self._tasks.start(child.offered(kind, line))] = index
-        if waiting:
-            done, late = await asyncio.wait(waiting, timeout=PATIENCE_S)
-            for task in done:
-                if not task.cancelled() and task.exception() is None:
-                    found[waiting[task]] = task.result()
-            for task in late:
-                task.add_done_callback(lambda _: self._announce(_feature(kind), session.id))
+            elif (kind, child) not in self._late:
+                waiting[self._tasks.start(child.offered(kind, line))] = (index, child)
+        late = await _first_of(set(waiting), PATIENCE_S, is_enough)
+        for task, (index, child) in waiting.items():
+            if task in late:
+                self._await_late(task, kind, child, session)
+            elif task.done() and not task.cancelled() and task.exception() is None:
+                found[index] = task.result()
         return [(offerings[index], found[index]) for index in sorted(found)]
+
+    def _await_late(
+        self, task: "asyncio.Task[Listing]", kind: Kind, child: Child, session: Session
+    ) -> None:
+        """Nobody waits for it a second time; when it has listed, the client is told."""
+        self._late.add((kind, child))
+
+        def arrived(task: "asyncio.Task[Listing]") -> None:
+            self._late.discard((kind, child))
+            if not task.cancelled() and task.exception() is None:
+                self._announce(_feature(kind), session.id)
+
+        task.add_done_callback(arrived)
 
     def _routes(self, session: Session, line: Line | None) -> Routes:
         return Routes(
@@ -181,6 +237,21 @@ class RelayProvider:
             if clash not in self._told:
                 self._told.add(clash)
                 self._events.emit(NamesClashed(message=clash))
+
+
+async def _first_of(
+    waiting: "set[asyncio.Task[Listing]]", patience_s: float, is_enough: Callable[[], bool]
+) -> "set[asyncio.Task[Listing]]":
+    """Wait for all of them, or for enough. Gives those that took too long."""
+    until = asyncio.get_running_loop().time() + patience_s
+    while waiting and not is_enough():
+        left = until - asyncio.get_running_loop().time()
+        done, waiting = await asyncio.wait(
+            waiting, timeout=left, return_when=asyncio.FIRST_COMPLETED
+        )
+        if not done:
+            return waiting
+    return set()
 
 
 def _feature(kind: Kind) -> str:

@@ -9,7 +9,7 @@ from msgspec.json import encode
 
 from switchboard.children.listing import Kind, Listing
 from switchboard.core.names import tool_name
-from switchboard.providers.relay.addresses import prefixed
+from switchboard.providers.relay.addresses import is_ours, prefixed
 from switchboard.providers.relay.offering import Offering
 
 _KEYS: dict[Kind, str] = {"prompts": "name", "resources": "uri", "templates": "uriTemplate"}
@@ -44,7 +44,9 @@ def put_together(kind: Kind, found: Sequence[Found]) -> Shelf:
     entries: list[Raw] = []
     places: dict[str, Place] = {}
     for offering, own, raw in _each(found):
-        shown = own if holders[own] == 1 else rename(offering.name, own)
+        # A URI of our own scheme would lead to the child that it names, whoever lists it.
+        is_kept = holders[own] == 1 and (kind == "prompts" or not is_ours(own))
+        shown = own if is_kept else rename(offering.name, own)
         if shown in places:
             # Two prefixed names can still meet; the first stays what it was.
             continue

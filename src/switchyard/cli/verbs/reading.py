@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-from switchyard.answers import LINES, log_files, logs, sift_for, status, worktrees
+from switchyard.answers import log_files, logs, sift_for, status, worktrees
 from switchyard.brief import brief, doctor
 from switchyard.cli.arguments import Arguments, usage_fault
 from switchyard.cli.report import Report, columns, service_lines
 from switchyard.configured import config_of
+from switchyard.excerpts import LINES
 from switchyard.home import default_home
 from switchyard.logs import follow
 from switchyard.quantities import seconds

@@ -1,35 +1,40 @@
-"""Arguments and variables without their secrets: only that there is one is shown."""
+"""Arguments, variables and texts without their secrets: only that there is one is shown.
+
+Values that are known are found by `core.secrets`; here is what a name, a schema or a shape tells.
+"""
 
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from switchboard.approvals.strict import Number
+from switchboard.core.secret_names import is_secret_name
+from switchboard.core.secrets import NO_SECRETS, REDACTED
 
-_NAME = re.compile(
-    r"(?i)(?:^|[_\-.])(?:token|key|secret|passwd|pwd|credentials?)s?$"
-    r"|apikey|api_key|accesskey|privatekey|secret|password|passphrase|authorization|cookie"
-    r"|[a-z0-9](?:Token|Key)$"
-)
-# Names that look like secrets and say how something is looked up.
-_HARMLESS = re.compile(r"(?i)^(?:max_?tokens|tokens|keys?|(?:primary|foreign|sort|partition)_key)$")
 _SHAPES = re.compile(
     r"\b(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{20,}|glpat-[\w-]{16,}|sk-[\w-]{16,}"
     r"|sk_(?:live|test)_\w{12,}|xox[abeoprs]-[\w-]{10,}|A(?:KIA|SIA)[0-9A-Z]{16}"
     r"|AIza[\w-]{30,}|npm_\w{30,}|hf_[A-Za-z]{20,}|pypi-[\w-]{30,}|ya29\.[\w-]{20,}"
     r"|eyJ[\w-]{8,400}\.[\w-]{8,4000}\.[\w-]*)"
 )
+# What each of these begins with.
+_SHAPE_WORDS = (
+    *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "sk-", "sk_", "xox"),
+    *("AKIA", "ASIA", "AIza", "npm_", "hf_", "pypi-", "ya29.", "eyJ"),
+)
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[\w+/=.~-]{8,}")
 _ASSIGNED = re.compile(
     r"(?i)((?:token|secret|password|passwd|api[_-]?key|_key|authorization|cookie))(\s*[=:]\s*)"
     r"(\"[^\"]*\"|'[^']*'|[^\s\"'&;,]+)"
+)
+_ASSIGNED_WORDS = (
+    *("token", "secret", "passw", "apikey", "api_key", "api-key", "_key", "authorization"),
+    "cookie",
 )
 # Bounded, like all of these: an endless text must not take more than its length.
 _USERINFO = re.compile(r"(?i)\b([a-z][a-z0-9+.-]{0,32}://)[^\s/?#@]+@")
 _PRIVATE_KEY = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|\Z)", re.DOTALL
 )
-_HIDDEN = "<hidden>"
 _MAX_DEPTH = 64
 
 # Takes out of a text the values of secrets that are known by value.
@@ -50,19 +55,22 @@ def redacted_arguments(arguments: Any, schema: Any, by_value: Redact) -> Redacte
     return Redacted(walk.value(arguments, schema, "", 0), tuple(walk.places))
 
 
-def redacted_text(text: str, by_value: Redact) -> str:
+def redacted_text(text: str, by_value: Redact = NO_SECRETS) -> str:
     """A text without anything in it that has the shape of a secret."""
     text = by_value(text)
-    text = _PRIVATE_KEY.sub(_HIDDEN, text)
-    text = _SHAPES.sub(_HIDDEN, text)
-    text = _BEARER.sub(rf"\1 {_HIDDEN}", text)
-    text = _USERINFO.sub(rf"\1{_HIDDEN}@", text)
-    return _ASSIGNED.sub(rf"\1\2{_HIDDEN}", text)
-
-
-def is_secret_name(name: str) -> bool:
-    """Whether the value under this name is likely one."""
-    return bool(_NAME.search(name)) and not _HARMLESS.match(name)
+    # Patterns are slow, and few texts hold a word that one of them begins with.
+    if "-----BEGIN" in text:
+        text = _PRIVATE_KEY.sub(REDACTED, text)
+    if any(word in text for word in _SHAPE_WORDS):
+        text = _SHAPES.sub(REDACTED, text)
+    if "://" in text and "@" in text:
+        text = _USERINFO.sub(rf"\1{REDACTED}@", text)
+    lower = text.lower()
+    if "bearer" in lower or "basic" in lower:
+        text = _BEARER.sub(rf"\1 {REDACTED}", text)
+    if any(word in lower for word in _ASSIGNED_WORDS):
+        text = _ASSIGNED.sub(rf"\1\2{REDACTED}", text)
+    return text
 
 
 class _Walk:
@@ -93,7 +101,8 @@ class _Walk:
                 self.value(inner, inner_schema, f"{place}[{at}]", depth + 1)
                 for at, inner in enumerate(cast("list[Any]", value))
             ]
-        if isinstance(value, str) and not isinstance(value, Number):
+        # Numbers that keep their digits are a kind of text, and no secret.
+        if type(value) is str:
             shown = redacted_text(value, self._by_value)
             if shown != value:
                 self.places.append(place)

@@ -1,0 +1,89 @@
+"""Secrets that are known by their value, taken out of texts whatever form they stand in there."""
+
+import base64
+import json
+import re
+from collections.abc import Callable, Iterable
+from urllib.parse import quote, quote_plus
+
+REDACTED = "[redacted]"
+# A shorter value would be found in every other word.
+SHORTEST = 6
+_SHORTEST_LINE = 16
+# Base64 of the value from each of the three places that it can begin at. A letter that also holds
+# bits of a neighbour differs from text to text, so it is left off.
+_BASE64_SHIFTS = (0, 1, 2)
+
+
+class KnownSecrets:
+    """Values that must not be told, with the forms in which programs write them."""
+
+    def __init__(self, values: Iterable[str] = (), *, shortest: int = SHORTEST) -> None:
+        forms = {
+            form
+            for value in values
+            if len(value) >= shortest
+            for form in _forms(value)
+            if len(form) >= shortest
+        }
+        # The longest first: one may be a part of another.
+        self.forms = tuple(sorted(forms, key=lambda form: (-len(form), form)))
+        self.longest = len(self.forms[0]) if self.forms else 0
+        self._pattern = re.compile("|".join(map(re.escape, self.forms))) if self.forms else None
+
+    def __call__(self, text: str) -> str:
+        """The text without them."""
+        return self.counted(text)[0]
+
+    def counted(self, text: str) -> tuple[str, int]:
+        """The text without them, and how many there were."""
+        # Looking for plain texts is far quicker than the pattern, and most texts hold none.
+        if self._pattern is None or not any(form in text for form in self.forms):
+            return text, 0
+        return self._pattern.subn(REDACTED, text)
+
+    def begun_in(self, text: str) -> int:
+        """How many letters at the end of a text may be the beginning of a secret."""
+        longest = 0
+        for form in self.forms:
+            at = text.find(form[0], max(0, len(text) - len(form) + 1))
+            while at >= 0:
+                if len(text) - at <= longest:
+                    break
+                if form.startswith(text[at:]):
+                    longest = len(text) - at
+                    break
+                at = text.find(form[0], at + 1)
+        return longest
+
+
+NO_SECRETS = KnownSecrets()
+
+
+def _forms(value: str) -> set[str]:
+    # A variable may hold bytes that are no text, and what programs print of them is replaced.
+    data = value.encode("utf-8", "surrogatepass")
+    forms = {
+        value,
+        data.decode("utf-8", "replace"),
+        quote(data, safe=""),
+        quote_plus(data),
+        quote(data),
+        json.dumps(value)[1:-1],
+        json.dumps(value, ensure_ascii=False)[1:-1],
+        data.hex(),
+        data.hex().upper(),
+    }
+    for shift in _BASE64_SHIFTS:
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            forms.add(_inner(encode, data, shift))
+    # What is written in several lines, such as a key, may be printed line by line.
+    return forms | {line for line in value.splitlines() if len(line) >= _SHORTEST_LINE}
+
+
+def _inner(encode: Callable[[bytes], bytes], data: bytes, shift: int) -> str:
+    """The letters of base64 that hold bits of the value alone, if it begins `shift` bytes late."""
+    text = encode(b"\0" * shift + data).decode().rstrip("=")
+    first = -(-shift * 8 // 6)
+    last = (shift + len(data)) * 8 // 6
+    return text[first:last]

@@ -1,0 +1,45 @@
+"""What a call of a command tool would run, in the words that approvals are about."""
+
+import hashlib
+
+import msgspec
+
+from switchboard.core.launches import Launch
+from switchboard.core.redaction import redacted_text
+from switchboard.core.secrets import KnownSecrets
+from switchboard.core.tools import ToolSpec
+from switchboard.providers.commands.confining import confinement_of
+from switchboard.providers.commands.plans import Ground, Plan
+from switchboard.providers.commands.standing import has_network, runs_of
+
+
+def launch_of(plan: Plan, tool: ToolSpec, fingerprint: str, ground: Ground) -> Launch:
+    """The launch of a plan."""
+    entry, place = plan.entry, plan.place
+    hide = KnownSecrets(plan.secrets)
+    confinement = confinement_of(plan, ground)
+    return Launch(
+        tool=tool,
+        server=entry.name,
+        fingerprint=fingerprint,
+        runs=runs_of(entry),
+        cwd=place.cwd,
+        is_foreign=False,
+        env={
+            name: redacted_text(place.env[name], hide)
+            for name in place.given
+            if name not in place.hidden
+        },
+        secrets=place.hidden,
+        env_hash=_digest(dict(place.env)),
+        sandbox=entry.sandbox_profile,
+        network=has_network(entry),
+        writable_roots=(confinement.cwd, *confinement.writable_roots),
+        side_effects=entry.side_effects,
+        requires_approval=entry.requires_approval,
+        required_by=entry.required_by,
+    )
+
+
+def _digest(value: dict[str, str]) -> str:
+    return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()

@@ -1,0 +1,99 @@
+"""Commands as tools: one process for each call, in its sandbox."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from switchboard.core.calls import Call, Execution, Outcome
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.launches import Launch
+from switchboard.core.tools import ToolSpec
+from switchboard.procs.spawn import Warden
+from switchboard.providers.commands.confining import wrap_for
+from switchboard.providers.commands.launches import launch_of
+from switchboard.providers.commands.plans import Ground, Plan, plan_of
+from switchboard.providers.commands.results import outcome_of
+from switchboard.providers.commands.runs import Run
+from switchboard.providers.commands.schema import CommandEntry
+from switchboard.providers.commands.specs import PROVIDER
+from switchboard.providers.commands.standing import has_network
+from switchboard.sandbox.sandbox import Sandbox
+
+# The digest of everything that decides what an entry runs, files of the workspace included.
+Fingerprint = Callable[[CommandEntry], str]
+
+
+class CommandsProvider:
+    """Every configured command as one tool."""
+
+    key = PROVIDER
+
+    def __init__(
+        self,
+        tools: Mapping[str, tuple[CommandEntry, ToolSpec]],
+        *,
+        ground: Ground,
+        sandbox: Sandbox,
+        warden: Warden,
+        fingerprint: Fingerprint,
+        start_s: float,
+    ) -> None:
+        self._tools = tools
+        self._ground = ground
+        self._sandbox = sandbox
+        self._warden = warden
+        self._fingerprint = fingerprint
+        self._start_s = start_s
+
+    def specs(self) -> Sequence[ToolSpec]:
+        return tuple(spec for _, spec in self._tools.values())
+
+    async def narrow(self, call: Call) -> Call:
+        return call
+
+    def place(self, call: Call, /) -> Execution:
+        """Where and how a call would run. Raises a fault when it may not run there."""
+        plan = self._plan(call)
+        entry = plan.entry
+        return Execution(
+            cwd=plan.place.cwd,
+            sandbox=entry.sandbox_profile,
+            network=has_network(entry),
+            env_names=plan.place.given,
+        )
+
+    def launch(self, call: Call) -> Launch | None:
+        """What a call would run, looked at now; nothing for a tool that is not one of these."""
+        if call.tool.provider != self.key:
+            return None
+        plan = self._plan(call)
+        return launch_of(plan, call.tool, self._fingerprint(plan.entry), self._ground)
+
+    async def invoke(self, call: Call) -> Outcome:
+        # Looked at again: a link or a file may have changed since the call was let pass.
+        plan = self._plan(call)
+        entry = plan.entry
+        is_bound = entry.fingerprint and entry.seal.binding
+        if is_bound and self._fingerprint(entry) != entry.fingerprint:
+            raise _changed(entry.name)
+        run = Run(plan, call, self._ground.workspace)
+        ended = await run.to_end(
+            wrap=wrap_for(plan, self._ground, self._sandbox),
+            warden=self._warden,
+            start_s=self._start_s,
+        )
+        return outcome_of(ended, entry.name)
+
+    async def aclose(self) -> None:
+        """Calls end their own processes."""
+
+    def _plan(self, call: Call) -> Plan:
+        entry, _ = self._tools[call.tool.name]
+        return plan_of(entry, call, self._ground)
+
+
+def _changed(name: str) -> Fault:
+    return Fault(
+        FaultCode.PERMISSION_DENIED,
+        "command-changed",
+        f"what `{name}` runs has changed since it was trusted",
+        hint="look at it with `switchboard trust`",
+    )

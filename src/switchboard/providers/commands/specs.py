@@ -1,0 +1,95 @@
+"""Command tools as clients see them. Starts nothing and reads no file."""
+
+import os
+import pwd
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+from switchboard.core.faults import Fault
+from switchboard.core.sessions import Session
+from switchboard.core.tools import Effects, Policy, ToolSpec
+from switchboard.providers.commands.plans import Ground, place_of
+from switchboard.providers.commands.schema import CommandEntry
+from switchboard.providers.commands.standing import has_network
+
+PROVIDER = "commands"
+_HIDDEN = "[present]"
+
+# Whether a person has to agree to every call of a tool.
+Asks = Callable[[CommandEntry, ToolSpec], bool]
+
+
+class Particulars(Struct, frozen=True):
+    """What a session is told of a command tool beside its schema."""
+
+    entry: CommandEntry
+    ground: Ground
+    asks: bool
+
+    def __call__(self, session: Session) -> dict[str, Any]:
+        entry = self.entry
+        told: dict[str, Any] = {
+            "display_name": entry.display_name or entry.name,
+            "requires_approval": self.asks,
+            "sandbox_profile": entry.sandbox_profile,
+            "allow_network": has_network(entry),
+            "default_timeout_ms": entry.timeout_ms,
+            "allows_streaming": entry.streaming,
+            "side_effects": list(entry.side_effects),
+            "session": {"workspace": session.workspace, "user": _user()},
+        }
+        try:
+            place = place_of(entry, session, self.ground)
+        except Fault:
+            # A variable is gone since the files were read. The call says which.
+            return {**told, "cwd": None, "env": {}, "overrides_active": False}
+        env = {
+            name: _HIDDEN if name in place.hidden else place.env[name]
+            for name in (*place.env, *place.given)
+        }
+        return {**told, "cwd": place.cwd, "env": env, "overrides_active": place.is_overridden}
+
+
+def command_spec(entry: CommandEntry, ground: Ground, asks: Asks) -> ToolSpec:
+    """The tool of an entry."""
+    bare = ToolSpec(
+        name=entry.name,
+        provider=PROVIDER,
+        title=entry.display_name,
+        description=entry.description or f"Runs `{entry.command}`.",
+        input_schema=entry.input_schema,
+        effects=_effects(entry),
+        policy=Policy(
+            timeout_s=entry.timeout_ms / 1000,
+            timeout_key="timeout_ms",
+            streaming=entry.streaming,
+        ),
+        origin=entry.origin,
+    )
+    particulars = Particulars(entry, ground, asks(entry, bare))
+    # `replace` of a struct without equality would do; a listing has no need of another import.
+    return ToolSpec(
+        **{name: getattr(bare, name) for name in bare.__struct_fields__ if name != "particulars"},
+        particulars=particulars,
+    )
+
+
+def _effects(entry: CommandEntry) -> Effects:
+    """What a tool may do, by what is declared and by what its sandbox lets it."""
+    declared = set(entry.side_effects)
+    free = entry.sandbox_profile == "none"
+    network = entry.allow_network or "network" in declared
+    reads = declared == {"filesystem-read"} and not free and not network
+    return Effects(
+        read_only=True if reads else False if declared - {"filesystem-read"} else None,
+        open_world=True if network else None if free else False,
+    )
+
+
+def _user() -> str:
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())

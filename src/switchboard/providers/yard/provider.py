@@ -1,0 +1,145 @@
+"""The yard behind the gates: the same results as from its own server."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Raw
+
+from switchboard.core.calls import Call, Outcome
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.launches import Launch
+from switchboard.core.tools import ToolSpec
+from switchboard.providers.yard.crew import Crew
+from switchboard.providers.yard.specs import PROVIDER
+from switchyard.config import FILE_NAME
+from switchyard.configured import config_of
+from switchyard.environ import on_behalf_of
+from switchyard.fault import Fault as YardFault
+from switchyard.home import default_home
+from switchyard.mcp.answering import call_tool, read_resource, seen_from
+from switchyard.mcp.catalogue import TOOLS
+from switchyard.mcp.session import pinned
+from switchyard.scope import Scope, locate
+
+T = TypeVar("T")
+_EFFECTS = {
+    "switchyard_up": ("filesystem-write", "network"),
+    "switchyard_create": ("filesystem-write",),
+}
+
+
+class YardProvider:
+    """The project of one workspace. Every call finds its place anew, as every command does."""
+
+    key = PROVIDER
+
+    def __init__(
+        self,
+        specs: Sequence[ToolSpec],
+        *,
+        root: str,
+        # The variables that the yard, and what it starts, may see.
+        environ: Mapping[str, str],
+        crew: Crew,
+        # Whether the file in a folder, as it is now, may decide what runs.
+        is_trusted: Callable[[str], bool],
+        # Of the workspace's own file, as it is now.
+        fingerprint: Callable[[], str],
+    ) -> None:
+        self._specs = tuple(specs)
+        self._root = Path(root)
+        self._environ = environ
+        self._crew = crew
+        self._is_trusted = is_trusted
+        self._fingerprint = fingerprint
+        self._env_hash = sha256(msgspec.json.encode(sorted(environ.items()))).hexdigest()
+
+    def specs(self) -> Sequence[ToolSpec]:
+        return self._specs
+
+    async def narrow(self, call: Call) -> Call:
+        return call
+
+    def launch(self, call: Call) -> Launch | None:
+        if TOOLS[call.tool.name].read_only:
+            return None
+        return Launch(
+            tool=call.tool,
+            server=FILE_NAME,
+            fingerprint=self._fingerprint(),
+            runs=f"{call.tool.name.replace('_', ' ')}, as {FILE_NAME} says",
+            cwd=call.execution.cwd if call.execution is not None else str(self._root),
+            # The definition is ours, and cannot change behind anybody's back.
+            is_foreign=False,
+            env_hash=self._env_hash,
+            side_effects=_EFFECTS.get(call.tool.name, ()),
+        )
+
+    async def invoke(self, call: Call) -> Outcome:
+        given: dict[str, Any] = msgspec.json.decode(call.arguments)
+        name = call.tool.name
+        result = await self._done(call, lambda scope: self._called(scope, name, given))
+        return Outcome(raw=_raw(result), is_error=result["isError"])
+
+    async def read(self, call: Call, uri: str) -> Outcome:
+        """A resource. The call is one that passed the gates."""
+        result = await self._done(call, lambda scope: read_resource(scope, uri))
+        return Outcome(raw=_raw(result))
+
+    async def aclose(self) -> None:
+        """The crew belongs to the engine."""
+
+    async def _done(self, call: Call, work: Callable[[Scope], T]) -> T:
+        cwd = call.execution.cwd if call.execution is not None else str(self._root)
+
+        def run() -> T:
+            try:
+                scope = pinned(locate(self._root, default_home()), Path(cwd))
+                self._check(scope.root)
+                return work(scope)
+            except YardFault as fault:
+                code = FaultCode.FAILED_PRECONDITION
+                raise Fault(code, fault.code, fault.message, hint=fault.hint) from fault
+
+        return await self._crew.do(lambda: on_behalf_of(self._environ, run))
+
+    def _called(self, scope: Scope, name: str, given: dict[str, Any]) -> dict[str, Any]:
+        try:
+            scope = seen_from(scope, given)
+        except YardFault as fault:
+            raise Fault(FaultCode.INVALID_ARGUMENT, fault.code, fault.message) from None
+        if not TOOLS[name].read_only:
+            self._check_branches(scope, given.get("branch"))
+        return call_tool(scope, name, given)
+
+    def _check(self, folder: Path) -> None:
+        if not self._is_trusted(str(folder)):
+            raise Fault(
+                FaultCode.PERMISSION_DENIED,
+                "project-not-trusted",
+                f"the `{FILE_NAME}` that governs this call is not trusted as it is now",
+                hint="the user looks at it with `switchboard trust`, in the folder it lies in",
+            )
+
+    def _check_branches(self, scope: Scope, branch: str | None) -> None:
+        """A project may let each worktree decide for itself; then its own file counts too."""
+        try:
+            source = config_of(scope).source
+        except YardFault:
+            # A file that cannot be read runs nothing; the tool says what is wrong with it.
+            return
+        if source != "worktree":
+            return
+        for target in scope.targets():
+            is_meant = branch in (None, target.branch, target.slug)
+            if is_meant and (target.worktree / FILE_NAME).exists():
+                self._check(target.worktree)
+
+
+def _raw(result: Any) -> Raw:
+    # Names of files need not be text; this writes them as the yard's own server does.
+    return Raw(json.dumps(result, separators=(",", ":")).encode())

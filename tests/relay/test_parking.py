@@ -1,0 +1,201 @@
+"""A call of the modern era that waits for its client: found by its state, once, by the same one."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from fakes.boards import serving
+from relay.bridges import EraName, each_child_era, question, wired
+from relay.visiting import Guest, frank_entry
+from support.mcp_stdio import StdioClient, text_of
+from support.workspace import Json, Workspace
+from switchboard.surface import parking
+
+SPENT = "unknown, spent or of another request"
+
+
+def asking(*keys: str) -> Json:
+    """The call of a tool that asks one question under each key."""
+    return {
+        "name": "ask",
+        "arguments": {"questions": {key: question(message=key) for key in keys}},
+    }
+
+
+def retry(call: Json, asked: Json, answers: Json | None = None) -> Json:
+    """The same call with the answers."""
+    if answers is None:
+        answers = {key: {"action": "accept", "content": {}} for key in asked["inputRequests"]}
+    return {**call, "requestState": asked["requestState"], "inputResponses": answers}
+
+
+async def refusal(client: StdioClient, call: Json) -> str:
+    answer = await client.answer_to(client.begin("tools/call", call))
+    assert answer["error"]["code"] == -32602
+    return answer["error"]["message"]
+
+
+async def answers_so_far(client: StdioClient) -> int:
+    return int(text_of(await client.call("tally", {"of": "answered"})))
+
+
+@each_child_era
+async def test_a_state_cannot_be_guessed_and_says_nothing(
+    warm: Workspace, child_era: EraName
+) -> None:
+    async with wired("modern", warm) as client:
+        first = await client.request("tools/call", asking("name"))
+        second = await client.request("tools/call", asking("name"))
+    assert first["requestState"] != second["requestState"]
+    assert len(first["requestState"]) >= 43
+    assert "frank" not in first["requestState"]
+    assert child_era not in first["requestState"]
+
+
+@each_child_era
+async def test_a_changed_state_is_refused_and_the_true_one_still_holds(warm: Workspace) -> None:
+    async with wired("modern", warm) as client:
+        call = asking("name")
+        asked = await client.request("tools/call", call)
+        state = asked["requestState"]
+        for forged in (state[:-1], state + "A", state.swapcase(), "x", "state of frank"):
+            wrong = retry(call, {**asked, "requestState": forged})
+            assert SPENT in await refusal(client, wrong)
+        answer = await client.request("tools/call", retry(call, asked))
+        assert '"action": "accept"' in text_of(answer)
+
+
+@each_child_era
+async def test_a_state_holds_once(warm: Workspace) -> None:
+    async with wired("modern", warm) as client:
+        call = asking("name")
+        asked = await client.request("tools/call", call)
+        before = await answers_so_far(client)
+        await client.request("tools/call", retry(call, asked))
+        assert SPENT in await refusal(client, retry(call, asked))
+        assert await answers_so_far(client) == before + 1
+
+
+@each_child_era
+async def test_fifty_retries_at_once_run_the_tool_once(warm: Workspace) -> None:
+    async with wired("modern", warm) as client:
+        call = asking("name")
+        asked = await client.request("tools/call", call)
+        before = await answers_so_far(client)
+        begun = [client.begin("tools/call", retry(call, asked)) for _ in range(50)]
+        answers = await asyncio.gather(*map(client.answer_to, begun))
+        assert sum("result" in answer for answer in answers) == 1
+        assert await answers_so_far(client) == before + 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"name": "ask", "arguments": {"questions": {"name": question(message="another")}}},
+        {"name": "ask", "arguments": {}},
+        {"name": "dressed", "arguments": {"questions": {"name": question(message="name")}}},
+    ],
+)
+@each_child_era
+async def test_a_state_holds_for_the_same_tool_with_the_same_arguments_alone(
+    warm: Workspace, other: Json
+) -> None:
+    async with wired("modern", warm) as client:
+        call = asking("name")
+        asked = await client.request("tools/call", call)
+        assert SPENT in await refusal(client, retry(other, asked))
+        assert "result" in await client.answer_to(client.begin("tools/call", retry(call, asked)))
+
+
+@each_child_era
+async def test_a_state_of_a_call_is_not_one_of_another_method(warm: Workspace) -> None:
+    async with wired("modern", warm) as client:
+        asked = await client.request("tools/call", asking("name"))
+        for method, params in (
+            ("prompts/get", {"name": "prompt_1"}),
+            ("resources/read", {"uri": "frank://1"}),
+        ):
+            answer = await client.answer_to(client.begin(method, retry(params, asked)))
+            assert SPENT in answer["error"]["message"]
+
+
+@each_child_era
+async def test_another_session_cannot_go_on_with_it(warm: Workspace) -> None:
+    call = asking("name")
+    async with wired("modern", warm) as client, wired("modern", warm) as stranger:
+        asked = await client.request("tools/call", call)
+        assert SPENT in await refusal(stranger, retry(call, asked))
+        assert "result" in await client.answer_to(client.begin("tools/call", retry(call, asked)))
+
+
+@each_child_era
+async def test_a_question_without_an_answer_is_asked_again_under_a_new_state(
+    warm: Workspace,
+) -> None:
+    async with wired("modern", warm) as client:
+        call = asking("name", "place")
+        asked = await client.request("tools/call", call)
+        # A child of the handshake era has no keys: they are ours, one for each question.
+        first, second = asked["inputRequests"]
+        again = await client.request(
+            "tools/call", retry(call, asked, {first: {"action": "accept"}, "nobody": {}})
+        )
+        assert again["resultType"] == "input_required"
+        assert list(again["inputRequests"]) == [second]
+        assert again["requestState"] != asked["requestState"]
+        done = await client.request(
+            "tools/call", retry(call, again, {second: {"action": "decline"}})
+        )
+        assert '"decline"' in text_of(done)
+
+
+@each_child_era
+async def test_a_client_that_leaves_ends_the_calls_that_wait_for_it(
+    warm: Workspace, child_era: EraName
+) -> None:
+    async with wired("modern", warm) as watcher:
+        ended = int(text_of(await watcher.call("tally", {"of": "cancelled"})))
+        async with wired("modern", warm) as client:
+            await client.request("tools/call", asking("name"))
+            assert await client.close() == 0
+        if child_era == "handshake":
+            # Its call is still under way; a modern child has long forgotten the request.
+            reached = await watcher.call("reach", {"of": "cancelled", "more_than": ended})
+            assert int(text_of(reached)) == ended + 1
+
+
+async def test_a_question_that_nobody_answers_ends_with_a_fault_that_says_so(
+    tmp_path: Path,
+) -> None:
+    async with serving(tmp_path, frank_entry("modern"), frank_entry("handshake")) as desk:
+        for era in ("modern", "handshake"):
+            guest = Guest(desk, "modern", patience_s=0.1)
+            asked = await guest.ask("tools/call", guest.named(era, asking("name")))
+            await guest.parked_calls_ended()
+            answer = await guest.ask("tools/call", retry(guest.named(era, asking("name")), asked))
+            assert "nobody answered within 0.1 s" in text_of(answer)
+
+
+async def test_what_ended_before_its_client_came_back_is_kept_for_a_while_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parking, "KEPT_S", 0)
+    async with serving(tmp_path, frank_entry("modern")) as desk:
+        guest = Guest(desk, "modern", patience_s=0.05)
+        call = guest.named("modern", asking("name"))
+        asked = await guest.ask("tools/call", call)
+        await guest.parked_calls_ended()
+        assert SPENT in (await guest.refused("tools/call", retry(call, asked))).message
+
+
+async def test_who_parks_too_much_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parking, "_MOST_PARKED", 3)
+    async with serving(tmp_path, frank_entry("modern")) as desk:
+        guest = Guest(desk, "modern")
+        call = guest.named("modern", asking("name"))
+        for _ in range(3):
+            assert (await guest.ask("tools/call", call))["resultType"] == "input_required"
+        assert "too many" in (await guest.refused("tools/call", call)).message

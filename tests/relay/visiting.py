@@ -1,0 +1,158 @@
+"""Clients inside the process of the tests, so that waits can be made short and memory be seen."""
+
+import asyncio
+import json
+from typing import Any
+
+from msgspec import Raw
+
+from fakes.boards import Desk, server
+from fakes.calls import a_session
+from relay.bridges import EVERY_CAPABILITY, EraName
+from support.mcp_stdio import CLIENT, META, modern_meta
+from support.workspace import Json, child_command
+from switchboard.children.schema import ServerEntry
+from switchboard.core.events import SessionOpened
+from switchboard.surface.front import Front
+from switchboard.surface.lines import PATIENCE_S
+from switchboard.surface.parking import Parked, Parking
+from switchboard.wire.messages import Parts, RpcError
+from switchboard.wire.peer import Answer, PeerLost
+from switchboard.wire.pipes import Loss
+
+
+def frank_entry(era: EraName, name: str = "", tools: int = 0, **more: Any) -> ServerEntry:
+    """The child that does as it is told, named after its era; its tools are prefixed with that."""
+    name = name or era
+    settings: Json = {"expose": "tools", "tool_prefix": f"{name}_", **more}
+    return server(name, child_command("frank_child", era, name, str(tools)), **settings)
+
+
+class WatchedParking(Parking):
+    """Tells when the calls in it have ended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tasks: set[asyncio.Task[Parts]] = set()
+
+    def begin(self, parked: Parked, work: Answer, about: Any) -> None:
+        super().begin(parked, work, about)
+        assert parked.task is not None
+        self.tasks.add(parked.task)
+
+
+class Guest:
+    """One client of a desk, whose every word is kept."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        era: EraName,
+        *,
+        session: str = "guest",
+        patience_s: float = PATIENCE_S,
+        capabilities: Json = EVERY_CAPABILITY,
+    ) -> None:
+        self.era = era
+        self.capabilities = capabilities
+        self.told: list[tuple[str, Json]] = []
+        self.asked: list[tuple[str, Json]] = []
+        self.withdrawn = 0
+        # Answers to the next questions of the handshake era; without one nobody answers.
+        self.answers: list[Json] = []
+        self.answers_after_s = 0.0
+        self.parking = WatchedParking()
+        self._next = 0
+        self._news = asyncio.Event()
+        self.front = Front(
+            desk.runtime.boards,
+            a_session(session),
+            outlet=self,
+            instructions=lambda: "",
+            parking=self.parking,
+            patience_s=patience_s,
+        )
+        desk.runtime.on_changed.add(self.front.changed)
+        desk.runtime.events.emit(SessionOpened(session_id=session, via="stdio"))
+        if era == "handshake":
+            hello = {
+                "protocolVersion": "2025-11-25",
+                "capabilities": capabilities,
+                "clientInfo": CLIENT,
+            }
+            self.front.request("initialize", Raw(json.dumps(hello).encode()), 0)
+
+    # What it is told and asked
+
+    def notify(self, method: str, params: Parts, /) -> None:
+        self.told.append((method, json.loads(b"".join(map(bytes, params)))))
+        self._news.set()
+
+    @property
+    def is_pressed(self) -> bool:
+        return False
+
+    async def relieved(self) -> None:
+        """It reads at once."""
+
+    async def request(self, method: str, params: Parts, /) -> Raw:
+        self.asked.append((method, json.loads(b"".join(map(bytes, params)))))
+        self._news.set()
+        if self.answers:
+            # A person thinks before they answer.
+            await asyncio.sleep(self.answers_after_s)
+            return Raw(json.dumps(self.answers.pop(0)).encode())
+        try:
+            await asyncio.get_running_loop().create_future()
+        except asyncio.CancelledError:
+            self.withdrawn += 1
+            self._news.set()
+            raise
+        raise PeerLost(Loss())
+
+    async def until(self, is_true: Any) -> None:
+        async with asyncio.timeout(10):
+            while not is_true():
+                self._news.clear()
+                await self._news.wait()
+
+    # What it asks
+
+    async def ask(self, method: str, params: Json | None = None, **meta: Any) -> Json:
+        """The result. Raises RpcError."""
+        params = dict(params or {})
+        if self.era == "modern":
+            meta = {**modern_meta(), META + "clientCapabilities": self.capabilities, **meta}
+        if meta:
+            params["_meta"] = meta
+        self._next += 1
+        answer = self.front.request(method, Raw(json.dumps(params).encode()), self._next)
+        if not isinstance(answer, tuple):
+            async with asyncio.timeout(20):
+                answer = await answer
+        return json.loads(b"".join(map(bytes, answer)))
+
+    async def call(self, name: str, arguments: Json | None = None, **meta: Any) -> Json:
+        return await self.ask("tools/call", {"name": name, "arguments": arguments or {}}, **meta)
+
+    async def refused(self, method: str, params: Json | None = None) -> RpcError:
+        try:
+            await self.ask(method, params)
+        except RpcError as error:
+            return error
+        raise AssertionError(f"`{method}` was not refused")
+
+    async def names(self) -> list[str]:
+        return [tool["name"] for tool in (await self.ask("tools/list"))["tools"]]
+
+    @staticmethod
+    def named(child: str, call: Json) -> Json:
+        """The call of a tool under the prefix of its child."""
+        return {**call, "name": f"{child}_{call['name']}"}
+
+    async def parked_calls_ended(self) -> None:
+        """Wait until every call that waits for this client has given up."""
+        await asyncio.wait(self.parking.tasks, timeout=10)
+        for _ in range(3):
+            # What is forgotten at once is forgotten one turn of the loop later.
+            await asyncio.sleep(0)
