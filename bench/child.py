@@ -19,6 +19,7 @@ _TOOLS: list[Json] = [
             "properties": {"message": {"type": "string", "description": "Any text."}},
             "required": ["message"],
         },
+        "annotations": {"readOnlyHint": True},
     },
     {
         "name": "sized",

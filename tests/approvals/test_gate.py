@@ -22,7 +22,7 @@ from approvals.ground import (
 )
 from fakes.calls import a_session
 from support.requirements import requirement
-from switchboard.core.calls import Call, Execution
+from switchboard.core.calls import Call
 from switchboard.core.events import ApprovalAsked, ApprovalDecided
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Answer, Question, Verdict
@@ -170,7 +170,9 @@ async def test_a_call_runs_in_the_folder_that_was_shown_not_through_the_link(hom
     (home / "work").symlink_to(home / "good")
     ground = Ground(home, a_launch(cwd=str(home / "work")))
     await ground.run(asker=ScriptedAsker())
-    assert ground.provider.invoked[0].execution == Execution(cwd=str(home / "good"))
+    place = ground.provider.invoked[0].execution
+    assert place is not None
+    assert place.cwd == str(home / "good")
 
 
 async def test_a_link_that_is_swapped_under_a_path_is_stale(home: Path) -> None:

@@ -13,7 +13,7 @@ from support.workspace import Workspace, server
 from switchboard.children.schema import ServerEntry
 from switchboard.settings.fingerprints import sealed
 from switchboard.settings.load import load_settings
-from switchboard.settings.narrowing import narrowed_sandbox
+from switchboard.settings.narrowing import narrowed_server
 from switchboard.settings.sections import Settings
 
 KEYS: dict[str, Any] = {
@@ -125,12 +125,12 @@ def test_a_skill_that_replaces_a_confined_server_stays_as_confined() -> None:
     above = ServerEntry(
         **fields, allow_network=True, read_roots=("/a", "/b"), writable_roots=("/c",)
     )
-    kept = narrowed_sandbox(above, below)
+    kept = narrowed_server(above, below)
     assert kept.sandbox_profile == "default"
     assert not kept.allow_network
     assert (kept.read_roots, kept.writable_roots) == (("/a",), ())
     # Of a server that was free it may decide everything.
-    assert narrowed_sandbox(above, ServerEntry(**fields)) == above
+    assert narrowed_server(above, ServerEntry(**fields)) == above
 
 
 @requirement("S3.38")

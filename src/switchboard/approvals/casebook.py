@@ -21,7 +21,7 @@ from switchboard.approvals.wording import (
     prompt_of,
     shown_arguments,
 )
-from switchboard.core.calls import Call
+from switchboard.core.calls import Call, Execution
 from switchboard.core.cases import Assessment, Case
 from switchboard.core.cleaning import cleaned, cleaned_line, written_out
 from switchboard.core.faults import Fault, FaultCode
@@ -43,6 +43,7 @@ _MAX_DESCRIPTION = 4_000
 _SHARE_OF_PATIENCE = 0.9
 # Escapes make arguments longer than they are shown. Beyond this nothing could be short enough.
 _MOST_BYTES = 8 * MAX_ARGUMENTS
+_MOST_ASSESSED = 1_024
 
 
 class _Bound(Struct, frozen=True):
@@ -72,19 +73,28 @@ class Casebook:
         self._by_value = by_value
         self._clock = clock
         self._principal = f"uid:{os.getuid()}"
+        # A server has the same launch for every call of a tool, until something changes.
+        self._assessed: dict[int, Assessment] = {}
 
     def assess(self, call: Call) -> Assessment | None:
         """What a call would run and risk; nothing when it runs no code but ours."""
         launch = self._launches(call)
         if launch is None:
             return None
+        known = self._assessed.get(id(launch))
+        if known is not None and known.launch is launch:
+            return known
+        if len(self._assessed) >= _MOST_ASSESSED:
+            self._assessed.clear()
         risk = assess(launch)
-        return Assessment(
+        assessment = self._assessed[id(launch)] = Assessment(
             launch=launch,
             risk=risk,
             asks=asks(launch, risk),
             is_open_world=is_open_world(launch),
+            place=_place(launch) if launch.is_foreign else None,
         )
+        return assessment
 
     def trusted(self, call: Call, launch: Launch) -> str:
         """The digest of what the session has agreed to, or nothing if it has not agreed to this."""
@@ -209,6 +219,15 @@ class Casebook:
 def subject_of(launch: Launch) -> Subject:
     """Whom trust is given to."""
     return Subject(launch.server, launch.tool.name)
+
+
+def _place(launch: Launch) -> Execution:
+    return Execution(
+        cwd=launch.cwd,
+        sandbox=launch.sandbox,
+        network=launch.network,
+        env_names=tuple(sorted({*launch.env, *launch.secrets})),
+    )
 
 
 def _schema(launch: Launch) -> Any:

@@ -2,6 +2,7 @@
 
 from msgspec import Raw, Struct
 
+from switchboard.core.calls import Execution
 from switchboard.core.launches import Launch
 from switchboard.core.questions import Question, Risk
 
@@ -14,6 +15,8 @@ class Assessment(Struct, frozen=True, kw_only=True, eq=False):
     asks: bool
     # Whether its result may hold the words of a stranger.
     is_open_world: bool = False
+    # Where a server's tool runs, which is not where its client works.
+    place: Execution | None = None
 
 
 class Case(Struct, frozen=True, kw_only=True, eq=False):

@@ -36,6 +36,7 @@ _RENAMED = {
     "readRoots": "read_roots",
     "writableRoots": "writable_roots",
     "readEnvFiles": "read_env_files",
+    "trustAnnotations": "trust_annotations",
 }
 _WRITTEN: dict[str, KeyPath] = {
     **{ours: (theirs,) for theirs, ours in _RENAMED.items()},

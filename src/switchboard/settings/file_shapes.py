@@ -14,6 +14,7 @@ from switchboard.settings.server_shape import (
     SERVERS,
     TOML_SERVERS,
     TOOL_PREFIX,
+    TRUST_ANNOTATIONS,
     WRITABLE_ROOTS,
 )
 
@@ -129,6 +130,7 @@ CHILD = Table(
         "readRoots": READ_ROOTS,
         "writableRoots": WRITABLE_ROOTS,
         "readEnvFiles": READ_ENV_FILES,
+        "trustAnnotations": TRUST_ANNOTATIONS,
         "env": _ENV,
     },
     required=("name",),

@@ -51,6 +51,8 @@ def sealed(
             "suite_description": entry.suite_description,
             "shown": dict(shown),
             **_sandbox(entry),
+            # A file that lets it be believed after all is another one.
+            **({} if entry.trust_annotations else {"trust_annotations": False}),
         }
     )
     words = (entry.command, *entry.args)

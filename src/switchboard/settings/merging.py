@@ -9,7 +9,7 @@ from switchboard.config.problems import Problem
 from switchboard.config.spots import KeyPath
 from switchboard.core.origins import Scope
 from switchboard.settings.commands import undoubled
-from switchboard.settings.narrowing import narrow, narrowed_suites
+from switchboard.settings.narrowing import narrow, narrowed_suites, opens_the_gate
 
 # Their placeholders wait until it is known whether the thing is trusted.
 _LATE = frozenset({"mcp_servers", "mcp"})
@@ -36,7 +36,14 @@ def _lay_sections(
         if section == "mcp_servers":
             continue
         if not isinstance(value, dict):
-            set_value(merged, layer, (section,), value)
+            if layer.scope is Scope.WORKSPACE and opens_the_gate(merged, section, value):
+                message = (
+                    f"`{section}` is ignored in a workspace: it may ask for more, never for less"
+                )
+                hint = "set it in the `config.toml` of your home"
+                problems.append(layer.problem((section,), message, hint, "warning"))
+            else:
+                set_value(merged, layer, (section,), value)
             continue
         fields = cast("dict[str, Any]", value)
         if layer.expands and section not in _LATE:

@@ -13,6 +13,8 @@ from switchboard.core.origins import Scope
 from switchboard.settings.sections import Timeouts
 
 _HINT = "set it in the `switchboard.config.json` of your home"
+# Who may answer for risky calls, from the widest on.
+_CHANNELS = ("any", "console", "none")
 
 
 def narrow(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
@@ -32,8 +34,17 @@ def narrow(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
     return joined
 
 
-def narrowed_sandbox(entry: ServerEntry, below: ServerEntry) -> ServerEntry:
-    """A server that takes the place of another, in a sandbox at least as tight."""
+def opens_the_gate(merged: Merged, key: str, value: Any) -> bool:
+    """Whether a value lets more people answer than the files below do."""
+    if key != "approval_channel":
+        return False
+    below = merged.tree.get(key, _CHANNELS[0])
+    return _CHANNELS.index(value) < _CHANNELS.index(below)
+
+
+def narrowed_server(entry: ServerEntry, below: ServerEntry) -> ServerEntry:
+    """A server in the place of another: no more believed, in a sandbox at least as tight."""
+    entry = replace(entry, trust_annotations=entry.trust_annotations and below.trust_annotations)
     if below.sandbox_profile == "none":
         return entry
     loose = entry.sandbox_profile == "none"

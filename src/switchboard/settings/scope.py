@@ -20,7 +20,7 @@ from switchboard.settings import build
 from switchboard.settings.fingerprints import sealed
 from switchboard.settings.layering import front_matter_layer, sidecar_layer
 from switchboard.settings.merging import lay_servers
-from switchboard.settings.narrowing import narrowed_sandbox
+from switchboard.settings.narrowing import narrowed_server
 from switchboard.settings.sections import Settings
 from switchboard.settings.server_rules import Habits, judge
 from switchboard.settings.trust import read_trust
@@ -104,7 +104,7 @@ def _resolved(
             continue
         entry = build.entry_from_fields(name, fields, origin, settings.workspace)
         if name in below:
-            entry = narrowed_sandbox(entry, below[name])
+            entry = narrowed_server(entry, below[name])
         inherits = any(layer is ground for layer in used)
         foreign = any(_is_foreign(settings, layer) for layer in used) or (
             inherits and (name in waiting or bool(below[name].fingerprint))

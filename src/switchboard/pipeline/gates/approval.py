@@ -15,6 +15,7 @@ from switchboard.core.launches import Launch
 from switchboard.core.ports import Next
 from switchboard.core.questions import Answer, Asker, Question, Risk
 from switchboard.core.questions import Approval as Agreed
+from switchboard.core.sessions import Era
 from switchboard.core.tasks import TaskSet
 from switchboard.pipeline.approval_trail import ApprovalTrail
 
@@ -92,7 +93,8 @@ class Approval:
         self._fallback = fallback
         self._channel = channel
         self._tasks = TaskSet()
-        self._asking: dict[str, _Asking] = {}
+        # By question, and by call where each call asks for itself.
+        self._asking: dict[tuple[str, str], _Asking] = {}
         self._following: dict[str, asyncio.Task[None]] = {}
 
     async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
@@ -106,6 +108,8 @@ class Approval:
             self._cases.distrust(launch)
             self._trail.held(call, launch, held.id)
             raise _definition_changed(launch, held)
+        if assessment.place is not None:
+            call = replace(call, execution=assessment.place)
         if assessment.asks:
             call = await self._agreed(call, assessment)
         if not assessment.is_open_world:
@@ -132,7 +136,7 @@ class Approval:
             if question.id == case.question.id:
                 self._trail.asked(call, launch, question)
             try:
-                answer = await self._ask(question, asker)
+                answer = await self._ask(call, question, asker)
             except Fault:
                 self._follow(_Open(call, launch, case, question))
                 raise
@@ -174,20 +178,27 @@ class Approval:
         """
         return answer.by != _CLIENT or self._channel != "console" or not risk.is_high
 
-    async def _ask(self, question: Question, asker: Asker) -> Answer:
-        """Ask once, however many identical calls wait for the answer."""
-        asking = self._asking.get(question.id)
+    async def _ask(self, call: Call, question: Question, asker: Asker) -> Answer:
+        """Ask once, however many identical calls wait for the answer.
+
+        A client of the modern era is asked by the answer to its request, and may never come back.
+        There each call has to ask for itself, or it would wait for one that is forgotten.
+        """
+        is_own = asker is call.asker and call.session.era is Era.MODERN
+        key = (question.id, call.id if is_own else "")
+        asking = self._asking.get(key)
         if asking is None:
             task = self._tasks.start(_in_time(question, asker))
-            asking = self._asking[question.id] = _Asking(task)
-            task.add_done_callback(lambda _: self._asking.pop(question.id, None))
+            asking = self._asking[key] = _Asking(task)
+            task.add_done_callback(lambda _: self._asking.pop(key, None))
         asking.waiting += 1
         try:
             return await asyncio.shield(asking.task)
         except asyncio.CancelledError:
             if asking.waiting == 1 and not asking.task.done():
                 asking.task.cancel()
-                self._desk.withdraw(question.id)
+                if not any(other != key and other[0] == question.id for other in self._asking):
+                    self._desk.withdraw(question.id)
             raise
         finally:
             asking.waiting -= 1

@@ -1,0 +1,166 @@
+"""Claude Code and Codex, whole, are stopped at the gate and go on when a person says so.
+
+What each declares when it runs without a person in front of it, and does when it is asked:
+
+| host | declares | answers by itself |
+|---|---|---|
+| Claude Code, handshake | `elicitation: {}` | cancel |
+| Claude Code, 2026-07-28 | `elicitation: {form, url}` | cancel |
+| Codex | `elicitation: {form, url}` | decline |
+
+So nobody sees a question there, and `approval_channel = "console"` is what lets a person answer.
+"""
+
+import asyncio
+import json
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from gate.ground import Gate
+from support.hosts import Finished, claude_program, codex_program, run_claude, run_codex
+from support.models.loopback import ScriptedModel
+from support.models.messages import messages_model
+from support.models.responses import responses_model
+from support.models.script import say, use
+from support.processes import descendants_of
+from support.requirements import requirement
+from support.workspace import NODE_MODULES, Json, server
+
+MEMORY = NODE_MODULES / "@modelcontextprotocol" / "server-memory" / "dist" / "index.js"
+ADA: Json = {"name": "Ada", "entityType": "person", "observations": ["wrote notes"]}
+SCRIPT = (
+    use("memory_suite", action="call", subtool="create_entities", args={"entities": [ADA]}),
+    use("memory_suite", action="call", subtool="read_graph", args={}),
+    say("done"),
+)
+
+
+class Host(NamedTuple):
+    """A program that uses MCP servers, and what it does when it is asked and nobody is there."""
+
+    program: Callable[[], Path]
+    model: Callable[..., AbstractContextManager[ScriptedModel]]
+    run: Callable[..., Any]
+    elicitation: Json
+    reason: str
+
+
+HOSTS = {
+    "claude-code": Host(claude_program, messages_model, run_claude, {}, "approval-cancelled"),
+    "claude-code-modern": Host(
+        partial(claude_program, "claude-modern"),
+        messages_model,
+        partial(run_claude, tool_search=True),
+        {"form": {}, "url": {}},
+        "approval-cancelled",
+    ),
+    "codex": Host(
+        codex_program, responses_model, run_codex, {"form": {}, "url": {}}, "approval-denied"
+    ),
+}
+
+
+class Memory:
+    """The reference server `memory` behind the gate, and the file that it keeps."""
+
+    def __init__(self, gate: Gate) -> None:
+        self.gate = gate
+        self.file = gate.workspace.root / "memory.jsonl"
+        entry = server(["node", MEMORY], env={"MEMORY_FILE_PATH": str(self.file)})
+        gate.workspace.mcp_json({"memory": entry})
+
+    async def play(self, host: Host, heard: Path | None = None) -> ScriptedModel:
+        """Let the host play the script; what it says to Switchboard is copied to a file."""
+        async with self.gate.window():
+            # The daemon runs before the host does, which waits for a server only so long.
+            command = self.gate.workspace.command("mcp")
+        if heard is not None:
+            command = ["sh", "-c", 'tee "$0" | "$@"', str(heard), *command]
+        with host.model(*SCRIPT) as model:
+            board = {"board": server(command)}
+            done: Finished = await host.run(host.program(), model, self.gate.workspace, board)
+        assert done.code == 0, done.stderr + done.stdout
+        return model
+
+    @property
+    def kept(self) -> list[str]:
+        if not self.file.exists():
+            return []
+        return [json.loads(line)["name"] for line in self.file.read_text("utf-8").splitlines()]
+
+
+@pytest.fixture
+def memory(gate: Gate) -> Memory:
+    return Memory(gate)
+
+
+@pytest.fixture(params=HOSTS)
+def host(request: pytest.FixtureRequest) -> Host:
+    return HOSTS[request.param]
+
+
+@requirement("S3.26", "S3.33", "S3.34", "S3.104", "S3.105")
+async def test_a_run_is_stopped_approved_from_the_command_line_and_goes_on(
+    host: Host, memory: Memory
+) -> None:
+    gate = memory.gate
+    gate.guard(approval_channel="console")
+    playing = asyncio.ensure_future(memory.play(host))
+    [entry] = await gate.waiting(meanwhile=playing)
+    assert (entry["tool"], entry["of"], entry["risk"]) == (
+        "create_entities",
+        "memory_suite",
+        "high",
+    )
+    shown = (await gate.type("approvals", "show", entry["id"], "--json")).report
+    # The host itself is the client that may not answer; this test does not descend from it.
+    assert shown["question"]["client_pid"] in descendants_of(os.getpid())
+    assert '"name": "Ada"' in shown["question"]["prompt"]
+    assert memory.kept == []
+    await gate.decide("approve")
+    model = await playing
+    assert memory.kept == ["Ada"]
+    created, graph = model.results
+    assert "Ada" in created
+    assert "permission_denied" not in created
+    assert "Ada" in graph
+    assert await gate.waiting(0) == []
+    started = await gate.records(event="tool.call.started")
+    assert [(record["tool"], record["approval"]["channel"]) for record in started] == [
+        ("create_entities", "cli")
+    ]
+
+
+@requirement("S3.34")
+async def test_a_run_that_is_denied_goes_on_without_the_effect(host: Host, memory: Memory) -> None:
+    memory.gate.guard(approval_channel="console")
+    playing = asyncio.ensure_future(memory.play(host))
+    await memory.gate.waiting(meanwhile=playing)
+    await memory.gate.decide("deny")
+    model = await playing
+    assert memory.kept == []
+    created, graph = model.results
+    assert "the user does not want `create_entities` to run" in created
+    # It only reads, so nobody is asked.
+    assert "permission_denied" not in graph
+
+
+async def test_a_host_without_a_person_says_no_by_itself(
+    host: Host, memory: Memory, tmp_path: Path
+) -> None:
+    heard = tmp_path / "heard.jsonl"
+    await memory.play(host, heard)
+    assert memory.kept == []
+    first = json.loads(heard.read_text("utf-8").splitlines()[0])["params"]
+    declared = (
+        first.get("capabilities") or first["_meta"]["io.modelcontextprotocol/clientCapabilities"]
+    )
+    assert declared["elicitation"] == host.elicitation
+    [refused] = await memory.gate.records(event="tool.call.refused")
+    assert refused["reason"] == host.reason

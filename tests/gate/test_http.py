@@ -1,0 +1,122 @@
+"""The gate over HTTP: a session of 2025-11-25 can be trusted, a request of 2026-07-28 only once."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import CallToolResult, ElicitResult
+
+from cli.commands import report_of
+from gate.ground import SUITE, Gate, call
+from support.requirements import requirement
+
+TOKEN = "a-token-for-tests-of-the-gate"
+MODES: Any = {"2025-11-25": "legacy", "2026-07-28": "2026-07-28"}
+VERSIONS = pytest.mark.parametrize("version", list(MODES))
+
+
+@asynccontextmanager
+async def serving(gate: Gate) -> AsyncGenerator[str]:
+    """Run `switchboard serve --http`, and give its address."""
+    workspace = gate.workspace
+    process = await asyncio.create_subprocess_exec(
+        *workspace.command("serve", "--http", "--port", "0", "--json"),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        cwd=workspace.root,
+        env={**workspace.env, "SWITCHBOARD_TOKEN": TOKEN},
+    )
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(20):
+            text = (await process.stdout.readuntil(b"\n}\n")).decode()
+        yield report_of(text)["url"]
+    finally:
+        process.terminate()
+        await process.communicate()
+
+
+class Person:
+    """Whoever sits in front of the client, and what they were offered."""
+
+    def __init__(self, decision: str) -> None:
+        self.decision = decision
+        self.offered: list[list[str]] = []
+
+    async def __call__(self, context: object, params: Any) -> ElicitResult:
+        del context
+        choices = params.requested_schema["properties"]["decision"]["oneOf"]
+        self.offered.append([choice["const"] for choice in choices])
+        return ElicitResult(action="accept", content={"decision": self.decision})
+
+
+@asynccontextmanager
+async def connected(url: str, version: str, person: Person | None) -> AsyncGenerator[Client]:
+    headers = {"authorization": f"Bearer {TOKEN}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, trust_env=False, timeout=30) as http,
+        Client(
+            streamable_http_client(url, http_client=http),
+            mode=MODES[version],
+            elicitation_callback=person,
+        ) as client,
+    ):
+        yield client
+
+
+async def write(client: Client, text: str) -> CallToolResult:
+    result = await client.call_tool(SUITE, call("write", text=text)["arguments"])
+    assert isinstance(result, CallToolResult)
+    return result
+
+
+@requirement("S3.35", "S3.36", "S3.37")
+@VERSIONS
+async def test_session_trust_needs_a_session(gate: Gate, version: str) -> None:
+    person = Person("allow_session")
+    async with serving(gate) as url:
+        async with connected(url, version, person) as client:
+            results = [await write(client, text) for text in ("one", "two")]
+        if version == "2025-11-25":
+            assert [result.is_error for result in results] == [False, False]
+            assert person.offered == [["deny", "allow_once", "allow_session"]]
+            assert gate.written == ["one", "two"]
+        else:
+            # What was not offered cannot be chosen.
+            assert [result.is_error for result in results] == [True, True]
+            assert person.offered == [["deny", "allow_once"]] * 2
+            assert gate.written == []
+            person.decision = "allow_once"
+            async with connected(url, version, person) as client:
+                assert not (await write(client, "three")).is_error
+            assert gate.written == ["three"]
+        # Another client of the same server is asked for itself.
+        person.decision = "deny"
+        asked = len(person.offered)
+        async with connected(url, version, person) as client:
+            assert (await write(client, "four")).is_error
+        assert len(person.offered) == asked + 1
+    assert "four" not in gate.written
+
+
+@VERSIONS
+async def test_a_client_without_forms_is_answered_at_the_desk(gate: Gate, version: str) -> None:
+    async with serving(gate) as url, connected(url, version, None) as client:
+        waiting = asyncio.ensure_future(write(client, "held"))
+        [entry] = await gate.waiting(meanwhile=waiting)
+        if version == "2026-07-28":
+            refused = await gate.type("approvals", "approve", entry["id"], "--session", "--yes")
+            assert "no session that trust could belong to" in refused.err
+        await gate.decide("approve")
+        assert not (await waiting).is_error
+        again = asyncio.ensure_future(write(client, "held"))
+        await gate.waiting(meanwhile=again)
+        await gate.decide("deny")
+        assert (await again).is_error
+    assert gate.written == ["held"]
