@@ -100,6 +100,9 @@ class Bench:
         self.place = Workspace(folder)
         self.root = self.place.root
         self.env = self.place.env
+        # Command tools are shown on a guarded surface only.
+        self.place.home.mkdir(parents=True, exist_ok=True)
+        (self.place.home / "config.toml").write_text("enable_mcp_server_surface = true\n")
         self.events = MemoryEvents()
         self._ids = itertools.count(1)
 

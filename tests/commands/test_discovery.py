@@ -55,7 +55,11 @@ async def test_a_listing_tells_everything_that_a_client_may_want_to_know(bench: 
     async with client_of(bench) as client:
         tool = (await client.tools())["lint"]
     assert (tool["title"], tool["description"]) == ("Lint it", "Lints a file.")
-    assert tool["annotations"] == {"readOnlyHint": False, "openWorldHint": False}
+    assert tool["annotations"] == {
+        "title": "Lint it",
+        "readOnlyHint": False,
+        "openWorldHint": False,
+    }
     told = tool["_meta"][KEY]
     env = told.pop("env")
     assert (env["A"], env["T"], env["LANG"]) == ("1", "[present]", "C.UTF-8")

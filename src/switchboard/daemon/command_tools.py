@@ -22,6 +22,11 @@ from switchboard.sandbox.sandbox import Sandbox, platform_sandbox
 from switchboard.settings.fingerprints import fingerprint
 from switchboard.settings.sections import Settings
 
+_UNGUARDED = (
+    "command tools are shown on a guarded surface only",
+    "set `enable_mcp_server_surface = true`",
+)
+
 
 class CommandTools(Struct, frozen=True):
     """The tools that can be run, and why others cannot, each with what to do about it."""
@@ -32,6 +37,9 @@ class CommandTools(Struct, frozen=True):
 
 def command_tools(settings: Settings, environ: Mapping[str, str]) -> CommandTools:
     """Look at every command tool. Starts none, but may try the sandbox."""
+    if not settings.enable_mcp_server_surface:
+        # Nothing runs a program on demand where nobody is asked and nothing is written down.
+        return CommandTools({}, dict.fromkeys(settings.commands, _UNGUARDED))
     ground = _ground(settings, environ)
     tools: dict[str, tuple[CommandEntry, ToolSpec]] = {}
     refusals: dict[str, tuple[str, str]] = {}

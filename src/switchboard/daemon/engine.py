@@ -16,6 +16,7 @@ from switchboard.children.pool import ChildPool, ChildSource
 from switchboard.children.schema import ServerEntry
 from switchboard.core.ports import Events, Next, Provider, Relay
 from switchboard.core.visibility import Visibility
+from switchboard.daemon.assemble import sandbox_refusals
 from switchboard.daemon.command_tools import commands_provider
 from switchboard.daemon.commons import Commons
 from switchboard.daemon.enclosing import Enclosures
@@ -96,14 +97,16 @@ class Engine:
             idle_s=settings.timeouts.idle_ms / 1000,
             longest_s=settings.timeouts.longest_ms / 1000,
         )
+        refused = sandbox_refusals(settings)
+        servers = [entry for entry in settings.servers if entry.name not in refused]
         sources = {
             entry.name: self.pool.source(
                 entry, _limits_of(entry, settings.suites.get(entry.name, _DEFAULT), limits)
             )
-            for entry in settings.servers
+            for entry in servers
         }
         suites = build_suites(
-            [entry for entry in settings.servers if entry.expose == "suite"],
+            [entry for entry in servers if entry.expose == "suite"],
             settings.suites,
             introspection=settings.introspection,
             sources=sources,
@@ -112,7 +115,7 @@ class Engine:
         children = RelayProvider(
             [
                 _offering(entry, settings.suites.get(entry.name, _DEFAULT), sources[entry.name])
-                for entry in settings.servers
+                for entry in servers
             ],
             visibility=shown,
             taken=taken,

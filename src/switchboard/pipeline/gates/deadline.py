@@ -40,13 +40,18 @@ class Deadline:
                 FaultCode.DEADLINE_EXCEEDED,
                 "tool-timeout",
                 f"`{call.tool.name}` did not finish within {alarm.allowed_s:g} s",
-                hint=f"raise `{alarm.setting}`, or ask for less",
+                hint=f"raise `{_setting(call, alarm)}`, or ask for less",
                 details=cancelled.details if isinstance(cancelled, Interrupted) else None,
             ) from None
         finally:
             alarm.handle.cancel()
             if alarm.has_rung:
                 task.uncancel()
+
+
+def _setting(call: Call, alarm: "_Alarm") -> str:
+    """What would have let it run longer."""
+    return "timeouts.longestMs" if alarm.hit_ceiling else call.tool.policy.timeout_key
 
 
 class _Alarm:
@@ -77,9 +82,9 @@ class _Alarm:
         return self._limit if not self._has_snoozed else round(self._loop.time() - self._begun_at)
 
     @property
-    def setting(self) -> str:
-        """What would have let it run longer."""
-        return "timeouts.longestMs" if self._until > self._ceiling else "rpcTimeoutMs"
+    def hit_ceiling(self) -> bool:
+        """Whether no sign of life could have helped any more."""
+        return self._until > self._ceiling
 
     def snooze(self) -> None:
         self._has_snoozed = True
