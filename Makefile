@@ -9,7 +9,8 @@ NODE_HOME := tests/node
 SANDBOX_PACKAGES := bubblewrap
 # What else tests use: the Switchyard example runs a real PostgreSQL.
 APT_PACKAGES := postgresql $(SANDBOX_PACKAGES)
-PYTEST := $(PY) -m pytest -n 2 --dist loadgroup
+# Tests wait for processes more than they compute: three on two cores.
+PYTEST := $(PY) -m pytest -n 3 --dist loadgroup
 PIP := $(PY) -m pip --disable-pip-version-check install --quiet
 
 .DEFAULT_GOAL := help

@@ -3,9 +3,14 @@
 import json
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from support.relays import MARK, PAGE, RELAYED, RelayRecord, claims, is_behind
 from support.requirements_record import Record, summary
+
+# How long an example takes says something of the machine, and nothing of the code.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 LONG_RUNS = ("soak", "bench")
 PROPERTY = "requirement"

@@ -60,7 +60,7 @@ async def test_the_typescript_client_uses_a_suite(
         stdout=PIPE,
         stderr=PIPE,
     )
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(90):
         out, err = await process.communicate()
     assert process.returncode == 0, err.decode()
     report = json.loads(out)
@@ -82,7 +82,7 @@ async def test_the_python_client_uses_a_suite(
 ) -> None:
     command, *args = workspace.command("mcp")
     board = StdioServerParameters(command=command, args=args, env=workspace.env, cwd=workspace.root)
-    async with asyncio.timeout(30), Client(board, mode=mode) as client:
+    async with asyncio.timeout(90), Client(board, mode=mode) as client:
         assert client.protocol_version == version
         assert [tool.name for tool in (await client.list_tools()).tools] == ["echo_suite"]
         introspected, called = [await client.call_tool(**call) for call in CALLS]

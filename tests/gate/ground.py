@@ -14,7 +14,7 @@ from support.workspace import Json, Workspace, child_command
 
 Era = Literal["handshake", "modern"]
 SUITE = "ledger_suite"
-PATIENCE = 30.0
+PATIENCE = 90.0
 FORMS: Json = {"elicitation": {"form": {}}}
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 ERROR = "switchboard/error"

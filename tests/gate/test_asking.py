@@ -51,7 +51,7 @@ async def sdk_client(gate: Gate, era: Era, person: Person) -> AsyncGenerator[Cli
         command=command, args=args, env=gate.workspace.env, cwd=gate.workspace.root
     )
     async with (
-        asyncio.timeout(30),
+        asyncio.timeout(90),
         Client(board, mode=MODES[era], elicitation_callback=person) as client,
     ):
         yield client

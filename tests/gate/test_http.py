@@ -34,7 +34,7 @@ async def serving(gate: Gate) -> AsyncGenerator[str]:
     )
     assert process.stdout is not None
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             text = (await process.stdout.readuntil(b"\n}\n")).decode()
         yield report_of(text)["url"]
     finally:
@@ -60,7 +60,7 @@ class Person:
 async def connected(url: str, version: str, person: Person | None) -> AsyncGenerator[Client]:
     headers = {"authorization": f"Bearer {TOKEN}"}
     async with (
-        httpx2.AsyncClient(headers=headers, trust_env=False, timeout=30) as http,
+        httpx2.AsyncClient(headers=headers, trust_env=False, timeout=90) as http,
         Client(
             streamable_http_client(url, http_client=http),
             mode=MODES[version],

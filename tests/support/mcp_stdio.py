@@ -20,7 +20,7 @@ LEGACY = "2025-11-25"
 MODERN = "2026-07-28"
 META = "io.modelcontextprotocol/"
 CLIENT = {"name": "switchboard-tests", "version": "1"}
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 class RpcError(Exception):

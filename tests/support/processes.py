@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 PROC = Path("/proc")
-PATIENCE = 15.0
+PATIENCE = 60.0
 _GONE = "ZX"
 
 
