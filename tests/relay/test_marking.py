@@ -31,9 +31,9 @@ def marked(method: str, **params: Any) -> Json:
         (f"W{NOTHING}ho?{TAGS}", "Who?"),
         (f"{BACKWARDS}?ohW", "?ohW"),
         (f"{TITLE}Who?\r\x08\x9b", "Who?"),
-        ("first\n\tsecond", "first\n\tsecond"),
+        ("first\n\tsecond", "first\n second"),
         ("Grüße, 你好 👋", "Grüße, 你好 👋"),
-        ("x" * 9_000, "x" * 3_999 + "…"),
+        ("x" * 9_000, "x" * 3_992 + " … (cut)"),
     ],
 )
 def test_a_question_begins_with_the_childs_name_and_hides_nothing(said: str, shown: str) -> None:

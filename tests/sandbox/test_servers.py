@@ -13,10 +13,12 @@ import pytest
 from support.mcp_stdio import StdioClient, talking_to, text_of
 from support.processes import descendants_of, mentioning, until_true, wait_until_none_mention
 from support.requirements import requirement
-from support.workspace import NODE_MODULES, Json, Workspace, child_command, server
+from support.workspace import CHECKOUT, NODE_MODULES, Json, Workspace, child_command, server
 
 NPM = NODE_MODULES / "@modelcontextprotocol"
 SECRET = "the-secret-of-the-home"
+# A checkout may lie where sandboxes show nothing, under `/tmp` or in the home.
+SEES_CHECKOUT = {"read_roots": [str(CHECKOUT)]}
 # Becomes the server that the arguments name.
 THEN_SERVE = "\nimport os, sys; os.execv(sys.argv[1], sys.argv[1:])"
 
@@ -24,7 +26,8 @@ THEN_SERVE = "\nimport os, sys; os.execv(sys.argv[1], sys.argv[1:])"
 def npm(name: str, *args: str, **more: Any) -> Json:
     """Write a reference server from npm, which runs in a sandbox."""
     script = NPM / f"server-{name}" / "dist" / "index.js"
-    return server(["node", script, *args], **{"sandbox_profile": "default", **more})
+    opened = {} if more.get("sandbox_profile") == "none" else SEES_CHECKOUT
+    return server(["node", script, *args], **{"sandbox_profile": "default", **opened, **more})
 
 
 @pytest.fixture
@@ -95,7 +98,7 @@ async def test_a_server_of_memory_keeps_its_file_in_its_state_folder(
     """Where the file would be otherwise is beside the package, which is read-only."""
     script = str(NPM / "server-memory" / "dist" / "index.js")
     line = f'MEMORY_FILE_PATH="$SWITCHBOARD_STATE_DIR/memory.jsonl" exec node {script}'
-    entry = server(["sh", "-c", line], sandbox_profile="default")
+    entry = server(["sh", "-c", line], sandbox_profile="default", **SEES_CHECKOUT)
     workspace.mcp_json({"memory": entry})
     entity = {"name": "Ada", "entityType": "person", "observations": ["wrote notes"]}
     async with board(workspace, "--in-process") as client:
@@ -134,7 +137,7 @@ async def test_a_server_of_all_workspaces_runs_in_its_state_folder(shared: Works
     """The home, where it would run otherwise, is not opened in any sandbox."""
     program = "open('here', 'w').close()" + THEN_SERVE
     command = [sys.executable, "-c", program, *child_command("echo_child", "echo")]
-    entry = server(command, sandbox_profile="default", scope="user")
+    entry = server(command, sandbox_profile="default", scope="user", **SEES_CHECKOUT)
     shared.mcp_json({"echo": entry}, scope="home")
     async with board(shared) as client:
         assert (await client.introspect("echo_suite"))["tools"]
@@ -152,7 +155,9 @@ except OSError as error:
 open("found", "w").write(found)
 """
     command = [sys.executable, "-c", program + THEN_SERVE, *child_command("echo_child", "echo")]
-    folder = workspace.child("echo", command, sandboxProfile="default")
+    folder = workspace.child(
+        "echo", command, sandboxProfile="default", readRoots=SEES_CHECKOUT["read_roots"]
+    )
     async with board(workspace, "--in-process") as client:
         await client.introspect("echo_suite")
     assert (folder / "found").read_text() == "2"
@@ -192,14 +197,16 @@ async def test_a_server_that_its_sandbox_stopped_is_told_with_the_key_that_would
     outside.mkdir()
     program = f"open({str(outside / 'log')!r}, 'w')" + THEN_SERVE
     command = [sys.executable, "-c", program, *child_command("echo_child", "echo")]
-    workspace.mcp_json({"echo": server(command, sandbox_profile="default")})
+    workspace.mcp_json({"echo": server(command, sandbox_profile="default", **SEES_CHECKOUT)})
     async with board(workspace, "--in-process") as client:
         result = await client.call("echo_suite", {"action": "introspect"})
         told = text_of(result)
         assert result["isError"]
         assert told.startswith("permission_denied")
         assert "`read_roots`" in told or "`writable_roots`" in told
-    opened = server(command, sandbox_profile="default", writable_roots=[str(outside)])
+    opened = server(
+        command, sandbox_profile="default", writable_roots=[str(outside)], **SEES_CHECKOUT
+    )
     workspace.mcp_json({"echo": opened})
     async with board(workspace, "--in-process") as client:
         assert (await client.introspect("echo_suite"))["tools"]
@@ -212,7 +219,8 @@ async def test_a_search_path_of_an_entry_opens_no_folder(workspace: Workspace) -
     command = [sys.executable, "-c", f"import os\n{program}{THEN_SERVE}"]
     command += child_command("echo_child", "echo")
     path = f"{workspace.user_home}/.ssh:/usr/bin:/bin"
-    workspace.mcp_json({"echo": server(command, sandbox_profile="default", env={"PATH": path})})
+    entry = server(command, sandbox_profile="default", env={"PATH": path}, **SEES_CHECKOUT)
+    workspace.mcp_json({"echo": entry})
     async with board(workspace, "--in-process") as client:
         await client.introspect("echo_suite")
     assert ".ssh" not in (workspace.root / "found").read_text()
