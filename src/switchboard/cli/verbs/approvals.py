@@ -16,6 +16,7 @@ from switchboard.cli.render import columns, hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import Request
 from switchboard.cli.style import Style, is_terminal
+from switchboard.cli.verbs.parts.questions import question_lines
 from switchboard.cli.verbs.parts.watching import watch
 from switchboard.core.cleaning import written_out
 from switchboard.core.faults import Fault, FaultCode
@@ -200,17 +201,6 @@ def run(request: Request) -> Report:
         return _decide_definition(request, pins, found, approves=action == "approve")
     finally:
         database.close()
-
-
-def question_lines(question: Question, style: Style) -> Iterator[str]:
-    """A question for people, with what matters most marked."""
-    for number, line in enumerate(question.prompt.splitlines()):
-        if number == 0:
-            yield style.bold(line)
-        elif line.startswith(("Risk: HIGH", "Sandbox: NONE", "Leads elsewhere:", "Careful:")):
-            yield style.red(line)
-        else:
-            yield line
 
 
 def _check(request: Request, action: str, wanted: str) -> None:

@@ -1,4 +1,4 @@
-"""`switchboard call SUITE TOOL`: one call, through the gates that a client's call passes."""
+"""`switchboard call`: one call, through the gates that a client's call passes."""
 
 # ruff: noqa: PTH123
 
@@ -15,20 +15,22 @@ from switchboard.cli.render import as_json
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import Request
 from switchboard.cli.style import Style
-from switchboard.cli.verbs.parts.board import calling, run_to_end
+from switchboard.cli.verbs.parts.asking import Asking
+from switchboard.cli.verbs.parts.board import calling, refuse_subtool, run_to_end
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.servers import suite_for
-from switchboard.core.calls import Outcome
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.sessions import Era
 from switchboard.providers.suites.schema import SuiteSettings
 from switchboard.settings.sections import Settings
+from switchboard.surface.results import outcome_parts
 
 USAGE = Usage(
     verb="call",
-    summary="Call a tool of a suite and print what it answers.",
+    summary="Call a tool and print what it answers.",
     words=(
-        Word(name="SUITE", about="a suite, or the server behind it"),
-        Word(name="TOOL", about="one of its tools"),
+        Word(name="SUITE", about="a suite, the server behind it, or a tool that is in none"),
+        Word(name="TOOL", about="one of the suite's tools", optional=True),
     ),
     options=(
         Option(
@@ -41,6 +43,7 @@ USAGE = Usage(
     examples=(
         "switchboard call calc_suite add --args '{\"numbers\": [19, 23]}'",
         "switchboard call notes_suite add_note --args @note.json",
+        'switchboard call search --args \'{"pattern": "TODO"}\'',
     ),
 )
 
@@ -67,6 +70,7 @@ class _Result(Struct, rename="camel"):
 class CallReport(Report, frozen=True, kw_only=True, tag="switchboard.call/1"):
     """What the tool answered, unchanged."""
 
+    # Empty for a tool that is in none.
     suite: str
     tool: str
     is_error: bool
@@ -92,17 +96,30 @@ class CallReport(Report, frozen=True, kw_only=True, tag="switchboard.call/1"):
 
 def run(request: Request) -> Report:
     arguments = _arguments(request.arguments.one("args"))
-    settings = settings_for(request)
-    suite = suite_for(settings, request.arguments.word(0))
-    return run_to_end(_run(request, _unopened(settings), suite, arguments))
+    return run_to_end(_run(request, _unopened(settings_for(request)), arguments))
 
 
-async def _run(request: Request, settings: Settings, suite: str, arguments: Raw) -> CallReport:
-    tool = request.arguments.word(1)
-    async with calling(settings, request.environ) as caller:
-        request.talk.progress(f"calling {tool} of {suite} …")
-        outcome = await caller.call(suite, {"action": "call", "subtool": tool, "args": arguments})
-    result = _result_of(outcome)
+async def _run(request: Request, settings: Settings, arguments: Raw) -> CallReport:
+    wanted, tool = request.arguments.word(0), request.arguments.word(1)
+    asking = Asking(request, settings)
+    async with calling(settings, request.environ, asker=asking.asker, hears=asking.heard) as caller:
+        if wanted in caller.tools:
+            refuse_subtool(wanted, tool)
+            suite, tool = "", wanted
+            request.talk.progress(f"calling {tool} …")
+            outcome = await caller.call(tool, arguments)
+        else:
+            suite = suite_for(settings, wanted)
+            if not tool:
+                raise UsageError(
+                    f"`{wanted}` is a suite: say which of its tools",
+                    f"switchboard introspect {wanted}",
+                )
+            request.talk.progress(f"calling {tool} of {suite} …")
+            outcome = await caller.call(
+                suite, {"action": "call", "subtool": tool, "args": arguments}
+            )
+    result = Raw(b"".join(bytes(part) for part in outcome_parts(outcome, Era.HANDSHAKE)))
     read = _read(result)
     if read.result_type != "complete":
         raise Fault(
@@ -123,11 +140,6 @@ def _unopened(settings: Settings) -> Settings:
         for entry in settings.servers
     }
     return replace(settings, suites={**settings.suites, **suites})
-
-
-def _result_of(outcome: Outcome) -> Raw:
-    assert outcome.raw is not None, "a suite in this mode passes results through"
-    return Raw(bytes(outcome.raw))
 
 
 def _read(result: Raw) -> _Result:

@@ -218,8 +218,8 @@ async def _start(
     request: Request, settings: Settings, findings: list[Finding]
 ) -> tuple[Server, ...]:
     async with calling(settings, request.environ) as caller:
-        request.talk.progress(f"starting {counted(len(caller.tools), 'server')} …")
-        suites = await introspect(caller, tuple(caller.tools))
+        request.talk.progress(f"starting {counted(len(caller.suites), 'server')} …")
+        suites = await introspect(caller, tuple(caller.suites))
     for suite in suites:
         if suite.failure:
             text = "".join(f"; {key}: {value}" for key, value in suite.failure.details.items())

@@ -1,4 +1,4 @@
-"""`switchboard introspect`: the tools behind one suite, or behind all of them side by side."""
+"""`switchboard introspect`: the tools behind one suite, or everything that can be called."""
 
 from collections.abc import Iterator
 
@@ -10,17 +10,27 @@ from switchboard.cli.render import as_json, counted, hint
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import Request
 from switchboard.cli.style import Style
-from switchboard.cli.verbs.parts.board import calling, run_to_end
+from switchboard.cli.verbs.parts.board import calling, refuse_subtool, run_to_end
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.servers import suite_for
-from switchboard.cli.verbs.parts.suites import IntrospectedSuite, introspect, subtools_of
+from switchboard.cli.verbs.parts.suites import (
+    IntrospectedSuite,
+    Subtool,
+    introspect,
+    subtools_of,
+)
+from switchboard.core.tools import ToolSpec
 from switchboard.settings.sections import Settings
 
 USAGE = Usage(
     verb="introspect",
-    summary="Show the tools of a suite, or of every suite.",
+    summary="Show the tools of a suite, or everything that can be called.",
     words=(
-        Word(name="SUITE", about="a suite, or the server behind it; all without", optional=True),
+        Word(
+            name="SUITE",
+            about="a suite, the server behind it, or a tool that is in none; all without",
+            optional=True,
+        ),
         Word(name="TOOL", about="show only this tool, with its whole schema", optional=True),
     ),
     options=(Option(name="full", about="show whole descriptions instead of summaries"),),
@@ -31,7 +41,9 @@ USAGE = Usage(
 class IntrospectReport(Report, frozen=True, kw_only=True, tag="switchboard.introspect/1"):
     """The suites that were asked, in the order of the configuration."""
 
-    suites: tuple[IntrospectedSuite, ...]
+    suites: tuple[IntrospectedSuite, ...] = ()
+    # Those that are in no suite: command tools, and the tools of the yard.
+    tools: tuple[Subtool, ...] = ()
     # The one tool that was asked for.
     tool: str = ""
 
@@ -39,24 +51,26 @@ class IntrospectReport(Report, frozen=True, kw_only=True, tag="switchboard.intro
         return FAILED if any(suite.failure for suite in self.suites) else DONE
 
     def lines(self, style: Style) -> Iterator[str]:
+        groups = [(each.suite, each.tools) for each in self.suites if not each.failure]
+        groups += [("in no suite", self.tools)] if self.tools else []
         if self.tool:
-            (tool,) = self.suites[0].tools
+            ((_, (tool,)),) = groups
             yield style.bold(tool.name)
             yield tool.summary
             yield as_json(tool.input_schema, indent=2)
             return
-        for place, suite in enumerate(each for each in self.suites if not each.failure):
+        for place, (name, tools) in enumerate(groups):
             if place:
                 yield ""
-            yield style.bold(suite.suite) + style.dim(f"  {counted(len(suite.tools), 'tool')}")
-            for tool in suite.tools:
+            yield style.bold(name) + style.dim(f"  {counted(len(tools), 'tool')}")
+            for tool in tools:
                 yield f"  {tool.name}({_parameters(tool.input_schema)})"
                 if tool.summary:
                     yield f"      {style.dim(tool.summary)}"
 
     def notes(self, style: Style) -> Iterator[str]:
-        if not self.suites:
-            yield "no server may be started: none is configured, or none is trusted"
+        if not self.suites and not self.tools:
+            yield "nothing can be called: no server or tool is configured, or none is trusted"
             yield hint(style, "switchboard list")
         for suite in self.suites:
             if suite.failure:
@@ -78,22 +92,31 @@ class _Parameter(Struct):
 def run(request: Request) -> Report:
     mode = "full" if request.arguments.has("full") else None
     settings = settings_for(request, introspection_mode=mode)
-    wanted = request.arguments.word(0)
-    suite = suite_for(settings, wanted) if wanted else ""
-    return run_to_end(_run(request, settings, suite))
+    return run_to_end(_run(request, settings))
 
 
-async def _run(request: Request, settings: Settings, suite: str) -> IntrospectReport:
-    tool = request.arguments.word(1)
+async def _run(request: Request, settings: Settings) -> IntrospectReport:
+    wanted, tool = request.arguments.word(0), request.arguments.word(1)
     async with calling(settings, request.environ) as caller:
-        if suite:
+        if spec := caller.tools.get(wanted):
+            refuse_subtool(wanted, tool)
+            return IntrospectReport(tools=(_described(spec),), tool=wanted)
+        if wanted:
+            suite = suite_for(settings, wanted)
             request.talk.progress(f"starting the server of {suite} …")
             # A single failure is the command's own, and is raised.
             tools = await subtools_of(caller, suite, tool)
             asked = IntrospectedSuite(suite=suite, tools=tools)
             return IntrospectReport(suites=(asked,), tool=tool)
-        request.talk.progress(f"starting {counted(len(caller.tools), 'server')} …")
-        return IntrospectReport(suites=await introspect(caller, tuple(caller.tools)))
+        request.talk.progress(f"starting {counted(len(caller.suites), 'server')} …")
+        return IntrospectReport(
+            suites=await introspect(caller, tuple(caller.suites)),
+            tools=tuple(_described(spec) for spec in caller.tools.values()),
+        )
+
+
+def _described(spec: ToolSpec) -> Subtool:
+    return Subtool(name=spec.name, summary=spec.description, input_schema=spec.input_schema)
 
 
 def _parameters(schema: Raw) -> str:

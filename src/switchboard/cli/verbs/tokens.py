@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
+from switchboard.children.schema import ServerEntry
 from switchboard.cli.options import Usage
 from switchboard.cli.render import columns, counted, hint
 from switchboard.cli.report import DONE, FAILED, Report
@@ -14,8 +15,10 @@ from switchboard.cli.style import Style
 from switchboard.cli.table import TOKENIZER, loaded
 from switchboard.cli.verbs.parts.board import Caller, calling, run_to_end
 from switchboard.cli.verbs.parts.loading import settings_for
-from switchboard.cli.verbs.parts.suites import Failure, IntrospectedSuite, introspect
+from switchboard.cli.verbs.parts.suites import Failure, IntrospectedSuite, Subtool, introspect
 from switchboard.core.tools import ToolSpec
+from switchboard.core.visibility import Visibility
+from switchboard.providers.suites.schema import SuiteSettings
 from switchboard.settings.sections import Settings
 from switchboard.settings.validate import shown_name
 
@@ -27,7 +30,7 @@ USAGE = Usage(
     details=(
         "Every server is started and asked for its tools. `direct` is what a model reads when a\n"
         "client connects to the servers themselves: name, description and input schema of each\n"
-        f"tool. `shown` is the same for the suites. Counted with {ENCODING}, offline."
+        f"tool. `shown` is the same for what it reads here. Counted with {ENCODING}, offline."
     ),
 )
 
@@ -89,15 +92,19 @@ class _Shown(Struct, rename="camel"):
 
 def run(request: Request) -> Report:
     settings = settings_for(request, introspection_mode="full")
-    names = {shown_name(entry, settings.suites): entry.name for entry in settings.servers}
-    return run_to_end(_run(request, _unfiltered(settings), names))
+    entries = {shown_name(entry, settings.suites): entry for entry in settings.servers}
+    return run_to_end(_run(request, settings, entries))
 
 
-async def _run(request: Request, settings: Settings, names: Mapping[str, str]) -> TokensReport:
-    async with calling(settings, request.environ) as caller:
-        request.talk.progress(f"starting {counted(len(caller.tools), 'server')} …")
-        suites = await introspect(caller, [name for name in caller.tools if name in names])
-        servers = tuple(_measured(suite, caller, names) for suite in suites)
+async def _run(
+    request: Request, settings: Settings, entries: Mapping[str, ServerEntry]
+) -> TokensReport:
+    async with calling(_unfiltered(settings), request.environ) as caller:
+        request.talk.progress(f"starting {counted(len(caller.suites), 'server')} …")
+        suites = await introspect(caller, tuple(caller.suites))
+        servers = tuple(
+            _measured(suite, entries[suite.suite], settings, caller) for suite in suites
+        )
     counted_ones = [server for server in servers if server.failure is None]
     direct = sum(server.direct for server in counted_ones)
     shown = sum(server.shown for server in counted_ones)
@@ -117,20 +124,32 @@ def _unfiltered(settings: Settings) -> Settings:
     return replace(settings, suites=suites)
 
 
-def _measured(suite: IntrospectedSuite, caller: Caller, names: Mapping[str, str]) -> ServerTokens:
-    server = names[suite.suite]
+def _measured(
+    suite: IntrospectedSuite, entry: ServerEntry, settings: Settings, caller: Caller
+) -> ServerTokens:
     if suite.failure:
-        return ServerTokens(server=server, suite=suite.suite, failure=suite.failure)
-    direct = sum(_count(_Shown(tool.name, tool.summary, tool.input_schema)) for tool in suite.tools)
-    shown = _count(_shown(caller.tools[suite.suite]))
+        return ServerTokens(server=entry.name, suite=suite.suite, failure=suite.failure)
+    direct = sum(_count_tool(tool) for tool in suite.tools)
+    if entry.expose == "suite":
+        shown = _count(_shown(caller.suites[suite.suite]))
+    else:
+        lists = settings.suites.get(entry.name, SuiteSettings())
+        visible = Visibility(lists.allow, lists.deny)
+        shown = sum(
+            _count_tool(tool, entry.tool_prefix) for tool in suite.tools if visible.shows(tool.name)
+        )
     return ServerTokens(
-        server=server,
+        server=entry.name,
         suite=suite.suite,
         tools=len(suite.tools),
         direct=direct,
         shown=shown,
         saved_percent=_saved(direct, shown),
     )
+
+
+def _count_tool(tool: Subtool, prefix: str = "") -> int:
+    return _count(_Shown(prefix + tool.name, tool.summary, tool.input_schema))
 
 
 def _shown(spec: ToolSpec) -> _Shown:
