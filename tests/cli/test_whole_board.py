@@ -85,8 +85,7 @@ def test_a_suite_has_tools_and_a_tool_has_none(
 
 
 def test_a_server_that_shows_its_tools_to_clients_is_a_suite_here(workspace: Workspace) -> None:
-    workspace.echo_child("one")
-    workspace.config_json({"suites": {"one": {"expose": "tools"}}})
+    workspace.echo_child("one", expose="tools")
     assert "  add(a: number, b: number)\n" in switchboard(workspace, "introspect", "one").out
     assert switchboard(workspace, "call", "one", "add", "--args", '{"a": 1, "b": 2}').out == "3\n"
     (counted,) = switchboard(workspace, "tokens", "--json").report["servers"]
