@@ -339,14 +339,13 @@ async def test_others_are_served_while_a_child_floods(
         await guest.names()
         arguments = {"messages": [progress], "times": 100_000}
         flooding = asyncio.ensure_future(guest.call("loud_say", arguments, progressToken=1))
-        slowest = 0.0
+        served = 0
         while not flooding.done():
-            began = time.monotonic()
             await guest.call("calm_heard")
-            slowest = max(slowest, time.monotonic() - began)
+            served += 1
         assert text_of(await flooding) == "said"
         assert len(guest.told) == 100_000
-        assert slowest < 2
+        assert served > 5, "every call of another child had to wait for a large part of the flood"
 
 
 @each_client_era
