@@ -17,6 +17,7 @@ from support.models.loopback import ScriptedModel
 from support.workspace import CHECKOUT, NODE_MODULES, Json, Workspace
 
 PATIENCE = 90.0
+STARTING_S = 60
 # Codex will not put its helpers into the system's folder for temporary files.
 PRIVATE = CHECKOUT / ".run" / "hosts"
 
@@ -67,6 +68,10 @@ async def run_claude(
         "CLAUDE_CODE_MAX_RETRIES": "1",
         "DISABLE_AUTOUPDATER": "1",
         "ENABLE_TOOL_SEARCH": str(tool_search).lower(),
+        # Hosts begin without a server that a busy machine starts slowly, unless told to wait.
+        "MCP_CONNECTION_NONBLOCKING": "0",
+        "MCP_TIMEOUT": str(STARTING_S * 1000),
+        "MCP_CONNECT_TIMEOUT_MS": str(STARTING_S * 1000),
     }
     arguments = [
         "--print",
@@ -97,7 +102,13 @@ async def run_codex(
         "model_providers": {"loopback": {**provider, "request_max_retries": 1}},
         "projects": {str(workspace.root): {"trust_level": "untrusted"}},
         "mcp_servers": {
-            name: {**entry, "default_tools_approval_mode": "approve", "env": workspace.env}
+            name: {
+                **entry,
+                "default_tools_approval_mode": "approve",
+                "env": workspace.env,
+                "required": True,
+                "startup_timeout_sec": STARTING_S,
+            }
             for name, entry in servers.items()
         },
     }
