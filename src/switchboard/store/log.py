@@ -151,6 +151,7 @@ class AuditLog:
 
     def _rotate(self, full: Segment, end: Link, file: HeadFile, key: AuditKey) -> None:
         """Go on in a new segment, which begins with the hash that the full one ended with."""
+        full.complete()
         full.close()
         segment = self._make(full.number + 1, end, key)
         last = segment.begin()

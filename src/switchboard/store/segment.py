@@ -10,6 +10,7 @@ from switchboard.store.database import (
     SegmentDamaged,
     connect,
     insert,
+    make_index,
     row_at,
     row_of,
 )
@@ -64,6 +65,11 @@ class Segment:
         """End the group; it is on disk when this returns."""
         with DamageTold():
             self._database.execute("COMMIT")
+
+    def complete(self) -> None:
+        """It is full: nothing is added any more, and it is searched by its index from now on."""
+        with DamageTold():
+            make_index(self._database)
 
     def close(self) -> None:
         """Give up what was not committed."""
