@@ -37,12 +37,11 @@ _encode = msgspec.json.Encoder().encode
 def entry_of(record: AuditRecord) -> Entry:
     """The bytes of a record, as they are hashed and kept."""
     try:
-        body = _encode(record)
+        return Entry(record.correlation_id, _encode(record))
     except UnicodeEncodeError:
         # A path may hold bytes that are no text; the record says so instead of being lost.
-        body = _encode(_readable(record))
-    call = record.correlation_id.encode("utf-8", "backslashreplace").decode()
-    return Entry(call, body)
+        readable = _readable(record)
+        return Entry(readable.correlation_id, _encode(readable))
 
 
 class AuditLog:
@@ -103,7 +102,7 @@ class AuditLog:
             notes.append(_recovered(suspicion))
             self._on_found(suspicion.says)
         end = self._add(segment, last.link, [*map(entry_of, notes), *entries], file, key)
-        if segment.size() >= self._segment_bytes:
+        if segment.size >= self._segment_bytes:
             try:
                 self._rotate(segment, end, file, key)
             except (OSError, sqlite3.Error, SegmentDamaged):
@@ -116,7 +115,7 @@ class AuditLog:
     def _add(
         self, segment: Segment, end: Link, entries: Sequence[Entry], file: HeadFile, key: AuditKey
     ) -> Link:
-        rows = list(chained(end, entries, key))
+        rows = chained(end, entries, key)
         segment.add(rows)
         segment.commit()
         self._seen = rows[-1].link
@@ -187,8 +186,7 @@ class AuditLog:
         segment = self._make(number + 1, end, key)
         last = segment.begin()
         note = Suspicion(f"segment {number} could not be read: {damage}", end)
-        rows = list(chained(last.link, [entry_of(_recovered(note))], key))
-        segment.add(rows)
+        segment.add(chained(last.link, [entry_of(_recovered(note))], key))
         segment.commit()
         return segment
 

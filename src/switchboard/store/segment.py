@@ -29,6 +29,8 @@ class Segment:
         self._database = connect(path)
         self._database.execute("PRAGMA synchronous = FULL")
         self._page_bytes = self._database.execute("PRAGMA page_size").fetchone()[0]
+        # How many bytes it takes, or will when everything is in its file; as of the last group.
+        self.size = 0
         # macOS: `fsync` alone leaves data in the drive's own memory.
         self._database.execute("PRAGMA fullfsync = ON")
 
@@ -38,10 +40,6 @@ class Segment:
             return self.path.lstat().st_ino == self._inode
         except FileNotFoundError:
             return False
-
-    def size(self) -> int:
-        """How many bytes it takes, or will when everything is in its file."""
-        return self._database.execute("PRAGMA page_count").fetchone()[0] * self._page_bytes
 
     def begin(self) -> Row:
         """Begin a group, and give the last row. Nobody else writes until the group ends."""
@@ -64,7 +62,10 @@ class Segment:
     def commit(self) -> None:
         """End the group; it is on disk when this returns."""
         with DamageTold():
+            # Before the end: afterwards SQLite would take its locks once more.
+            pages = self._database.execute("PRAGMA page_count").fetchone()[0]
             self._database.execute("COMMIT")
+        self.size = pages * self._page_bytes
 
     def complete(self) -> None:
         """It is full: nothing is added any more, and it is searched by its index from now on."""
