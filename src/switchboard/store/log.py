@@ -128,15 +128,14 @@ class AuditLog:
         """The newest segment, opened or made."""
         segment = self._segment
         if segment is not None:
-            is_newest = not self._places.segment(segment.number + 1).exists()
-            if is_newest and segment.is_there():
+            if segment.is_newest():
                 return segment
             segment.close()
             self._segment = None
         numbers = self._places.segments()
         if not numbers:
             return self._make(1, START, key)
-        self._segment = Segment(self._places.segment(numbers[-1]), numbers[-1])
+        self._segment = Segment(self._places, numbers[-1])
         return self._segment
 
     def _make(self, number: int, end: Link, key: AuditKey) -> Segment:
@@ -145,7 +144,7 @@ class AuditLog:
         )
         (first,) = chained(end, [entry_of(opened)], key)
         make_segment(self._places.segment(number), first)
-        self._segment = Segment(self._places.segment(number), number)
+        self._segment = Segment(self._places, number)
         return self._segment
 
     def _rotate(self, full: Segment, end: Link, file: HeadFile, key: AuditKey) -> None:

@@ -1,7 +1,6 @@
 """The segment that is written."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from switchboard.store.chain import Row
 from switchboard.store.database import (
@@ -14,6 +13,7 @@ from switchboard.store.database import (
     row_at,
     row_of,
 )
+from switchboard.store.places import AuditPlaces
 from switchboard.store.private import check_private_file
 
 _LAST = f"SELECT {FIELDS} FROM records ORDER BY seq DESC LIMIT 1"  # noqa: S608 - a constant
@@ -22,9 +22,11 @@ _LAST = f"SELECT {FIELDS} FROM records ORDER BY seq DESC LIMIT 1"  # noqa: S608 
 class Segment:
     """One open file of the log. A group is `begin`, `add`, `commit`."""
 
-    def __init__(self, path: Path, number: int) -> None:
-        self.path = path
+    def __init__(self, places: AuditPlaces, number: int) -> None:
+        path = places.segment(number)
         self.number = number
+        self._path = path
+        self._next_path = places.segment(number + 1)
         self._inode = check_private_file(path).st_ino
         self._database = connect(path)
         self._database.execute("PRAGMA synchronous = FULL")
@@ -34,12 +36,13 @@ class Segment:
         # macOS: `fsync` alone leaves data in the drive's own memory.
         self._database.execute("PRAGMA fullfsync = ON")
 
-    def is_there(self) -> bool:
-        """Whether the file under this name is still the one that is open."""
+    def is_newest(self) -> bool:
+        """Whether the file under this name is still the one that is open, and none comes after."""
         try:
-            return self.path.lstat().st_ino == self._inode
+            is_there = self._path.lstat().st_ino == self._inode
         except FileNotFoundError:
             return False
+        return is_there and not self._next_path.exists()
 
     def begin(self) -> Row:
         """Begin a group, and give the last row. Nobody else writes until the group ends."""
