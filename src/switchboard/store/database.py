@@ -40,8 +40,8 @@ CREATE TRIGGER records_follow BEFORE INSERT ON records
   WHEN (SELECT hash FROM records ORDER BY seq DESC LIMIT 1) <> NEW.prev
   BEGIN SELECT RAISE(ABORT, 'a record follows the last one'); END;
 """
-# Made at once when a segment is full. Kept up with every group it would cost more than all the
-# rest: each caller's records lie on a page of their own, and each of these is written again.
+# Made at once when a segment is full. Kept up with every group it would take half of SQLite's time
+# and most of what it writes: each caller's ids lie on a page of their own, to be written again.
 _INDEX = "CREATE INDEX IF NOT EXISTS records_by_call ON records (call) WHERE call <> ''"
 
 
