@@ -3,7 +3,8 @@
 .venv/bin/python bench/audit.py [--quick] [--readme]
 
 Everything is taken in turns and told as ratios of medians, with one sync of the disk beside it: a
-call with side effects waits for one. It fails no build.
+call with side effects waits for one. On a busy machine `chrt -f 10` before the command takes the
+waiting for a core out. It fails no build.
 """
 
 import argparse
@@ -240,7 +241,8 @@ async def measure_calls(folder: Path, writer: AuditWriter, rounds: int) -> list[
 def table(figures: Sequence[Figure]) -> str:
     rows = "\n".join(figure.row() for figure in figures)
     load = " ".join(f"{value:.1f}" for value in os.getloadavg())
-    about = f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, load at the end {load}."
+    urgent = ", with real-time priority" if os.sched_getscheduler(0) == os.SCHED_FIFO else ""
+    about = f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, load at the end {load}{urgent}."
     return f"\n{about}\n\n| what | value | promise | kept |\n|---|--:|--:|---|\n{rows}\n\n"
 
 
