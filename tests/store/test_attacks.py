@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -103,9 +104,10 @@ def put_other_types_in(ground: Ground) -> None:
         database.execute("UPDATE records SET hash = 'text', prev = 5, call = 1.5 WHERE seq = 7")
 
 
-def take_the_guards_away(ground: Ground) -> None:
-    with unguarded(segment(ground)) as database:
-        database.execute("DROP INDEX records_by_call")
+def take_a_guard_away(ground: Ground) -> None:
+    database = sqlite3.connect(segment(ground), isolation_level=None)
+    database.execute("DROP TRIGGER records_remain")
+    database.close()
 
 
 def remove_head(ground: Ground) -> None:
@@ -141,7 +143,7 @@ ATTACKS: list[tuple[Callable[[Ground], None], set[str]]] = [
     (append_without_the_key, {"unsealed"}),
     (file_under_another_call, {"edited"}),
     (put_other_types_in, {"edited"}),
-    (take_the_guards_away, {"unguarded"}),
+    (take_a_guard_away, {"unguarded"}),
     (remove_head, {"head-missing"}),
     (garble_head, {"head-forged"}),
     (remove_key, {"key-missing"}),

@@ -14,6 +14,8 @@ SCRIBBLER = Path(__file__).with_name("scribbler.py")
 FOR_EVER = 1_000_000
 WITHOUT_ROTATION = 64 << 20
 SMALL = 64 << 10
+# Whoever is not listened to stops here. So no round fills more segments than are kept.
+UNREAD_BYTES = 8 << 10
 
 
 def start(
@@ -21,8 +23,22 @@ def start(
 ) -> "subprocess.Popen[str]":
     words = [str(ground.places.home), name, str(count), str(callers), str(segment)]
     return subprocess.Popen(
-        [sys.executable, str(SCRIBBLER), *words], stdout=subprocess.PIPE, text=True
+        [sys.executable, str(SCRIBBLER), *words],
+        stdout=subprocess.PIPE,
+        text=True,
+        pipesize=UNREAD_BYTES,
     )
+
+
+def last_words(writer: "subprocess.Popen[str]") -> list[str]:
+    """What a killed process still said.
+
+    `communicate` would leave out what was read ahead, and begin in the middle of a line.
+    """
+    writer.wait(PATIENCE)
+    assert writer.stdout is not None
+    with writer.stdout as rest:
+        return rest.read().split()
 
 
 def test_eight_processes_write_one_chain(ground: Ground) -> None:
@@ -64,7 +80,7 @@ def test_a_log_is_whole_while_others_write_and_rotate(ground: Ground) -> None:
     finally:
         for writer in writers:
             writer.kill()
-            writer.communicate(timeout=PATIENCE)
+            last_words(writer)
     assert ground.verified().findings == ()
 
 
@@ -84,8 +100,7 @@ def kill_in_rounds(ground: Ground, rounds: int) -> None:
         for writer in both:
             writer.kill()
         for writer in both:
-            rest, _ = writer.communicate(timeout=PATIENCE)
-            acknowledged += rest.split()
+            acknowledged += last_words(writer)
         found = ground.verified()
         assert found.findings == (), (turn, found)
         # Segments that are given up for their size may take older rounds along, never this one.
@@ -111,8 +126,8 @@ def test_a_process_that_was_stopped_while_it_held_the_log_does_not_lose_it_for_o
     assert writer.stdout is not None
     writer.stdout.readline()
     writer.kill()
-    rest, _ = writer.communicate(timeout=PATIENCE)
+    rest = last_words(writer)
     after = start(ground, "second", count=3)
     told, _ = after.communicate(timeout=PATIENCE)
-    assert {*rest.split(), *told.split()} <= set(ground.calls())
+    assert {*rest, *told.split()} <= set(ground.calls())
     assert ground.verified().is_whole

@@ -1,10 +1,12 @@
 """Segments: full ones, given-up ones, broken ones."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from store.ground import Ground, a_record
+from store.ground import Ground, a_record, unguarded
 from switchboard.store.reader import AuditReader
 
 SMALL = 48 << 10
@@ -16,6 +18,12 @@ def break_page(path: Path, page: int) -> None:
     with path.open("r+b") as file:
         file.seek(page * PAGE)
         file.write(b"\xa5" * PAGE)
+
+
+def has_index(ground: Ground, number: int) -> bool:
+    with closing(sqlite3.connect(ground.places.segment(number))) as database:
+        query = "SELECT count(*) FROM sqlite_master WHERE name = 'records_by_call'"
+        return database.execute(query).fetchone() == (1,)
 
 
 async def several_segments(ground: Ground, count: int = 150) -> None:
@@ -45,6 +53,35 @@ async def test_the_oldest_segments_are_given_up_and_that_is_no_attack(ground: Gr
     assert found.first > 1
     assert ground.calls()[-1] == "call-499"
     assert ground.notes("audit.retired")
+
+
+async def test_a_call_is_found_by_the_index_in_full_segments_and_by_reading_in_the_last(
+    ground: Ground,
+) -> None:
+    await several_segments(ground)
+    *full, last = ground.places.segments()
+    assert [has_index(ground, number) for number in full] == [True] * len(full)
+    assert not has_index(ground, last)
+    reader = AuditReader(ground.places)
+    for number in range(150):
+        assert [row.call for row in reader.of_call(f"call-{number}")] == [f"call-{number}"]
+
+
+async def test_an_index_that_somebody_took_away_is_missed(ground: Ground) -> None:
+    await several_segments(ground)
+    with unguarded(ground.places.segment(1)) as database:
+        database.execute("DROP INDEX records_by_call")
+    assert ground.found() == {"unguarded"}
+
+
+async def test_a_segment_that_had_its_index_from_the_start_is_gone_on_with(ground: Ground) -> None:
+    await ground.write(2)
+    with unguarded(ground.places.segment(1)) as database:
+        database.execute("CREATE INDEX records_by_call ON records (call) WHERE call <> ''")
+    await several_segments(ground)
+    assert len(ground.places.segments()) > 1
+    assert ground.verified().findings == ()
+    assert len(AuditReader(ground.places).of_call("call-1")) == 2
 
 
 @pytest.mark.parametrize("which", [0, 1, -1])

@@ -90,6 +90,23 @@ async def test_who_cannot_have_the_lock_gives_up_with_a_hint(ground: Ground) -> 
     assert ground.calls()[-1] == "call-2"
 
 
+async def test_each_of_many_gives_up_in_its_own_time(ground: Ground) -> None:
+    async with ground.writing(patience_s=0.3) as writer:
+        await writer.append(a_record("first"))
+        with holding(ground):
+            waiting: list[asyncio.Task[None]] = []
+            for number in range(3):
+                waiting.append(asyncio.ensure_future(writer.append(a_record(f"held-{number}"))))
+                await asyncio.sleep(0.05)
+            # Whoever waits no longer keeps nobody else from being told.
+            waiting[0].cancel()
+            for task in waiting[1:]:
+                with pytest.raises(Fault, match="another process holds it"):
+                    await asyncio.wait_for(task, PATIENCE)
+        await writer.append(a_record("last"))
+    assert ground.calls()[-1] == "last"
+
+
 async def test_a_record_that_cannot_be_made_takes_no_other_with_it(ground: Ground) -> None:
     def make() -> AuditRecord:
         raise ZeroDivisionError

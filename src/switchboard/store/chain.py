@@ -5,10 +5,11 @@ Whoever has the records can check it. The last record of each group also has a `
 the holder of the key can make: a chain that was computed anew has none.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from hashlib import sha256
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from switchboard.store.key import AuditKey
 
@@ -53,13 +54,14 @@ def hash_of(seq: int, prev: bytes, body: bytes) -> bytes:
     return sha256(_DOMAIN + seq.to_bytes(8, "big") + prev + body).digest()
 
 
-def chained(end: Link, entries: Iterable[Entry], key: AuditKey) -> Iterator[Row]:
+def chained(end: Link, entries: Sequence[Entry], key: AuditKey) -> list[Row]:
     """The rows of one group, the last one sealed."""
-    seq, prev = end.seq, end.hash
-    group = list(entries)
-    for entry in group:
-        seq += 1
+    rows: list[Row] = []
+    prev = end.hash
+    for seq, entry in enumerate(entries, end.seq + 1):
         found = hash_of(seq, prev, entry.body)
-        seal = key.seal(seq, found) if entry is group[-1] else None
-        yield Row(seq, entry.call, entry.body, prev, found, seal)
+        rows.append(Row(seq, entry.call, entry.body, prev, found))
         prev = found
+    last = rows[-1]
+    rows[-1] = replace(last, seal=key.seal(last.seq, last.hash))
+    return rows

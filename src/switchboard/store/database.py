@@ -15,10 +15,9 @@ from switchboard.store.chain import Row
 from switchboard.store.private import open_private, sync_folder
 
 FIELDS = "seq, call, CAST(body AS BLOB), prev, hash, seal"
-# What a segment is made of, by the names below.
-OBJECTS = frozenset(
-    {"records", "records_by_call", "records_stay", "records_remain", "records_follow"}
-)
+# What a segment is made of, by the names below, and what a full one has besides.
+OBJECTS = frozenset({"records", "records_stay", "records_remain", "records_follow"})
+OBJECTS_WHEN_FULL = OBJECTS | {"records_by_call"}
 # `immutable` is for a copy on a medium that cannot be written: nothing is made beside it.
 Mode = Literal["rw", "ro", "immutable"]
 _APPLICATION = 0x53424155
@@ -32,7 +31,6 @@ CREATE TABLE records (
   seq INTEGER PRIMARY KEY, call TEXT NOT NULL, body TEXT NOT NULL,
   prev BLOB NOT NULL, hash BLOB NOT NULL, seal BLOB
 );
-CREATE INDEX records_by_call ON records (call) WHERE call <> '';
 CREATE TRIGGER records_stay BEFORE UPDATE ON records
   BEGIN SELECT RAISE(ABORT, 'a record is never changed'); END;
 CREATE TRIGGER records_remain BEFORE DELETE ON records
@@ -42,6 +40,9 @@ CREATE TRIGGER records_follow BEFORE INSERT ON records
   WHEN (SELECT hash FROM records ORDER BY seq DESC LIMIT 1) <> NEW.prev
   BEGIN SELECT RAISE(ABORT, 'a record follows the last one'); END;
 """
+# Made at once when a segment is full. Kept up with every group it would take half of SQLite's time
+# and most of what it writes: each caller's ids lie on a page of their own, to be written again.
+_INDEX = "CREATE INDEX IF NOT EXISTS records_by_call ON records (call) WHERE call <> ''"
 
 
 class SegmentDamaged(Exception):  # noqa: N818 - states what is
@@ -116,6 +117,11 @@ def insert(database: sqlite3.Connection, rows: Sequence[Row]) -> None:
         for row in some:
             values += (row.seq, row.call, row.body.decode(), row.prev, row.hash, row.seal)
         database.execute(f"INSERT INTO records VALUES {places}", values)  # noqa: S608 - all bound
+
+
+def make_index(database: sqlite3.Connection) -> None:
+    """Find the records of a call without reading all of them."""
+    database.execute(_INDEX)
 
 
 def row_of(found: Sequence[Any]) -> Row:

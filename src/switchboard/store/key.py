@@ -2,12 +2,15 @@
 
 import hmac
 import os
+from functools import lru_cache
 from hashlib import sha256
 
 from switchboard.store.places import AuditPlaces
 from switchboard.store.private import open_private
 
 KEY_BYTES = 32
+# Of the last groups: what a writer finds at the end of the log it has mostly signed itself.
+_SIGNATURES_REMEMBERED = 8
 
 
 class KeyUnusable(Exception):  # noqa: N818 - states what is
@@ -21,6 +24,7 @@ class AuditKey:
         self._secret = secret
         salt = hmac.digest(secret, b"switchboard.audit.arguments/1", "sha256")
         self._salted = sha256(salt)
+        self._sign = lru_cache(_SIGNATURES_REMEMBERED)(self._signature)
 
     def __repr__(self) -> str:
         return "AuditKey(…)"
@@ -43,7 +47,7 @@ class AuditKey:
         salted.update(payload)
         return salted.hexdigest()
 
-    def _sign(self, domain: bytes, seq: int, found: bytes) -> bytes:
+    def _signature(self, domain: bytes, seq: int, found: bytes) -> bytes:
         return hmac.digest(self._secret, domain + seq.to_bytes(8, "big") + found, "sha256")
 
 

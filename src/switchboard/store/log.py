@@ -37,12 +37,11 @@ _encode = msgspec.json.Encoder().encode
 def entry_of(record: AuditRecord) -> Entry:
     """The bytes of a record, as they are hashed and kept."""
     try:
-        body = _encode(record)
+        return Entry(record.correlation_id, _encode(record))
     except UnicodeEncodeError:
         # A path may hold bytes that are no text; the record says so instead of being lost.
-        body = _encode(_readable(record))
-    call = record.correlation_id.encode("utf-8", "backslashreplace").decode()
-    return Entry(call, body)
+        readable = _readable(record)
+        return Entry(readable.correlation_id, _encode(readable))
 
 
 class AuditLog:
@@ -103,7 +102,7 @@ class AuditLog:
             notes.append(_recovered(suspicion))
             self._on_found(suspicion.says)
         end = self._add(segment, last.link, [*map(entry_of, notes), *entries], file, key)
-        if segment.size() >= self._segment_bytes:
+        if segment.size >= self._segment_bytes:
             try:
                 self._rotate(segment, end, file, key)
             except (OSError, sqlite3.Error, SegmentDamaged):
@@ -116,7 +115,7 @@ class AuditLog:
     def _add(
         self, segment: Segment, end: Link, entries: Sequence[Entry], file: HeadFile, key: AuditKey
     ) -> Link:
-        rows = list(chained(end, entries, key))
+        rows = chained(end, entries, key)
         segment.add(rows)
         segment.commit()
         self._seen = rows[-1].link
@@ -129,15 +128,14 @@ class AuditLog:
         """The newest segment, opened or made."""
         segment = self._segment
         if segment is not None:
-            is_newest = not self._places.segment(segment.number + 1).exists()
-            if is_newest and segment.is_there():
+            if segment.is_newest():
                 return segment
             segment.close()
             self._segment = None
         numbers = self._places.segments()
         if not numbers:
             return self._make(1, START, key)
-        self._segment = Segment(self._places.segment(numbers[-1]), numbers[-1])
+        self._segment = Segment(self._places, numbers[-1])
         return self._segment
 
     def _make(self, number: int, end: Link, key: AuditKey) -> Segment:
@@ -146,11 +144,12 @@ class AuditLog:
         )
         (first,) = chained(end, [entry_of(opened)], key)
         make_segment(self._places.segment(number), first)
-        self._segment = Segment(self._places.segment(number), number)
+        self._segment = Segment(self._places, number)
         return self._segment
 
     def _rotate(self, full: Segment, end: Link, file: HeadFile, key: AuditKey) -> None:
         """Go on in a new segment, which begins with the hash that the full one ended with."""
+        full.complete()
         full.close()
         segment = self._make(full.number + 1, end, key)
         last = segment.begin()
@@ -186,8 +185,7 @@ class AuditLog:
         segment = self._make(number + 1, end, key)
         last = segment.begin()
         note = Suspicion(f"segment {number} could not be read: {damage}", end)
-        rows = list(chained(last.link, [entry_of(_recovered(note))], key))
-        segment.add(rows)
+        segment.add(chained(last.link, [entry_of(_recovered(note))], key))
         segment.commit()
         return segment
 

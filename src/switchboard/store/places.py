@@ -1,6 +1,7 @@
 """Where the audit log of a home is. The head and its key lie apart from the records."""
 
 import re
+from functools import cached_property
 from pathlib import Path
 
 from msgspec import Struct
@@ -8,30 +9,30 @@ from msgspec import Struct
 _SEGMENT = re.compile(r"log-(\d{6})\.db")
 
 
-class AuditPlaces(Struct, frozen=True):
-    """The files of one home's audit log."""
+class AuditPlaces(Struct, frozen=True, dict=True):
+    """The files of one home's audit log. Each group asks for them, so each path is made once."""
 
     home: Path
 
-    @property
+    @cached_property
     def folder(self) -> Path:
         """Holds the records."""
         return self.home / "audit"
 
-    @property
+    @cached_property
     def state(self) -> Path:
         """Holds what proves that the records are all there."""
         return self.home / "state"
 
-    @property
+    @cached_property
     def key(self) -> Path:
         return self.state / "audit.key"
 
-    @property
+    @cached_property
     def head(self) -> Path:
         return self.state / "audit.head"
 
-    @property
+    @cached_property
     def lock(self) -> Path:
         """Held by whoever writes, over all processes."""
         return self.folder / "lock"

@@ -1,7 +1,6 @@
 """The segment that is written."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from switchboard.store.chain import Row
 from switchboard.store.database import (
@@ -10,9 +9,11 @@ from switchboard.store.database import (
     SegmentDamaged,
     connect,
     insert,
+    make_index,
     row_at,
     row_of,
 )
+from switchboard.store.places import AuditPlaces
 from switchboard.store.private import check_private_file
 
 _LAST = f"SELECT {FIELDS} FROM records ORDER BY seq DESC LIMIT 1"  # noqa: S608 - a constant
@@ -21,26 +22,27 @@ _LAST = f"SELECT {FIELDS} FROM records ORDER BY seq DESC LIMIT 1"  # noqa: S608 
 class Segment:
     """One open file of the log. A group is `begin`, `add`, `commit`."""
 
-    def __init__(self, path: Path, number: int) -> None:
-        self.path = path
+    def __init__(self, places: AuditPlaces, number: int) -> None:
+        path = places.segment(number)
         self.number = number
+        self._path = path
+        self._next_path = places.segment(number + 1)
         self._inode = check_private_file(path).st_ino
         self._database = connect(path)
         self._database.execute("PRAGMA synchronous = FULL")
         self._page_bytes = self._database.execute("PRAGMA page_size").fetchone()[0]
+        # How many bytes it takes, or will when everything is in its file; as of the last group.
+        self.size = 0
         # macOS: `fsync` alone leaves data in the drive's own memory.
         self._database.execute("PRAGMA fullfsync = ON")
 
-    def is_there(self) -> bool:
-        """Whether the file under this name is still the one that is open."""
+    def is_newest(self) -> bool:
+        """Whether the file under this name is still the one that is open, and none comes after."""
         try:
-            return self.path.lstat().st_ino == self._inode
+            is_there = self._path.lstat().st_ino == self._inode
         except FileNotFoundError:
             return False
-
-    def size(self) -> int:
-        """How many bytes it takes, or will when everything is in its file."""
-        return self._database.execute("PRAGMA page_count").fetchone()[0] * self._page_bytes
+        return is_there and not self._next_path.exists()
 
     def begin(self) -> Row:
         """Begin a group, and give the last row. Nobody else writes until the group ends."""
@@ -63,7 +65,15 @@ class Segment:
     def commit(self) -> None:
         """End the group; it is on disk when this returns."""
         with DamageTold():
+            # Before the end: afterwards SQLite would take its locks once more.
+            pages = self._database.execute("PRAGMA page_count").fetchone()[0]
             self._database.execute("COMMIT")
+        self.size = pages * self._page_bytes
+
+    def complete(self) -> None:
+        """It is full: nothing is added any more, and it is searched by its index from now on."""
+        with DamageTold():
+            make_index(self._database)
 
     def close(self) -> None:
         """Give up what was not committed."""

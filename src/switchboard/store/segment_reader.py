@@ -9,6 +9,7 @@ from switchboard.store.chain import Row
 from switchboard.store.database import (
     FIELDS,
     OBJECTS,
+    OBJECTS_WHEN_FULL,
     DamageTold,
     SegmentDamaged,
     connect,
@@ -50,14 +51,14 @@ class SegmentReader:
         """One row."""
         return row_at(self._database, seq)
 
-    def problems(self) -> Iterator[str]:
+    def problems(self, *, is_full: bool) -> Iterator[str]:
         """What SQLite itself finds wrong, and guards of ours that somebody took away."""
         with DamageTold():
             names = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master")}
             for (problem,) in self._database.execute("PRAGMA integrity_check(10)"):
                 if problem != "ok":
                     yield str(problem)
-        if missing := sorted(OBJECTS - names):
+        if missing := sorted((OBJECTS_WHEN_FULL if is_full else OBJECTS) - names):
             yield f"{', '.join(missing)} taken away"
 
     def beyond_damage(self) -> int | None:

@@ -123,7 +123,7 @@ class _Walk:
     def result(self, numbers: Sequence[int]) -> Verification:
         """Walk through these segments."""
         for number in numbers:
-            self._segment(number)
+            self._segment(number, is_full=number != numbers[-1])
         self._judge_start()
         self._judge_end()
         if self._bad_seals > 1:
@@ -150,12 +150,12 @@ class _Walk:
             more=self._more,
         )
 
-    def _segment(self, number: int) -> None:
+    def _segment(self, number: int, *, is_full: bool) -> None:
         try:
             with SegmentReader(self._places.segment(number)) as reader:
                 for row in reader.rows():
                     self._row(row)
-                for problem in reader.problems():
+                for problem in reader.problems(is_full=is_full):
                     self._find("unguarded", 0, f"segment {number}: {problem}")
         except (SegmentDamaged, NotPrivate, OSError, sqlite3.Error) as error:
             self._find("unreadable", self._end.seq + 1, f"segment {number} cannot be read: {error}")

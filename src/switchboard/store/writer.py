@@ -19,6 +19,7 @@ from switchboard.store.database import SegmentDamaged
 from switchboard.store.foundation import founded
 from switchboard.store.key import AuditKey, KeyUnusable
 from switchboard.store.log import AuditLog, entry_of
+from switchboard.store.patience import Patience
 from switchboard.store.places import AuditPlaces
 from switchboard.store.private import NotPrivate
 from switchboard.store.unwritable import explained, unwritable
@@ -61,6 +62,7 @@ class AuditWriter:
         self._places = places
         self._tell_them = tell
         self._patience_s = patience_s
+        self._patience: Patience | None = None
         limits = {"segment_bytes": segment_bytes, "segments_kept": segments_kept}
         self._log = AuditLog(
             places,
@@ -129,20 +131,22 @@ class AuditWriter:
             self._thread.join(_GOODBYE_S)
 
     async def _put(self, record: AuditRecord | None) -> None:
+        patience = self._patience
         loop = asyncio.get_running_loop()
-        waiter: asyncio.Future[None] = loop.create_future()
-        with self._lock:
-            if self._is_closing:
-                raise unwritable("it is closed")
-            self._waiting.append(_Waiting(record, waiter))
-            if not self._is_urgent:
-                self._is_urgent = True
-                self._wake()
-        alarm = loop.call_later(self._patience_s, _give_up, waiter)
+        if patience is None or patience.loop is not loop:
+            patience = self._patience = Patience(loop, self._patience_s)
+        waiter = patience.begin()
         try:
+            with self._lock:
+                if self._is_closing:
+                    raise unwritable("it is closed")
+                self._waiting.append(_Waiting(record, waiter))
+                if not self._is_urgent:
+                    self._is_urgent = True
+                    self._wake()
             await waiter
         finally:
-            alarm.cancel()
+            patience.end(waiter)
 
     def _wake(self) -> None:
         if self._thread.ident is None:
@@ -227,10 +231,12 @@ class AuditWriter:
 
 def _entry(one: _Waiting) -> Entry | None:
     """The record as it is written, made once however often that is tried."""
-    if one.record is not None and not isinstance(one.record, Entry):
-        made = one.record if isinstance(one.record, AuditRecord) else _made(one.record)
-        one.record = entry_of(made)
-    return one.record
+    record = one.record
+    if record is None or isinstance(record, Entry):
+        return record
+    entry = entry_of(record if isinstance(record, AuditRecord) else _made(record))
+    one.record = entry
+    return entry
 
 
 def _made(make: Callable[[], AuditRecord]) -> AuditRecord:
@@ -262,11 +268,6 @@ def _wake_all(waiters: list[asyncio.Future[None]], fault: Callable[[], Fault] | 
         else:
             # One each: a raised exception carries the trace of who raised it.
             waiter.set_exception(fault())
-
-
-def _give_up(waiter: asyncio.Future[None]) -> None:
-    if not waiter.done():
-        waiter.set_exception(unwritable("another process holds it"))
 
 
 def _lost_record(count: int, why: str = " for want of room") -> AuditRecord:

@@ -4,6 +4,8 @@ import asyncio
 import time
 from collections.abc import Callable
 
+from msgspec import Struct
+
 from switchboard.core.audit import AuditRecord
 from switchboard.core.calls import Call, Figures, Interrupted, Outcome
 from switchboard.core.faults import Fault, FaultCode
@@ -25,13 +27,12 @@ class Audit:
         self.told: set[str] = set()
 
     async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
-        running = _Running(call)
+        running = _Running(self._records, call, time.time_ns())
         is_short = call.tool.effects.read_only is True
         if is_short:
             self._short.add(running)
         else:
-            running.record = self._records.started(call, running.began)
-            await self._log.append(running.record)
+            await self._log.append(running.started())
         try:
             outcome = await proceed(call)
         except Fault as fault:
@@ -48,44 +49,53 @@ class Audit:
         finally:
             if is_short:
                 self._short.discard(running)
-        status = "tool_error" if outcome.is_error else "ok"
-        self._end(running, status, "", outcome.figures, size_of(outcome))
+        running.result_bytes = size_of(outcome)
+        self._end(running, "tool_error" if outcome.is_error else "ok", "", outcome.figures)
         return outcome
 
     def _end(
-        self,
-        running: "_Running",
-        status: str,
-        reason: str,
-        figures: Figures | None = None,
-        size: int | None = None,
+        self, running: "_Running", status: str, reason: str, figures: Figures | None = None
     ) -> None:
-        ended = time.time_ns()
-
-        def make() -> AuditRecord:
-            begun = self._begun(running)
-            return finished(begun, ended, status, reason=reason, figures=figures, result_bytes=size)
-
-        self._log.note(make)
+        running.ended = time.time_ns()
+        running.status = status
+        running.reason = reason
+        running.figures = figures
+        self._log.note(running.finished)
 
     def _still_runs(self, running: "_Running") -> None:
-        self._log.note(lambda: self._begun(running))
-
-    def _begun(self, running: "_Running") -> AuditRecord:
-        if running.record is None:
-            running.record = self._records.started(running.call, running.began)
-        return running.record
+        self._log.note(running.started)
 
 
-class _Running:
-    """A call under way, and its first record once there is one."""
+class _Running(Struct, eq=False):
+    """A call under way, how it ended, and its first record once there is one.
 
-    __slots__ = ("began", "call", "record")
+    Its records are made when they are written, by another thread.
+    """
 
-    def __init__(self, call: Call) -> None:
-        self.call = call
-        self.began = time.time_ns()
-        self.record: AuditRecord | None = None
+    records: CallRecords
+    call: Call
+    began: int
+    record: AuditRecord | None = None
+    ended: int = 0
+    status: str = ""
+    reason: str = ""
+    figures: Figures | None = None
+    result_bytes: int | None = None
+
+    def started(self) -> AuditRecord:
+        if self.record is None:
+            self.record = self.records.started(self.call, self.began)
+        return self.record
+
+    def finished(self) -> AuditRecord:
+        return finished(
+            self.started(),
+            self.ended,
+            self.status,
+            reason=self.reason,
+            figures=self.figures,
+            result_bytes=self.result_bytes,
+        )
 
 
 class _ShortCalls:
