@@ -27,8 +27,9 @@ from switchboard.core.cleaning import cleaned, cleaned_line, written_out
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
 from switchboard.core.questions import Facts, Question, Risk
-from switchboard.core.redaction import Redact, redacted_arguments, redacted_text
+from switchboard.core.redaction import redacted_arguments, redacted_text
 from switchboard.core.secret_names import is_secret_name
+from switchboard.core.secrets import NO_SECRETS, Redact
 from switchboard.core.sessions import Session
 from switchboard.core.strict import canonical, read_strictly
 
@@ -64,7 +65,7 @@ class Casebook:
         trust: TrustBook,
         *,
         client_pid: ClientPid = lambda _: 0,
-        by_value: Redact = lambda text: text,
+        by_value: Redact = NO_SECRETS,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._launches = launches
@@ -143,12 +144,12 @@ class Casebook:
             call_id=call.id,
             tool=written_out(launch.tool.name),
             suite=call.via.name if call.via is not None else "",
-            title=cleaned_line(launch.tool.title, _MAX_TITLE),
+            title=self._by_value(cleaned_line(launch.tool.title, _MAX_TITLE)),
             workspace=session.workspace,
             client=cleaned_line(session.client, _MAX_TITLE),
             facts=self._facts(session, launch, bound.cwd, shown.value),
             risk=risk,
-            description=cleaned(self._by_value(launch.tool.description), _MAX_DESCRIPTION),
+            description=self._words(launch.tool.description),
             arguments=_reviewable(shown_arguments(shown.value), risk),
             offers=("once", "session") if is_lasting(session) else ("once",),
             asked_at=now,
@@ -180,6 +181,10 @@ class Casebook:
             links=links,
         )
         return _Bound(arguments, cwd, links, digest)
+
+    def _words(self, text: str) -> str:
+        # Again once it is cleaned: what cannot be seen may have stood in the middle of a value.
+        return self._by_value(cleaned(self._by_value(text), _MAX_DESCRIPTION))
 
     def _trust_digest(self, call: Call, launch: Launch) -> str:
         return trust_digest(

@@ -11,6 +11,7 @@ from switchboard.approvals.database import Database
 from switchboard.approvals.desk import new_id
 from switchboard.approvals.digest import definition_hash, definition_of
 from switchboard.core.launches import Launch
+from switchboard.core.secrets import NO_SECRETS, Redact
 from switchboard.core.tools import ToolSpec
 
 _MOST_KNOWN = 4_096
@@ -38,8 +39,15 @@ class Held(Struct, frozen=True, kw_only=True):
 class Pins:
     """What each tool of each server says of itself, by the fingerprint of the server."""
 
-    def __init__(self, database: Database, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        by_value: Redact = NO_SECRETS,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self._database = database
+        self._by_value = by_value
         self._clock = clock
         # Definitions that were found to be as pinned: asked for with every call.
         self._known: set[tuple[ToolSpec, str, str]] = set()
@@ -107,7 +115,7 @@ class Pins:
             rows = self._database.rows(
                 "SELECT * FROM pins WHERE server = ? AND fingerprint = ? AND tool = ?", *place
             )
-            text = _readable(launch.tool)
+            text = self._by_value(_readable(launch.tool))
             now = self._clock()
             if not rows:
                 self._database.change(
