@@ -71,6 +71,8 @@ class CallReport(Report, frozen=True, kw_only=True, tag="switchboard.call/1"):
     tool: str
     is_error: bool
     result: Raw
+    # Finds the call with `switchboard audit show`.
+    call_id: str = ""
 
     def exit_code(self) -> int:
         return FAILED if self.is_error else DONE
@@ -101,7 +103,13 @@ async def _run(request: Request, settings: Settings, suite: str, arguments: Raw)
     tool = request.arguments.word(1)
     async with calling(settings, request.environ) as caller:
         request.talk.progress(f"calling {tool} of {suite} …")
-        outcome = await caller.call(suite, {"action": "call", "subtool": tool, "args": arguments})
+        wanted = {"action": "call", "subtool": tool, "args": arguments}
+        try:
+            outcome = await caller.call(suite, wanted)
+        except Fault as fault:
+            if caller.call_id:
+                fault.details = {**fault.details, "call_id": caller.call_id}
+            raise
     result = _result_of(outcome)
     read = _read(result)
     if read.result_type != "complete":
@@ -111,7 +119,9 @@ async def _run(request: Request, settings: Settings, suite: str, arguments: Raw)
             f"`{tool}` wants more input than the command line can give",
             hint="call it from a client that can be asked",
         )
-    return CallReport(suite=suite, tool=tool, is_error=read.is_error, result=result)
+    return CallReport(
+        suite=suite, tool=tool, is_error=read.is_error, result=result, call_id=caller.call_id
+    )
 
 
 def _unopened(settings: Settings) -> Settings:
