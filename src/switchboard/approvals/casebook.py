@@ -114,8 +114,11 @@ class Casebook:
         """The session has read what this tool brought from the open world."""
         self._trust.taint(call.session, subject_of(launch))
 
-    def open(self, call: Call, assessment: Assessment) -> Case:
-        """The case of a call that needs an answer. Raises a fault when nobody could judge it."""
+    def open(self, call: Call, assessment: Assessment, changes: tuple[str, ...] = ()) -> Case:
+        """The case of a call that needs an answer. Raises a fault when nobody could judge it.
+
+        `changes` are what is another of the tool since it was last agreed to.
+        """
         launch = assessment.launch
         # A copy, which nobody else holds: these bytes are read, hashed, shown and sent.
         frozen = bytes(call.arguments)
@@ -150,6 +153,7 @@ class Casebook:
             facts=self._facts(session, launch, bound.cwd, shown.value),
             risk=risk,
             description=self._words(launch.tool.description),
+            changes=tuple(map(self._by_value, changes)),
             arguments=_reviewable(shown_arguments(shown.value), risk),
             offers=("once", "session") if is_lasting(session) else ("once",),
             asked_at=now,
