@@ -126,6 +126,21 @@ async def test_a_secret_is_in_no_question_whoever_tells_it(gate: Gate, declare: 
     assert {path: found for path, text in files(gate).items() if (found := telling(text))} == {}
 
 
+@requirement("S3.29", "S3.32")
+async def test_a_folder_that_a_variable_names_is_no_secret(gate: Gate) -> None:
+    path = str(gate.workspace.root)
+    args = json.dumps([*CHILD[1:], "${SWITCHBOARD_TESTS_ROOT}"])
+    filled(gate, f"args = {args}\ninherit_env = true")
+    # A shell sets the other one, and it sounds like a password.
+    env = {"SWITCHBOARD_TESTS_ROOT": path, "PWD": path}
+    async with gate.window(env=env) as client:
+        begun = client.begin("tools/call", params("write", text=f"{path}/notes.txt"))
+        question = await asked(client)
+        assert f'"text": "{path}/notes.txt"' in question["params"]["message"]
+        answered(client, question, "deny")
+        await client.answer_to(begun)
+
+
 @requirement("S3.49", "S3.55", "S3.67")
 @WAYS
 async def test_a_secret_is_in_no_error_log_event_or_status(gate: Gate, declare: Declare) -> None:

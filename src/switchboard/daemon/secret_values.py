@@ -3,6 +3,9 @@
 What `secret_env` refers to is looked up at a start, and noted there.
 """
 
+# ruff: noqa: PTH117
+
+import os
 from collections.abc import Iterator, Mapping
 from urllib.parse import unquote, urlsplit
 
@@ -30,7 +33,13 @@ def secret_values(settings: Settings, environ: Mapping[str, str]) -> set[str]:
             if is_secret_name(name) and not has_placeholder(value)
         )
     # `${HOME}/x` tells nothing that is hidden elsewhere.
-    return found | {environ[name] for name in names - {*BASE_NAMES} if name in environ}
+    values = (environ.get(name, "") for name in names - {*BASE_NAMES})
+    return found | {value for value in values if not _is_place(value)}
+
+
+def _is_place(value: str) -> bool:
+    """Whether it tells where something is. Who is asked about a path has to see it."""
+    return os.path.isabs(value) and os.path.lexists(value)
 
 
 def _of_server(entry: ServerEntry) -> Iterator[str]:
