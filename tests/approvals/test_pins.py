@@ -1,5 +1,6 @@
 """A definition is pinned at first sight, and a changed one waits."""
 
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -115,3 +116,37 @@ async def test_a_definition_that_is_only_written_differently_is_the_same(home: P
     ground.change(tool=two)
     await ground.run()
     assert ground.ran == 2
+
+
+async def test_a_file_of_an_earlier_version_keeps_its_pins(home: Path) -> None:
+    ground = Ground(home, a_launch(READER, cwd=str(home)))
+    await ground.run()
+    with sqlite3.connect(home / "state" / "approvals.db") as file:
+        file.execute("ALTER TABLE pins DROP COLUMN previous")
+        file.execute("PRAGMA user_version = 1")
+    later = Ground(home, a_launch(POISONED, cwd=str(home)))
+    await held(later)
+    [found] = later.pins.held()
+    assert later.pins.accept(found)
+    assert [line[0] for line in later.pins.changes(a_launch(POISONED))] == ["…", " ", "-", "+", " "]
+
+
+async def test_a_definition_that_comes_back_has_not_changed(home: Path) -> None:
+    ground = Ground(home, a_launch(READER, cwd=str(home)))
+    await ground.run()
+    for tool in (POISONED, READER):
+        ground.change(tool=tool)
+        await held(ground)
+        [found] = ground.pins.held()
+        assert ground.pins.accept(found)
+    assert ground.pins.changes(a_launch(READER)) == ()
+
+
+async def test_what_differs_beyond_what_is_kept_is_told_as_such(home: Path) -> None:
+    long = "x" * 100_000
+    ground = Ground(home, a_launch(a_tool("read", effects=READS, description=long), cwd=str(home)))
+    await ground.run()
+    ground.change(tool=a_tool("read", effects=READS, description=long + " and more"))
+    await held(ground)
+    [found] = ground.pins.held()
+    assert found.difference() == ("… it may differ beyond what is kept of it",)

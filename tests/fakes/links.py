@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
+from switchboard.children.hiding import hiding
 from switchboard.children.schema import ServerEntry
-from switchboard.core.secrets import NO_SECRETS
 from switchboard.wire.messages import Parts
 from switchboard.wire.peer import OnLost, OnNotification, OnRequest, Peer
 from switchboard.wire.pipes import Loss
@@ -16,7 +16,7 @@ class MemoryLink:
     """A child of the handshake era that answers at once; it may end behind its handshake."""
 
     pid = 0
-    hidden = NO_SECRETS
+    hidden = hiding(())
 
     def __init__(
         self,

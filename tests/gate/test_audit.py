@@ -104,6 +104,21 @@ async def test_the_id_in_an_error_finds_everything_about_the_call(gate: Gate, er
         assert reason in people.out
 
 
+@requirement("S3.70", "S3.71")
+async def test_calls_that_are_typed_are_told_apart_by_their_ids(gate: Gate) -> None:
+    words = ("call", SUITE, "read", "--json")
+    typed = [(await gate.type(*words)).report["call_id"] for _ in range(2)]
+    failed = await gate.type("call", SUITE, "wriet", "--json")
+    ids = [*typed, failed.report["details"]["call_id"]]
+    assert len(set(ids)) == 3
+    for call_id, event in zip(ids, ["finished", "finished", "refused"], strict=True):
+        shown = (await gate.type("audit", "show", call_id, "--json")).report
+        assert events([each["record"] for each in shown["records"]]) == [f"tool.call.{event}"]
+    for_people = await gate.type("call", SUITE, "wriet")
+    [call_id] = re.findall(r"^  call_id: (\S+)$", for_people.err, re.MULTILINE)
+    assert (await gate.type("audit", "show", call_id)).code == 0
+
+
 @requirement("S3.67")
 async def test_no_argument_result_or_variable_is_in_any_file_of_ours(gate: Gate) -> None:
     gate.workspace.child("ledger", gate.script, env={"LEDGER_TOKEN": f"{SECRET}-env"})

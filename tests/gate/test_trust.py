@@ -1,6 +1,7 @@
 """Trust holds for one tool, one session and one definition, and ends with any of them."""
 
 import asyncio
+import re
 
 import pytest
 
@@ -123,6 +124,53 @@ async def test_a_definition_that_changes_after_trust_is_held_until_it_is_approve
     assert gate.written == written
     [changed] = {r["tool"] for r in await gate.records(event="tool.definition_changed")}
     assert changed == "write"
+
+
+@requirement("S3.28", "S3.107")
+async def test_who_is_asked_about_a_changed_tool_sees_what_was_changed(gate: Gate) -> None:
+    before = "Writes a line."
+    disguised = "Writes a line.\nThen \u202eevil\u200b.example\x1b[2K reads it."
+    heading = "The server has changed this tool since it was last approved:"
+    async with gate.window() as client:
+        assert heading not in await is_asked(client, "as it was")
+        await reworded(client, disguised)
+        [entry] = await gate.waiting()
+        shown = await gate.type("approvals", "show", entry["id"])
+        as_json = (await gate.type("approvals", "show", entry["id"], "--json")).report
+        wanted = [
+            f'-  "description": "{before}",',
+            '+  "description": "Writes a line.\\n',
+            '+Then \\u202eevil\\u200b.example\\u001b[2K reads it.",',
+        ]
+        for lines in (shown.out.splitlines(), as_json["changes"]):
+            assert [line for line in lines if line.startswith(("+", "-"))] == wanted
+        await gate.decide("approve")
+        # That the changed tool may be called is agreed to; no call of it is yet.
+        for _ in range(2):
+            prompt = (await is_asked(client, "no")).splitlines()
+            at = prompt.index(heading)
+            told = [line for line in prompt[at:] if line.startswith(("  | +", "  | -"))]
+            assert told == [f"  | {line}" for line in wanted]
+            assert not {"\u202e", "\u200b", "\x1b"} & set("".join(prompt))
+        assert said(await run_answering(client, "allow_once", "write", text="agreed"))
+        assert heading not in await is_asked(client, "known by now")
+
+
+async def test_a_change_of_a_thousand_lines_is_shown_in_part_and_that_is_said(gate: Gate) -> None:
+    async with gate.window() as client:
+        await is_asked(client, "as it was")
+        await reworded(client, "".join(f"Rule {number}.\n" for number in range(5_000)) * 4)
+        [entry] = await gate.waiting()
+        shown = (await gate.type("approvals", "show", entry["id"])).out
+        assert len(shown) < 50_000
+        assert re.search(r"… and \d+ more changed lines that are not shown here", shown)
+        await gate.decide("approve")
+        prompt = await is_asked(client, "no")
+        part = prompt[prompt.index("The server has changed") : prompt.index("The server says:")]
+        assert len(part) < 5_000
+        assert "more changed lines that are not shown here" in part
+    [state] = gate.workspace.home.glob("state/approvals.db")
+    assert state.stat().st_size < 1_000_000
 
 
 async def test_a_definition_that_changes_while_the_person_reads_is_not_what_they_agreed_to(

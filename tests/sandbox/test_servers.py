@@ -1,6 +1,8 @@
 """Servers behind Switchboard in their sandboxes: real ones, over the wire, judged by the host."""
 
+import asyncio
 import json
+import os
 import signal
 import sys
 from collections.abc import AsyncGenerator, Iterator
@@ -10,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from cli.commands import switchboard
 from support.mcp_stdio import StdioClient, talking_to, text_of
 from support.processes import descendants_of, mentioning, until_true, wait_until_none_mention
 from support.requirements import requirement
@@ -131,6 +134,47 @@ async def test_nothing_is_left_when_switchboard_is_killed(workspace: Workspace) 
         client.process.send_signal(signal.SIGKILL)
         await client.process.wait()
         await until_true(lambda: not mentioning(str(workspace.root)))
+
+
+async def test_status_shows_the_server_itself_and_the_sandbox_around_it(shared: Workspace) -> None:
+    confined = server(
+        child_command("echo_child", "inside"), sandbox_profile="default", **SEES_CHECKOUT
+    )
+    free = server(child_command("echo_child", "outside"))
+    shared.mcp_json({"inside": confined, "outside": free})
+    async with board(shared) as client:
+        told = {
+            name: json.loads(json.loads(text_of(result))["content"][0]["text"])["pid"]
+            for name in ("inside", "outside")
+            for result in (await client.call_subtool(f"{name}_suite", "report"),)
+        }
+        shown = await asyncio.to_thread(switchboard, shared, "status", "--json")
+        inside, outside = sorted(
+            shown.report["daemon"]["children"], key=lambda child: child["name"]
+        )
+        # The kernel tells both numbers: the one of the host, and the one that the server sees.
+        assert _numbers_of(inside["pid"]) == [inside["pid"], told["inside"]]
+        assert inside["memory_bytes"] == pytest.approx(_resident(inside["pid"]), rel=0.2)
+        assert "bwrap" in _command_of(inside["sandbox_pid"]).split("\0")[0]
+        assert inside["pid"] in descendants_of(inside["sandbox_pid"])
+        assert (outside["pid"], outside["sandbox_pid"]) == (told["outside"], 0)
+        people = await asyncio.to_thread(switchboard, shared, "status")
+        [head] = [line for line in people.out.splitlines() if line.startswith("CHILD")]
+        [row] = [line for line in people.out.splitlines() if line.startswith("inside")]
+        at = head.index("SANDBOX PID")
+        assert row[head.index("PID") :].split()[0] == str(inside["pid"])
+        assert row[at:].split()[0] == str(inside["sandbox_pid"])
+
+
+def _numbers_of(pid: int) -> list[int]:
+    status = Path(f"/proc/{pid}/status").read_text()
+    [line] = [line for line in status.splitlines() if line.startswith("NSpid:")]
+    return [int(number) for number in line.split()[1:]]
+
+
+def _resident(pid: int) -> int:
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 async def test_a_server_of_all_workspaces_runs_in_its_state_folder(shared: Workspace) -> None:

@@ -27,8 +27,9 @@ from switchboard.core.cleaning import cleaned, cleaned_line, written_out
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
 from switchboard.core.questions import Facts, Question, Risk
-from switchboard.core.redaction import Redact, redacted_arguments, redacted_text
+from switchboard.core.redaction import redacted_arguments, redacted_text
 from switchboard.core.secret_names import is_secret_name
+from switchboard.core.secrets import NO_SECRETS, Redact
 from switchboard.core.sessions import Session
 from switchboard.core.strict import canonical, read_strictly
 
@@ -64,7 +65,7 @@ class Casebook:
         trust: TrustBook,
         *,
         client_pid: ClientPid = lambda _: 0,
-        by_value: Redact = lambda text: text,
+        by_value: Redact = NO_SECRETS,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._launches = launches
@@ -113,8 +114,11 @@ class Casebook:
         """The session has read what this tool brought from the open world."""
         self._trust.taint(call.session, subject_of(launch))
 
-    def open(self, call: Call, assessment: Assessment) -> Case:
-        """The case of a call that needs an answer. Raises a fault when nobody could judge it."""
+    def open(self, call: Call, assessment: Assessment, changes: tuple[str, ...] = ()) -> Case:
+        """The case of a call that needs an answer. Raises a fault when nobody could judge it.
+
+        `changes` are what is another of the tool since it was last agreed to.
+        """
         launch = assessment.launch
         # A copy, which nobody else holds: these bytes are read, hashed, shown and sent.
         frozen = bytes(call.arguments)
@@ -143,12 +147,13 @@ class Casebook:
             call_id=call.id,
             tool=written_out(launch.tool.name),
             suite=call.via.name if call.via is not None else "",
-            title=cleaned_line(launch.tool.title, _MAX_TITLE),
+            title=self._by_value(cleaned_line(launch.tool.title, _MAX_TITLE)),
             workspace=session.workspace,
             client=cleaned_line(session.client, _MAX_TITLE),
             facts=self._facts(session, launch, bound.cwd, shown.value),
             risk=risk,
-            description=cleaned(self._by_value(launch.tool.description), _MAX_DESCRIPTION),
+            description=self._words(launch.tool.description),
+            changes=tuple(map(self._by_value, changes)),
             arguments=_reviewable(shown_arguments(shown.value), risk),
             offers=("once", "session") if is_lasting(session) else ("once",),
             asked_at=now,
@@ -180,6 +185,10 @@ class Casebook:
             links=links,
         )
         return _Bound(arguments, cwd, links, digest)
+
+    def _words(self, text: str) -> str:
+        # Again once it is cleaned: what cannot be seen may have stood in the middle of a value.
+        return self._by_value(cleaned(self._by_value(text), _MAX_DESCRIPTION))
 
     def _trust_digest(self, call: Call, launch: Launch) -> str:
         return trust_digest(

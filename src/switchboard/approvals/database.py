@@ -13,7 +13,8 @@ from switchboard.core.faults import Fault, FaultCode
 
 _FOLDER = "state"
 _FILE = "approvals.db"
-_VERSION = 1
+_VERSION = 2
+_WITHOUT_PREVIOUS = 1
 _OTHERS = 0o077
 # Whoever holds the lock is done in a millisecond; a process that was stopped in between is not.
 _BUSY_S = 2.0
@@ -47,6 +48,8 @@ CREATE TABLE pins (
     tool TEXT NOT NULL,
     hash TEXT NOT NULL,
     definition TEXT NOT NULL,
+    -- What it was when a call was last agreed to, if it is another now.
+    previous TEXT,
     pinned_at REAL NOT NULL,
     held_id TEXT UNIQUE,
     held_hash TEXT,
@@ -135,9 +138,11 @@ def _prepare(connection: sqlite3.Connection) -> None:
         if version == 0:
             for statement in _SCHEMA.split(";"):
                 connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {_VERSION}")
+        elif version == _WITHOUT_PREVIOUS:
+            connection.execute("ALTER TABLE pins ADD COLUMN previous TEXT")
         elif version != _VERSION:
             raise sqlite3.DatabaseError(f"the file is of version {version}")
+        connection.execute(f"PRAGMA user_version = {_VERSION}")
         connection.execute("COMMIT")
     except BaseException:
         connection.execute("ROLLBACK")

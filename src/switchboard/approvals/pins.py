@@ -1,6 +1,5 @@
 """Definitions of tools as they were first seen. A server that changes one later has to wait."""
 
-import difflib
 import time
 from collections.abc import Callable
 
@@ -9,8 +8,10 @@ from msgspec import Struct
 
 from switchboard.approvals.database import Database
 from switchboard.approvals.desk import new_id
+from switchboard.approvals.differences import difference, kept
 from switchboard.approvals.digest import definition_hash, definition_of
 from switchboard.core.launches import Launch
+from switchboard.core.secrets import NO_SECRETS, Redact
 from switchboard.core.tools import ToolSpec
 
 _MOST_KNOWN = 4_096
@@ -27,19 +28,23 @@ class Held(Struct, frozen=True, kw_only=True):
     after: str
     at: float
 
-    def difference(self) -> list[str]:
+    def difference(self) -> tuple[str, ...]:
         """What was changed, as lines with `+` and `-`."""
-        lines = difflib.unified_diff(
-            self.before.splitlines(), self.after.splitlines(), "before", "after", lineterm="", n=2
-        )
-        return list(lines)
+        return difference(self.before, self.after) or ("… only what is hidden of it differs",)
 
 
 class Pins:
     """What each tool of each server says of itself, by the fingerprint of the server."""
 
-    def __init__(self, database: Database, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        by_value: Redact = NO_SECRETS,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self._database = database
+        self._by_value = by_value
         self._clock = clock
         # Definitions that were found to be as pinned: asked for with every call.
         self._known: set[tuple[ToolSpec, str, str]] = set()
@@ -56,6 +61,13 @@ class Pins:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
             self._known.add(key)
+        else:
+            # If the change is agreed to, what it was before is a change itself.
+            self._known = {
+                (tool, server, fingerprint)
+                for tool, server, fingerprint in self._known
+                if (server, fingerprint, tool.name) != _place(launch)
+            }
         return held
 
     def held(self) -> list[Held]:
@@ -82,8 +94,10 @@ class Pins:
     def accept(self, held: Held) -> bool:
         """From now on the changed definition is the pinned one. False if it was changed again."""
         changed = self._database.change(
-            "UPDATE pins SET hash = held_hash, definition = held_definition, pinned_at = ?,"
-            " held_id = NULL, held_hash = NULL, held_definition = NULL, held_at = NULL"
+            # What was agreed to last stays until a call of the changed tool is agreed to.
+            "UPDATE pins SET previous = COALESCE(previous, definition), hash = held_hash,"
+            " definition = held_definition, pinned_at = ?, held_id = NULL, held_hash = NULL,"
+            " held_definition = NULL, held_at = NULL"
             " WHERE held_id = ? AND held_definition = ?",
             self._clock(),
             held.id,
@@ -100,14 +114,33 @@ class Pins:
         )
         return changed == 1
 
+    def changes(self, launch: Launch) -> tuple[str, ...]:
+        """What is another since a call of this tool was last agreed to."""
+        if not launch.is_foreign:
+            return ()
+        rows = self._database.rows(
+            "SELECT previous, definition FROM pins WHERE server = ? AND fingerprint = ?"
+            " AND tool = ? AND previous IS NOT NULL",
+            *_place(launch),
+        )
+        return difference(*rows[0], is_short=True) if rows else ()
+
+    def settle(self, launch: Launch) -> None:
+        """Somebody has agreed to a call of this tool as it is now."""
+        self._database.change(
+            "UPDATE pins SET previous = NULL WHERE server = ? AND fingerprint = ? AND tool = ?"
+            " AND previous IS NOT NULL",
+            *_place(launch),
+        )
+
     def _compare(self, launch: Launch) -> Held | None:
         hashed = definition_hash(launch.tool)
-        place = (launch.server, launch.fingerprint, launch.tool.name)
+        place = _place(launch)
         with self._database.together():
             rows = self._database.rows(
                 "SELECT * FROM pins WHERE server = ? AND fingerprint = ? AND tool = ?", *place
             )
-            text = _readable(launch.tool)
+            text = kept(self._by_value(_readable(launch.tool)))
             now = self._clock()
             if not rows:
                 self._database.change(
@@ -143,6 +176,10 @@ class Pins:
             after=text,
             at=now,
         )
+
+
+def _place(launch: Launch) -> tuple[str, str, str]:
+    return launch.server, launch.fingerprint, launch.tool.name
 
 
 def _readable(tool: ToolSpec) -> str:

@@ -75,6 +75,10 @@ def _lines(question: Question) -> Iterator[str]:
     yield ""
     yield "Arguments:"
     yield from (f"  {line}" for line in question.arguments.splitlines())
+    if question.changes:
+        yield ""
+        yield "The server has changed this tool since it was last approved:"
+        yield from (f"  | {line}" for line in question.changes)
     if question.title or question.description:
         yield ""
         yield "The server says:"

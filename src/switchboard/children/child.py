@@ -12,6 +12,7 @@ from msgspec import MsgspecError, Raw
 
 from switchboard.children.declaring import declared
 from switchboard.children.faults import (
+    discreet_error,
     fault_from_malformed_listing,
     fault_from_rpc,
     fault_from_timeout,
@@ -126,7 +127,7 @@ class Child:
                 if self._meta:
                     result = await settled(self.entry.name, line, send, result)
             except RpcError as refusal:
-                error = self._inbox.refused(refusal, line)
+                error = self._inbox.refused(discreet_error(refusal, link.hidden.book), line)
                 raise fault_from_rpc(self.entry.name, error, link.hidden) from error
             except PeerLost as lost:
                 raise await life.lost(link, lost) from lost
@@ -307,6 +308,7 @@ class Child:
         self._level = ""
         self._meta = modern_meta(greeting.protocol) if greeting.era is Era.MODERN else b""
         self._inbox.about = lambda: link.peer.about
+        self._inbox.hide = link.hidden.book
         self._follow_changes(link, greeting)
         self._subscriptions.begin(link, is_modern=bool(self._meta))
         if self._recalled:

@@ -1,6 +1,6 @@
 """The exact environment of a stdio child: a short base, what its entry declares, its secrets."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 from switchboard.children.schema import ServerEntry
@@ -25,6 +25,20 @@ class EnvironmentSecrets:
     def resolve(self, reference: str) -> str | None:
         kind, _, name = reference.partition(":")
         return self._environ.get(name) if kind == "env" else None
+
+
+class NotedSecrets:
+    """Resolves as another source does, and has every value noted that was found."""
+
+    def __init__(self, source: SecretSource, note: Callable[[Iterable[str]], None]) -> None:
+        self._source = source
+        self._note = note
+
+    def resolve(self, reference: str) -> str | None:
+        value = self._source.resolve(reference)
+        if value is not None:
+            self._note((value,))
+        return value
 
 
 def base_environment(environ: Mapping[str, str]) -> dict[str, str]:

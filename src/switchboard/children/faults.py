@@ -3,7 +3,7 @@
 from switchboard.children.links import Link
 from switchboard.core.excerpts import client_excerpt
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.secrets import KnownSecrets
+from switchboard.core.secrets import Redact, without_secrets
 from switchboard.wire.messages import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from switchboard.wire.pipes import Loss
 
@@ -18,7 +18,7 @@ def fault_from_timeout(name: str, doing: str, limit_s: float, reason: str) -> Fa
     )
 
 
-def fault_from_rpc(name: str, error: RpcError, hidden: KnownSecrets) -> Fault:
+def fault_from_rpc(name: str, error: RpcError, hidden: Redact) -> Fault:
     """It answered with an error of the protocol."""
     message = f"`{name}` answered: {client_excerpt(error.message, hidden)}"
     if error.code == INVALID_PARAMS:
@@ -26,6 +26,11 @@ def fault_from_rpc(name: str, error: RpcError, hidden: KnownSecrets) -> Fault:
     if error.code == METHOD_NOT_FOUND:
         return Fault(FaultCode.UNIMPLEMENTED, "child-lacks-tools", message)
     return Fault(FaultCode.INTERNAL, "child-error", message, details={"rpc_code": error.code})
+
+
+def discreet_error(error: RpcError, hidden: Redact) -> RpcError:
+    """The same error with nothing in its data that no client may read."""
+    return RpcError(error.code, error.message, without_secrets(error.data, hidden))
 
 
 async def fault_from_loss(name: str, link: Link, loss: Loss) -> Fault:

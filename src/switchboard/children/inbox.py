@@ -11,6 +11,7 @@ from msgspec import Raw, Struct
 
 from switchboard.children.marking import (
     PAGE_ID,
+    discreet,
     marked_error,
     marked_input,
     marked_log,
@@ -18,6 +19,7 @@ from switchboard.children.marking import (
 )
 from switchboard.core.faults import Fault
 from switchboard.core.lines import Input, Line
+from switchboard.core.secrets import NO_SECRETS, Redact
 from switchboard.wire.eras import INPUT_METHODS
 from switchboard.wire.messages import (
     INTERNAL_ERROR,
@@ -70,6 +72,8 @@ class Inbox:
         self.starter: Line | None = None
         # Which request the message being read belongs to, where the transport tells.
         self.about: Callable[[], MessageId] = lambda: None
+        # What the child may not tell of what it knows from us.
+        self.hide: Redact = NO_SECRETS
         # Who was sent to which page. The news that it was visited may come after the call.
         self._pages: dict[str, Line] = {}
         self.on_changed: Callable[[str], None] = lambda _: None
@@ -88,7 +92,7 @@ class Inbox:
         if line is None:
             raise RpcError(METHOD_NOT_FOUND, _NOBODY.format(method))
         try:
-            wanted = {_QUESTION: marked_input(self._child, method, params)}
+            wanted = {_QUESTION: marked_input(self._child, method, self._told(params, "message"))}
             self._note_page(_read_page(wanted[_QUESTION].params).id, line)
         except msgspec.MsgspecError as error:
             raise RpcError(INVALID_PARAMS, str(error)) from None
@@ -116,6 +120,9 @@ class Inbox:
                 raise fault.__cause__ from fault
             code = METHOD_NOT_FOUND if fault.reason == "client-cannot-answer" else INTERNAL_ERROR
             raise RpcError(code, fault.message) from fault
+
+    def _told(self, params: Raw, words: str) -> Raw:
+        return discreet(params, words, self.hide)
 
     def _line(self) -> Line | None:
         """Whom the child means: the client of the request in question, or the only one there is."""
@@ -151,7 +158,7 @@ class Inbox:
             return
         if line.alarm is not None:
             line.alarm.snooze()
-        line.progress(params)
+        line.progress(self._told(params, "message"))
 
     def _visited(self, params: Raw) -> None:
         line = self._pages.pop(_read_page(params).id, None)
@@ -161,4 +168,4 @@ class Inbox:
     def _log(self, params: Raw) -> None:
         line = self._line()
         if line is not None:
-            line.log(*marked_log(self._child, params))
+            line.log(*marked_log(self._child, self._told(params, "data")))

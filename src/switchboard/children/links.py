@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Mapping
 from typing import Protocol
 
-from switchboard.children.hiding import hiding
+from switchboard.children.hiding import Hiding, hiding
 from switchboard.children.schema import ServerEntry
 from switchboard.core.faults import Fault
-from switchboard.core.secrets import KnownSecrets
+from switchboard.core.secrets import SecretBook
 from switchboard.procs.spawn import Running, SpawnSpec, Warden, Wrap, spawn
 from switchboard.procs.stop import stop
 from switchboard.wire.peer import OnLost, OnNotification, OnRequest, Peer
@@ -15,6 +15,9 @@ from switchboard.wire.pipes import Loss, StreamPipe
 
 # After a process has ended its last words may still be in the pipe.
 _LAST_WORDS_S = 0.1
+_LAST_WORDS = 2_000
+# More is read than is told, so that no secret is cut in two before it is found.
+_READ_WORDS = 16_000
 
 
 class Link(Protocol):
@@ -31,7 +34,7 @@ class Link(Protocol):
         ...
 
     @property
-    def hidden(self) -> KnownSecrets:
+    def hidden(self) -> Hiding:
         """Values that no client may read in the child's words."""
         ...
 
@@ -51,9 +54,7 @@ class Link(Protocol):
 class StdioLink:
     """A process of ours, spoken to over its standard streams."""
 
-    def __init__(
-        self, running: Running, pipe: StreamPipe, peer: Peer, hidden: KnownSecrets
-    ) -> None:
+    def __init__(self, running: Running, pipe: StreamPipe, peer: Peer, hidden: Hiding) -> None:
         self._running = running
         self.hidden = hidden
         self._pipe = pipe
@@ -67,7 +68,10 @@ class StdioLink:
 
     async def diagnosis(self) -> tuple[str, str]:
         await asyncio.wait({self._running.exited}, timeout=_LAST_WORDS_S * 2)
-        last_words = self.hidden(self._running.errors.text())
+        errors = self._running.errors
+        last_words = self.hidden.end_of(
+            errors.text(_READ_WORDS), _LAST_WORDS, is_cut=errors.seen_bytes > _READ_WORDS
+        )
         if not self._running.exited.done():
             return "it closed its output", last_words
         status = self._running.exited.result()
@@ -89,6 +93,8 @@ async def open_stdio(
     *,
     warden: Warden,
     wrap: Wrap | None = None,
+    # What is known beside the variables of its own.
+    book: SecretBook,
     timeout_s: float,
     on_request: OnRequest,
     on_notification: OnNotification,
@@ -114,4 +120,4 @@ async def open_stdio(
     await loop.connect_write_pipe(pipe.outlet, running.stdin)
     await loop.connect_read_pipe(lambda: pipe, running.stdout)
     declared = {*entry.env, *entry.secret_env}
-    return StdioLink(running, pipe, peer, hiding(env[name] for name in declared))
+    return StdioLink(running, pipe, peer, hiding((env[name] for name in declared), book))

@@ -7,6 +7,7 @@ from msgspec import Raw
 
 from switchboard.core.cleaning import cleaned
 from switchboard.core.lines import Input
+from switchboard.core.secrets import Redact, without_secrets
 from switchboard.wire.eras import URL_ELICITATION_REQUIRED
 from switchboard.wire.messages import RpcError, encode
 
@@ -22,6 +23,20 @@ _read_members = msgspec.json.Decoder(dict[str, Raw]).decode
 _read_meta = msgspec.json.Decoder(dict[str, Any]).decode
 _read_any = msgspec.json.Decoder().decode
 _read_text = msgspec.json.Decoder(str).decode
+
+
+def discreet(params: Raw, member: str, hide: Redact) -> Raw:
+    """What a child says of its own accord, as it is unless its words tell a secret.
+
+    Only the member with the words is changed: the others mean something to programs.
+    """
+    text = str(memoryview(params), "utf-8", "replace")
+    if hide(text) == text:
+        return params
+    members: dict[str, Any] = dict(_read_members(params))
+    if member in members:
+        members[member] = without_secrets(_read_any(members[member]), hide)
+    return Raw(encode(members))
 
 
 def marked_input(child: str, method: str, params: Raw) -> Input:

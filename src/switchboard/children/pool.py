@@ -12,7 +12,7 @@ import msgspec
 
 from switchboard.children.child import Child
 from switchboard.children.enclosure import Enclose, without_sandbox
-from switchboard.children.environment import SecretSource, child_environment
+from switchboard.children.environment import NotedSecrets, SecretSource, child_environment
 from switchboard.children.faults import fault_from_change
 from switchboard.children.life import Limits
 from switchboard.children.links import Link, open_stdio
@@ -20,6 +20,7 @@ from switchboard.children.memory import Memories
 from switchboard.children.schema import ServerEntry
 from switchboard.core.origins import Origin
 from switchboard.core.ports import Events
+from switchboard.core.secrets import SecretBook
 from switchboard.core.sessions import Session
 from switchboard.core.tasks import TaskSet
 from switchboard.procs.spawn import Warden
@@ -59,9 +60,12 @@ class ChildPool:
         memories: Memories | None = None,
         is_trusted: Callable[[ServerEntry], bool] = lambda _: True,
         enclose: Enclose = without_sandbox,
+        # What no child may tell, whoever started it; what is looked up here is noted in it.
+        book: SecretBook | None = None,
     ) -> None:
         self._environ = environ
-        self._secrets = secrets
+        self.book = book if book is not None else SecretBook()
+        self._secrets = NotedSecrets(secrets, self.book.learn)
         self._events = events
         self._warden = warden
         self._sessions = sessions
@@ -159,6 +163,7 @@ class ChildPool:
                 child_environment(entry, self._environ, self._secrets),
                 warden=self._warden,
                 wrap=self._enclose(entry),
+                book=self.book,
                 timeout_s=timeout_s,
                 on_request=on_request,
                 on_notification=on_notification,
@@ -170,6 +175,7 @@ class ChildPool:
         return await open_remote(
             entry,
             environ=self._environ,
+            book=self.book,
             timeout_s=timeout_s,
             on_request=on_request,
             on_notification=on_notification,

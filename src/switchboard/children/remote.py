@@ -4,14 +4,14 @@ from collections.abc import Mapping
 
 import httpx2
 
-from switchboard.children.hiding import hiding
+from switchboard.children.hiding import Hiding, hiding
 from switchboard.children.remote_client import RemoteClient
 from switchboard.children.remote_peer import RemotePeer
 from switchboard.children.remote_sse import SsePipe
 from switchboard.children.remote_streamable import StreamablePipe
 from switchboard.children.schema import ServerEntry
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.secrets import KnownSecrets
+from switchboard.core.secrets import SecretBook
 from switchboard.wire.peer import OnLost, OnNotification, OnRequest
 
 
@@ -20,9 +20,7 @@ class RemoteLink:
 
     pid = 0
 
-    def __init__(
-        self, pipe: StreamablePipe | SsePipe, peer: RemotePeer, hidden: KnownSecrets
-    ) -> None:
+    def __init__(self, pipe: StreamablePipe | SsePipe, peer: RemotePeer, hidden: Hiding) -> None:
         self._pipe = pipe
         self.peer = peer
         self.hidden = hidden
@@ -42,6 +40,7 @@ async def open_remote(
     entry: ServerEntry,
     *,
     environ: Mapping[str, str],
+    book: SecretBook,
     timeout_s: float,
     on_request: OnRequest,
     on_notification: OnNotification,
@@ -65,7 +64,7 @@ async def open_remote(
         on_junk=lambda _: None,
     )
     pipe.attach(peer)
-    link = RemoteLink(pipe, peer, _hidden(entry, client))
+    link = RemoteLink(pipe, peer, _hidden(entry, client, book))
     if isinstance(pipe, SsePipe):
         try:
             await pipe.open(timeout_s)
@@ -75,7 +74,7 @@ async def open_remote(
     return link
 
 
-def _hidden(entry: ServerEntry, client: RemoteClient) -> KnownSecrets:
+def _hidden(entry: ServerEntry, client: RemoteClient, book: SecretBook) -> Hiding:
     """Header values, with and without the scheme of an `Authorization`, and a URL's password."""
     values = {word for value in entry.headers.values() for word in (value, value.split(" ")[-1])}
-    return hiding(values | {client.url.password})
+    return hiding(values | {client.url.password}, book)

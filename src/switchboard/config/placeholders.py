@@ -5,7 +5,7 @@ other `$` means nothing and stays.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 # Compiled on first use: few files have placeholders.
@@ -52,6 +52,20 @@ def expand(text: str, environ: Mapping[str, str]) -> str:
         return value
 
     return re.sub(_PLACEHOLDER, fill, text)
+
+
+def variables_in(value: Any) -> Iterator[str]:
+    """The variables that a tree of values would be filled from."""
+    if isinstance(value, str):
+        for found in re.finditer(_PLACEHOLDER, value) if "${" in value else ():
+            if inside := re.fullmatch(_INSIDE, found[2] or ""):
+                yield inside[1]
+    elif isinstance(value, dict):
+        for inner in cast("dict[str, Any]", value).values():
+            yield from variables_in(inner)
+    elif isinstance(value, list | tuple):
+        for inner in cast("list[Any]", value):
+            yield from variables_in(inner)
 
 
 def expand_tree(

@@ -45,7 +45,10 @@ class ChildStatus(Struct, frozen=True, kw_only=True):
     session: str = ""
     transport: str
     is_running: bool
+    # Its own process, also in a sandbox, and the memory of that one.
     pid: int = 0
+    # The process around it that makes its sandbox; 0 without one.
+    sandbox_pid: int = 0
     age_s: float = 0.0
     memory_bytes: int = 0
     calls: int = 0

@@ -2,13 +2,13 @@
 
 import re
 
-from switchboard.core.secrets import NO_SECRETS, KnownSecrets
+from switchboard.core.secrets import NO_SECRETS, Redact
 
 _PATH = re.compile(r"(?:file://|(?<![\w/.]))(?:/[\w.@+~-]+){2,}/?")
 _MAX_CHARS = 2_000
 
 
-def client_excerpt(text: str, secrets: KnownSecrets = NO_SECRETS, *, workspace: str = "") -> str:
+def client_excerpt(text: str, secrets: Redact = NO_SECRETS, *, workspace: str = "") -> str:
     """The end of `text` without absolute paths and without any of the secret values.
 
     Paths of the workspace become relative to it.

@@ -60,6 +60,8 @@ class Question(Struct, frozen=True, kw_only=True):
     risk: Risk
     # What the server says of its tool.
     description: str = ""
+    # What its server has changed of it since it was last agreed to, as lines with `+` and `-`.
+    changes: tuple[str, ...] = ()
     # JSON, with secrets taken out.
     arguments: str = "{}"
     offers: tuple[Extent, ...] = ("once",)

@@ -4,11 +4,11 @@ Values that are known are found by `core.secrets`; here is what a name, a schema
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, cast
 
 from switchboard.core.secret_names import is_secret_name
-from switchboard.core.secrets import NO_SECRETS, REDACTED
+from switchboard.core.secrets import NO_SECRETS, REDACTED, Redact
 
 _SHAPES = re.compile(
     r"\b(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{20,}|glpat-[\w-]{16,}|sk-[\w-]{16,}"
@@ -36,9 +36,6 @@ _PRIVATE_KEY = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|\Z)", re.DOTALL
 )
 _MAX_DEPTH = 64
-
-# Takes out of a text the values of secrets that are known by value.
-Redact = Callable[[str], str]
 
 
 class Redacted:
@@ -112,7 +109,9 @@ class _Walk:
     def _member(
         self, key: str, value: Any, schemas: list[Mapping[str, Any]], place: str, depth: int
     ) -> Any:
-        inner = f"{place}.{key}" if place else key
+        # What is hidden is named in the question and in its record.
+        shown = redacted_text(key, self._by_value)
+        inner = f"{place}.{shown}" if place else shown
         if is_secret_name(key) and value not in (None, "", True, False):
             return self._hide(value, inner, "its name is that of a secret")
         found: list[Any] = []

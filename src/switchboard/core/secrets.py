@@ -4,9 +4,13 @@ import base64
 import json
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any, cast
 from urllib.parse import quote, quote_plus
 
 REDACTED = "[redacted]"
+# Takes out of a text the values of secrets that are known by value.
+Redact = Callable[[str], str]
 # A shorter value would be found in every other word.
 SHORTEST = 6
 _SHORTEST_LINE = 16
@@ -58,6 +62,57 @@ class KnownSecrets:
 
 
 NO_SECRETS = KnownSecrets()
+# Names come with every call, and are few.
+_SHORT = 64
+_MOST_SHORT = 1_024
+
+
+class SecretBook:
+    """Every secret that was looked up so far.
+
+    It only grows: a process that was started with an old value may still tell it.
+    """
+
+    def __init__(self) -> None:
+        self._values: set[str] = set()
+        self._known: KnownSecrets | None = NO_SECRETS
+        self._short: Redact = NO_SECRETS
+
+    def learn(self, values: Iterable[str]) -> None:
+        """From now on these are taken out too."""
+        new = set(values) - self._values
+        if new:
+            self._values |= new
+            # Made when a text comes: whoever looks something up is about to start a process.
+            self._known = None
+
+    def __call__(self, text: str) -> str:
+        """The text without them."""
+        known = self._known or self.known
+        return self._short(text) if len(text) <= _SHORT else known(text)
+
+    @property
+    def known(self) -> KnownSecrets:
+        """All of them as they are now."""
+        if self._known is None:
+            self._known = KnownSecrets(self._values)
+            self._short = lru_cache(_MOST_SHORT)(self._known)
+        return self._known
+
+    def __repr__(self) -> str:
+        return f"SecretBook({len(self._values)})"
+
+
+def without_secrets(value: Any, hide: Redact) -> Any:
+    """A tree of plain values whose texts, keys included, hold none."""
+    if isinstance(value, str):
+        return hide(value)
+    if isinstance(value, dict):
+        members = cast("dict[str, Any]", value)
+        return {hide(key): without_secrets(inner, hide) for key, inner in members.items()}
+    if isinstance(value, list | tuple):
+        return [without_secrets(inner, hide) for inner in cast("list[Any]", value)]
+    return value
 
 
 def _forms(value: str) -> set[str]:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from switchboard.children.child import Child
 from switchboard.children.environment import EnvironmentSecrets
 from switchboard.children.pool import ChildPool
+from switchboard.core.discretion import DiscreetEvents
 from switchboard.core.ports import Events
+from switchboard.core.secrets import SecretBook
 from switchboard.daemon.enclosing import Enclosures
 from switchboard.procs.spawn import Warden
 from switchboard.sandbox.sandbox import platform_sandbox
@@ -36,11 +38,13 @@ class Commons:
         self._boards[key] += 1
         pool = self._pools.get(key)
         if pool is None:
+            book = SecretBook()
             pool = self._pools[key] = ChildPool(
                 environ=environ,
                 secrets=EnvironmentSecrets(environ),
-                events=self._events,
+                events=DiscreetEvents(self._events, book),
                 warden=self.warden,
+                book=book,
                 enclose=Enclosures(platform_sandbox(), environ, environ.get("HOME") or "/"),
             )
         return pool

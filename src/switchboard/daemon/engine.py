@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
@@ -14,13 +14,16 @@ from switchboard.children.life import Limits
 from switchboard.children.memory import Memories
 from switchboard.children.pool import ChildPool, ChildSource
 from switchboard.children.schema import ServerEntry
+from switchboard.core.discretion import DiscreetEvents
 from switchboard.core.ports import Events, Next, Provider, Relay
+from switchboard.core.secrets import SecretBook
 from switchboard.core.visibility import Visibility
 from switchboard.daemon.assemble import sandbox_refusals
 from switchboard.daemon.command_tools import commands_provider
 from switchboard.daemon.commons import Commons
 from switchboard.daemon.enclosing import Enclosures
 from switchboard.daemon.memory import return_large_blocks
+from switchboard.daemon.secret_values import secret_values
 from switchboard.pipeline.order import build_road
 from switchboard.procs.spawn import Warden
 from switchboard.providers.relay.offering import Offering
@@ -65,7 +68,8 @@ class Engine:
         announce: Callable[[str, str], None] = lambda _kind, _session: None,
     ) -> None:
         return_large_blocks()
-        self._events = events
+        self._book = SecretBook()
+        self._events = events = DiscreetEvents(events, self._hide)
         self._environ = environ
         self._commons = commons
         self._own_warden = None if commons is not None else Warden()
@@ -81,16 +85,18 @@ class Engine:
             memories=Memories(home) if home else None,
             is_trusted=lambda entry: still_trusted(entry, workspace),
             enclose=Enclosures(platform_sandbox(), environ, workspace),
+            book=self._book,
         )
         self._announce = announce
         self._gatehouse: Gatehouse | None = None
         self._yard: Yard | None = None
-        for pool in (self.pool, self._shared):
-            if pool is not None:
-                pool.on_changed.add(announce)
+        for pool in self._pools:
+            pool.on_changed.add(announce)
 
     def road(self, settings: Settings, taken: Callable[[str], bool]) -> Built:
         """The road to the providers of these settings, and what it leads past."""
+        for pool in self._pools:
+            pool.book.learn(secret_values(settings, self._environ))
         limits = Limits(
             spawn_s=settings.timeouts.child_spawn_ms / 1000,
             rpc_s=settings.timeouts.rpc_ms / 1000,
@@ -137,6 +143,7 @@ class Engine:
             self._events,
             approval=gates.approval if gates is not None else None,
             audit=gates.audit if gates is not None else None,
+            hide=self._hide,
         )
         return Built(road=road, relay=relay, sources=list(sources.values()))
 
@@ -155,7 +162,19 @@ class Engine:
             lambda call: providers[call.tool.provider].launch(call),
             self._events,
             settings.approval_channel,
+            self._hide,
         )
+
+    @property
+    def _pools(self) -> Iterator[ChildPool]:
+        yield self.pool
+        if self._shared is not None:
+            yield self._shared
+
+    def _hide(self, text: str) -> str:
+        """A text without the secrets of this board, and of the children that it shares."""
+        text = self._book(text)
+        return text if self._shared is None else self._shared.book(text)
 
     def leave(self, session_id: str) -> None:
         """A session has ended."""

@@ -18,6 +18,7 @@ from switchboard.approvals.trust import TrustBook
 from switchboard.core.calls import Call
 from switchboard.core.launches import Launch
 from switchboard.core.ports import CallAudit, Events
+from switchboard.core.secrets import NO_SECRETS, Redact
 from switchboard.pipeline.approval_trail import ApprovalTrail
 from switchboard.pipeline.gates.approval import Approval, Channel
 from switchboard.store.places import AuditPlaces
@@ -37,19 +38,24 @@ class Gatehouse:
     def __init__(self, home: str, events: Events) -> None:
         self._database = Database(home)
         self._desk = Desk(self._database)
-        self._pins = Pins(self._database)
         self._trust = TrustBook()
         self._audit = AuditWriter(AuditPlaces(Path(home)), tell=events.emit)
 
     def gates(
-        self, launches: Callable[[Call], Launch | None], events: Events, channel: Channel
+        self,
+        launches: Callable[[Call], Launch | None],
+        events: Events,
+        channel: Channel,
+        hide: Redact = NO_SECRETS,
     ) -> Gates:
-        """The gates of one board."""
-        casebook = Casebook(launches, self._trust, client_pid=lambda session: session.client_pid)
+        """The gates of one board, where nobody is told what `hide` takes out."""
+        casebook = Casebook(
+            launches, self._trust, client_pid=lambda session: session.client_pid, by_value=hide
+        )
         approval = Approval(
             casebook,
             self._desk,
-            self._pins,
+            Pins(self._database, by_value=hide),
             ApprovalTrail(events, self._audit),
             fallback=None if channel == "none" else DeskAsker(self._desk),
             channel=channel,

@@ -11,6 +11,7 @@ from switchboard.control.status import BoardStatus, ChildStatus, DaemonStatus, S
 from switchboard.daemon.ledger import Tally
 from switchboard.ipc.words import ABI
 from switchboard.procs.memory import resident_bytes
+from switchboard.procs.table import program_behind
 
 if TYPE_CHECKING:
     from switchboard.daemon.house import House
@@ -81,6 +82,8 @@ def _children(house: "House") -> Iterator[ChildStatus]:
 
 
 def _child(child: Child, workspace: str = "", session_id: str = "") -> ChildStatus:
+    inside = program_behind(child.pid) if child.entry.sandbox_profile != "none" else 0
+    pid = inside or child.pid
     return ChildStatus(
         name=child.entry.name,
         scope=child.entry.scope,
@@ -88,9 +91,10 @@ def _child(child: Child, workspace: str = "", session_id: str = "") -> ChildStat
         session=session_id,
         transport=child.entry.transport,
         is_running=child.is_running,
-        pid=child.pid,
+        pid=pid,
+        sandbox_pid=child.pid if inside else 0,
         age_s=round(child.age_s, 3),
-        memory_bytes=resident_bytes(child.pid) if child.pid else 0,
+        memory_bytes=resident_bytes(pid) if pid else 0,
         calls=child.calls,
         under_way=child.in_flight,
         last_error=child.last_fault.message if child.last_fault is not None else "",

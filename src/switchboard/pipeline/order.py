@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from switchboard.core.ports import CallAudit, Events, Gate, Next, Provider
+from switchboard.core.secrets import NO_SECRETS, Redact
 from switchboard.core.visibility import Visibility as Lists
 from switchboard.pipeline.call_records import CallRecords
 from switchboard.pipeline.compose import compose
@@ -25,12 +26,13 @@ def build_road(
     *,
     approval: Approval | None = None,
     audit: CallAudit | None = None,
+    hide: Redact = NO_SECRETS,
 ) -> Next:
     """The road of every call, from whichever client, to whichever provider."""
     noting, refusals = _noted(audit)
     gates: tuple[Gate, ...] = (
         # Outermost, so that nothing but a fault gets out and every call is seen to begin and end.
-        Boundary(events),
+        Boundary(events, hide),
         # Around all that may refuse: the id that a client is told finds a record.
         *refusals,
         # A tool that is not shown does not exist: nobody learns more of it by calling.

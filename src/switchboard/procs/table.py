@@ -38,6 +38,27 @@ def start_ticks(pid: int) -> int:
     return 0 if process is None else process[2]
 
 
+def program_behind(wall: int) -> int:
+    """What a sandbox runs, of which only the outer wall is known; 0 when that cannot be seen.
+
+    The wall has one child, the first process of the namespace. That one also gets whoever lost its
+    parent inside, but the program came before them.
+    """
+    inside = [grandchild for child in _children_of(wall) for grandchild in _children_of(child)]
+    return min(inside, key=start_ticks, default=0)
+
+
+def _children_of(pid: int) -> list[int]:
+    try:
+        # A wall is one thread, so these are all.
+        with open(f"{_PROC}/{pid}/task/{pid}/children", encoding="ascii") as file:  # noqa: PTH123
+            return [int(child) for child in file.read().split()]
+    except OSError:
+        # It is gone, or this kernel has no such file.
+        table = Table()
+        return table.children(pid) if pid in table.processes else []
+
+
 class Table:
     """Every process, by its number, by its parent and by its session. One pass for any question."""
 

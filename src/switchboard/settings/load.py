@@ -196,6 +196,7 @@ def _freeze(loading: Loading) -> Settings:
         commands=commands.usable,
         untrusted_commands=commands.untrusted,
         omitted_commands=tuple(commands.omitted),
+        variables=frozenset(resolution.variables),
         providers=tree.get("providers", {}),
         allowed_marketplace_mcp=tuple(tree.get("skills", {}).get("allowed_marketplace_mcp", ())),
         sources=_sources(loading),

@@ -103,6 +103,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     untrusted_commands: dict[str, CommandEntry] = {}
     # Command tools that are in neither, because they cannot be run as they are written.
     omitted_commands: tuple[CommandOmission, ...] = ()
+    # The variables that `${VAR}` in servers was filled from. Their values stay between us and them.
+    variables: frozenset[str] = frozenset()
     # The servers that a model provider brings along, by the name of the provider.
     providers: dict[str, dict[str, Any]] = {}
     allowed_marketplace_mcp: tuple[str, ...] = ()

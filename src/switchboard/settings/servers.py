@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from switchboard.children.schema import ServerEntry
 from switchboard.config.layers import Layer, Merged
-from switchboard.config.placeholders import Unfilled, expand_tree
+from switchboard.config.placeholders import Unfilled, expand_tree, variables_in
 from switchboard.config.problems import Problem, Severity
 from switchboard.config.spots import KeyPath
 from switchboard.core.origins import Scope
@@ -29,6 +29,8 @@ class Resolution(Struct, frozen=True, kw_only=True):
     environ: Mapping[str, str]
     record: TrustRecord | None
     problems: list[Problem]
+    # The variables whose values stand in the servers now.
+    variables: set[str] = set()
 
     def waits(self, print_: str) -> bool:
         """Whether something of the workspace has to wait for the trust of its user."""
@@ -63,6 +65,7 @@ def merged_servers(
                     continue
                 expanded = build.entry_from_fields(name, filled, origin, workspace)
                 entry = replace(expanded, fingerprint=entry.fingerprint, seal=entry.seal)
+                resolution.variables.update(variables_in(fields))
         usable.append(entry)
     return usable, untrusted
 

@@ -125,19 +125,20 @@ class DefinitionReport(Report, frozen=True, kw_only=True, tag="switchboard.appro
     """A tool that its server has changed, before and after."""
 
     definition: Held
+    # What was changed, as lines with `+` and `-`.
+    changes: tuple[str, ...]
 
     def lines(self, style: Style) -> Iterator[str]:
         held = self.definition
         yield f"{written_out(held.server)} has changed its tool {written_out(held.tool)}"
         yield ""
-        for line in held.difference():
-            shown = written_out(line)
+        for line in self.changes:
             if line.startswith("+"):
-                yield style.green(shown)
+                yield style.green(line)
             elif line.startswith("-"):
-                yield style.red(shown)
+                yield style.red(line)
             else:
-                yield shown
+                yield line
 
     def notes(self, style: Style) -> Iterator[str]:
         yield hint(style, f"switchboard approvals approve {self.definition.id}")
@@ -255,7 +256,7 @@ def _listed(desk: Desk, pins: Pins, *, everything: bool) -> Report:
 
 def _shown(found: Posted | Held) -> Report:
     if isinstance(found, Held):
-        return DefinitionReport(definition=found)
+        return DefinitionReport(definition=found, changes=found.difference())
     return QuestionReport(
         state=found.state, question=found.question, answer=found.answer, chain=found.chain
     )

@@ -3,7 +3,7 @@
 # ruff: noqa: PTH123
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -16,9 +16,10 @@ from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import Request
 from switchboard.cli.style import Style
 from switchboard.cli.verbs.parts.asking import Asking
-from switchboard.cli.verbs.parts.board import calling, refuse_subtool, run_to_end
+from switchboard.cli.verbs.parts.board import Caller, calling, refuse_subtool, run_to_end
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.servers import suite_for
+from switchboard.core.calls import Outcome
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.sessions import Era
 from switchboard.providers.suites.schema import SuiteSettings
@@ -75,6 +76,8 @@ class CallReport(Report, frozen=True, kw_only=True, tag="switchboard.call/1"):
     tool: str
     is_error: bool
     result: Raw
+    # Finds the call with `switchboard audit show`.
+    call_id: str = ""
 
     def exit_code(self) -> int:
         return FAILED if self.is_error else DONE
@@ -107,7 +110,7 @@ async def _run(request: Request, settings: Settings, arguments: Raw) -> CallRepo
             refuse_subtool(wanted, tool)
             suite, tool = "", wanted
             request.talk.progress(f"calling {tool} …")
-            outcome = await caller.call(tool, arguments)
+            outcome = await _called(caller, tool, arguments)
         else:
             suite = suite_for(settings, wanted)
             if not tool:
@@ -116,8 +119,8 @@ async def _run(request: Request, settings: Settings, arguments: Raw) -> CallRepo
                     f"switchboard introspect {wanted}",
                 )
             request.talk.progress(f"calling {tool} of {suite} …")
-            outcome = await caller.call(
-                suite, {"action": "call", "subtool": tool, "args": arguments}
+            outcome = await _called(
+                caller, suite, {"action": "call", "subtool": tool, "args": arguments}
             )
     result = Raw(b"".join(bytes(part) for part in outcome_parts(outcome, Era.HANDSHAKE)))
     read = _read(result)
@@ -128,7 +131,18 @@ async def _run(request: Request, settings: Settings, arguments: Raw) -> CallRepo
             f"`{tool}` wants more input than the command line can give",
             hint="call it from a client that can be asked",
         )
-    return CallReport(suite=suite, tool=tool, is_error=read.is_error, result=result)
+    return CallReport(
+        suite=suite, tool=tool, is_error=read.is_error, result=result, call_id=caller.call_id
+    )
+
+
+async def _called(caller: Caller, tool: str, arguments: Mapping[str, Any] | Raw) -> Outcome:
+    try:
+        return await caller.call(tool, arguments)
+    except Fault as fault:
+        if caller.call_id:
+            fault.details = {**fault.details, "call_id": caller.call_id}
+        raise
 
 
 def _unopened(settings: Settings) -> Settings:

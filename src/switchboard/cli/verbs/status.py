@@ -132,12 +132,13 @@ def _session_rows(sessions: Sequence[SessionStatus], style: Style) -> Iterator[s
 
 
 def _child_rows(children: Sequence[ChildStatus], style: Style) -> Iterator[str]:
-    heads = ("CHILD", "SCOPE", "PID", "AGE", "MEMORY", "CALLS", "LAST ERROR")
+    heads = ("CHILD", "SCOPE", "PID", "SANDBOX PID", "AGE", "MEMORY", "CALLS", "LAST ERROR")
     rows = [
         (
             each.name,
             f"{each.scope} {each.session}".strip(),
             (str(each.pid) if each.pid else "remote") if each.is_running else "not running",
+            str(each.sandbox_pid) if each.sandbox_pid else "-",
             _span(each.age_s) if each.is_running else "-",
             _memory(each.memory_bytes) if each.pid else "-",
             str(each.calls),
@@ -145,7 +146,7 @@ def _child_rows(children: Sequence[ChildStatus], style: Style) -> Iterator[str]:
         )
         for each in children
     ]
-    yield from columns(heads, rows, style, right=(4, 5))
+    yield from columns(heads, rows, style, right=(5, 6))
 
 
 def _span(seconds: float) -> str:

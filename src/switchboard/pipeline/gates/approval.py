@@ -36,7 +36,7 @@ class Cases(Protocol):
     def trust(self, call: Call, launch: Launch) -> None: ...
     def distrust(self, launch: Launch) -> None: ...
     def taint(self, call: Call, launch: Launch) -> None: ...
-    def open(self, call: Call, assessment: Assessment) -> Case: ...
+    def open(self, call: Call, assessment: Assessment, changes: tuple[str, ...]) -> Case: ...
     def is_current(self, call: Call, case: Case) -> bool: ...
 
 
@@ -70,6 +70,8 @@ class Pins(Protocol):
     """Remembers what tools said of themselves."""
 
     def check(self, launch: Launch) -> Held | None: ...
+    def changes(self, launch: Launch) -> tuple[str, ...]: ...
+    def settle(self, launch: Launch) -> None: ...
 
 
 class Approval:
@@ -125,7 +127,7 @@ class Approval:
         launch = assessment.launch
         if digest := self._cases.trusted(call, launch):
             return _by_trust(call, digest)
-        case = self._cases.open(call, assessment)
+        case = self._cases.open(call, assessment, self._pins.changes(launch))
         asker = self._asker(call, assessment.risk)
         posted = self._desk.post(case.question)
         if posted.answer is not None and not self._counts(posted.answer, assessment.risk):
@@ -152,11 +154,17 @@ class Approval:
         # Last, right before it runs: whoever could change something had all this time.
         if not self._cases.is_current(call, case):
             raise _stale(call)
-        if answer.extent == "session" and "session" in question.offers:
-            self._cases.trust(call, launch)
+        self._remember(call, launch, question, answer)
         agreed = Agreed(id=question.id, digest=case.digest, mode=answer.extent, channel=answer.by)
         execution = _placed(call.execution, launch, case)
         return replace(call, arguments=case.arguments, execution=execution, approval=agreed)
+
+    def _remember(self, call: Call, launch: Launch, question: Question, answer: Answer) -> None:
+        """What a yes means for later calls."""
+        if question.changes:
+            self._pins.settle(launch)
+        if answer.extent == "session" and "session" in question.offers:
+            self._cases.trust(call, launch)
 
     def _asker(self, call: Call, risk: Risk) -> Asker:
         asker = call.asker if self._channel != "none" else None

@@ -5,16 +5,19 @@ import time
 import traceback
 
 from switchboard.core.calls import Call, Outcome
+from switchboard.core.discretion import discreet_fault
 from switchboard.core.events import CallFinished, CallStarted
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.ports import Events, Next
+from switchboard.core.secrets import NO_SECRETS, Redact
 
 
 class Boundary:
     """The outermost gate."""
 
-    def __init__(self, events: Events) -> None:
+    def __init__(self, events: Events, hide: Redact = NO_SECRETS) -> None:
         self._events = events
+        self._hide = hide
 
     async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
         self._events.emit(
@@ -29,8 +32,11 @@ class Boundary:
         try:
             outcome = await proceed(call)
         except Fault as fault:
-            self._finish(call, began, fault.code, fault.reason, fault.private)
-            raise
+            told = discreet_fault(fault, self._hide)
+            self._finish(call, began, told.code, told.reason, told.private)
+            if told is fault:
+                raise
+            raise told from told.__cause__
         except asyncio.CancelledError:
             self._finish(call, began, FaultCode.CANCELLED, "client-cancelled")
             raise

@@ -36,8 +36,11 @@ class Caller:
         self._servers = {
             shown_name(entry, settings.suites): entry.name for entry in settings.servers
         }
+        # The id of the latest call, by which the audit log knows it.
+        self.call_id = ""
         self._session = Session(
-            id="cli",
+            # Of this command alone: two of them are two in the log, also at the same time.
+            id=os.urandom(5).hex(),
             via="cli",
             workspace=settings.workspace,
             cwd=os.getcwd(),  # noqa: PTH109 - a string is wanted
@@ -69,8 +72,9 @@ class Caller:
                     hint="switchboard config explain tools.deny",
                 )
             self._calls += 1
+            self.call_id = f"{self._session.id}-{self._calls}"
             call = Call(
-                id=f"cli-{self._calls}",
+                id=self.call_id,
                 session=self._session,
                 tool=spec,
                 arguments=Raw(msgspec.json.encode(arguments)),

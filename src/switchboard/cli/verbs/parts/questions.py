@@ -5,13 +5,19 @@ from collections.abc import Iterator
 from switchboard.cli.style import Style
 from switchboard.core.questions import Question
 
+# Lines of a question that nobody should miss.
+_ALARMS = (
+    *("Risk: HIGH", "Sandbox: NONE", "Leads elsewhere:", "Careful:"),
+    "The server has changed this tool",
+)
+
 
 def question_lines(question: Question, style: Style) -> Iterator[str]:
     """A question for people, with what matters most marked."""
     for number, line in enumerate(question.prompt.splitlines()):
         if number == 0:
             yield style.bold(line)
-        elif line.startswith(("Risk: HIGH", "Sandbox: NONE", "Leads elsewhere:", "Careful:")):
+        elif line.startswith(_ALARMS):
             yield style.red(line)
         else:
             yield line

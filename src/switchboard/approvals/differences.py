@@ -1,0 +1,60 @@
+"""What a server has changed of a tool: short enough to be read, and nothing in it unseen."""
+
+import difflib
+import re
+from collections.abc import Iterator
+
+from switchboard.core.cleaning import written_out
+
+# Of each definition as much is kept as a person could look through.
+MOST_KEPT = 64 * 1024
+_CUT = "\n… (cut)"
+# What a person reads in a question, and what who looks closer is shown.
+_SHORT = (40, 4_000)
+_LONG = (400, 40_000)
+_AROUND = 1
+# A description is one line of JSON. Whoever compares it wants to see which sentence is another.
+_LONG_LINE = 160
+_MOST_LINE = 400
+_SENTENCES = re.compile(r"(?<=\\n)|(?<=[.!?] )")
+_LINE_ENDS = re.compile(r"(?<=\\n)")
+_HEADINGS = ("--- ", "+++ ")
+
+
+def kept(text: str) -> str:
+    """As much of a definition as is kept beside its hash."""
+    return text if len(text) <= MOST_KEPT else text[:MOST_KEPT] + _CUT
+
+
+def difference(before: str, after: str, *, is_short: bool = False) -> tuple[str, ...]:
+    """The lines that were added (`+`) and taken away (`-`), with their neighbours."""
+    most_lines, most_letters = _SHORT if is_short else _LONG
+    found = list(_lines(before, after))
+    if not found and before.endswith(_CUT):
+        return ("… it may differ beyond what is kept of it",)
+    shown: list[str] = []
+    letters = 0
+    for line in found:
+        letters += len(line)
+        if len(shown) == most_lines or letters > most_letters:
+            rest = sum(each.startswith(("+", "-")) for each in found[len(shown) :])
+            return (*shown, f"… and {rest} more changed lines that are not shown here")
+        shown.append(line)
+    return tuple(shown)
+
+
+def _lines(before: str, after: str) -> Iterator[str]:
+    compared = difflib.unified_diff(
+        list(_pieces(before)), list(_pieces(after)), lineterm="", n=_AROUND
+    )
+    for number, line in enumerate(compared):
+        if number < len(_HEADINGS):
+            continue
+        yield "…" if line.startswith("@@") else written_out(line)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    for line in text.splitlines():
+        ends = _SENTENCES if len(line) > _LONG_LINE else _LINE_ENDS
+        for part in filter(None, ends.split(line)):
+            yield from (part[at : at + _MOST_LINE] for at in range(0, len(part), _MOST_LINE))
