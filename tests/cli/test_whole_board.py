@@ -6,7 +6,7 @@ import pty
 import select
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 import pytest
@@ -112,7 +112,7 @@ class Terminal:
 @contextmanager
 def at_terminal(
     workspace: Workspace, *words: str
-) -> Iterator[tuple[Terminal, subprocess.Popen[bytes]]]:
+) -> Generator[tuple[Terminal, subprocess.Popen[bytes]]]:
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         workspace.command(*words),
