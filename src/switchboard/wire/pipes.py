@@ -143,7 +143,7 @@ class StreamPipe(asyncio.Protocol):
         if self._closing:
             return
         if self._style == "content-length":
-            self._batch.append(b"Content-Length: %d\r\n\r\n" % sum(map(_size, parts)))
+            self._batch.append(b"Content-Length: %d\r\n\r\n" % sum(map(len, parts)))
             self._batch += parts
         else:
             self._batch += parts
@@ -158,7 +158,7 @@ class StreamPipe(asyncio.Protocol):
         writing = self._writing
         if writing is None or not batch or writing.is_closing():
             return
-        if sum(map(_size, batch)) <= _JOIN_BYTES:
+        if sum(map(len, batch)) <= _JOIN_BYTES:
             writing.write(b"".join(batch))
             return
         for part in batch:
@@ -191,10 +191,6 @@ class StreamPipe(asyncio.Protocol):
         for transport in (self._reading, self._writing):
             if transport is not None:
                 transport.close()
-
-
-def _size(part: bytes | Raw) -> int:
-    return len(part) if type(part) is bytes else memoryview(part).nbytes
 
 
 class _Outlet(asyncio.BaseProtocol):
