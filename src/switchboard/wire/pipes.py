@@ -79,6 +79,8 @@ class StreamPipe(asyncio.Protocol):
         self._writing: Any = None
         self._batch: list[bytes | Raw] = []
         self._scheduled = False
+        # Whether the other side has spoken since we did.
+        self._is_awaited = False
         self._closing = False
         self._loop = asyncio.get_running_loop()
 
@@ -99,6 +101,7 @@ class StreamPipe(asyncio.Protocol):
         receiver = self._receiver
         if receiver is None:
             return
+        self._is_awaited = True
         loss: Loss | None = None
         try:
             messages = self._frames.feed(data)
@@ -148,7 +151,14 @@ class StreamPipe(asyncio.Protocol):
         else:
             self._batch += parts
             self._batch.append(b"\n")
-        if not self._scheduled:
+        if self._scheduled:
+            return
+        if self._is_awaited:
+            # Who asks one thing at a time waits for no further turn of the loop.
+            self._is_awaited = False
+            self._flush()
+        else:
+            # One answer was sent at once; those that come with it go out together.
             self._scheduled = True
             self._loop.call_soon(self._flush)
 
