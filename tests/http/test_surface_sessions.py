@@ -227,6 +227,20 @@ async def test_a_long_silence_turns_the_answer_into_a_stream(
                     break
 
 
+async def test_an_answer_leaves_nothing_running_while_its_connection_stays_open(
+    served: Served,
+) -> None:
+    async with served.client() as http:
+        await served.session(http)
+        await http.post(served.url, json=call("echo", {"text": "x"}))
+        before = len(asyncio.all_tasks())
+        for id_ in range(5):
+            await http.post(served.url, json=call("echo", {"text": "x"}, id_=id_))
+            body, headers = modern(call("echo", {"text": "x"}, id_=id_))
+            await http.post(served.url, json=body, headers=headers)
+        await until_true(lambda: len(asyncio.all_tasks()) <= before)
+
+
 async def test_the_longest_idle_session_makes_room_for_a_new_one(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:

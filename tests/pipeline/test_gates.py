@@ -141,6 +141,28 @@ async def test_a_call_that_ends_in_time_is_not_touched_afterwards() -> None:
     assert current.cancelling() == 0
 
 
+async def test_calls_that_share_a_limit_have_each_their_own_time() -> None:
+    gate, loop = Deadline(), asyncio.get_running_loop()
+    limit = 0.06
+
+    async def lasted() -> float:
+        begun = loop.time()
+        with pytest.raises(Fault):
+            await gate(a_call(a_tool(timeout_s=limit)), forever)
+        return loop.time() - begun
+
+    # The first sets the timer and is gone when it rings.
+    assert await gate(a_call(a_tool(timeout_s=limit)), answer)
+    running: list[asyncio.Future[float]] = []
+    for _ in range(3):
+        await asyncio.sleep(limit / 4)
+        running.append(asyncio.ensure_future(lasted()))
+    async with asyncio.timeout(5):
+        assert min(await asyncio.gather(*running)) > limit - 0.003
+    # And once more, when nobody was left to wait for.
+    assert await asyncio.wait_for(lasted(), 5) > limit - 0.003
+
+
 async def test_a_cancellation_by_the_client_stays_a_cancellation() -> None:
     task = asyncio.ensure_future(Deadline()(a_call(a_tool(timeout_s=60)), forever))
     await asyncio.sleep(0)

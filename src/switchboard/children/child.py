@@ -4,9 +4,9 @@ Its ends and errors become faults here; nobody above sees a process or an error 
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 from msgspec import MsgspecError, Raw
 
@@ -105,11 +105,11 @@ class Child:
 
     # What it is asked
 
-    async def call(self, name: str, arguments: Raw, line: Line | None = None) -> Raw:
+    def call(self, name: str, arguments: Raw, line: Line | None = None) -> Coroutine[Any, Any, Raw]:
         """The child's result of one of its tools, unopened."""
         self.calls += 1
         head = b'{"name":%b,"arguments":' % encode(name)
-        return await self.ask("tools/call", (head, arguments), line)
+        return self.ask("tools/call", (head, arguments), line)
 
     async def ask(self, method: str, params: Parts, line: Line | None = None) -> Raw:
         """The child's result, unopened. The params lack their closing brace."""
@@ -122,9 +122,9 @@ class Child:
             if line is not None and line.log_level and self._greeting.offers("logging"):
                 await self._set_level(link, line.log_level)
             try:
-                send = partial(self._send, link, method, params, line)
-                result = await send(b"")
+                result = await self._send(link, method, params, line, b"")
                 if self._meta:
+                    send = partial(self._send, link, method, params, line)
                     result = await settled(self.entry.name, line, send, result)
             except RpcError as refusal:
                 error = self._inbox.refused(discreet_error(refusal, link.hidden.book), line)
@@ -143,12 +143,11 @@ class Child:
         peer = link.peer
         # The id of the request is its progress token too: one number that tells both apart.
         token = peer.next_id
+        said = self._introduction(line) if self._meta else b""
         if line is None:
-            tail = b',"_meta":{%b"progressToken":%d}}' % (self._introduction(None), token)
+            tail = b',"_meta":{%b"progressToken":%d}}' % (said, token)
             return await peer.request(method, (*params, more, tail))
-        tail = b',"_meta":{%b%b"progressToken":%d}}' % (
-            *(line.meta, self._introduction(line), token),
-        )
+        tail = b',"_meta":{%b%b"progressToken":%d}}' % (line.meta, said, token)
         lines = self._inbox.lines
         lines[token] = line
         try:
@@ -158,8 +157,6 @@ class Child:
 
     def _introduction(self, line: Line | None) -> bytes:
         """What a request of the modern era says of us and of the client."""
-        if not self._meta:
-            return b""
         if line is None:
             return b"%b,%b," % (self._meta, modern_capabilities(b"{}"))
         said = b"%b,%b," % (self._meta, modern_capabilities(line.declared))

@@ -62,8 +62,8 @@ class Placing(Protocol):
 class Gate(Protocol):
     """One step of the road: pass the call on, change it, or raise a fault."""
 
-    async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
-        """Decide, then `await proceed(call)` or not."""
+    def __call__(self, call: Call, proceed: Next, /) -> Awaitable[Outcome]:
+        """Decide, then `await proceed(call)` or not. Who only decides gives it back unawaited."""
         ...
 
 

@@ -13,6 +13,8 @@ class Visibility(Struct, frozen=True):
 
     def shows(self, name: str) -> bool:
         """Whether this name may be seen and called."""
+        if self.is_open:
+            return True
         if any(fnmatchcase(name, pattern) for pattern in self.deny):
             return False
         return self.allow is None or any(fnmatchcase(name, pattern) for pattern in self.allow)

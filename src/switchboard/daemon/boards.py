@@ -9,57 +9,47 @@ class BoardRack:
     """Lends out the current board. An old one is retired after its last lease."""
 
     def __init__(self, board: Board) -> None:
-        self._current = board
-        self._leases: dict[int, int] = {}
-        self._retirements: dict[int, Callable[[], None]] = {}
+        self._current = Lent(board)
 
     @property
     def current(self) -> Board:
         """The board that new calls get."""
+        return self._current.board
+
+    def lease(self) -> "Lent":
         return self._current
-
-    def lease(self) -> "Lease":
-        return Lease(self, self._current)
-
-    def hold(self, board: Board) -> None:
-        """A call begins on this board."""
-        key = id(board)
-        self._leases[key] = self._leases.get(key, 0) + 1
-
-    def release(self, board: Board) -> None:
-        """A call on this board has ended."""
-        key = id(board)
-        left = self._leases[key] - 1
-        if left:
-            self._leases[key] = left
-        else:
-            del self._leases[key]
-            self._settle(key)
 
     def swap(self, board: Board, retire: Callable[[], None]) -> None:
         """Put a new board up; `retire` runs when the old one serves no call any more."""
-        key = id(self._current)
-        self._current = board
-        self._retirements[key] = retire
-        self._settle(key)
-
-    def _settle(self, key: int) -> None:
-        if key not in self._leases and key in self._retirements:
-            self._retirements.pop(key)()
+        old, self._current = self._current, Lent(board)
+        old.retire(retire)
 
 
-class Lease:
-    """Keeps a board alive for one call. A class, because a generator costs a call more time."""
+class Lent:
+    """A board, and how many calls hold it. Each `with` is one lease; there may be many at once."""
 
-    __slots__ = ("_board", "_rack")
+    __slots__ = ("_leases", "_retire", "board")
 
-    def __init__(self, rack: BoardRack, board: Board) -> None:
-        self._rack = rack
-        self._board = board
+    def __init__(self, board: Board) -> None:
+        self.board = board
+        self._leases = 0
+        self._retire: Callable[[], None] | None = None
 
     def __enter__(self) -> Board:
-        self._rack.hold(self._board)
-        return self._board
+        self._leases += 1
+        return self.board
 
     def __exit__(self, *_: object) -> None:
-        self._rack.release(self._board)
+        self._leases -= 1
+        if self._retire is not None:
+            self._settle()
+
+    def retire(self, retire: Callable[[], None]) -> None:
+        """Have this called, once, when nobody holds it any more."""
+        self._retire = retire
+        self._settle()
+
+    def _settle(self) -> None:
+        if not self._leases and self._retire is not None:
+            retire, self._retire = self._retire, None
+            retire()

@@ -15,4 +15,6 @@ def compose(gates: Sequence[Gate], last: Next) -> Next:
 
 def _through(gate: Gate, proceed: Next) -> Next:
     # A plain function that returns the gate's coroutine: one frame less on the road of every call.
-    return lambda call: gate(call, proceed)
+    # The bound method is called faster than the instance.
+    decide = gate.__call__
+    return lambda call: decide(call, proceed)

@@ -18,14 +18,18 @@ RETRY_MS = 1_000
 
 
 class Delivery:
-    """One connection that carries a stream."""
+    """One connection that carries a stream. `tasks` may outlive it by a moment."""
 
-    def __init__(self, exchange: Exchange, stream: Stream, *, primes: bool = False) -> None:
+    def __init__(
+        self, exchange: Exchange, stream: Stream, tasks: TaskSet, *, primes: bool = False
+    ) -> None:
         self._exchange = exchange
         self._stream = stream
+        self._tasks = tasks
         self._primes = primes
         self._has_begun = False
         self._has_left = False
+        self._is_late = False
 
     async def run(self, *, at_once: bool = False) -> None:
         """Carry until the stream is over, the client leaves, or a newer connection takes over.
@@ -33,18 +37,23 @@ class Delivery:
         With `at_once` the response begins before there is anything to say.
         """
         stream = self._stream
+        if stream.carrier is not None or not stream.is_empty:
+            # Whoever carried it before must not wait any longer, and neither must what it left.
+            stream.news.set()
         stream.carrier = self
-        stream.news.set()
+        left = self._tasks.start(self._exchange.until_left())
+        left.add_done_callback(self._leave)
         try:
-            async with TaskSet() as tasks:
-                left = tasks.start(self._exchange.until_left())
-                left.add_done_callback(self._leave)
-                if at_once:
-                    await self._begin()
-                while self._is_current and not (stream.has_ended and stream.is_empty):
-                    await self._pass_on()
-                if not self._has_left:
-                    await self._finish()
+            if at_once:
+                await self._begin()
+            while self._is_current and not (stream.has_ended and stream.is_empty):
+                await self._pass_on()
+            if not self._has_left:
+                # With the response the watch ends too; to cancel it would cost more than it did.
+                await self._finish()
+        except BaseException:
+            left.cancel()
+            raise
         finally:
             if stream.carrier is self:
                 stream.carrier = None
@@ -53,8 +62,13 @@ class Delivery:
     def _is_current(self) -> bool:
         return self._stream.carrier is self and not self._has_left
 
-    def _leave(self, _: object) -> None:
-        self._has_left = True
+    def _leave(self, left: "asyncio.Task[None]") -> None:
+        if not left.cancelled():
+            self._has_left = True
+            self._stream.news.set()
+
+    def _ring(self) -> None:
+        self._is_late = True
         self._stream.news.set()
 
     async def _pass_on(self) -> None:
@@ -62,16 +76,19 @@ class Delivery:
         stream = self._stream
         # Who can come back to a stream is told its name before the connection can break.
         is_early = self._primes and not self._has_begun
+        wait_s = PRIME_S if is_early else KEEP_ALIVE_S
+        timer = asyncio.get_running_loop().call_later(wait_s, self._ring)
         try:
-            async with asyncio.timeout(PRIME_S if is_early else KEEP_ALIVE_S):
-                await stream.news.wait()
-        except TimeoutError:
-            if stream.accepts_events and not stream.has_ended:
+            await stream.news.wait()
+        finally:
+            timer.cancel()
+        stream.news.clear()
+        if self._is_late:
+            self._is_late = False
+            if stream.accepts_events and not stream.has_ended and self._is_current:
                 await self._begin()
                 if not is_early:
                     await self._exchange.keep_alive()
-            return
-        stream.news.clear()
         while self._is_current and not stream.is_empty:
             if not self._has_begun:
                 await self._begin()

@@ -92,7 +92,7 @@ class ModernEra:
             self._listening.add(front)
         stream.follow(work)
         try:
-            await Delivery(exchange, stream).run()
+            await Delivery(exchange, stream, self._tasks).run()
         finally:
             # There is no session in which the client could come back for its answer.
             stream.abandon()

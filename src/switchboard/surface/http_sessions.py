@@ -125,14 +125,14 @@ class HttpSession:
         work.add_done_callback(lambda _: self._make_room())
         self._streams[stream.key] = stream
         try:
-            await Delivery(exchange, stream, primes=stream.has_ids).run()
+            await Delivery(exchange, stream, self.tasks, primes=stream.has_ids).run()
         finally:
             self._leave(stream)
 
     async def listen(self, exchange: Exchange) -> None:
         """Be the client's one stream until it leaves. A newer one takes the place of an older."""
         try:
-            await Delivery(exchange, self._own, primes=self._resumes).run(at_once=True)
+            await Delivery(exchange, self._own, self.tasks, primes=self._resumes).run(at_once=True)
         finally:
             self.touch()
 
@@ -146,7 +146,7 @@ class HttpSession:
             end.cancel()
         stream.rewind(int(number))
         try:
-            await Delivery(exchange, stream).run(at_once=True)
+            await Delivery(exchange, stream, self.tasks).run(at_once=True)
         finally:
             self.touch()
             if stream is not self._own:

@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw
 
-from switchboard.core.tasks import TaskSet
 from switchboard.wire.messages import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -73,8 +72,8 @@ class Peer:
         self._loop = asyncio.get_running_loop()
         self._last_id = 0
         self._waiting: dict[MessageId, asyncio.Future[list[Envelope]]] = {}
+        # The tasks are ours: each takes itself out as its last act.
         self._under_way: dict[MessageId, tuple[asyncio.Task[None], Answer]] = {}
-        self._tasks = TaskSet()
         # Which request of ours the message being received belongs to, where the pipe can tell.
         self.about: MessageId = None
         self.lost: Loss | None = None
@@ -178,7 +177,7 @@ class Peer:
         if isinstance(answer, tuple):
             self._pipe.send(result_parts(message_id, answer))
             return
-        task = self._tasks.start(self._answer(message_id, answer))
+        task = self._loop.create_task(self._answer(message_id, answer))
         self._under_way[message_id] = (task, answer)
 
     async def _answer(self, message_id: MessageId, answer: Answer) -> None:
@@ -265,9 +264,10 @@ class Peer:
 
     async def aclose(self) -> None:
         """End what is under way, say goodbye and close."""
+        tasks = [task for task, _ in self._under_way.values()]
         for message_id in self._under_way:
             self._cancel(message_id)
-        await self._tasks.aclose()
+        await asyncio.gather(*tasks, return_exceptions=True)
         self._pipe.close()
         self.lose(Loss(message="closed"))
 

@@ -79,6 +79,8 @@ class StreamPipe(asyncio.Protocol):
         self._writing: Any = None
         self._batch: list[bytes | Raw] = []
         self._scheduled = False
+        # Whether the other side has spoken since we did.
+        self._is_awaited = False
         self._closing = False
         self._loop = asyncio.get_running_loop()
 
@@ -99,6 +101,7 @@ class StreamPipe(asyncio.Protocol):
         receiver = self._receiver
         if receiver is None:
             return
+        self._is_awaited = True
         loss: Loss | None = None
         try:
             messages = self._frames.feed(data)
@@ -143,12 +146,19 @@ class StreamPipe(asyncio.Protocol):
         if self._closing:
             return
         if self._style == "content-length":
-            self._batch.append(b"Content-Length: %d\r\n\r\n" % sum(map(_size, parts)))
+            self._batch.append(b"Content-Length: %d\r\n\r\n" % sum(map(len, parts)))
             self._batch += parts
         else:
             self._batch += parts
             self._batch.append(b"\n")
-        if not self._scheduled:
+        if self._scheduled:
+            return
+        if self._is_awaited:
+            # Who asks one thing at a time waits for no further turn of the loop.
+            self._is_awaited = False
+            self._flush()
+        else:
+            # One answer was sent at once; those that come with it go out together.
             self._scheduled = True
             self._loop.call_soon(self._flush)
 
@@ -158,7 +168,7 @@ class StreamPipe(asyncio.Protocol):
         writing = self._writing
         if writing is None or not batch or writing.is_closing():
             return
-        if sum(map(_size, batch)) <= _JOIN_BYTES:
+        if sum(map(len, batch)) <= _JOIN_BYTES:
             writing.write(b"".join(batch))
             return
         for part in batch:
@@ -191,10 +201,6 @@ class StreamPipe(asyncio.Protocol):
         for transport in (self._reading, self._writing):
             if transport is not None:
                 transport.close()
-
-
-def _size(part: bytes | Raw) -> int:
-    return len(part) if type(part) is bytes else memoryview(part).nbytes
 
 
 class _Outlet(asyncio.BaseProtocol):

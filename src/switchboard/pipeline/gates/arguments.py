@@ -1,5 +1,7 @@
 """The arguments have the shape that the tool asks for."""
 
+from collections.abc import Awaitable
+
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.ports import Next
 from switchboard.core.tools import ArgumentsCheck, ToolSpec
@@ -12,9 +14,9 @@ class Arguments:
     def __init__(self) -> None:
         self._checks: dict[ToolSpec, ArgumentsCheck] = {}
 
-    async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
+    def __call__(self, call: Call, proceed: Next, /) -> Awaitable[Outcome]:
         check = call.tool.check or self._checks.get(call.tool)
         if check is None:
             check = self._checks[call.tool] = check_for(call.tool)
         check(call.arguments)
-        return await proceed(call)
+        return proceed(call)

@@ -18,6 +18,12 @@ class Deadline:
     clock stands still.
     """
 
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        # Alarms by their limit: those with the same are due in the order in which they were set,
+        # so one timer serves them all. A limit is here as long as its timer runs.
+        self._set: dict[float, dict[_Alarm, None]] = {}
+
     async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
         limit = call.tool.policy.timeout_s
         if call.client_timeout_s is not None:
@@ -25,9 +31,14 @@ class Deadline:
         if limit is None:
             return await proceed(call)
         # What `asyncio.timeout` does, without an object and three calls on the road of every call.
-        task = cast("asyncio.Task[Outcome]", asyncio.current_task())
+        task = cast("asyncio.Task[Outcome]", asyncio.current_task(self._loop))
         begun = task.cancelling()
-        alarm = _Alarm(task, limit, call.tool.policy.longest_s or limit)
+        alarm = _Alarm(task, self._loop, limit, call.tool.policy.longest_s or limit)
+        alarms = self._set.get(limit)
+        if alarms is None:
+            alarms = self._set[limit] = {}
+            self._loop.call_later(limit, self._look, limit)
+        alarms[alarm] = None
         if call.line is not None:
             call.line.alarm = alarm
         try:
@@ -44,9 +55,25 @@ class Deadline:
                 details=cancelled.details if isinstance(cancelled, Interrupted) else None,
             ) from None
         finally:
-            alarm.handle.cancel()
+            alarms.pop(alarm, None)
+            if alarm.handle is not None:
+                alarm.handle.cancel()
             if alarm.has_rung:
                 task.uncancel()
+
+    def _look(self, limit: float) -> None:
+        """Ring what is due, and look again when the next one is."""
+        alarms = self._set[limit]
+        now = self._loop.time()
+        while alarms:
+            first = next(iter(alarms))
+            due = first.begun_at + limit
+            if due - now > _EARLY_S:
+                self._loop.call_at(due, self._look, limit)
+                return
+            del alarms[first]
+            first.ring()
+        del self._set[limit]
 
 
 def _setting(call: Call, alarm: "_Alarm") -> str:
@@ -55,31 +82,38 @@ def _setting(call: Call, alarm: "_Alarm") -> str:
 
 
 class _Alarm:
-    """A timer that is set once: signs of life only move the time that it looks at when it rings."""
+    """Is set once: signs of life only move the time that it looks at when it rings."""
 
     __slots__ = (
-        *("_begun_at", "_ceiling", "_has_snoozed", "_limit", "_loop"),
-        *("_paused", "_paused_at", "_task", "_until", "handle", "has_rung"),
+        *("_ceiling", "_has_snoozed", "_limit", "_loop", "_paused", "_paused_at"),
+        *("_task", "_until", "begun_at", "handle", "has_rung"),
     )
 
-    def __init__(self, task: "asyncio.Task[Outcome]", limit: float, longest: float) -> None:
+    def __init__(
+        self,
+        task: "asyncio.Task[Outcome]",
+        loop: asyncio.AbstractEventLoop,
+        limit: float,
+        longest: float,
+    ) -> None:
         self._task = task
-        self._loop = task.get_loop()
+        self._loop = loop
         self._limit = limit
         now = self._loop.time()
         self._until = now + limit
         self._ceiling = now + max(limit, longest)
         self._paused = 0
         self._paused_at = 0.0
-        self._begun_at = now
+        self.begun_at = now
         self._has_snoozed = False
         self.has_rung = False
-        self.handle = self._loop.call_later(limit, self._ring)
+        # Of its own once it has rung too early.
+        self.handle: asyncio.TimerHandle | None = None
 
     @property
     def allowed_s(self) -> float:
         """How long the call was let run."""
-        return self._limit if not self._has_snoozed else round(self._loop.time() - self._begun_at)
+        return self._limit if not self._has_snoozed else round(self._loop.time() - self.begun_at)
 
     @property
     def hit_ceiling(self) -> bool:
@@ -101,11 +135,12 @@ class _Alarm:
             self._ceiling += self._loop.time() - self._paused_at
             self.snooze()
 
-    def _ring(self) -> None:
+    def ring(self) -> None:
+        """End the call, unless it got more time."""
         now = self._loop.time()
         until = now + self._limit if self._paused else min(self._until, self._ceiling)
         if until - now > _EARLY_S:
-            self.handle = self._loop.call_at(until, self._ring)
+            self.handle = self._loop.call_at(until, self.ring)
             return
         self.has_rung = True
         self._task.cancel()

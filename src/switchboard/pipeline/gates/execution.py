@@ -1,6 +1,6 @@
 """Where the call runs."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 
 from msgspec.structs import replace
 
@@ -23,8 +23,8 @@ class Execution:
             if isinstance(provider, Placing)
         }
 
-    async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
+    def __call__(self, call: Call, proceed: Next, /) -> Awaitable[Outcome]:
         place = self._placing.get(call.tool.provider)
         session = call.session
         where = place(call) if place else Place(cwd=session.cwd or session.workspace)
-        return await proceed(replace(call, execution=where))
+        return proceed(replace(call, execution=where))

@@ -1,5 +1,7 @@
 """A tool that is not shown does not exist."""
 
+from collections.abc import Awaitable
+
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.ports import Next
@@ -13,8 +15,8 @@ class Visibility:
         self._lists = lists
         self._is_open = lists.is_open
 
-    async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
+    def __call__(self, call: Call, proceed: Next, /) -> Awaitable[Outcome]:
         tool = call.tool
         if not self._is_open and tool.is_tool and not self._lists.shows(tool.name):
             raise Fault(FaultCode.NOT_FOUND, "unknown-tool", f"no tool `{tool.name}`")
-        return await proceed(call)
+        return proceed(call)
