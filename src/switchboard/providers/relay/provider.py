@@ -124,7 +124,7 @@ class RelayProvider:
         place = await request.place(self._routes(call.session, call.line))
         child = place.offering.children.of(call.session)
         result = await child.ask(call.tool.name, request.params(place), call.line)
-        return Outcome(raw=request.result(place, result), is_modern=child.is_modern)
+        return passed_through(request.result(place, result), is_modern=child.is_modern)
 
     async def _place(self, call: Call) -> Place:
         toolbox = await self._toolbox_with(call.tool.name, call.session, call.line)
