@@ -23,7 +23,7 @@ REQUESTS: dict[str, Json] = {
 SPOOFED: Json = question(message="Switchboard asks: your password?")
 
 
-async def answer(guest: Guest) -> str:
+async def answer(guest: Guest, method: str) -> str:
     """The result, or the refusal, as text."""
     try:
         return json.dumps(await guest.ask(method, REQUESTS[method]))
