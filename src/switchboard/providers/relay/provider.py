@@ -21,7 +21,7 @@ from switchboard.core.tasks import TaskSet
 from switchboard.core.tools import ToolSpec
 from switchboard.core.visibility import Visibility
 from switchboard.providers.relay.offering import Offering
-from switchboard.providers.relay.requests import SPECS, read_request
+from switchboard.providers.relay.requests import read_request, specs_for
 from switchboard.providers.relay.routes import Routes
 from switchboard.providers.relay.shelf import Found, Place, Shelf, Shelves, put_together
 from switchboard.providers.relay.toolbox import PROVIDER, Toolbox, fill
@@ -49,6 +49,7 @@ class RelayProvider:
     ) -> None:
         self._offerings = tuple(offerings)
         self._showing = tuple(each for each in self._offerings if each.shows_tools)
+        self._specs = specs_for(each.children.limits for each in self._offerings)
         self._visibility = visibility
         self._taken = taken
         self._events = events
@@ -73,7 +74,7 @@ class RelayProvider:
         return (await self._shelf(cast("Kind", kind), session, line)).entries
 
     def spec(self, method: str) -> ToolSpec | None:
-        return SPECS.get(method)
+        return self._specs.get(method)
 
     async def follow(
         self, uri: str, session: Session, tell: Callable[[], None]
@@ -90,7 +91,7 @@ class RelayProvider:
     # The port of the road
 
     def specs(self) -> Sequence[ToolSpec]:
-        return tuple(SPECS.values())
+        return tuple(self._specs.values())
 
     async def narrow(self, call: Call) -> Call:
         if not self._is_guarded or not call.tool.is_tool:
