@@ -145,7 +145,7 @@ async def test_who_asks_after_a_change_is_not_given_the_listing_that_it_came_int
         await page.wait()
         return listing, True
 
-    async with TaskSet() as tasks:
+    async with asyncio.timeout(5), TaskSet() as tasks:
         offers = Offers(fetch, tasks)
         before = tasks.start(offers.get("tools"))
         await begun.acquire()
