@@ -5,6 +5,7 @@ its token or its stream; the rest goes to a client only when every request under
 """
 
 from collections.abc import Callable
+from itertools import count
 
 import msgspec
 from msgspec import Raw, Struct
@@ -34,7 +35,6 @@ CHANGED = {
     "notifications/prompts/list_changed": "prompts",
     "notifications/resources/list_changed": "resources",
 }
-_QUESTION = "1"
 _MOST_PAGES = 64
 _NOBODY = (
     "`{}`: several clients share this server or none waits, so nobody knows whom it means; "
@@ -72,6 +72,7 @@ class Inbox:
         self.about: Callable[[], MessageId] = lambda: None
         # Who was sent to which page. The news that it was visited may come after the call.
         self._pages: dict[str, Line] = {}
+        self._questions = count(1)
         self.on_changed: Callable[[str], None] = lambda _: None
         self.on_updated: Callable[[str], None] = lambda _: None
 
@@ -88,8 +89,8 @@ class Inbox:
         if line is None:
             raise RpcError(METHOD_NOT_FOUND, _NOBODY.format(method))
         try:
-            wanted = {_QUESTION: marked_input(self._child, method, params)}
-            self._note_page(_read_page(wanted[_QUESTION].params).id, line)
+            wanted = marked_input(self._child, method, params)
+            self._note_page(_read_page(wanted.params).id, line)
         except msgspec.MsgspecError as error:
             raise RpcError(INVALID_PARAMS, str(error)) from None
         return self._ask(line, wanted)
@@ -107,9 +108,11 @@ class Inbox:
             if len(self._pages) > _MOST_PAGES:
                 del self._pages[next(iter(self._pages))]
 
-    async def _ask(self, line: Line, wanted: dict[str, Input]) -> Parts:
+    async def _ask(self, line: Line, wanted: Input) -> Parts:
+        # The answer to a question that was taken back is none to the next.
+        key = str(next(self._questions))
         try:
-            return ((await line.ask(wanted))[_QUESTION],)
+            return ((await line.ask({key: wanted}))[key],)
         except Fault as fault:
             if isinstance(fault.__cause__, RpcError):
                 # The client's own word.
