@@ -20,6 +20,7 @@ from relay.visiting import Guest, frank_entry
 from support.mcp_stdio import CLIENT, LEGACY, META, modern_meta, text_of
 from support.processes import until_true
 from support.workspace import Json
+from switchboard.children.inbox import MOST_QUESTIONS
 from switchboard.children.schema import ServerEntry
 from switchboard.core.events import NamesClashed
 from switchboard.providers.relay.addresses import matches
@@ -373,6 +374,41 @@ async def test_others_are_served_while_a_child_floods(
         assert text_of(await flooding) == "said"
         assert len(guest.told) == 100_000
         assert slowest < 2
+
+
+@each_client_era
+async def test_a_child_that_asks_without_end_is_heard_so_often_and_then_refused(
+    tmp_path: Path, client_era: EraName
+) -> None:
+    asked = [json.dumps({"jsonrpc": "2.0", "id": f"q-{n}", **question()}) for n in range(500)]
+    notes = tmp_path / "notes"
+    child = scripted("handshake", {"tools/call": ["\n".join(asked), "\n"]}, notes=notes)
+    async with serving(tmp_path, child) as desk:
+        guest = Guest(desk, client_era)
+        await guest.names()
+        calling = asyncio.ensure_future(guest.call("t"))
+        await until_true(lambda: notes.read_text("utf-8").count("too many questions") > 400)
+        shown = len(guest.asked)
+        if client_era == "modern":
+            shown = len((await calling)["inputRequests"])
+        assert 0 < shown <= MOST_QUESTIONS
+        calling.cancel()
+
+
+@each_client_era
+async def test_a_child_that_asks_too_much_at_once_is_a_fault(
+    tmp_path: Path, client_era: EraName
+) -> None:
+    asks: Json = {
+        "resultType": "input_required",
+        "inputRequests": {f"q-{n}": question() for n in range(500)},
+    }
+    child = scripted("modern", {"tools/call": result(json.dumps(asks))})
+    async with serving(tmp_path, child) as desk:
+        guest = Guest(desk, client_era)
+        answer = await guest.call("t")
+        assert answer["_meta"]["switchboard/error"]["reason"] == "too-many-questions"
+        assert guest.asked == []
 
 
 @each_client_era

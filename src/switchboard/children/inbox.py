@@ -36,6 +36,8 @@ CHANGED = {
     "notifications/resources/list_changed": "resources",
 }
 _MOST_PAGES = 64
+# More than any person looks at side by side.
+MOST_QUESTIONS = 32
 _NOBODY = (
     "`{}`: several clients share this server or none waits, so nobody knows whom it means; "
     "with `scope` set to `session` each has its own"
@@ -73,6 +75,7 @@ class Inbox:
         # Who was sent to which page. The news that it was visited may come after the call.
         self._pages: dict[str, Line] = {}
         self._questions = count(1)
+        self._open_questions = 0
         self.on_changed: Callable[[str], None] = lambda _: None
         self.on_updated: Callable[[str], None] = lambda _: None
 
@@ -109,8 +112,11 @@ class Inbox:
                 del self._pages[next(iter(self._pages))]
 
     async def _ask(self, line: Line, wanted: Input) -> Parts:
+        if self._open_questions >= MOST_QUESTIONS:
+            raise RpcError(INTERNAL_ERROR, "too many questions wait for an answer")
         # The answer to a question that was taken back is none to the next.
         key = str(next(self._questions))
+        self._open_questions += 1
         try:
             return ((await line.ask({key: wanted}))[key],)
         except Fault as fault:
@@ -119,6 +125,8 @@ class Inbox:
                 raise fault.__cause__ from fault
             code = METHOD_NOT_FOUND if fault.reason == "client-cannot-answer" else INTERNAL_ERROR
             raise RpcError(code, fault.message) from fault
+        finally:
+            self._open_questions -= 1
 
     def _line(self) -> Line | None:
         """Whom the child means: the client of the request in question, or the only one there is."""
