@@ -96,10 +96,12 @@ class RelayProvider:
     async def narrow(self, call: Call) -> Call:
         if not self._is_guarded or not call.tool.is_tool:
             return call
-        toolbox = await self._toolbox_with(
-            call.tool.name, call.session, call.line, from_memory=False
-        )
-        shown = toolbox.tools.get(call.tool.name)
+        shown = self._known_toolbox(call.session).tools.get(call.tool.name)
+        if shown is None:
+            # It was recalled: its own child alone knows what it is now, or why it cannot say.
+            place = await self._place(call)
+            await place.offering.children.of(call.session).tools(call.line)
+            shown = self._known_toolbox(call.session).tools.get(call.tool.name)
         if shown is None:
             raise _gone(call.tool.name)
         return replace(call, tool=shown.spec)
@@ -147,9 +149,7 @@ class RelayProvider:
     async def _toolbox(self, session: Session, line: Line | None) -> Toolbox:
         return self._filled(await self._listings("tools", self._showing, session, line))
 
-    async def _toolbox_with(
-        self, name: str, session: Session, line: Line | None, *, from_memory: bool = True
-    ) -> Toolbox:
+    async def _toolbox_with(self, name: str, session: Session, line: Line | None) -> Toolbox:
         """The tools as soon as one of this name is among them, else all of them."""
         toolbox = self._known_toolbox(session)
         if name in toolbox.tools:
@@ -159,7 +159,6 @@ class RelayProvider:
             self._showing,
             session,
             line,
-            from_memory=from_memory,
             is_enough=lambda: name in self._known_toolbox(session).tools,
         )
         return self._filled(found)
@@ -190,7 +189,6 @@ class RelayProvider:
         session: Session,
         line: Line | None,
         *,
-        from_memory: bool = True,
         is_enough: Callable[[], bool] = lambda: False,
     ) -> list[Found]:
         """Side by side. A child that cannot list is left out; its own fault is told elsewhere."""
@@ -199,7 +197,7 @@ class RelayProvider:
         for index, offering in enumerate(offerings):
             child = offering.children.of(session)
             known = child.known(kind)
-            if known is None and from_memory:
+            if known is None:
                 known = child.remembered(kind)
             if known is not None:
                 found[index] = known
