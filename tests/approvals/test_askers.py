@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -161,9 +162,9 @@ class TestLineAskerOfTheModernEra(AskerContract):
     """The call is parked until its client sends it again with the answer."""
 
     def make(self) -> Asker:
-        self.parked = Parked()
-        line = ClientLine(session(Era.MODERN), Form(), ask=self.parked.ask, patience_s=1.0)
-        return LineAsker(line)
+        line = partial(ClientLine, session(Era.MODERN), Form(), patience_s=1.0)
+        self.parked = Parked(lambda ask: line(ask=ask), {})
+        return LineAsker(self.parked.line)
 
     def prepare(self, question: Question) -> None:
         """It keeps nothing."""

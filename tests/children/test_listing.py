@@ -9,8 +9,10 @@ from msgspec import Raw
 
 from fakes.nursery import HANDSHAKE, arguments, json_from, nursery
 from support.requirements import requirement
-from switchboard.children.listing import fetch_tools
+from switchboard.children.listing import Kind, Listing, ToolListing, fetch_tools
+from switchboard.children.offers import Offers
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.tasks import TaskSet
 
 CHANGED = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'
 
@@ -129,6 +131,36 @@ async def test_a_change_right_behind_the_answer_is_not_missed(tmp_path: Path) ->
         stale = await child.tools()
         assert child.known_tools is None
         assert await child.tools() is not stale
+
+
+async def test_who_asks_after_a_change_is_not_given_the_listing_that_it_came_into() -> None:
+    """Who is told of a change asks at once, while the pages from before it still come."""
+    old, new = ToolListing(), ToolListing()
+    begun, pages = asyncio.Semaphore(0), (asyncio.Event(), asyncio.Event())
+    fetches = iter(((old, pages[0]), (new, pages[1])))
+
+    async def fetch(_: Kind) -> tuple[Listing, bool]:
+        listing, page = next(fetches)
+        begun.release()
+        await page.wait()
+        return listing, True
+
+    async with asyncio.timeout(5), TaskSet() as tasks:
+        offers = Offers(fetch, tasks)
+        before = tasks.start(offers.get("tools"))
+        await begun.acquire()
+        offers.forget("tools")
+        after = tasks.start(offers.get("tools"))
+        await begun.acquire()
+        pages[0].set()
+        assert await before is old
+        # The end of the first does not hide the second from those who come now.
+        later = tasks.start(offers.get("tools"))
+        await asyncio.sleep(0)
+        pages[1].set()
+        assert await after is new
+        assert await later is new
+        assert offers.known("tools") is new
 
 
 async def test_what_changed_behind_a_modern_child_is_heard_by_listening(tmp_path: Path) -> None:

@@ -100,6 +100,26 @@ async def test_a_call_waits_for_a_child_that_is_late_only_if_nobody_else_has_the
         assert text_of(await calling)
 
 
+@each_bridge
+async def test_a_guarded_call_waits_for_the_child_that_its_tool_was_recalled_of(
+    tmp_path: Path, client_era: EraName, child_era: EraName, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = tmp_path / "gate"
+    late = late_entry(child_era, gate)
+    gate.touch()
+    async with serving(tmp_path, late, enable_mcp_server_surface=True) as desk:
+        assert text_of(await Guest(desk, client_era).call("late_dressed")) == "in None"
+    gate.unlink()
+    monkeypatch.setattr(provider, "PATIENCE_S", 0.3)
+    async with serving(tmp_path, late, enable_mcp_server_surface=True) as desk:
+        guest = Guest(desk, client_era)
+        assert "late_dressed" in await guest.names()
+        calling = asyncio.ensure_future(guest.call("late_dressed"))
+        await asyncio.wait({calling}, timeout=0.8)
+        gate.touch()
+        assert text_of(await calling) == "in None"
+
+
 @each_client_era
 async def test_a_child_that_cannot_be_started_is_left_out_and_the_rest_is_listed(
     tmp_path: Path, client_era: EraName

@@ -5,9 +5,11 @@ from pathlib import Path
 
 from fakes.boards import serving
 from relay.bridges import EraName, each_bridge, question
+from relay.scripting import scripted
 from relay.visiting import Guest, frank_entry
 from support.mcp_stdio import text_of
 from support.relays import relays
+from support.workspace import Json
 from switchboard.settings.sections import Timeouts
 
 
@@ -45,6 +47,27 @@ async def test_silence_ends_a_call_and_the_child_hears_of_it(
         assert "rpcTimeoutMs" in text_of(answer)
         ended = await guest.call("frank_reach", {"of": "cancelled", "more_than": 0})
         assert text_of(ended) == "1"
+
+
+@each_bridge
+async def test_silence_ends_what_is_no_call_of_a_tool_too(
+    tmp_path: Path, client_era: EraName, child_era: EraName
+) -> None:
+    asked: dict[str, Json] = {
+        "resources/read": {"uri": "a://1"},
+        "prompts/get": {"name": "p"},
+        "completion/complete": {
+            "ref": {"type": "ref/prompt", "name": "p"},
+            "argument": {"name": "n", "value": "v"},
+        },
+    }
+    mute = scripted(child_era, {method: ["hush"] for method in asked})
+    async with serving(tmp_path, mute, timeouts=short(60_000)) as desk:
+        guest = Guest(desk, client_era)
+        for method, params in asked.items():
+            refused = await guest.refused(method, params)
+            assert f"`{method}` did not finish within 0.6 s" in refused.message
+            assert refused.data["reason"] == "tool-timeout"
 
 
 @each_bridge

@@ -1,16 +1,22 @@
 """A call of the modern era that waits for its client: found by its state, once, by the same one."""
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
+from msgspec import Raw
 
 from fakes.boards import serving
 from relay.bridges import EraName, each_child_era, question, wired
+from relay.scripting import result, scripted
 from relay.visiting import Guest, frank_entry
-from support.mcp_stdio import StdioClient, text_of
+from support.mcp_stdio import META, StdioClient, modern_meta, text_of
+from support.processes import until_true
 from support.workspace import Json, Workspace
+from switchboard.children.schema import ServerEntry
 from switchboard.surface import parking
+from switchboard.wire.messages import RpcError
 
 SPENT = "unknown, spent or of another request"
 
@@ -187,6 +193,97 @@ async def test_what_ended_before_its_client_came_back_is_kept_for_a_while_only(
         asked = await guest.ask("tools/call", call)
         await guest.parked_calls_ended()
         assert SPENT in (await guest.refused("tools/call", retry(call, asked))).message
+
+
+async def test_a_state_is_refused_to_a_request_that_says_it_cannot_be_asked(
+    tmp_path: Path,
+) -> None:
+    async with serving(tmp_path, frank_entry("modern")) as desk:
+        guest = Guest(desk, "modern", capabilities={})
+        await guest.names()
+        spent = {"name": "modern_stall", "requestState": "spent"}
+        assert SPENT in (await guest.refused("tools/call", spent)).message
+        assert text_of(await guest.call("modern_tally", {"of": "stalled"})) == "0"
+
+
+async def test_what_one_request_says_of_its_client_holds_for_that_request(tmp_path: Path) -> None:
+    async with serving(tmp_path, frank_entry("modern")) as desk:
+        guest = Guest(desk, "modern")
+        await guest.names()
+        declared: Json = {**modern_meta(), META + "clientCapabilities": {"elicitation": {}}}
+        asks = {**guest.named("modern", asking("name")), "_meta": declared}
+        first = guest.front.request("tools/call", Raw(json.dumps(asks).encode()), "first")
+        assert not isinstance(first, tuple)
+        # It comes in the same bytes as a second one, which says less of itself.
+        guest.capabilities = {}
+        second = asyncio.ensure_future(guest.call("modern_heard"))
+        await asyncio.sleep(0)
+        assert b'"input_required"' in b"".join(map(bytes, await first))
+        assert text_of(await second) == "[]"
+
+
+# While a question waits
+
+
+def says(method: str, **more: object) -> str:
+    return json.dumps({"jsonrpc": "2.0", "method": method, **more}) + "\n"
+
+
+def questioner(script: dict[str, list[str]], notes: Path | None = None) -> ServerEntry:
+    """A child of the handshake era whose tool asks, and does no more by itself."""
+    asks = {"tools/call": [says(**question(message="first"), id="q-1")]}
+    return scripted("handshake", {**asks, **script}, notes=notes)
+
+
+async def test_the_answer_to_a_question_that_was_taken_back_is_none_to_the_next(
+    tmp_path: Path,
+) -> None:
+    taken_back = says("notifications/cancelled", params={"requestId": "q-1"})
+    child = questioner(
+        {
+            "prompts/get": [taken_back, *result('{"messages":[]}')],
+            "notifications/roots/list_changed": [says(**question(message="next"), id="q-2")],
+        },
+        notes := tmp_path / "notes",
+    )
+    async with serving(tmp_path, child) as desk:
+        guest = Guest(desk, "modern")
+        asked = await guest.call("t")
+        await guest.ask("prompts/get", {"name": "p"})
+        guest.front.notification("notifications/roots/list_changed", Raw(b"{}"))
+        again = await guest.ask("tools/call", retry({"name": "t"}, asked))
+        [(key, following)] = again["inputRequests"].items()
+        assert following["params"]["message"].endswith("next")
+        assert key not in asked["inputRequests"]
+    assert '"id":"q-2"' not in notes.read_text("utf-8")
+
+
+async def test_between_a_question_and_its_answer_a_client_is_told_nothing_of_the_call(
+    tmp_path: Path,
+) -> None:
+    told = [
+        says("notifications/progress", params={"progressToken": token, "progress": 1})
+        for token in range(20)
+    ]
+    logged = says("notifications/message", params={"level": "error", "data": "said"})
+    child = questioner({"notifications/roots/list_changed": [*told, logged]})
+    async with serving(tmp_path, child) as desk:
+        guest = Guest(desk, "modern")
+        meta: Json = {META + "logLevel": "debug", "progressToken": 7}
+        await guest.ask("tools/call", {"name": "t"}, **meta)
+        guest.front.notification("notifications/roots/list_changed", Raw(b"{}"))
+        with pytest.raises(RpcError):
+            await guest.ask("prompts/get", {"name": "p"})
+        assert guest.told == []
+
+
+async def test_a_child_that_asked_hears_at_once_that_its_client_has_left(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    async with serving(tmp_path, questioner({}, notes)) as desk:
+        guest = Guest(desk, "modern")
+        assert (await guest.call("t"))["resultType"] == "input_required"
+        guest.parking.close()
+        await until_true(lambda: "client went away" in notes.read_text("utf-8"))
 
 
 async def test_who_parks_too_much_is_refused(

@@ -5,6 +5,7 @@ its token or its stream; the rest goes to a client only when every request under
 """
 
 from collections.abc import Callable
+from itertools import count
 
 import msgspec
 from msgspec import Raw, Struct
@@ -36,8 +37,9 @@ CHANGED = {
     "notifications/prompts/list_changed": "prompts",
     "notifications/resources/list_changed": "resources",
 }
-_QUESTION = "1"
 _MOST_PAGES = 64
+# More than any person looks at side by side.
+MOST_QUESTIONS = 32
 _NOBODY = (
     "`{}`: several clients share this server or none waits, so nobody knows whom it means; "
     "with `scope` set to `session` each has its own"
@@ -76,6 +78,8 @@ class Inbox:
         self.hide: Redact = NO_SECRETS
         # Who was sent to which page. The news that it was visited may come after the call.
         self._pages: dict[str, Line] = {}
+        self._questions = count(1)
+        self._open_questions = 0
         self.on_changed: Callable[[str], None] = lambda _: None
         self.on_updated: Callable[[str], None] = lambda _: None
 
@@ -92,8 +96,8 @@ class Inbox:
         if line is None:
             raise RpcError(METHOD_NOT_FOUND, _NOBODY.format(method))
         try:
-            wanted = {_QUESTION: marked_input(self._child, method, self._told(params, "message"))}
-            self._note_page(_read_page(wanted[_QUESTION].params).id, line)
+            wanted = marked_input(self._child, method, self._told(params, "message"))
+            self._note_page(_read_page(wanted.params).id, line)
         except msgspec.MsgspecError as error:
             raise RpcError(INVALID_PARAMS, str(error)) from None
         return self._ask(line, wanted)
@@ -111,15 +115,22 @@ class Inbox:
             if len(self._pages) > _MOST_PAGES:
                 del self._pages[next(iter(self._pages))]
 
-    async def _ask(self, line: Line, wanted: dict[str, Input]) -> Parts:
+    async def _ask(self, line: Line, wanted: Input) -> Parts:
+        if self._open_questions >= MOST_QUESTIONS:
+            raise RpcError(INTERNAL_ERROR, "too many questions wait for an answer")
+        # The answer to a question that was taken back is none to the next.
+        key = str(next(self._questions))
+        self._open_questions += 1
         try:
-            return ((await line.ask(wanted))[_QUESTION],)
+            return ((await line.ask({key: wanted}))[key],)
         except Fault as fault:
             if isinstance(fault.__cause__, RpcError):
                 # The client's own word.
                 raise fault.__cause__ from fault
             code = METHOD_NOT_FOUND if fault.reason == "client-cannot-answer" else INTERNAL_ERROR
             raise RpcError(code, fault.message) from fault
+        finally:
+            self._open_questions -= 1
 
     def _told(self, params: Raw, words: str) -> Raw:
         return discreet(params, words, self.hide)

@@ -52,7 +52,8 @@ class Offers:
         return listing
 
     def _got(self, kind: Kind, task: "asyncio.Task[Any]") -> None:
-        self._fetching.pop(kind, None)
+        if self._fetching.get(kind) is task:
+            del self._fetching[kind]
         if not task.cancelled():
             task.exception()
 
@@ -61,6 +62,8 @@ class Offers:
         for kind in kinds:
             self._changes[kind] = self._changes.get(kind, 0) + 1
             self._known.pop(kind, None)
+            # Who was told of the change and asks must not be given what was listed before it.
+            self._fetching.pop(kind, None)
 
     def start_anew(self) -> None:
         """Another process may offer other things."""

@@ -7,6 +7,9 @@ from msgspec import Raw, Struct
 
 from switchboard.core.calls import Outcome
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.wire.messages import encode
+
+_RESULT_TYPE = "resultType"
 
 
 class _Flags(Struct, rename="camel"):
@@ -15,21 +18,34 @@ class _Flags(Struct, rename="camel"):
 
 
 _read_flags = msgspec.json.Decoder(_Flags).decode
+_read_members = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 def passed_through(result: Raw, *, is_modern: bool) -> Outcome:
-    """The outcome of a call whose result nobody opens. Raises a fault."""
+    """The outcome of a request whose result nobody opens. Raises a fault."""
     try:
         flags = _read_flags(result)
+        if flags.result_type is not None and not is_modern:
+            # Its era has no such member; in the other one it can make a question of a result.
+            result = _without_result_type(result)
     except msgspec.MsgspecError as error:
         # Not even an object: no client could read it.
         raise malformed_result(error) from None
+    if is_modern and flags.result_type == "input_required":
+        # Who answers questions saw none, so this one would reach a person unmarked.
+        raise malformed_result(ValueError("a result that is complete and asks"))
     return Outcome(
         raw=result,
         is_error=flags.is_error is True,
         # Some servers of the modern era forget to say what kind of result it is.
         is_modern=is_modern and flags.result_type is not None,
     )
+
+
+def _without_result_type(result: Raw) -> Raw:
+    members = _read_members(result)
+    members.pop(_RESULT_TYPE, None)
+    return Raw(encode(members))
 
 
 def malformed_result(error: Exception) -> Fault:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 from msgspec import Raw, Struct
 
+from switchboard.children.inbox import MOST_QUESTIONS
 from switchboard.children.marking import marked_input
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.lines import Input, Line
@@ -64,6 +65,12 @@ async def settled(
 
 
 async def _answers(child: str, line: Line | None, wanted: dict[str, _Wanted]) -> "dict[str, Raw]":
+    if len(wanted) > MOST_QUESTIONS:
+        raise Fault(
+            FaultCode.RESOURCE_EXHAUSTED,
+            "too-many-questions",
+            f"`{child}` asked more than {MOST_QUESTIONS} questions at once",
+        )
     if line is None or any(each.method not in INPUT_METHODS for each in wanted.values()):
         raise Fault(
             FaultCode.UNIMPLEMENTED,

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -18,7 +19,7 @@ from switchboard.core.tools import ToolSpec
 from switchboard.surface.askers import LineAsker
 from switchboard.surface.capabilities import capabilities_of
 from switchboard.surface.following import Following
-from switchboard.surface.lines import PATIENCE_S, ClientLine, declared_by
+from switchboard.surface.lines import PATIENCE_S, Ask, ClientLine, declared_by
 from switchboard.surface.outlets import Outlet
 from switchboard.surface.params import (
     SESSION_KEY,
@@ -257,12 +258,12 @@ class Front:
             raise RpcError(INVALID_PARAMS, "`name` is missing")
         name, session = params.name, self._told(meta)
         arguments = EMPTY_OBJECT if params.arguments == _NULL else params.arguments
-        if not self._is_modern or self._declared == b"{}":
+        if not self._may_ask(params):
             return self._run(name, arguments, session, self._line(meta, outlet))
         about = (name, msgspec.json.decode(arguments))
-        return self._converse(
-            params, meta, outlet, about, lambda line: self._run(name, arguments, session, line)
-        )
+        parked = self._parked(params, meta, outlet)
+        work = partial(self._run, name, arguments, session, parked.line)
+        return self._converse(params, parked, about, work)
 
     async def _run(self, name: str, arguments: Raw, session: Session, line: ClientLine) -> Parts:
         with self._boards.lease() as board:
@@ -301,12 +302,12 @@ class Front:
             kind, member = _LISTINGS[method]
             return self._list_entries(kind, member, self._line(meta, outlet))
         session = self.session
-        if not self._is_modern or self._declared == b"{}":
+        if not self._may_ask(params):
             return self._pass(spec, raw, session, self._line(meta, outlet))
         about = (method, params.name, params.uri, msgspec.json.decode(params.arguments))
-        return self._converse(
-            params, meta, outlet, about, lambda line: self._pass(spec, raw, session, line)
-        )
+        parked = self._parked(params, meta, outlet)
+        work = partial(self._pass, spec, raw, session, parked.line)
+        return self._converse(params, parked, about, work)
 
     async def _pass(self, spec: ToolSpec, raw: Raw, session: Session, line: ClientLine) -> Parts:
         with self._boards.lease() as board:
@@ -329,30 +330,31 @@ class Front:
             asker=LineAsker(line) if line.can_be_shown_forms else None,
         )
 
+    def _may_ask(self, params: Params) -> bool:
+        """Whether a request of the modern era may come to a question, or comes from one."""
+        return bool(self._is_modern) and (self._declared != b"{}" or bool(params.request_state))
+
+    def _parked(self, params: Params, meta: Meta, outlet: Outlet) -> Parked:
+        """A request, with the line to its client as it introduced itself: the next may differ."""
+        return Parked(partial(self._line, meta, outlet), params.input_responses or {})
+
     async def _converse(
-        self,
-        params: Params,
-        meta: Meta,
-        outlet: Outlet,
-        about: Any,
-        work: Callable[[ClientLine], Answer],
+        self, params: Params, parked: Parked, about: Any, work: Callable[[], Answer]
     ) -> Parts:
         """Run a request that may ask its client something on the way, or go on with one."""
         if params.request_state:
-            parked = self._parking.take(params.request_state, about, outlet, meta.token)
-            parked.answer(params.input_responses or {})
+            given = parked.given
+            parked = self._parking.take(params.request_state, about, parked.line)
+            parked.answer(given)
         else:
-            parked = Parked()
-            parked.given = params.input_responses or {}
-            parked.line = self._line(meta, outlet, parked)
-            self._parking.begin(parked, work(parked.line), about)
+            self._parking.begin(parked, work(), about)
         return await self._parking.word(parked)
 
-    def _line(self, meta: Meta, outlet: Outlet, parked: Parked | None = None) -> ClientLine:
+    def _line(self, meta: Meta, outlet: Outlet, ask: Ask | None = None) -> ClientLine:
         return ClientLine(
             self.session,
             outlet,
-            ask=parked.ask if parked is not None else None,
+            ask=ask,
             token=meta.token,
             meta=meta.foreign,
             log_level=meta.log_level or self._log_level,

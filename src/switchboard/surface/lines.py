@@ -37,8 +37,8 @@ class ClientLine:
     """A line to a client of either era."""
 
     __slots__ = (
-        *("_ask", "_outlet", "_patience_s", "_session", "_token"),
-        *("alarm", "declared", "log_level", "meta"),
+        *("_ask", "_is_resting", "_patience_s", "_session"),
+        *("alarm", "declared", "log_level", "meta", "outlet", "token"),
     )
 
     def __init__(
@@ -54,9 +54,10 @@ class ClientLine:
         patience_s: float = PATIENCE_S,
     ) -> None:
         self._session = session
-        self._outlet = outlet
+        self.outlet = outlet
         self._ask = ask
-        self._token = token
+        self.token = token
+        self._is_resting = False
         self._patience_s = patience_s
         self.meta = meta
         self.log_level = log_level
@@ -73,37 +74,43 @@ class ClientLine:
         declared = self._session.capabilities.get("elicitation")
         return isinstance(declared, dict) and _shows_forms(cast("dict[str, Any]", declared))
 
-    def move(self, outlet: Outlet, token: Raw | None) -> None:
-        """The client goes on with its request by another one."""
-        self._outlet = outlet
-        self._token = token
+    def rest(self) -> None:
+        """The request has an answer. Until another takes its place there is nothing to tell."""
+        self.token = None
+        self._is_resting = True
+
+    def move(self, line: "ClientLine") -> None:
+        """The client goes on with its request by another one, over this line."""
+        self.outlet = line.outlet
+        self.token = line.token
+        self._is_resting = False
 
     # Telling
 
     def progress(self, params: Raw) -> None:
-        if self._token is None:
+        if self.token is None:
             return
         members = _read_members(params)
-        members["progressToken"] = self._token
-        self._outlet.notify("notifications/progress", (encode(members),))
+        members["progressToken"] = self.token
+        self.outlet.notify("notifications/progress", (encode(members),))
 
     def log(self, level: str, params: bytes) -> None:
-        if self._session.era is Era.MODERN and not self.log_level:
+        if self._is_resting or (self._session.era is Era.MODERN and not self.log_level):
             # In this era who does not ask for log messages must not get any.
             return
         if not self.log_level or reaches(level, self.log_level):
-            self._outlet.notify("notifications/message", (params,))
+            self.outlet.notify("notifications/message", (params,))
 
     def visited(self, params: Raw) -> None:
         if self._session.era is Era.HANDSHAKE:
-            self._outlet.notify("notifications/elicitation/complete", (params,))
+            self.outlet.notify("notifications/elicitation/complete", (params,))
 
     @property
     def is_pressed(self) -> bool:
-        return self._outlet.is_pressed
+        return self.outlet.is_pressed
 
     async def relieved(self) -> None:
-        await self._outlet.relieved()
+        await self.outlet.relieved()
 
     # Asking
 
@@ -137,7 +144,7 @@ class ClientLine:
     async def _ask_one_by_one(self, wanted: Mapping[str, Input]) -> Mapping[str, Raw]:
         """A person reads one question at a time."""
         return {
-            key: await self._outlet.request(each.method, (each.params,))
+            key: await self.outlet.request(each.method, (each.params,))
             for key, each in wanted.items()
         }
 

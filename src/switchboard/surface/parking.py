@@ -7,17 +7,17 @@ holds for this request alone and that can be used once.
 
 import asyncio
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec import Raw
 
 from switchboard.core.lines import Input
-from switchboard.surface.lines import ClientLine
-from switchboard.surface.outlets import Outlet
+from switchboard.surface.lines import Ask, ClientLine
 from switchboard.surface.results import input_required_parts
 from switchboard.wire.messages import INVALID_PARAMS, Parts, RpcError
-from switchboard.wire.peer import Answer
+from switchboard.wire.peer import Answer, PeerLost
+from switchboard.wire.pipes import Loss
 
 _STATE_BYTES = 32
 _MOST_PARKED = 1_024
@@ -28,13 +28,13 @@ KEPT_S = 60.0
 class Parked:
     """One call, the questions it asked, and the line that leads to whoever answers."""
 
-    def __init__(self) -> None:
+    def __init__(self, line: Callable[[Ask], ClientLine], given: Mapping[str, Raw]) -> None:
         self._loop = asyncio.get_running_loop()
         self._asked: dict[str, tuple[Input, asyncio.Future[Raw]]] = {}
         self._news = asyncio.Event()
         # Answers that came before their questions: some servers keep no state between the two.
-        self.given: Mapping[str, Raw] = {}
-        self.line: ClientLine | None = None
+        self.given: Mapping[str, Raw] = given
+        self.line = line(self.ask)
         self.task: asyncio.Task[Parts] | None = None
         # What the request was about; only the same request goes on with it.
         self.about: Any = None
@@ -88,9 +88,12 @@ class Parked:
         """Whether the call has ended, with whatever outcome."""
         return self.task is not None and self.task.done()
 
-    def wake(self, _: object) -> None:
-        """Look again: the call has ended."""
+    def end(self, _: object) -> None:
+        """The call has ended: whoever waits for its word gets it, and nobody for an answer."""
         self._news.set()
+        for _, future in self._asked.values():
+            if not future.done():
+                future.set_exception(PeerLost(Loss(message="the request has ended")))
 
 
 class Parking:
@@ -103,16 +106,15 @@ class Parking:
         """Set a call going."""
         parked.about = about
         parked.task = asyncio.get_running_loop().create_task(work)
-        parked.task.add_done_callback(parked.wake)
+        parked.task.add_done_callback(parked.end)
 
-    def take(self, state: str, about: Any, outlet: Outlet, token: Raw | None) -> Parked:
-        """The call that waits under this state. Raises RpcError."""
+    def take(self, state: str, about: Any, line: ClientLine) -> Parked:
+        """The call that waits under this state goes on over this line. Raises RpcError."""
         parked = self._parked.get(state)
         if parked is None or parked.about != about:
             raise RpcError(INVALID_PARAMS, "`requestState` is unknown, spent or of another request")
         del self._parked[state]
-        assert parked.line is not None
-        parked.line.move(outlet, token)
+        parked.line.move(line)
         return parked
 
     async def word(self, parked: Parked) -> Parts:
@@ -128,6 +130,7 @@ class Parking:
         if not self._has_room():
             parked.task.cancel()
             raise RpcError(INVALID_PARAMS, "too many requests wait for their clients")
+        parked.line.rest()
         state = secrets.token_urlsafe(_STATE_BYTES)
         self._parked[state] = parked
         parked.task.add_done_callback(lambda _: self._keep(state, parked))

@@ -1,5 +1,6 @@
 """Outcomes and faults as results of the wire. The only place that knows both shapes."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -22,11 +23,11 @@ TOOL_KEY = "switchboard/tool"
 # What every result of the modern era carries, spliced in before its other members.
 _MODERN_HEAD = b'{"resultType":"complete",'
 _MODERN_META = b',"_meta":' + encode({SERVER_INFO_KEY: SERVER_INFO})
-_LONGEST_BLANK = 64
+_EMPTY = re.compile(rb"\s*\}")
 # A listing may be kept until it is announced as changed; five minutes bound what was missed.
 _CACHE_HINT = b',"ttlMs":300000,"cacheScope":"private"'
 
-_UNCACHED = b'"ttlMs":0,"cacheScope":"private",'
+_UNCACHED_HEAD = b'{"resultType":"complete","ttlMs":0,"cacheScope":"private",'
 
 # Before the modern era a missing resource had a code of its own.
 _RESOURCE_NOT_FOUND = -32002
@@ -45,10 +46,7 @@ def outcome_parts(outcome: Outcome, era: Era) -> Parts:
     if outcome.raw is not None:
         if not modern or outcome.is_modern:
             return (outcome.raw,)
-        rest = memoryview(outcome.raw)[1:]
-        # `content` is required, but not every server knows.
-        is_empty = bytes(rest[:_LONGEST_BLANK]).lstrip().startswith(b"}")
-        return (_MODERN_HEAD.rstrip(b",") if is_empty else _MODERN_HEAD, Raw(rest))
+        return _headed(_MODERN_HEAD, outcome.raw)
     parts: list[bytes | Raw] = [_MODERN_HEAD if modern else b"{", b'"content":[']
     for position, block in enumerate(outcome.blocks):
         if position:
@@ -114,8 +112,15 @@ def relayed_parts(outcome: Outcome, era: Era, *, is_cacheable: bool) -> Parts:
     """A child's answer to something that is no call of a tool."""
     if is_cacheable and era is Era.MODERN and not outcome.is_modern and outcome.raw is not None:
         # A child of the other era cannot say how long its answer holds.
-        return (_MODERN_HEAD, _UNCACHED, Raw(memoryview(outcome.raw)[1:]))
+        return _headed(_UNCACHED_HEAD, outcome.raw)
     return outcome_parts(outcome, era)
+
+
+def _headed(head: bytes, result: Raw) -> Parts:
+    """A child's result with members before its own."""
+    rest = memoryview(result)[1:]
+    # `content` is required, but not every server knows.
+    return (head.rstrip(b",") if _EMPTY.match(rest) else head, Raw(rest))
 
 
 def input_required_parts(questions: Mapping[str, Input], state: str) -> Parts:

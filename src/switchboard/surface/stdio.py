@@ -6,6 +6,7 @@ import stat
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 from msgspec import Raw
 
@@ -28,11 +29,26 @@ _PASSING = frozenset({"notifications/progress", "notifications/message"})
 class _Reader(Peer):
     """A client; it may read more slowly than its children talk."""
 
-    is_behind = False
+    def __init__(self, pipe: StreamPipe, **more: Any) -> None:
+        super().__init__(pipe, **more)
+        self._is_behind = False
+        # What it is to hear once it reads again, however often it was said meanwhile.
+        self._news: dict[tuple[str, Parts], None] = {}
 
     def press(self, on: bool) -> None:
-        self.is_behind = on
+        self._is_behind = on
         super().press(on)
+        if not on:
+            news, self._news = self._news, {}
+            for method, params in news:
+                self.notify(method, params)
+
+    def tell(self, method: str, params: Parts) -> None:
+        """Send a notification, unless that would only add to what is not read."""
+        if not self._is_behind:
+            self.notify(method, params)
+        elif method not in _PASSING:
+            self._news[method, params] = None
 
 
 class StreamClient:
@@ -77,8 +93,7 @@ class StreamClient:
         events.emit(SessionOpened(session_id=session.id, via=session.via))
 
     def notify(self, method: str, params: Parts, /) -> None:
-        if not self.peer.is_behind or method not in _PASSING:
-            self.peer.notify(method, params)
+        self.peer.tell(method, params)
 
     @property
     def is_pressed(self) -> bool:

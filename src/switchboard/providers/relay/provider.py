@@ -21,7 +21,7 @@ from switchboard.core.tasks import TaskSet
 from switchboard.core.tools import ToolSpec
 from switchboard.core.visibility import Visibility
 from switchboard.providers.relay.offering import Offering
-from switchboard.providers.relay.requests import SPECS, read_request
+from switchboard.providers.relay.requests import read_request, specs_for
 from switchboard.providers.relay.routes import Routes
 from switchboard.providers.relay.shelf import Found, Place, Shelf, Shelves, put_together
 from switchboard.providers.relay.toolbox import PROVIDER, Toolbox, fill
@@ -49,6 +49,7 @@ class RelayProvider:
     ) -> None:
         self._offerings = tuple(offerings)
         self._showing = tuple(each for each in self._offerings if each.shows_tools)
+        self._specs = specs_for(each.children.limits for each in self._offerings)
         self._visibility = visibility
         self._taken = taken
         self._events = events
@@ -73,7 +74,7 @@ class RelayProvider:
         return (await self._shelf(cast("Kind", kind), session, line)).entries
 
     def spec(self, method: str) -> ToolSpec | None:
-        return SPECS.get(method)
+        return self._specs.get(method)
 
     async def follow(
         self, uri: str, session: Session, tell: Callable[[], None]
@@ -90,15 +91,17 @@ class RelayProvider:
     # The port of the road
 
     def specs(self) -> Sequence[ToolSpec]:
-        return tuple(SPECS.values())
+        return tuple(self._specs.values())
 
     async def narrow(self, call: Call) -> Call:
         if not self._is_guarded or not call.tool.is_tool:
             return call
-        toolbox = await self._toolbox_with(
-            call.tool.name, call.session, call.line, from_memory=False
-        )
-        shown = toolbox.tools.get(call.tool.name)
+        shown = self._known_toolbox(call.session).tools.get(call.tool.name)
+        if shown is None:
+            # It was recalled: its own child alone knows what it is now, or why it cannot say.
+            place = await self._place(call)
+            await place.offering.children.of(call.session).tools(call.line)
+            shown = self._known_toolbox(call.session).tools.get(call.tool.name)
         if shown is None:
             raise _gone(call.tool.name)
         return replace(call, tool=shown.spec)
@@ -124,7 +127,7 @@ class RelayProvider:
         place = await request.place(self._routes(call.session, call.line))
         child = place.offering.children.of(call.session)
         result = await child.ask(call.tool.name, request.params(place), call.line)
-        return Outcome(raw=request.result(place, result), is_modern=child.is_modern)
+        return passed_through(request.result(place, result), is_modern=child.is_modern)
 
     async def _place(self, call: Call) -> Place:
         toolbox = await self._toolbox_with(call.tool.name, call.session, call.line)
@@ -146,9 +149,7 @@ class RelayProvider:
     async def _toolbox(self, session: Session, line: Line | None) -> Toolbox:
         return self._filled(await self._listings("tools", self._showing, session, line))
 
-    async def _toolbox_with(
-        self, name: str, session: Session, line: Line | None, *, from_memory: bool = True
-    ) -> Toolbox:
+    async def _toolbox_with(self, name: str, session: Session, line: Line | None) -> Toolbox:
         """The tools as soon as one of this name is among them, else all of them."""
         toolbox = self._known_toolbox(session)
         if name in toolbox.tools:
@@ -158,7 +159,6 @@ class RelayProvider:
             self._showing,
             session,
             line,
-            from_memory=from_memory,
             is_enough=lambda: name in self._known_toolbox(session).tools,
         )
         return self._filled(found)
@@ -189,7 +189,6 @@ class RelayProvider:
         session: Session,
         line: Line | None,
         *,
-        from_memory: bool = True,
         is_enough: Callable[[], bool] = lambda: False,
     ) -> list[Found]:
         """Side by side. A child that cannot list is left out; its own fault is told elsewhere."""
@@ -198,7 +197,7 @@ class RelayProvider:
         for index, offering in enumerate(offerings):
             child = offering.children.of(session)
             known = child.known(kind)
-            if known is None and from_memory:
+            if known is None:
                 known = child.remembered(kind)
             if known is not None:
                 found[index] = known

@@ -1,32 +1,39 @@
 """What a client asks of a child that is no call of a tool, with the child's own names put back."""
 
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 import msgspec
 from msgspec import Raw, Struct
 from msgspec.json import encode
 
+from switchboard.children.life import Limits
 from switchboard.children.results import malformed_result
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.tools import Effects, ToolSpec
+from switchboard.core.tools import Effects, Policy, ToolSpec
 from switchboard.providers.relay.routes import Routes
 from switchboard.providers.relay.shelf import Place
 from switchboard.providers.relay.toolbox import PROVIDER, unchecked
 
 
-def _spec(method: str) -> ToolSpec:
-    return ToolSpec(
-        name=method,
-        provider=PROVIDER,
-        effects=Effects(read_only=True, destructive=False),
-        check=unchecked,
-        is_tool=False,
+def specs_for(every: Iterable[Limits]) -> dict[str, ToolSpec]:
+    """What passes the gates, by method. Which child is meant shows later: the slowest may be."""
+    limits = tuple(every)
+    policy = Policy(
+        timeout_s=max((each.rpc_s for each in limits), default=None),
+        longest_s=max((each.longest_s for each in limits), default=None),
     )
-
-
-SPECS: dict[str, ToolSpec] = {
-    method: _spec(method) for method in ("resources/read", "prompts/get", "completion/complete")
-}
+    return {
+        method: ToolSpec(
+            name=method,
+            provider=PROVIDER,
+            effects=Effects(read_only=True, destructive=False),
+            policy=policy,
+            check=unchecked,
+            is_tool=False,
+        )
+        for method in _SHAPES
+    }
 
 
 class Request(Protocol):

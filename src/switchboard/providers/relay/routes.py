@@ -24,10 +24,13 @@ class Routes:
 
     async def prompt(self, name: str) -> Place:
         """Where a prompt is. Raises a fault."""
-        place = (await self._shelf("prompts")).places.get(name)
-        if place is None:
-            raise Fault(FaultCode.NOT_FOUND, "unknown-prompt", f"no prompt `{name}`")
-        return place
+        places = (await self._shelf("prompts")).places
+        if name in places:
+            return places[name]
+        choices = [shown for shown, place in places.items() if place.own == name]
+        if choices:
+            raise _ambiguous("prompt", name, choices)
+        raise Fault(FaultCode.NOT_FOUND, "unknown-prompt", f"no prompt `{name}`")
 
     async def template(self, uri: str) -> Place:
         """Where a template is, by the very text that was listed; a plain URI does too."""
@@ -43,14 +46,19 @@ class Routes:
             for offering in self._offerings:
                 if offering.name == child:
                     return Place(offering, own)
-        place = (await self._shelf("resources")).places.get(uri)
-        if place is not None:
-            return place
+        listed = (await self._shelf("resources")).places
+        if uri in listed:
+            return listed[uri]
+        # Those that all list it, each shown under another URI.
         matching = {
-            place.offering.name: place.offering
-            for place in (await self._shelf("templates")).places.values()
-            if matches(place.own, uri)
+            each.offering.name: each.offering for each in listed.values() if each.own == uri
         }
+        if not matching:
+            matching = {
+                place.offering.name: place.offering
+                for place in (await self._shelf("templates")).places.values()
+                if matches(place.own, uri)
+            }
         if not matching:
             # A child may have more than it lists: when there is only one, it is asked.
             able = [each for each in self._offerings if self._has_resources(each)]
@@ -58,13 +66,16 @@ class Routes:
         if len(matching) == 1:
             return Place(next(iter(matching.values())), uri)
         if matching:
-            choices = ", ".join(prefixed(name, uri) for name in matching)
-            raise Fault(
-                FaultCode.INVALID_ARGUMENT,
-                "resource-ambiguous",
-                f"more than one server may have `{uri}`",
-                hint=f"name the server: {choices}",
-            )
+            raise _ambiguous("resource", uri, [prefixed(name, uri) for name in matching])
         raise Fault(
             FaultCode.NOT_FOUND, "unknown-resource", f"no resource `{uri}`", details={"uri": uri}
         )
+
+
+def _ambiguous(what: str, name: str, choices: Sequence[str]) -> Fault:
+    return Fault(
+        FaultCode.INVALID_ARGUMENT,
+        f"{what}-ambiguous",
+        f"more than one server may have `{name}`",
+        hint=f"name the server: {', '.join(choices)}",
+    )

@@ -41,11 +41,13 @@ def put_together(kind: Kind, found: Sequence[Found]) -> Shelf:
         for key in listing.entries:
             holders[key] = holders.get(key, 0) + 1
     rename = _rename_prompt if kind == "prompts" else prefixed
+    # Nobody gets a name by listing it that another's is shown under.
+    given = {rename(offering.name, own) for offering, own, _ in _each(found) if holders[own] > 1}
     entries: list[Raw] = []
     places: dict[str, Place] = {}
     for offering, own, raw in _each(found):
         # A URI of our own scheme would lead to the child that it names, whoever lists it.
-        is_kept = holders[own] == 1 and (kind == "prompts" or not is_ours(own))
+        is_kept = holders[own] == 1 and own not in given and (kind == "prompts" or not is_ours(own))
         shown = own if is_kept else rename(offering.name, own)
         if shown in places:
             # Two prefixed names can still meet; the first stays what it was.

@@ -1,0 +1,62 @@
+"""A client that does not read: what is said meanwhile does not pile up, and no news is lost."""
+
+import asyncio
+import json
+from pathlib import Path
+
+from fakes.boards import serving
+from fakes.events import MemoryEvents
+from switchboard.surface.stdio import StreamClient
+from switchboard.wire.pipes import StreamPipe
+
+CHANGED = "notifications/tools/list_changed"
+UPDATED = "notifications/resources/updated"
+
+
+class Sink(asyncio.WriteTransport):
+    """Takes what is written, and says nothing of how fast."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[bytes] = []
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.lines += bytes(data).splitlines()
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        """None that count here."""
+
+    def is_closing(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+async def test_news_that_repeat_themselves_are_told_once_when_the_client_reads_again(
+    tmp_path: Path,
+) -> None:
+    async with serving(tmp_path) as desk:
+        pipe, sink = StreamPipe(), Sink()
+        pipe.write_to(sink)
+        client = StreamClient(
+            pipe,
+            desk.runtime.boards,
+            MemoryEvents(),
+            workspace=str(tmp_path),
+            instructions=lambda: "",
+        )
+        client.notify(CHANGED, (b"{}",))
+        pipe.pause_writing()
+        for _ in range(10_000):
+            client.notify(CHANGED, (b"{}",))
+            client.notify(UPDATED, (b'{"uri":"a://1"}',))
+            client.notify("notifications/message", (b"{}",))
+        await asyncio.sleep(0)
+        assert len(sink.lines) == 1
+        pipe.resume_writing()
+        client.notify(CHANGED, (b"{}",))
+        await asyncio.sleep(0)
+        said = [json.loads(line)["method"] for line in sink.lines]
+        assert said == [CHANGED, CHANGED, UPDATED, CHANGED]
+        await client.aclose()
