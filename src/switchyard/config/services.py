@@ -10,7 +10,7 @@ from switchyard.quantities import seconds
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 HIGHEST_PORT = 65535
-_STATUS = re.compile(r"[1-5](?:\d\d|xx)")
+_STATUS = r"[1-5](?:\d\d|xx)"
 
 
 def _statuses(table: Table, default: tuple[str, ...]) -> tuple[str, ...]:
@@ -19,7 +19,7 @@ def _statuses(table: Table, default: tuple[str, ...]) -> tuple[str, ...]:
         return default
     given = cast("list[Any]", value if isinstance(value, list) else [value])
     made = tuple(str(one).lower() for one in given)
-    if not made or not all(_STATUS.fullmatch(one) for one in made):
+    if not made or not all(re.fullmatch(_STATUS, one) for one in made):
         table.problem("status", '`status` takes codes such as 200 or classes such as "2xx"')
         return default
     return made
