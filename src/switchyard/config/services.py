@@ -1,7 +1,7 @@
 """Reads one `[services.X]` table, with its checks, restart and stop rules."""
 
+import importlib
 import re
-import signal
 from typing import Any, cast
 
 from switchyard.config.reader import Table
@@ -103,13 +103,20 @@ def _restart(table: Table) -> Restart:
     return made
 
 
-def _stop(table: Table) -> Stop:
-    name = table.text("signal", "SIGTERM").upper()
-    name = name if name.startswith("SIG") else f"SIG{name}"
-    chosen = next((one for one in signal.Signals if one.name == name), None)
-    if chosen is None:
+def _signal(table: Table) -> int:
+    text = table.text("signal", "SIGTERM").upper()
+    name = text if text.startswith("SIG") else f"SIG{text}"
+    if name == "SIGTERM":
+        return Stop().signal
+    signals = importlib.import_module("signal").Signals
+    if name not in signals.__members__:
         table.problem("signal", f"`{name}` is no signal")
-        chosen = signal.SIGTERM
+        return Stop().signal
+    return int(signals[name])
+
+
+def _stop(table: Table) -> Stop:
+    chosen = _signal(table)
     command = table.command("command") if "command" in table else ()
     made = Stop(chosen, table.duration("grace", Stop().grace_s), command)
     table.done(("command",))
