@@ -1,8 +1,26 @@
 """Entry point of the `switchyard` and `sy` commands, and of `python -m switchyard`."""
 
+import contextlib
+import gc
+import importlib
+import os
 import sys
 
-from switchyard.cli.main import main
+
+def main() -> int:
+    """Run the command line of this process, and end at once.
+
+    A command keeps all it loads until it ends. Looking for garbage in that, and taking it apart
+    piece by piece at the end, costs a question a tenth of its time.
+    """
+    gc.disable()
+    code: int = importlib.import_module("switchyard.cli.main").main()
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
+
 
 if __name__ == "__main__":
     sys.exit(main())

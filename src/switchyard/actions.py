@@ -1,16 +1,14 @@
 """The actions on a project, as the command line and MCP both take them.
 
-The supervisor checks every name against the configuration; nothing of that is imported here, so
-that a command is on its way as soon as it can be.
+The supervisor checks every name against the configuration; nothing of that is imported here, nor
+what only stopping needs, so that a command is on its way as soon as it can be.
 """
 
 import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from switchyard.checkouts import stored_checkouts
 from switchyard.client import Listen, ask
-from switchyard.recover import all_runs
 from switchyard.scope import Scope
 
 
@@ -59,9 +57,11 @@ def down(
 ) -> dict[str, Any]:
     """Stop services of a branch, or of all. Nothing is started for a yard where nothing ran."""
     chosen = _stopping_branch(scope, branch)
-    if not scope.places.is_supervised() and not all_runs(scope.root, scope.places):
-        _check(scope, services)
-        return {"stopped": []}
+    if not scope.places.is_supervised():
+        recover = importlib.import_module("switchyard.recover")
+        if not recover.all_runs(scope.root, scope.places):
+            _check(scope, services)
+            return {"stopped": []}
     request = {"operation": "down", "branch": chosen, "services": list(services)}
     return ask(scope.home, scope.root, request)
 
@@ -81,7 +81,7 @@ def uncheckout(
     """Let canonical ports go: those of one branch, or all."""
     chosen = _stopping_branch(scope, branch)
     _check(scope, services)
-    if not stored_checkouts(scope.places):
+    if not importlib.import_module("switchyard.checkouts").stored_checkouts(scope.places):
         return {"closed": []}
     request = {"operation": "uncheckout", "branch": chosen, "services": list(services)}
     return ask(scope.home, scope.root, request)

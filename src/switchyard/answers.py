@@ -1,7 +1,6 @@
-"""The answers about a project: status, where, logs, list. Reads only; every call asks anew."""
+"""The answers that may need the configuration: where, logs, list. Every call asks anew."""
 
 import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,34 +10,11 @@ from switchyard.excerpts import LINES
 from switchyard.fault import USAGE, Fault
 from switchyard.home import ProjectPlaces
 from switchyard.logs import Sift, since_offset, tail
-from switchyard.recover import all_runs
 from switchyard.runs import RunBook
 from switchyard.scope import SHARED_SLUG, Scope, Target
 from switchyard.slugs import slug
-from switchyard.truth import Standing, Truth
-from switchyard.whereabouts import OWNERS, view, whereabouts
-
-
-def standings(
-    scope: Scope, branch: str | None = None, services: Iterable[str] = ()
-) -> list[Standing]:
-    """What is true of every recorded run, of one branch or of all."""
-    names = set(services)
-    truth = Truth(OWNERS)
-    if len(OWNERS) > 4096:  # noqa: PLR2004 - a cache, bounded
-        OWNERS.clear()
-    return [
-        truth.judge(run)
-        for run in all_runs(scope.root, scope.places)
-        if (branch is None or run.branch in (branch, "*")) and (not names or run.service in names)
-    ]
-
-
-def status(scope: Scope, branch: str | None = None, services: Iterable[str] = ()) -> dict[str, Any]:
-    """Registered services with running or stale state."""
-    supervised = scope.places.is_supervised()
-    found = standings(scope, branch, services)
-    return {"services": [view(one, supervised=supervised) for one in found]}
+from switchyard.standings import standings
+from switchyard.whereabouts import whereabouts
 
 
 def where(scope: Scope, service: str, branch: str | None = None) -> dict[str, Any]:

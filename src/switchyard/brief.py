@@ -1,73 +1,12 @@
-"""The brief and the doctor: a project in one bounded answer. Reads only."""
+"""The brief: git is asked first, and works while the rest is loaded and read."""
 
 import contextlib
-import os
-import sys
+import importlib
 from pathlib import Path
 from typing import Any
 
-from switchyard import __version__
-from switchyard.answers import sift_for, standings, view
-from switchyard.checkouts import stored_checkouts
-from switchyard.config import FILE_NAME
-from switchyard.config.shapes import Config
-from switchyard.configured import config_of
-from switchyard.environ import caller, on_path
-from switchyard.fault import Fault
-from switchyard.githead import main_checkout
 from switchyard.gitstatus import Question
-from switchyard.logs import tail
 from switchyard.scope import Scope, Target
-from switchyard.truth import Standing
-
-MOST_FILES = 50
-MOST_ERRORS = 20
-MOST_ERRORS_EACH = 8
-MOST_SERVICES = 20
-MOST_NAMES = 60
-LONGEST_ERROR = 240
-ERROR_LINES = 200
-_SHOWN = ("service", "branch", "status", "phase", "pid", "port", "url")
-
-
-def env_warnings(scope: Scope, config: Config) -> list[dict[str, str]]:
-    """Configured env files that are missing at the root, so that worktrees would lack them."""
-    made: list[dict[str, str]] = []
-    for mode, paths in (("link", config.env.link), ("copy", config.env.copy)):
-        for path in paths:
-            if path not in config.env.optional and not (scope.root / path).exists():
-                told = f"`{path}` is to be {mode}ed into worktrees and is missing at the root"
-                made.append(
-                    {"path": path, "mode": mode, "message": told.replace("copyed", "copied")}
-                )
-    return made
-
-
-def checkouts(scope: Scope) -> list[dict[str, Any]]:
-    """Canonical ports and where they lead; only a living supervisor serves them."""
-    active = scope.places.is_supervised()
-    return [
-        {"port": one.port, "service": one.service, "branch": one.branch, "active": active}
-        for one in stored_checkouts(scope.places)
-    ]
-
-
-def _errors(found: list[Standing], config: Config | None) -> list[dict[str, str]]:
-    made: list[dict[str, str]] = []
-    for one in found:
-        run = one.run
-        sift = sift_for(config, run.service, grep=None, errors=True)
-        path = Path(run.log)
-        for line in tail(path, MOST_ERRORS_EACH, sift, start=run.log_start):
-            shown = line[:LONGEST_ERROR]
-            made.append({"service": run.service, "branch": run.branch, "line": shown})
-    return made[-MOST_ERRORS:]
-
-
-def _bounded(made: dict[str, Any], key: str, values: list[Any], limit: int) -> None:
-    made[key] = values[:limit]
-    if len(values) > limit:
-        made[f"{key}_omitted"] = len(values) - limit
 
 
 def brief(scope: Scope, branch: str | None = None) -> dict[str, Any]:
@@ -75,102 +14,13 @@ def brief(scope: Scope, branch: str | None = None) -> dict[str, Any]:
     target = scope.target(branch) if branch else scope.here
     folder = (target or scope.main()).worktree
     if not folder.is_dir():
-        return _brief(scope, target, folder, None)
+        return _compose(scope, target, folder, None)
     with contextlib.closing(Question(folder)) as question:
-        return _brief(scope, target, folder, question)
+        return _compose(scope, target, folder, question)
 
 
-def _brief(
+def _compose(
     scope: Scope, target: Target | None, folder: Path, question: Question | None
 ) -> dict[str, Any]:
-    wanted = target.branch if target else None
-    problem: dict[str, Any] | None = None
-    try:
-        config: Config | None = config_of(scope)
-    except Fault as fault:
-        config, problem = None, fault.as_json()
-    supervised = scope.places.is_supervised()
-    found = standings(scope, wanted)
-    made: dict[str, Any] = {
-        "project": config.name if config else scope.root.name,
-        "root": str(scope.root),
-        "branch": (target or scope.main()).branch,
-        "worktree": str(folder),
-        "scope": "branch" if target else "project",
-        "supervised": supervised,
-    }
-    if problem:
-        made["config_error"] = problem
-    _bounded(made, "configured_services", list(config.services) if config else [], MOST_NAMES)
-    _bounded(made, "configured_profiles", list(config.profiles) if config else [], MOST_NAMES)
-    shown = [view(one, supervised=supervised) for one in found]
-    compact = [
-        {key: one[key] for key in _SHOWN}
-        | {key: one[key] for key in ("reason", "exit_code") if one.get(key) is not None}
-        for one in shown
-    ]
-    _bounded(made, "services", compact, MOST_SERVICES)
-    _bounded(made, "checkouts", checkouts(scope), MOST_SERVICES)
-    errors = _errors(found[:MOST_SERVICES], config)
-    changed = question.changed_files() if question else []
-    _bounded(made, "changed_files", [one[:200] for one in changed], MOST_FILES)
-    _bounded(made, "env_warnings", env_warnings(scope, config) if config else [], MOST_SERVICES)
-    made["recent_errors"] = errors
-    return made
-
-
-def doctor(scope: Scope) -> dict[str, Any]:
-    """Project setup, proxy, services, version and what is wrong."""
-    config = config_of(scope)
-    places = scope.places
-    problems: list[str] = []
-    if scope.registry.read().rebuilt:
-        problems.append("the registry was damaged; it is rebuilt at the next change")
-    for one in scope.targets():
-        if not one.worktree.is_dir():
-            problems.append(f"the worktree of `{one.branch}` is gone: {one.worktree}")
-        elif _drifts(scope, one):
-            problems.append(f"`{FILE_NAME}` of `{one.branch}` differs from the root's")
-    parent = main_checkout(scope.root)
-    if parent and parent != scope.root and (parent / FILE_NAME).is_file():
-        problems.append(f"this is an unregistered worktree; run `switchyard adopt` in {parent}")
-    if on_path("git", caller().get("PATH", os.defpath)) is None:
-        problems.append("`git` is not installed")
-    return {
-        "healthy": not problems,
-        "version": __version__,
-        "python": sys.version.split()[0],
-        "project": config.name,
-        "root": str(scope.root),
-        "config_path": str(config.path),
-        "home": str(scope.home.path),
-        "state_path": str(scope.home.state),
-        "supervised": places.is_supervised(),
-        "proxy": {
-            **config.proxy._asdict(),
-            "url": f"http://{config.proxy.tld}:{config.proxy.port}",
-        },
-        "ports": config.ports._asdict(),
-        "services": [
-            {
-                "service": one.name,
-                "kind": one.kind,
-                "canonical_port": one.canonical_port,
-                "protocol": one.protocol if one.has_port else None,
-                "depends_on": dict(one.depends_on),
-                "ready": one.ready.kind,
-                "restart": one.restart.policy,
-            }
-            for one in config.services.values()
-        ],
-        "profiles": {name: list(one.services) for name, one in config.profiles.items()},
-        "env_warnings": env_warnings(scope, config),
-        "problems": problems,
-    }
-
-
-def _drifts(scope: Scope, target: Target) -> bool:
-    here, there = scope.root / FILE_NAME, target.worktree / FILE_NAME
-    if target.worktree == scope.root or not there.is_file():
-        return False
-    return here.read_bytes() != there.read_bytes()
+    compose = importlib.import_module("switchyard.briefing").compose
+    return compose(scope, target, folder, question)

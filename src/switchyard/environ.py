@@ -43,7 +43,7 @@ def base_environment(given: Mapping[str, str]) -> dict[str, str]:
 def on_path(program: str, path: str) -> str | None:
     """Where a program is found. Lighter than `shutil`, which brings three compressors along."""
     for folder in path.split(os.pathsep):
-        found = Path(folder or ".") / program
-        if found.is_file() and os.access(found, os.X_OK):
-            return str(found)
+        found = f"{folder or '.'}{os.sep}{program}"
+        if os.access(found, os.X_OK) and Path(found).is_file():
+            return str(Path(found))
     return None

@@ -1,7 +1,6 @@
 """Runs the commands that a project hangs on its own events."""
 
 import os
-import subprocess
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -42,23 +41,6 @@ class HookSite(NamedTuple):
         """The variables a hook runs with."""
         own = {f"SWITCHYARD_{key.upper()}": text for key, text in self.values().items()}
         return {**base_environment(self.caller), "SWITCHYARD": "1", **own}
-
-
-def run_here(command: list[str], cwd: Path, env: Mapping[str, str], output: int) -> int | None:
-    """Run a command as a child of this very process."""
-    try:
-        return subprocess.run(
-            command,
-            cwd=cwd,
-            env=dict(env),
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            timeout=HOOK_S,
-            check=False,
-        ).returncode
-    except subprocess.TimeoutExpired:
-        return None
 
 
 def run_hooks(

@@ -6,18 +6,24 @@ import os
 import re
 import time
 from collections.abc import Generator, Iterable
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 TAIL_BYTES = 1 << 18
 LONGEST_LINE = 4000
-_ERROR = re.compile(
+_ERROR = (
     r"\b(?:error|errors|exception|failed|failure|fatal|traceback|eaddrinuse|panic|panicked)\b"
-    r"|\w+(?:Error|Exception)\b",
-    re.IGNORECASE,
+    r"|\w+(?:Error|Exception)\b"
 )
-_HARMLESS = re.compile(r"\b(?:0|no) (?:errors?|failures?|failed)\b", re.IGNORECASE)
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
+_HARMLESS = r"\b(?:0|no) (?:errors?|failures?|failed)\b"
+_ANSI = r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"
+
+
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    """Compiled at the first line; most logs that are looked at have none."""
+    return re.compile(text, re.IGNORECASE)
 
 
 class Sift(NamedTuple):
@@ -41,11 +47,11 @@ class Sift(NamedTuple):
             return False
         if any(re.search(one, line) for one in self.match):
             return True
-        return bool(_ERROR.search(_HARMLESS.sub("", line)))
+        return bool(_pattern(_ERROR).search(_pattern(_HARMLESS).sub("", line)))
 
     def clean(self, line: str) -> str:
         """The line without colours and without what must not be shown."""
-        line = _ANSI.sub("", line).rstrip("\r")[:LONGEST_LINE]
+        line = _pattern(_ANSI).sub("", line).rstrip("\r")[:LONGEST_LINE]
         for one in self.redact:
             line = re.sub(one, "[redacted]", line)
         return line

@@ -2,8 +2,8 @@
 
 import re
 
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(B|KB|MB|GB)")
+_DURATION = r"(\d+(?:\.\d+)?)(ms|s|m|h|d)"
+_SIZE = r"(\d+(?:\.\d+)?)\s*(B|KB|MB|GB)"
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _BYTES = {"B": 1, "KB": 1000, "MB": 1000**2, "GB": 1000**3}
 
@@ -11,7 +11,7 @@ _BYTES = {"B": 1, "KB": 1000, "MB": 1000**2, "GB": 1000**3}
 def seconds(text: str) -> float | None:
     """`500ms`, `30s`, `1m30s` as seconds; nothing when it is no duration."""
     total, at = 0.0, 0
-    for match in _DURATION.finditer(text):
+    for match in re.finditer(_DURATION, text):
         if match.start() != at:
             return None
         total += float(match[1]) * _SECONDS[match[2]]
@@ -21,5 +21,5 @@ def seconds(text: str) -> float | None:
 
 def size_bytes(text: str) -> int | None:
     """`10MB` as bytes; nothing when it is no size."""
-    match = _SIZE.fullmatch(text.strip().upper())
+    match = re.fullmatch(_SIZE, text.strip().upper())
     return int(float(match[1]) * _BYTES[match[2]]) if match else None

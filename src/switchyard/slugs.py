@@ -1,9 +1,7 @@
 """Slugs: names that are safe in host names, file names and database names."""
 
-import re
-
 MAX_LABEL = 63
-_BREAKS = re.compile(r"[^a-z0-9]+")
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 
 
 def slug(text: str) -> str:
@@ -11,7 +9,8 @@ def slug(text: str) -> str:
 
     A name too long for a label is cut and carries a digest, so that two long names stay apart.
     """
-    made = _BREAKS.sub("-", text.lower()).strip("-") or "default"
+    spaced = "".join(one if one in _PLAIN else " " for one in text.lower())
+    made = "-".join(spaced.split()) or "default"
     if len(made) <= MAX_LABEL:
         return made
     return f"{made[: MAX_LABEL - 5].rstrip('-')}-{digest(text, 4)}"

@@ -1,10 +1,10 @@
 """The commonest question, with the least work: where a service that was started is now."""
 
+import importlib
 from typing import Any
 
 from switchyard.proc.family import Leader
-from switchyard.recover import all_runs
-from switchyard.runs import RunBook
+from switchyard.runs import Run, RunBook
 from switchyard.scope import SHARED_SLUG, Scope, Target
 from switchyard.slugs import slug
 from switchyard.truth import Standing, Truth
@@ -29,7 +29,8 @@ def whereabouts(
     book = RunBook(places)
     run = book.get(target.slug, service) or book.get(SHARED_SLUG, service)
     if run is None:
-        lost = all_runs(scope.root, places, target.slug)
+        recover = importlib.import_module("switchyard.recover")
+        lost: list[Run] = recover.all_runs(scope.root, places, target.slug)
         run = next((one for one in lost if one.service == service), None)
     if run is None and anywhere:
         others = [one for one in book.all() if one.service in (service, slug(service))]

@@ -1,5 +1,7 @@
 """`switchyard.toml`: what is accepted, what is refused, and where the mistake is said to be."""
 
+import shlex
+import signal
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from switchyard.config.graph import levels
 from switchyard.config.load import load
 from switchyard.config.positions import key_lines
+from switchyard.config.reader import words_of
 from switchyard.fault import Fault
 from switchyard.slugs import slug
 
@@ -128,7 +131,7 @@ def test_a_realistic_file_is_read_whole(tmp_path: Path) -> None:
     assert api.depends_on == {"postgres": "ready", "migrate": "completed"}
     assert (api.restart.first_s, api.restart.last_s) == (0.5, 30.0)
     assert api.ready.statuses == ("200",)
-    assert config.services["postgres"].stop.signal.name == "SIGINT"
+    assert config.services["postgres"].stop.signal == signal.SIGINT
     assert config.services["postgres"].ready.command[0] == "pg_isready"
     assert config.services["web"].ready.kind == "tcp"
     order = levels(config.services, config.services)
@@ -210,3 +213,22 @@ def test_a_slug_is_always_one_label_and_stays_itself(text: str) -> None:
     assert all(c in "abcdefghijklmnopqrstuvwxyz0123456789-" for c in made)
     assert not made.startswith("-")
     assert not made.endswith("-")
+
+
+@given(st.text(st.sampled_from("ab-=/{}$#;&|'\"\\ \t\n\x0b\xa0\u2003"), max_size=12) | st.text())
+def test_a_command_line_is_split_as_a_shell_does_it(line: str) -> None:
+    try:
+        wanted = shlex.split(line)
+    except ValueError:
+        with pytest.raises(ValueError, match=r"No (closing quotation|escaped character)"):
+            words_of(line)
+    else:
+        assert words_of(line) == wanted
+
+
+@pytest.mark.parametrize("name", ["", "SIGNONE"])
+def test_a_signal_that_is_none_is_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "switchyard.toml"
+    path.write_text(f'[services.a]\ncommand = "a"\n[services.a.stop]\nsignal = "{name}"\n')
+    with pytest.raises(Fault, match="is no signal"):
+        load(path)

@@ -216,3 +216,29 @@ def test_a_full_log_is_put_aside_before_the_next_run(lab: Lab) -> None:
         lab.json("down")
     folder = lab.folder_of_state() / "logs" / "default"
     assert sorted(one.name for one in folder.glob("a.log*")) == ["a.log", "a.log.1"]
+
+
+def test_it_keeps_nothing_open_that_its_first_caller_had(lab: Lab) -> None:
+    """A caller may wait for the end of a pipe, which must not last as long as the supervisor."""
+    lab.config(SERVE)
+    ours, theirs = os.pipe()
+    try:
+        command = [sys.executable, "-m", "switchyard", "up"]
+        subprocess.run(command, cwd=lab.root, env=lab.env, pass_fds=[theirs], check=True)
+        os.close(theirs)
+        os.set_blocking(ours, False)
+        assert os.read(ours, 1) == b""
+    finally:
+        os.close(ours)
+    assert lab.supervisor() is not None
+
+
+def test_a_program_is_never_found_in_the_folder_by_its_bare_name(lab: Lab) -> None:
+    lab.config('[services.web]\ncommand = ["trap"]\n')
+    trap = lab.root / "trap"
+    trap.write_text("#!/bin/sh\nexec sleep 100\n")
+    trap.chmod(0o755)
+    failed = lab.sy("up", "--json", code=1)
+    assert "No such file or directory: trap" in failed.json["error"]["message"]
+    lab.config('[services.web]\ncommand = ["./trap"]\n')
+    assert lab.json("up")["services"][0]["status"] == "running"

@@ -1,5 +1,6 @@
 """Reads the first word, imports that verb's module and nothing else, and shows its report."""
 
+import gc
 import importlib
 import os
 import sys
@@ -20,6 +21,9 @@ def _wants_json(argv: list[str]) -> bool:
 def _run(arguments: Arguments) -> int:
     module = "setup" if arguments.verb == "help" else VERBS[arguments.verb].module
     verbs = importlib.import_module(f"switchyard.cli.verbs.{module}")
+    # What is loaded by now stays; only what comes after it can become garbage.
+    gc.freeze()
+    gc.enable()
     return show(verbs.run(arguments), as_json=arguments.has("json"))
 
 

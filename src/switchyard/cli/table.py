@@ -62,9 +62,9 @@ VERBS: dict[str, Verb] = {
         (BRANCH, Option("profile", "the profile to start with", "NAME", "p")),
         99,
     ),
-    "status": Verb("reading", "what runs and what does not", "[BRANCH]", (BRANCH,), 1),
+    "status": Verb("status", "what runs and what does not", "[BRANCH]", (BRANCH,), 1),
     "where": Verb("where", "address, pid, folder and log of a service", "SERVICE", (BRANCH,), 1),
-    "brief": Verb("reading", "the project in one answer", "[BRANCH]", (BRANCH,), 1),
+    "brief": Verb("brief", "the project in one answer", "[BRANCH]", (BRANCH,), 1),
     "list": Verb("reading", "the registered worktrees"),
     "logs": Verb(
         "reading",

@@ -26,7 +26,7 @@ from switchyard.slugs import slug
 from switchyard.suggest import hint
 
 SCHEMA = 1
-_AT_LINE = re.compile(r"\(at line (\d+)")
+_AT_LINE = r"\(at line (\d+)"
 _LOADED: dict[Path, tuple[tuple[int, int, int], Config]] = {}
 
 
@@ -200,7 +200,7 @@ def load(path: Path) -> Config:
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as wrong:
-        at = _AT_LINE.search(str(wrong))
+        at = re.search(_AT_LINE, str(wrong))
         line = int(at[1]) if at else text.count("\n") + 1
         raise config_fault(path, [Problem(line, "", f"not TOML: {wrong}")]) from None
     config = _read(path, Table(values, (), Report(text)))

@@ -1,11 +1,20 @@
 """A strict view of one TOML table: every key is asked for by type, or it is a problem."""
 
 import importlib
-import shlex
 from typing import Any, NamedTuple, cast
 
 from switchyard.quantities import seconds, size_bytes
 from switchyard.suggest import hint
+
+
+def words_of(line: str) -> list[str]:
+    """A line split as a shell does it; one with nothing to quote needs no `shlex` for that.
+
+    Raises `ValueError` when a quote is not closed.
+    """
+    if line.isascii() and line.isprintable() and not set(line) & set("\\\"'"):
+        return line.split()
+    return importlib.import_module("shlex").split(line)
 
 
 class Problem(NamedTuple):
@@ -171,7 +180,7 @@ class Table:
         given: Any = self.value(key) if value is None else value
         if isinstance(given, str):
             try:
-                given = shlex.split(given)
+                given = words_of(given)
             except ValueError as wrong:
                 self.problem(key, f"`{key}` cannot be split: {wrong}")
                 return ()

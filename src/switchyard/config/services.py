@@ -1,7 +1,7 @@
 """Reads one `[services.X]` table, with its checks, restart and stop rules."""
 
+import importlib
 import re
-import signal
 from typing import Any, cast
 
 from switchyard.config.reader import Table
@@ -10,7 +10,7 @@ from switchyard.quantities import seconds
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 HIGHEST_PORT = 65535
-_STATUS = re.compile(r"[1-5](?:\d\d|xx)")
+_STATUS = r"[1-5](?:\d\d|xx)"
 
 
 def _statuses(table: Table, default: tuple[str, ...]) -> tuple[str, ...]:
@@ -19,7 +19,7 @@ def _statuses(table: Table, default: tuple[str, ...]) -> tuple[str, ...]:
         return default
     given = cast("list[Any]", value if isinstance(value, list) else [value])
     made = tuple(str(one).lower() for one in given)
-    if not made or not all(_STATUS.fullmatch(one) for one in made):
+    if not made or not all(re.fullmatch(_STATUS, one) for one in made):
         table.problem("status", '`status` takes codes such as 200 or classes such as "2xx"')
         return default
     return made
@@ -103,13 +103,20 @@ def _restart(table: Table) -> Restart:
     return made
 
 
-def _stop(table: Table) -> Stop:
-    name = table.text("signal", "SIGTERM").upper()
-    name = name if name.startswith("SIG") else f"SIG{name}"
-    chosen = next((one for one in signal.Signals if one.name == name), None)
-    if chosen is None:
+def _signal(table: Table) -> int:
+    text = table.text("signal", "SIGTERM").upper()
+    name = text if text.startswith("SIG") else f"SIG{text}"
+    if name == "SIGTERM":
+        return Stop().signal
+    signals = importlib.import_module("signal").Signals
+    if name not in signals.__members__:
         table.problem("signal", f"`{name}` is no signal")
-        chosen = signal.SIGTERM
+        return Stop().signal
+    return int(signals[name])
+
+
+def _stop(table: Table) -> Stop:
+    chosen = _signal(table)
     command = table.command("command") if "command" in table else ()
     made = Stop(chosen, table.duration("grace", Stop().grace_s), command)
     table.done(("command",))

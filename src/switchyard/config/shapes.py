@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from signal import SIGTERM, Signals
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
@@ -37,7 +36,7 @@ class Restart(NamedTuple):
 class Stop(NamedTuple):
     """How a service is asked to end."""
 
-    signal: Signals = SIGTERM
+    signal: int = 15
     grace_s: float = 10.0
     command: tuple[str, ...] = ()
 

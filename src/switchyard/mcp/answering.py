@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from switchyard.brief import brief, doctor
+from switchyard.brief import brief
+from switchyard.doctor import doctor
 from switchyard.fault import Fault
 from switchyard.mcp.catalogue import RESOURCES
 from switchyard.mcp.texts import GUIDE

@@ -4,12 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 from switchyard import actions, answers
-from switchyard.brief import brief, doctor
+from switchyard.brief import brief
+from switchyard.doctor import doctor
 from switchyard.environ import caller
 from switchyard.excerpts import LINES
 from switchyard.fault import NOT_READY, Fault
 from switchyard.mcp.apart import searched
 from switchyard.scope import Scope
+from switchyard.standings import status
 from switchyard.worktrees.create import create
 
 Arguments = dict[str, Any]
@@ -58,7 +60,7 @@ def _up(scope: Scope, given: Arguments) -> dict[str, Any]:
         late = any(one.get("reason") == "not-ready-in-time" for one in rows)
         if fault.exit_code != NOT_READY or not waiting or late:
             raise
-        found = answers.status(scope, target.branch)
+        found = status(scope, target.branch)
         return {
             "branch": target.branch,
             "services": found["services"],
@@ -72,7 +74,7 @@ CALLS: dict[str, Callable[[Scope, Arguments], dict[str, Any]]] = {
     "switchyard_doctor": lambda scope, _: doctor(scope),
     "switchyard_create": _create,
     "switchyard_list": lambda scope, _: answers.worktrees(scope),
-    "switchyard_status": lambda scope, given: answers.status(scope, _here(scope, given)),
+    "switchyard_status": lambda scope, given: status(scope, _here(scope, given)),
     "switchyard_brief": lambda scope, given: brief(scope, given.get("branch")),
     "switchyard_where": lambda scope, given: answers.where(
         scope, given["service"], given.get("branch")

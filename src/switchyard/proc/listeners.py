@@ -2,7 +2,7 @@
 
 import _socket  # without `socket.py`, whose import costs more than the question
 import os
-import struct
+import sys
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -13,10 +13,7 @@ _LOCAL, _CODE, _INODE = 1, 3, 9
 
 # sock_diag(7): a header, and an `inet_diag_req_v2` that asks for TCP sockets in LISTEN.
 _SOCK_DIAG, _BY_FAMILY, _DUMP, _ERROR, _DONE = 4, 20, 0x301, 2, 3
-_REQUEST = struct.Struct("=IHHII BBBBI 48s")
-_HEADER = (_BY_FAMILY, _DUMP, 1, 0)
-_ASK = (0, 0, 1 << 10, b"")
-_MESSAGE, _PORT, _INODE_NUMBER = struct.Struct("=IH"), struct.Struct("!H"), struct.Struct("=I")
+_REQUEST_LENGTH, _IN_LISTEN = 72, 10
 _PORT_AT, _INODE_AT = 16 + 4, 16 + 68
 
 
@@ -42,7 +39,7 @@ def asked() -> dict[int, set[int]]:
     try:
         kernel.settimeout(1.0)
         for family in (_socket.AF_INET, _socket.AF_INET6):
-            kernel.send(_REQUEST.pack(_REQUEST.size, *_HEADER, family, _socket.IPPROTO_TCP, *_ASK))
+            kernel.send(_request(family))
             while _take(kernel.recv(1 << 16), made):
                 pass
     finally:
@@ -50,18 +47,29 @@ def asked() -> dict[int, set[int]]:
     return made
 
 
+def _number(raw: bytes, at: int, size: int) -> int:
+    return int.from_bytes(raw[at : at + size], sys.byteorder)
+
+
+def _request(family: int) -> bytes:
+    """All sockets of the family that are in the one state asked for."""
+    fields = ((_REQUEST_LENGTH, 4), (_BY_FAMILY, 2), (_DUMP, 2), (1, 4), (0, 4))
+    wanted = ((family, 1), (_socket.IPPROTO_TCP, 1), (0, 2), (1 << _IN_LISTEN, 4))
+    packed = b"".join(value.to_bytes(size, sys.byteorder) for value, size in fields + wanted)
+    return packed.ljust(_REQUEST_LENGTH, b"\0")
+
+
 def _take(raw: bytes, made: dict[int, set[int]]) -> bool:
     """Note what one answer says; whether more will come."""
     at = 0
     while at < len(raw):
-        length, kind = _MESSAGE.unpack_from(raw, at)
+        length, kind = _number(raw, at, 4), _number(raw, at + 4, 2)
         if kind == _DONE:
             return False
         if kind == _ERROR:
             raise OSError("the kernel does not tell")
-        (port,) = _PORT.unpack_from(raw, at + _PORT_AT)
-        (inode,) = _INODE_NUMBER.unpack_from(raw, at + _INODE_AT)
-        made.setdefault(port, set()).add(inode)
+        port = int.from_bytes(raw[at + _PORT_AT : at + _PORT_AT + 2], "big")
+        made.setdefault(port, set()).add(_number(raw, at + _INODE_AT, 4))
         at += (length + 3) & ~3
     return True
 

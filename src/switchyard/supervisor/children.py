@@ -1,15 +1,28 @@
 """Starting processes and learning how they ended, in one place, for all threads."""
 
 import contextlib
+import errno
 import os
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from switchyard.environ import on_path
 from switchyard.hooks import HOOK_S
+
+_IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
+
+
+def _program(name: str, env: Mapping[str, str]) -> str:
+    """Where the program is: never in the current folder unless the name says so."""
+    if os.sep in name:
+        return name
+    found = on_path(name, env.get("PATH", os.defpath))
+    if found is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+    return found
 
 
 class Children:
@@ -28,19 +41,26 @@ class Children:
         Raises `OSError` when it cannot be started.
         """
         with self._changed:
-            process = subprocess.Popen(
-                list(command),
-                cwd=cwd,
-                env=dict(env),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
-            # Reaping happens in `reap`; Popen must not look after it as well.
-            process.returncode = 0
-            self._alive.add(process.pid)
-            return process.pid
+            # The folder is that of the whole process, but only for this moment, and every other
+            # path in a supervisor is absolute.
+            os.chdir(cwd)
+            try:
+                pid = os.posix_spawn(
+                    _program(command[0], env),
+                    list(command),
+                    env,
+                    file_actions=[
+                        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                        (os.POSIX_SPAWN_DUP2, output, 1),
+                        (os.POSIX_SPAWN_DUP2, output, 2),
+                    ],
+                    setsid=True,
+                    setsigdef=_IGNORED_BY_PYTHON,
+                )
+            finally:
+                os.chdir("/")
+            self._alive.add(pid)
+            return pid
 
     def reap(self) -> None:
         """Collect everything that has ended by now."""

@@ -202,7 +202,7 @@ class Keeper:
             started_at=time.time(),
             profile=launch.profile,
             restarts=restarts,
-            stop_signal=int(service.stop.signal),
+            stop_signal=service.stop.signal,
             stop_grace_s=service.stop.grace_s,
             stop_command=launch.stop_command,
         )

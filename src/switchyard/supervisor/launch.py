@@ -99,6 +99,8 @@ class Planner:
         self._profile = profile
         self._caller: Mapping[str, str] = caller or {}
         self._named = named
+        every = config.services.values()
+        self._addresses = {one.name: (self.port(one), self._url_of(one)) for one in every}
 
     def port(self, service: Service) -> int | None:
         """The port the service is to bind."""
@@ -107,17 +109,18 @@ class Planner:
         key = target_of(service, self._target, self._config.root).slug, service.name
         return self._ports.get(key)
 
-    def _url(self, service: Service) -> str | None:
+    def _url_of(self, service: Service) -> str | None:
         target = target_of(service, self._target, self._config.root)
         port = self.port(service)
         return service_url(self._config, service, target, port, named=self._named)
 
     def _values(self, service: Service) -> dict[str, str]:
-        target, port = target_of(service, self._target, self._config.root), self.port(service)
+        target = target_of(service, self._target, self._config.root)
+        port, url = self._addresses[service.name]
         values = {
             "port": str(port or ""),
             "host": service.host,
-            "url": self._url(service) or "",
+            "url": url or "",
             "service": service.name,
             "branch": target.branch,
             "branch_slug": target.slug,
@@ -129,17 +132,18 @@ class Planner:
             "data_dir": str(self._places.data(target.slug, service.name)),
         }
         for peer in self._config.services.values():
-            name = variable(peer.name)
-            values[f"{name}_port"] = str(self.port(peer) or "")
+            name, (port, url) = variable(peer.name), self._addresses[peer.name]
+            values[f"{name}_port"] = str(port or "")
             values[f"{name}_host"] = peer.host
-            values[f"{name}_url"] = self._url(peer) or ""
+            values[f"{name}_url"] = url or ""
         if self._profile:
             for key, text in self._profile.env.items():
                 values.setdefault(key.lower(), fill(text, values))
         return values
 
     def _environment(self, service: Service, values: Mapping[str, str]) -> dict[str, str]:
-        target, port = target_of(service, self._target, self._config.root), self.port(service)
+        target = target_of(service, self._target, self._config.root)
+        port, _ = self._addresses[service.name]
         env = base_environment(self._caller)
         for name in service.env_file:
             env |= _env_file(target.worktree / name)
@@ -163,11 +167,11 @@ class Planner:
         if service.canonical_port:
             env["CANONICAL_PORT"] = str(service.canonical_port)
         for peer in self._config.services.values():
-            peer_port = self.port(peer)
-            if peer_port is not None:
+            port, url = self._addresses[peer.name]
+            if port is not None:
                 name = f"SWITCHYARD_{variable(peer.name).upper()}"
-                env[f"{name}_PORT"] = str(peer_port)
-                env[f"{name}_URL"] = self._url(peer) or ""
+                env[f"{name}_PORT"] = str(port)
+                env[f"{name}_URL"] = url or ""
         return env
 
     def _data(self, service: Service, target: Target) -> Path | None:
@@ -196,6 +200,7 @@ class Planner:
         if not cwd.is_dir():
             raise Fault("no-folder", f"the folder of `{name}` is gone: {cwd}")
         command = tuple(fill(text, values) for text in service.command)
+        port, url = self._addresses[name]
         return Launch(
             service=service,
             target=target,
@@ -204,8 +209,8 @@ class Planner:
             stop_command=tuple(fill(text, values) for text in service.stop.command),
             cwd=cwd,
             env=env,
-            port=self.port(service),
-            url=self._url(service),
+            port=port,
+            url=url,
             log=self._places.log(target.slug, name),
             data=self._data(service, target),
             root=self._config.root,

@@ -11,6 +11,7 @@ from switchyard.registry import Registry
 from switchyard.runs import RunBook
 from switchyard.scope import SHARED_SLUG
 from switchyard.slugs import slug
+from switchyard.supervisor.dialling import dial
 from switchyard.supervisor.relay import Backend, Gate, Refusal
 from switchyard.truth import Truth
 
@@ -102,7 +103,7 @@ def loopback_sockets(port: int, families: tuple[str, ...], *, shared: bool) -> l
 def foreign_names(port: int, home: Home) -> str | None:
     """The home of another yard that already serves names on this port, if any."""
     try:
-        with socket.create_connection(("127.0.0.1", port), 0.5) as asked:
+        with dial("127.0.0.1", port, 0.5) as asked:
             asked.sendall(b"GET " + HEALTH_PATH + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
             raw = b""
             while part := asked.recv(4096):

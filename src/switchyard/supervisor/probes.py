@@ -4,13 +4,13 @@ import contextlib
 import os
 import re
 import signal
-import socket
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from switchyard.config.shapes import Check
 from switchyard.supervisor.children import Children
+from switchyard.supervisor.dialling import dial
 
 ANSWER_S = 1.0
 COMMAND_S = 10.0
@@ -32,7 +32,7 @@ class Subject(NamedTuple):
 def accepts(host: str, port: int) -> bool:
     """Whether a connection is taken."""
     try:
-        with socket.create_connection((host, port), ANSWER_S):
+        with dial(host, port, ANSWER_S):
             return True
     except OSError:
         return False
@@ -43,7 +43,7 @@ def http_status(host: str, port: int, path: str) -> int | None:
     shown = f"[{host}]" if ":" in host else host
     head = f"GET {path} HTTP/1.1\r\nHost: {shown}:{port}\r\nConnection: close\r\n\r\n"
     try:
-        with socket.create_connection((host, port), ANSWER_S) as asked:
+        with dial(host, port, ANSWER_S) as asked:
             asked.sendall(head.encode("ascii", "replace"))
             raw = b""
             while b"\r\n" not in raw and len(raw) < 1024:  # noqa: PLR2004 - a status line is short

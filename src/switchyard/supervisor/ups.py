@@ -1,5 +1,6 @@
 """Starting services of a branch: choosing, reserving, waiting, and saying what went wrong."""
 
+import importlib
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
@@ -15,7 +16,6 @@ from switchyard.scope import SHARED_BRANCH, SHARED_SLUG, Target
 from switchyard.suggest import hint
 from switchyard.supervisor.keeper import BAD, SETTLED, STOP_SLACK_S, Keeper, end_run
 from switchyard.supervisor.launch import Launch, Planner, target_of
-from switchyard.supervisor.login import login_environment
 from switchyard.supervisor.yard import Emit, Yard
 
 
@@ -44,7 +44,8 @@ def _wish(yard: Yard, request: Mapping[str, Any]) -> Wish:
     order = closure(config.services, names, profile.skip_depends if profile else ())
     caller: Mapping[str, str] = request.get("env") or {}
     if config.env.inherit == "login":
-        caller = login_environment(caller)
+        login = importlib.import_module("switchyard.supervisor.login")
+        caller = login.login_environment(caller)
     return Wish(config, target, profile, asked, tuple(order), caller)
 
 

@@ -11,11 +11,12 @@ from switchyard.environ import caller, expanded
 from switchyard.fault import CONFLICT, USAGE, Fault
 from switchyard.githead import main_checkout
 from switchyard.gitrepo import check_branch_name, git, listed_worktrees
-from switchyard.hooks import HookSite, run_here, run_hooks
+from switchyard.hooks import HookSite, run_hooks
 from switchyard.registry import Worktree
 from switchyard.scope import Scope, Target
 from switchyard.slugs import slug
 from switchyard.worktrees.clone import clone
+from switchyard.worktrees.commands import run_here
 from switchyard.worktrees.envsync import sync
 
 

@@ -14,12 +14,13 @@ from switchyard.environ import caller
 from switchyard.fault import CONFLICT, USAGE, Fault
 from switchyard.gitrepo import git, git_ok, listed_worktrees
 from switchyard.gitstatus import changed_files
-from switchyard.hooks import HookSite, run_here, run_hooks
+from switchyard.hooks import HookSite, run_hooks
 from switchyard.ports import PortTable
 from switchyard.proc.identity import command_line, pids
 from switchyard.registry import Worktree
 from switchyard.runs import RunBook
 from switchyard.scope import SHARED_BRANCH, Scope, Target
+from switchyard.worktrees.commands import run_here
 
 TRASH = "switchyard-trash"
 TRASH_S = 7 * 86400.0

@@ -1,52 +1,17 @@
-"""The verbs that only read: status, brief, list, logs, doctor."""
+"""The verbs that only read, and need the configuration for it: list, logs, doctor."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from switchyard.answers import log_files, logs, sift_for, status, worktrees
-from switchyard.brief import brief, doctor
+from switchyard.answers import log_files, logs, sift_for, worktrees
 from switchyard.cli.arguments import Arguments, usage_fault
-from switchyard.cli.report import Report, columns, service_lines
+from switchyard.cli.report import Report, columns
 from switchyard.configured import config_of
+from switchyard.doctor import doctor
 from switchyard.excerpts import LINES
 from switchyard.home import default_home
 from switchyard.logs import follow
 from switchyard.quantities import seconds
 from switchyard.scope import Scope, locate
-
-
-def _status(scope: Scope, arguments: Arguments) -> Report:
-    branch = arguments.words[0] if arguments.words else arguments.value("branch")
-    target = scope.target(branch) if branch else scope.here
-    found = status(scope, target.branch if target else None)
-    return Report("status", found, service_lines(found["services"]))
-
-
-def _brief(scope: Scope, arguments: Arguments) -> Report:
-    branch = arguments.words[0] if arguments.words else arguments.value("branch")
-    found = brief(scope, branch)
-    lines = [f"{found['project']} on {found['branch']} ({found['worktree']})", ""]
-    lines += service_lines(found["services"])
-    for title, key in (
-        ("checked out", "checkouts"),
-        ("changed", "changed_files"),
-        ("env warnings", "env_warnings"),
-        ("recent errors", "recent_errors"),
-    ):
-        if found[key]:
-            lines += ["", f"{title}:"]
-            lines += [f"  {_short(one)}" for one in found[key]]
-    return Report("brief", found, lines)
-
-
-def _short(one: Any) -> str:
-    if isinstance(one, str):
-        return one
-    if "line" in one:
-        return f"{one['service']}: {one['line']}"
-    if "message" in one:
-        return str(one["message"])
-    return f"{one['port']} -> {one['service']} of {one['branch']}"
 
 
 def _list(scope: Scope, _: Arguments) -> Report:
@@ -121,5 +86,5 @@ def _logs(scope: Scope, arguments: Arguments) -> Report:
 def run(arguments: Arguments) -> Report:
     """Answer a question."""
     scope = locate(arguments.cwd, default_home())
-    verbs = {"status": _status, "brief": _brief, "list": _list, "doctor": _doctor, "logs": _logs}
+    verbs = {"list": _list, "doctor": _doctor, "logs": _logs}
     return verbs[arguments.verb](scope, arguments)

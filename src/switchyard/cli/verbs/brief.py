@@ -1,0 +1,38 @@
+"""`brief`: the project in one answer."""
+
+from typing import Any
+
+from switchyard.brief import brief
+from switchyard.cli.arguments import Arguments
+from switchyard.cli.report import Report, service_lines
+from switchyard.home import default_home
+from switchyard.scope import locate
+
+
+def run(arguments: Arguments) -> Report:
+    """What an agent needs to know first."""
+    scope = locate(arguments.cwd, default_home())
+    branch = arguments.words[0] if arguments.words else arguments.value("branch")
+    found = brief(scope, branch)
+    lines = [f"{found['project']} on {found['branch']} ({found['worktree']})", ""]
+    lines += service_lines(found["services"])
+    for title, key in (
+        ("checked out", "checkouts"),
+        ("changed", "changed_files"),
+        ("env warnings", "env_warnings"),
+        ("recent errors", "recent_errors"),
+    ):
+        if found[key]:
+            lines += ["", f"{title}:"]
+            lines += [f"  {_short(one)}" for one in found[key]]
+    return Report("brief", found, lines)
+
+
+def _short(one: Any) -> str:
+    if isinstance(one, str):
+        return one
+    if "line" in one:
+        return f"{one['service']}: {one['line']}"
+    if "message" in one:
+        return str(one["message"])
+    return f"{one['port']} -> {one['service']} of {one['branch']}"
