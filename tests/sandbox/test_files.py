@@ -77,9 +77,10 @@ async def test_secrets_of_the_machine_cannot_be_read(den: Den) -> None:
 async def test_an_environment_file_of_the_workspace_cannot_be_read_unless_allowed(
     den: Den,
 ) -> None:
-    names = (".env", ".env.local", ".env.staging", "nested/.env")
+    names = (".env", ".env.local", ".env.staging", "nested/.env", "nested/app/.env", "a/b/c/.env")
     den.repository("nested")
     for name in names:
+        (den.workspace / name).parent.mkdir(parents=True, exist_ok=True)
         (den.workspace / name).write_text(SECRET)
     (den.workspace / ".env.example").write_text("an example")
     paths = [str(den.workspace / name) for name in names]
@@ -89,6 +90,27 @@ async def test_an_environment_file_of_the_workspace_cannot_be_read_unless_allowe
     assert SECRET not in confined.values()
     allowed = (await den.python(READ, *paths, read_env_files=True)).said
     assert set(allowed.values()) == {SECRET}
+
+
+async def test_an_environment_file_of_a_read_root_cannot_be_read_either(den: Den) -> None:
+    data = den.home / "data"
+    (data / "app").mkdir(parents=True)
+    paths = [str(data / name) for name in (".env", "app/.env", "app/plain")]
+    for path in paths:
+        Path(path).write_text(SECRET)
+    found = (await den.python(READ, *paths, read_roots=(str(data),))).said
+    assert found.pop(paths[-1]) == SECRET
+    assert SECRET not in found.values()
+
+
+async def test_a_folder_that_is_renamed_takes_along_what_is_hidden_in_it(den: Den) -> None:
+    (den.workspace / "app").mkdir()
+    (den.workspace / "app" / ".env").write_text(SECRET)
+    rename = "import os; os.rename('app', 'other'); os.system('cat other/.env; ln other/.env x')"
+    ended = await den.python(rename)
+    assert (den.workspace / "other").exists()
+    assert SECRET not in ended.stdout
+    assert not (den.workspace / "x").exists()
 
 
 async def test_switchboards_own_folder_stays_hidden_inside_what_is_opened(den: Den) -> None:

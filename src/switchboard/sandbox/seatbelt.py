@@ -11,7 +11,7 @@ from switchboard.procs.wrapped import Wrapped
 from switchboard.sandbox.confinement import Confinement
 from switchboard.sandbox.paths import is_below
 from switchboard.sandbox.programs import resolved_command
-from switchboard.sandbox.repositories import guards
+from switchboard.sandbox.repositories import guards, way
 from switchboard.sandbox.roots import Roots, checked_roots
 
 # By its full path, so that no search path leads to another one.
@@ -93,6 +93,9 @@ def seatbelt_profile(roots: Roots, confinement: Confinement) -> Profile:
             kind = guard.kind.upper()
             if guard.kind == "hidden":
                 profile.rule("deny", "file-read* file-write*", "literal", kind, guard.path)
+                # A rule is for a name: whoever renames a folder above it gets around the rule.
+                for folder in way(path, os.path.dirname(guard.path)):  # noqa: PTH120
+                    profile.rule("deny", "file-write-unlink", "literal", "PINNED", folder)
             elif guard.kind == "protected":
                 profile.rule("deny", "file-write*", "subpath", kind, guard.path)
             profile.rule("deny", "file-write-unlink", "literal", kind, guard.path)
