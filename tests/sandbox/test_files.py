@@ -95,9 +95,10 @@ async def test_an_environment_file_of_the_workspace_cannot_be_read_unless_allowe
 async def test_an_environment_file_of_a_read_root_cannot_be_read_either(den: Den) -> None:
     data = den.home / "data"
     (data / "app").mkdir(parents=True)
-    paths = [str(data / name) for name in (".env", "app/.env", "app/plain")]
-    for path in paths:
-        Path(path).write_text(SECRET)
+    names = (".env", "app/.env", "app/plain")
+    for name in names:
+        (data / name).write_text(SECRET)
+    paths = [str(data / name) for name in names]
     found = (await den.python(READ, *paths, read_roots=(str(data),))).said
     assert found.pop(paths[-1]) == SECRET
     assert SECRET not in found.values()
