@@ -115,3 +115,13 @@ async def test_a_definition_that_is_only_written_differently_is_the_same(home: P
     ground.change(tool=two)
     await ground.run()
     assert ground.ran == 2
+
+
+async def test_pins_of_an_older_file_are_kept(home: Path) -> None:
+    old = Ground(home)
+    await old.run(asker=ScriptedAsker())
+    old.database.change("DROP TABLE held_by")
+    old.database.change("PRAGMA user_version = 1")
+    old.database.close()
+    ground = Ground(home, a_launch(a_tool(description="Keeps everything."), cwd=str(home)))
+    await held(ground)

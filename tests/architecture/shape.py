@@ -51,6 +51,11 @@ ALSO_MAY_IMPORT = (
     Allowance("cli/verbs/approvals.py", {"approvals"}, "it decides at the desk, daemon or not"),
     Allowance("cli/verbs/parts/watching.py", {"approvals"}, "as above"),
     Allowance(
+        "cli/verbs/parts/noting.py",
+        {"approvals", "store"},
+        "what is decided of a changed tool is written down, daemon or not",
+    ),
+    Allowance(
         "cli/verbs/*.py", {"children:schema", "providers/*:schema"}, "settings are made of these"
     ),
 )

@@ -13,7 +13,7 @@ from switchboard.core.faults import Fault, FaultCode
 
 _FOLDER = "state"
 _FILE = "approvals.db"
-_VERSION = 1
+_VERSION = 2
 _OTHERS = 0o077
 # Whoever holds the lock is done in a millisecond; a process that was stopped in between is not.
 _BUSY_S = 2.0
@@ -55,6 +55,17 @@ CREATE TABLE pins (
     PRIMARY KEY (server, fingerprint, tool)
 ) STRICT;
 """
+_HELD_BY = """
+-- The clients that wanted to call a tool which is held.
+CREATE TABLE held_by (
+    held_id TEXT NOT NULL,
+    pid INTEGER NOT NULL,
+    began INTEGER NOT NULL,
+    PRIMARY KEY (held_id, pid, began)
+) STRICT
+"""
+# What each version brought.
+_STEPS = (_SCHEMA, _HELD_BY)
 
 
 class Database:
@@ -132,12 +143,12 @@ def _prepare(connection: sqlite3.Connection) -> None:
     try:
         # Another process may have been faster.
         version = _version(connection)
-        if version == 0:
-            for statement in _SCHEMA.split(";"):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {_VERSION}")
-        elif version != _VERSION:
+        if version > _VERSION:
             raise sqlite3.DatabaseError(f"the file is of version {version}")
+        for step in _STEPS[version:]:
+            for statement in step.split(";"):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {_VERSION}")
         connection.execute("COMMIT")
     except BaseException:
         connection.execute("ROLLBACK")

@@ -10,6 +10,7 @@ from msgspec import Struct
 from switchboard.approvals.database import Database
 from switchboard.approvals.desk import new_id
 from switchboard.approvals.digest import definition_hash, definition_of
+from switchboard.approvals.processes import process
 from switchboard.core.launches import Launch
 from switchboard.core.tools import ToolSpec
 
@@ -44,8 +45,11 @@ class Pins:
         # Definitions that were found to be as pinned: asked for with every call.
         self._known: set[tuple[ToolSpec, str, str]] = set()
 
-    def check(self, launch: Launch) -> Held | None:
-        """Pin a definition at first sight. Gives what is held when it is not the pinned one."""
+    def check(self, launch: Launch, client_pid: int = 0) -> Held | None:
+        """Pin a definition at first sight. Gives what is held when it is not the pinned one.
+
+        The client that wanted the call, if it is known, is noted: it may not agree for its user.
+        """
         if not launch.is_foreign:
             return None
         key = (launch.tool, launch.server, launch.fingerprint)
@@ -56,7 +60,16 @@ class Pins:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
             self._known.add(key)
+        elif (client := process(client_pid)) is not None:
+            self._database.change(
+                "INSERT OR IGNORE INTO held_by VALUES (?, ?, ?)", held.id, client.pid, client.began
+            )
         return held
+
+    def clients(self, held: Held) -> list[tuple[int, int]]:
+        """The processes of those who wanted to call it, each with when it began."""
+        rows = self._database.rows("SELECT pid, began FROM held_by WHERE held_id = ?", held.id)
+        return [(row["pid"], row["began"]) for row in rows]
 
     def held(self) -> list[Held]:
         """Every definition that waits for somebody to look at it."""
@@ -89,6 +102,7 @@ class Pins:
             held.id,
             held.after,
         )
+        self._forget_clients()
         return changed == 1
 
     def refuse(self, held: Held) -> bool:
@@ -98,7 +112,14 @@ class Pins:
             " held_at = NULL WHERE held_id = ?",
             held.id,
         )
+        self._forget_clients()
         return changed == 1
+
+    def _forget_clients(self) -> None:
+        self._database.change(
+            "DELETE FROM held_by WHERE held_id NOT IN"
+            " (SELECT held_id FROM pins WHERE held_id IS NOT NULL)"
+        )
 
     def _compare(self, launch: Launch) -> Held | None:
         hashed = definition_hash(launch.tool)

@@ -69,7 +69,7 @@ class Held(Protocol):
 class Pins(Protocol):
     """Remembers what tools said of themselves."""
 
-    def check(self, launch: Launch) -> Held | None: ...
+    def check(self, launch: Launch, client_pid: int = 0) -> Held | None: ...
 
 
 class Approval:
@@ -103,7 +103,7 @@ class Approval:
             return await proceed(call)
         launch = assessment.launch
         # Before anything else: the risk itself is read from the definition.
-        held = self._pins.check(launch)
+        held = self._pins.check(launch, call.session.client_pid)
         if held is not None:
             self._cases.distrust(launch)
             self._trail.held(call, launch, held.id)
