@@ -26,6 +26,7 @@ _CLIENT = "client"
 # By another call, which came first.
 _USE = "use"
 _FOLLOW_S = 1.0
+_LOOK_S = 0.1
 
 
 class Cases(Protocol):
@@ -188,7 +189,7 @@ class Approval:
         key = (question.id, call.id if is_own else "")
         asking = self._asking.get(key)
         if asking is None:
-            task = self._tasks.start(_in_time(question, asker))
+            task = self._tasks.start(self._first_answer(question, asker))
             asking = self._asking[key] = _Asking(task)
             task.add_done_callback(lambda _: self._asking.pop(key, None))
         asking.waiting += 1
@@ -202,6 +203,20 @@ class Approval:
             raise
         finally:
             asking.waiting -= 1
+
+    async def _first_answer(self, question: Question, asker: Asker) -> Answer:
+        """What the asker brings, or what is decided at the desk while it asks."""
+        if asker is self._fallback:
+            return await _in_time(question, asker)
+        asking = self._tasks.start(_in_time(question, asker))
+        try:
+            while not (await asyncio.wait((asking,), timeout=_LOOK_S))[0]:
+                if (decided := self._desk.answer(question.id)) is not None:
+                    return decided
+            return asking.result()
+        finally:
+            # The client takes its question back.
+            asking.cancel()
 
     def _follow(self, asked: "_Open") -> None:
         """Tell of the answer also if nobody waits for it any more: silence is one, too."""
@@ -234,6 +249,8 @@ class Approval:
         if answer.verdict == "approved" and self._desk.consume(question.id, question.digest):
             return self._desk.answer(question.id) or answer
         if answer.verdict != "approved":
+            # Of a yes and a no at the same moment the no counts, and the yes not later either.
+            self._desk.consume(question.id, question.digest)
             return answer
         recorded = self._desk.answer(question.id)
         if recorded is None or recorded.verdict == "approved":
