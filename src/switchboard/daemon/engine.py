@@ -22,6 +22,7 @@ from switchboard.daemon.commons import Commons
 from switchboard.daemon.enclosing import Enclosures
 from switchboard.daemon.memory import return_large_blocks
 from switchboard.pipeline.order import build_road
+from switchboard.procs.limits import leave_no_core
 from switchboard.procs.spawn import Warden
 from switchboard.providers.relay.offering import Offering
 from switchboard.providers.relay.provider import RelayProvider
@@ -65,6 +66,7 @@ class Engine:
         announce: Callable[[str, str], None] = lambda _kind, _session: None,
     ) -> None:
         return_large_blocks()
+        leave_no_core()
         self._events = events
         self._environ = environ
         self._commons = commons
