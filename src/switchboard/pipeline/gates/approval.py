@@ -109,8 +109,7 @@ class Approval:
             self._cases.distrust(launch)
             self._trail.held(call, launch, held.id)
             raise _definition_changed(launch, held)
-        if assessment.place is not None:
-            call = replace(call, execution=assessment.place)
+        call = replace(call, execution=assessment.place)
         if assessment.asks:
             call = await self._agreed(call, assessment)
         if not assessment.is_open_world:
