@@ -1,6 +1,7 @@
 """`switchboard approvals` as a person types it, against calls that wait in this process."""
 
 import asyncio
+import json
 import os
 import pty
 import select
@@ -16,13 +17,16 @@ import pytest
 from msgspec.structs import replace
 
 from approvals.asker_contract import a_question
-from approvals.ground import READS, Ground, a_launch, a_tool, decision
+from approvals.ground import READS, Ground, MemoryAudit, a_launch, a_tool, decision
 from cli.commands import Finished, switchboard
+from fakes.calls import a_session
 from support.processes import until_true
-from support.workspace import Workspace
+from support.requirements import requirement
+from support.workspace import Json, Workspace
 from switchboard.approvals.database import Database
 from switchboard.approvals.desk import Desk
 from switchboard.approvals.processes import process
+from switchboard.core.faults import Fault
 from switchboard.core.questions import Question
 
 PATIENCE = 30.0
@@ -158,6 +162,19 @@ def test_the_client_that_asks_cannot_approve(workspace: Workspace, desk: Desk) -
     assert switchboard(workspace, "approvals", "deny", "abcdefgh").code == 0
 
 
+@requirement("S3.33")
+async def test_who_approved_is_part_of_the_audit_log(workspace: Workspace) -> None:
+    audit = MemoryAudit()
+    ground = Ground(workspace.home, hold_s=PATIENCE, audit=audit)
+    task, question = await waiting_call(ground)
+    assert (await typed(workspace, "approve", question.id, "--yes")).code == 0
+    await task
+    decided = audit.records[-1].approval
+    assert decided is not None
+    assert (decided.channel, decided.decision) == ("cli", "approved")
+    assert f" {os.getpid()}" in decided.chain
+
+
 def test_a_process_that_only_has_the_number_of_the_client_may_approve(
     workspace: Workspace, desk: Desk
 ) -> None:
@@ -187,6 +204,58 @@ async def test_a_changed_tool_is_shown_with_its_change_and_approved(
     assert (await typed(workspace, "approve", entry["id"], "--yes")).code == 0
     await ground.run()
     assert ground.ran == 2
+    [record] = audited(workspace)
+    assert (record["event"], record["tool"], record["server"]) == (
+        "approval.decided",
+        "read",
+        "notes",
+    )
+    decided = record["approval"]
+    assert (decided["decision"], decided["id"], decided["mode"]) == (
+        "approved",
+        entry["id"],
+        "definition",
+    )
+    assert f" {os.getpid()}" in decided["chain"]
+
+
+@requirement("S3.33")
+async def test_a_changed_tool_is_not_approved_where_that_cannot_be_noted(
+    workspace: Workspace,
+) -> None:
+    ground, held_id = await changed_tool(workspace)
+    (workspace.home / "audit").write_text("no folder")
+    refused = await typed(workspace, "approve", held_id, "--yes", "--json")
+    assert (refused.code, refused.report["reason"]) == (1, "audit-unwritable")
+    with pytest.raises(Exception, match="has changed"):
+        await ground.run()
+
+
+async def test_the_client_that_wanted_a_changed_tool_cannot_approve_it(
+    workspace: Workspace,
+) -> None:
+    _, held_id = await changed_tool(workspace, client_pid=os.getpid())
+    refused = await typed(workspace, "approve", held_id, "--yes", "--json")
+    assert (refused.code, refused.report["reason"]) == (1, "own-approval")
+    # It may say no.
+    assert (await typed(workspace, "deny", held_id)).code == 0
+
+
+async def changed_tool(workspace: Workspace, client_pid: int = 0) -> tuple[Ground, str]:
+    """Call a tool that a server has changed meanwhile, and give what is held."""
+    ground = Ground(workspace.home, a_launch(a_tool("read", effects=READS), cwd="/"))
+    await ground.run()
+    ground.change(tool=a_tool("read", effects=READS, description="Reads it all."))
+    with pytest.raises(Fault, match="has changed") as caught:
+        await ground.run(session=replace(a_session(), client_pid=client_pid))
+    return ground, caught.value.details["approval_id"]
+
+
+def audited(workspace: Workspace) -> list[Json]:
+    """Give the records of the audit log, without those of the log itself."""
+    exported = switchboard(workspace, "audit", "export", "--json").out
+    records: list[Json] = [json.loads(line)["record"] for line in exported.splitlines()]
+    return [record for record in records if not record["event"].startswith("audit.")]
 
 
 # On a terminal

@@ -40,10 +40,10 @@ class NeedsAnswer(Fault):
 
 
 class MeddlingAsker(ScriptedAsker):
-    """Approves, after something was changed behind the person's back."""
+    """Answers, after something was changed behind the person's back."""
 
-    def __init__(self, meddle: Callable[[], object]) -> None:
-        super().__init__()
+    def __init__(self, meddle: Callable[[], object], verdict: Verdict = "approved") -> None:
+        super().__init__(verdict)
         self._meddle = meddle
 
     async def ask(self, question: Question, /) -> Answer:
@@ -270,6 +270,18 @@ async def test_what_the_desk_says_outranks_what_an_asker_says(ground: Ground) ->
     fault = await refusal(ground, asker=MeddlingAsker(deny))
     assert fault.reason == "approval-denied"
     assert ground.ran == 0
+
+
+async def test_of_a_no_and_a_yes_at_the_same_moment_nothing_is_left_to_use(ground: Ground) -> None:
+    def approve() -> None:
+        [posted] = ground.waiting()
+        ground.desk.decide(posted.question.id, decision())
+
+    asker = MeddlingAsker(approve, "denied")
+    assert (await refusal(ground, asker=asker)).reason == "approval-denied"
+    again = ScriptedAsker("denied")
+    assert (await refusal(ground, asker=again)).reason == "approval-denied"
+    assert (ground.ran, len(again.asked)) == (0, 1)
 
 
 # The console

@@ -1,6 +1,5 @@
 """A definition is pinned at first sight, and a changed one waits."""
 
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -116,19 +115,6 @@ async def test_a_definition_that_is_only_written_differently_is_the_same(home: P
     ground.change(tool=two)
     await ground.run()
     assert ground.ran == 2
-
-
-async def test_a_file_of_an_earlier_version_keeps_its_pins(home: Path) -> None:
-    ground = Ground(home, a_launch(READER, cwd=str(home)))
-    await ground.run()
-    with sqlite3.connect(home / "state" / "approvals.db") as file:
-        file.execute("ALTER TABLE pins DROP COLUMN previous")
-        file.execute("PRAGMA user_version = 1")
-    later = Ground(home, a_launch(POISONED, cwd=str(home)))
-    await held(later)
-    [found] = later.pins.held()
-    assert later.pins.accept(found)
-    assert [line[0] for line in later.pins.changes(a_launch(POISONED))] == ["…", " ", "-", "+", " "]
 
 
 async def test_a_definition_that_comes_back_has_not_changed(home: Path) -> None:

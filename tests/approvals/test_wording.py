@@ -262,3 +262,26 @@ async def test_a_path_that_leads_elsewhere_is_shown_with_where_it_leads(home: Pa
     assert line(prompt, "Leads elsewhere") == f"docs/x -> {target}/x"
     # A path that is hidden is not told by where it leads.
     assert "Leads" not in (await question_of(ground, {"api_key": "docs/x"})).prompt
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown", "leads_to"),
+    [
+        ({"path": "docs/../x"}, "docs/../x", "x"),
+        ({"paths": ["a"] * 1_600 + ["docs/x"]}, "docs/x", "outside/x"),
+        ({"path": "./" * 600 + "docs/x"}, "./" * 600 + "docs/x", "outside/x"),
+        ({"path": "new\nline/x"}, "new\\u000aline/x", "outside/x"),
+    ],
+    ids=["above", "among many", "long", "two lines"],
+)
+async def test_no_way_of_writing_a_path_hides_where_it_leads(
+    home: Path, arguments: Any, shown: str, leads_to: str
+) -> None:
+    (home / "outside").mkdir()
+    work = home / "work" / "deep"
+    work.mkdir(parents=True)
+    (work / "docs").symlink_to(home / "outside")
+    (work / "new\nline").symlink_to(home / "outside")
+    ground = Ground(home, a_launch(cwd=str(work)))
+    prompt = (await question_of(ground, arguments)).prompt
+    assert line(prompt, "Leads elsewhere") == f"{shown} -> {home}/{leads_to}"

@@ -52,6 +52,11 @@ ALSO_MAY_IMPORT = (
     Allowance("cli/verbs/parts/watching.py", {"approvals"}, "as above"),
     Allowance("cli/verbs/call.py", {"surface"}, "it prints what a client would be sent"),
     Allowance(
+        "cli/verbs/parts/noting.py",
+        {"approvals", "store"},
+        "what is decided of a changed tool is written down, daemon or not",
+    ),
+    Allowance(
         "cli/verbs/*.py", {"children:schema", "providers/*:schema"}, "settings are made of these"
     ),
 )

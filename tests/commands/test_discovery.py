@@ -6,8 +6,10 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
+
 from commands.bench import Bench
-from support.mcp_stdio import StdioClient, talking_to, text_of
+from support.mcp_stdio import RpcError, StdioClient, talking_to, text_of
 from support.processes import wait_until_none_mention
 from support.requirements import requirement
 
@@ -126,6 +128,30 @@ async def test_a_session_may_run_a_tool_elsewhere_where_the_tool_allows_it(bench
         assert text_of(await client.call("where", {})).split()[1] == "theirs"
     async with client_of(bench) as client:
         assert (await client.tools())["where"]["_meta"][KEY]["overrides_active"] is False
+
+
+@requirement("S3.58")
+async def test_a_client_may_say_that_it_waits_for_less(bench: Bench) -> None:
+    more: Any = {"requires_approval": False, "timeout_ms": 50_000}
+    bench.python("slow", "import time; time.sleep(60)", **more)
+    bench.python("never", "import time; time.sleep(60)", **{**more, "timeout_ms": 500})
+    async with client_of(bench) as client:
+
+        async def called(name: str, wanted: Any) -> Any:
+            params = {"name": name, "arguments": {}, "_meta": {"switchboard/timeout_ms": wanted}}
+            return (await client.request("tools/call", params))["_meta"]["switchboard/error"]
+
+        late = await called("slow", 700)
+        assert (late["code"], late["reason"]) == ("deadline_exceeded", "tool-timeout")
+        assert late["message"] == "`slow` did not finish within 0.7 s"
+        assert "`switchboard/timeout_ms`" in late["hint"]
+        # It cannot have more than the tool's own limit.
+        late = await called("never", 40_000)
+        assert late["message"] == "`never` did not finish within 0.5 s"
+        assert "`timeout_ms`" in late["hint"]
+        for wrong in (0, -1, "soon", 1.5):
+            with pytest.raises(RpcError, match="must be a whole number"):
+                await called("slow", wrong)
 
 
 @requirement("S3.14", "S3.15", "S3.47")

@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from commands.bench import Bench, json_of, text_of
 from support.requirements import requirement
+from switchboard.core.calls import Execution
 from switchboard.core.faults import FaultCode
 from switchboard.core.sessions import Overrides
 
@@ -195,6 +197,22 @@ async def test_a_link_that_is_swapped_after_the_call_was_let_pass_is_seen(
         with pytest.raises(Exception, match="leads out") as caught:
             await provider.invoke(call)
     assert getattr(caught.value, "reason", "") == "path-outside-workspace"
+
+
+@requirement("S3.17")
+async def test_a_tool_runs_in_the_folder_that_was_shown_not_through_the_link(bench: Bench) -> None:
+    """The link is swapped after the last look, while the call is written down."""
+    for name in ("shown", "other"):
+        (bench.root / name).mkdir()
+    link = bench.root / "here"
+    link.symlink_to("shown")
+    bench.python("where", WHERE, cwd="here")
+    async with bench.road() as (_, provider):
+        shown = Execution(cwd=str(bench.root / "shown"))
+        call = replace(bench.a_call("where"), execution=shown)
+        link.unlink()
+        link.symlink_to("other")
+        assert json_of(await provider.invoke(call))[0] == shown.cwd
 
 
 async def test_a_link_that_a_tool_makes_itself_opens_nothing_for_it(

@@ -72,6 +72,9 @@ async def test_each_way_that_a_call_can_go_leaves_its_records(gate: Gate, era: E
         assert record["sandbox_profile"] == "none"
         assert record["cwd"] == str(gate.workspace.settings / "mcps" / "ledger")
         assert record["via"] == SUITE
+        assert record["server"] == "ledger"
+        assert re.fullmatch(r"[0-9a-f]{64}", record["tool_def_hash"])
+        assert record["launch_fingerprint"] == decided[0]["launch_fingerprint"]
         assert record["bytes_result"] > 0
     [read] = await gate.records(event="tool.call.finished", tool="read")
     assert read["approval"]["decision"] == "not_required"

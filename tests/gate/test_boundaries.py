@@ -19,6 +19,7 @@ from gate.ground import (
     run_answering,
     said,
 )
+from support.processes import descendants_of
 from support.requirements import requirement
 from support.workspace import Json
 
@@ -156,3 +157,20 @@ async def test_what_is_denied_or_invalid_is_not_listed_with_the_gate_on(gate: Ga
     gate.workspace.config_toml('[tools]\ndeny = ["hidden_suite"]\n')
     async with gate.window() as client:
         assert set(await client.tools()) == {SUITE}
+
+
+async def test_a_crash_leaves_no_picture_of_our_memory(gate: Gate) -> None:
+    """Where the user wants such files of everything else."""
+    wanting = ["sh", "-c", 'ulimit -S -c $(ulimit -H -c); "$@"; exit $?', "client"]
+    command = [*wanting, *gate.workspace.command("mcp", "--in-process")]
+    async with gate.window(command=command) as client:
+        await run(client, "read")
+        ours = descendants_of(client.pid)
+        assert ours
+        assert {core_limit(pid) for pid in ours} == {"0"}
+
+
+def core_limit(pid: int) -> str:
+    lines = Path(f"/proc/{pid}/limits").read_text().splitlines()
+    [line] = [each for each in lines if each.startswith("Max core file size")]
+    return line.split()[4]

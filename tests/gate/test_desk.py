@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from gate.ground import FORMS, Era, Gate, call, fault, run, said
+from gate.ground import FORMS, Era, Gate, again, answered, asked, call, fault, run, said
 from support.mcp_stdio import StdioClient
 from support.processes import until_true
 from support.requirements import requirement
@@ -30,6 +30,35 @@ async def test_a_held_call_runs_when_it_is_approved_while_it_waits(gate: Gate, e
         await gate.decide("deny")
         answer = (await client.answer_to(waiting))["result"]
         assert fault(answer)["reason"] == "approval-denied"
+    assert gate.written == ["approved"]
+
+
+async def test_a_question_that_a_client_shows_can_be_answered_at_the_desk(gate: Gate) -> None:
+    async with gate.window() as client:
+        waiting = begun(client, "write", "approved")
+        question = await asked(client)
+        await gate.decide("approve")
+        assert said((await client.answer_to(waiting))["result"]) == "written: approved"
+        # What is shown there is of no use any more, and an answer to it changes nothing.
+        withdrawn = await client.message("notifications/cancelled")
+        assert withdrawn["params"]["requestId"] == question["id"]
+        answered(client, question, "allow_once")
+        waiting = begun(client, "write", "denied")
+        await asked(client)
+        await gate.decide("deny")
+        assert fault((await client.answer_to(waiting))["result"])["reason"] == "approval-denied"
+    assert gate.written == ["approved"]
+
+
+async def test_a_question_that_was_a_result_can_be_answered_at_the_desk(gate: Gate) -> None:
+    async with gate.window("modern") as client:
+        asking = await run(client, "write", text="approved")
+        assert asking["resultType"] == "input_required"
+        await gate.decide("approve")
+        await until_true(lambda: gate.written == ["approved"])
+        # Whatever the client brings, it hears what came of its call.
+        params = again(asking, call("write", text="approved"), "decline")
+        assert said(await client.request("tools/call", params)) == "written: approved"
     assert gate.written == ["approved"]
 
 

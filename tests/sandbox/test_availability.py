@@ -131,8 +131,10 @@ async def test_a_confinement_that_says_nothing_is_the_default_without_network(de
     assert not confinement.read_env_files
 
 
-async def test_a_script_named_like_bubblewrap_is_never_run(den: Den) -> None:
-    """In the folder where it runs, and first on every search path."""
+async def test_a_script_named_like_bubblewrap_is_never_run(
+    den: Den, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the folder where it runs and where we are, and first on every search path."""
     trace = den.home / "trace"
     for folder in (den.workspace, den.workspace / "bin"):
         folder.mkdir(exist_ok=True)
@@ -140,6 +142,8 @@ async def test_a_script_named_like_bubblewrap_is_never_run(den: Den) -> None:
         program.write_text(f"#!/bin/sh\ntouch {trace}\n")
         program.chmod(0o755)
     path = f"{den.workspace}/bin:.:{PATH}"
+    monkeypatch.chdir(den.workspace)
+    monkeypatch.setenv("PATH", path)
     ended = await den.run(("/bin/echo", "hello"), env={"PATH": path}, path=path)
     assert ended.stdout == "hello\n"
     assert not trace.exists()

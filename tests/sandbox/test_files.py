@@ -3,6 +3,8 @@
 import asyncio
 import os
 import pwd
+import tempfile
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -50,12 +52,22 @@ except OSError:
 """
 
 
+@pytest.fixture
+def house() -> Generator[Den]:
+    """A den that lies in no temporary folder: those are hidden anyway."""
+    place = Path(__file__).parents[2] / ".pytest_cache"
+    place.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=place) as folder:
+        yield Den(Path(folder))
+
+
 @requirement("S3.18", "S3.96")
-async def test_secrets_of_the_home_cannot_be_read(den: Den) -> None:
-    secrets = [str(den.home / name) for name in (".ssh/id_ed25519", ".aws/credentials", ".bashrc")]
-    plain = (await den.python(READ, *secrets, profile="none")).said
+async def test_secrets_of_the_home_cannot_be_read(house: Den) -> None:
+    names = (".ssh/id_ed25519", ".aws/credentials", ".bashrc")
+    secrets = [str(house.home / name) for name in names]
+    plain = (await house.python(READ, *secrets, profile="none")).said
     assert set(plain.values()) == {SECRET}
-    confined = (await den.python(READ, *secrets)).said
+    confined = (await house.python(READ, *secrets)).said
     assert SECRET not in confined.values()
 
 
@@ -77,9 +89,10 @@ async def test_secrets_of_the_machine_cannot_be_read(den: Den) -> None:
 async def test_an_environment_file_of_the_workspace_cannot_be_read_unless_allowed(
     den: Den,
 ) -> None:
-    names = (".env", ".env.local", ".env.staging", "nested/.env")
+    names = (".env", ".env.local", ".env.staging", "nested/.env", "nested/app/.env", "a/b/c/.env")
     den.repository("nested")
     for name in names:
+        (den.workspace / name).parent.mkdir(parents=True, exist_ok=True)
         (den.workspace / name).write_text(SECRET)
     (den.workspace / ".env.example").write_text("an example")
     paths = [str(den.workspace / name) for name in names]
@@ -89,6 +102,28 @@ async def test_an_environment_file_of_the_workspace_cannot_be_read_unless_allowe
     assert SECRET not in confined.values()
     allowed = (await den.python(READ, *paths, read_env_files=True)).said
     assert set(allowed.values()) == {SECRET}
+
+
+async def test_an_environment_file_of_a_read_root_cannot_be_read_either(den: Den) -> None:
+    data = den.home / "data"
+    (data / "app").mkdir(parents=True)
+    names = (".env", "app/.env", "app/plain")
+    for name in names:
+        (data / name).write_text(SECRET)
+    paths = [str(data / name) for name in names]
+    found = (await den.python(READ, *paths, read_roots=(str(data),))).said
+    assert found.pop(paths[-1]) == SECRET
+    assert SECRET not in found.values()
+
+
+async def test_a_folder_that_is_renamed_takes_along_what_is_hidden_in_it(den: Den) -> None:
+    (den.workspace / "app").mkdir()
+    (den.workspace / "app" / ".env").write_text(SECRET)
+    rename = "import os; os.rename('app', 'other'); os.system('cat other/.env; ln other/.env x')"
+    ended = await den.python(rename)
+    assert (den.workspace / "other").exists()
+    assert SECRET not in ended.stdout
+    assert not (den.workspace / "x").exists()
 
 
 async def test_switchboards_own_folder_stays_hidden_inside_what_is_opened(den: Den) -> None:
@@ -104,14 +139,14 @@ async def test_switchboards_own_folder_stays_hidden_inside_what_is_opened(den: D
 
 
 @requirement("S3.18")
-async def test_nothing_is_written_outside_the_workspace(den: Den, tmp_path: Path) -> None:
-    outside = tmp_path / "outside"
+async def test_nothing_is_written_outside_the_workspace(house: Den) -> None:
+    home, workspace, outside = house.home, house.workspace, house.workspace.parent / "outside"
     outside.mkdir()
-    targets = [den.home / ".bashrc", den.home / "new", outside / "new", Path("/etc/switchboard-x")]
-    await den.python(WRITE, *map(str, [*targets, den.workspace / "allowed"]))
-    assert (den.home / ".bashrc").read_text() == SECRET
+    targets = [home / ".bashrc", home / "new", outside / "new", Path("/etc/switchboard-x")]
+    await house.python(WRITE, *map(str, [*targets, workspace / "allowed"]))
+    assert (home / ".bashrc").read_text() == SECRET
     assert not any(target.exists() for target in targets[1:])
-    assert (den.workspace / "allowed").read_text() == "changed"
+    assert (workspace / "allowed").read_text() == "changed"
 
 
 async def test_the_state_folder_and_further_roots_can_be_written(den: Den, tmp_path: Path) -> None:

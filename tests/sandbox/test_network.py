@@ -88,6 +88,37 @@ async def test_no_unix_socket_of_the_host_is_reached(
         assert heard(host)
 
 
+# One end of a pair of datagrams can be connected anew, to anybody.
+RECONNECT = """
+import socket, sys
+address = sys.argv[1].replace("@", chr(0), 1)
+for kind in (socket.SOCK_DGRAM, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK, socket.SOCK_RAW):
+    try:
+        one, _ = socket.socketpair(socket.AF_UNIX, kind)
+        one.sendto(b"hello", address)
+        one.connect(address)
+        one.send(b"hello")
+    except OSError:
+        pass
+"""
+
+
+@requirement("S3.18", "S3.96")
+@pytest.mark.parametrize("allow_network", [False, True])
+@pytest.mark.parametrize("place", ["workspace", "abstract"])
+async def test_no_unix_socket_of_the_host_is_reached_through_a_pair(
+    den: Den, place: str, allow_network: bool
+) -> None:
+    """Logs and service managers listen on sockets that take datagrams."""
+    abstract = f"@switchboard-pair-{os.getpid()}"
+    address = str(den.workspace / "log") if place == "workspace" else abstract
+    with listening(socket.AF_UNIX, socket.SOCK_DGRAM, address.replace("@", "\0", 1)) as host:
+        await den.python(RECONNECT, address, allow_network=allow_network)
+        assert not heard(host)
+        await den.python(RECONNECT, address, profile="none")
+        assert heard(host)
+
+
 async def test_other_kinds_of_sockets_are_not_made(den: Den) -> None:
     program = """
 import json, socket

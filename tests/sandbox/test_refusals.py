@@ -96,6 +96,16 @@ async def test_a_hundred_repositories_are_guarded(den: Den) -> None:
     assert not hook.exists()
 
 
+async def test_too_many_environment_files_are_refused_and_not_left_open(den: Den) -> None:
+    (den.workspace / "many").mkdir()
+    for number in range(501):
+        (den.workspace / "many" / f".env.{number}").touch()
+    fault = await refused(den)
+    assert "more than 500 environment files" in fault.message
+    assert "read_env_files" in fault.hint
+    assert (await den.run(("true",), read_env_files=True)).status == 0
+
+
 async def test_a_command_that_is_not_there_is_told_as_such(den: Den) -> None:
     with pytest.raises(Fault) as caught:
         await den.run(("no-such-command",))

@@ -7,7 +7,7 @@ import pytest
 
 from sandbox.den import Den
 from switchboard.sandbox.confinement import Confinement
-from switchboard.sandbox.roots import Roots
+from switchboard.sandbox.roots import Roots, checked_roots
 from switchboard.sandbox.seatbelt import Profile, seatbelt_profile
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -60,3 +60,12 @@ def test_a_folder_whose_name_looks_like_code_stays_a_parameter(tmp_path: Path) -
     profile = profile_of(Den(evil), allow_network=False)
     assert "(allow default)" not in profile.text
     assert any("(allow default)" in path for path in profile.parameters.values())
+
+
+def test_a_folder_above_a_hidden_file_cannot_be_renamed(den: Den) -> None:
+    """Rules are for names, so a file that is moved along with its folder would be open."""
+    (den.workspace / "app").mkdir()
+    (den.workspace / "app" / ".env").touch()
+    profile = seatbelt_profile(checked_roots(den.confinement(), "/bin/sh"), den.confinement())
+    [name] = [key for key, path in profile.parameters.items() if path == f"{den.workspace}/app"]
+    assert f'(deny file-write-unlink (literal (param "{name}")))' in profile.text

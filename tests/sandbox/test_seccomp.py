@@ -59,6 +59,7 @@ FORBIDDEN = (
     *("open_by_handle_at", "process_vm_writev", "userfaultfd"),
 )
 UNIX, INET, INET6, NETLINK, PACKET = 1, 2, 10, 16, 17
+STREAM, DATAGRAM, RAW, SEQPACKET, CLOEXEC = 1, 2, 3, 5, 0o2000000
 TIOCSTI, TIOCLINUX, TCGETS = 0x5412, 0x541C, 0x5401
 NEW_USER, NEW_NET, THREAD = 0x10000000, 0x40000000, 0x3D0F00
 
@@ -84,6 +85,8 @@ def judged(
         match code:
             case 0x20:
                 loaded = struct.unpack_from("I", data, value)[0]
+            case 0x54:
+                loaded &= value
             case 0x06:
                 return value
             case _:
@@ -124,7 +127,7 @@ def test_families_of_sockets_depend_on_the_network(machine: str) -> None:
         return {
             family
             for family in families
-            if judged(machine, call, family, allow_network=network) == ALLOWED
+            if judged(machine, call, family, STREAM, allow_network=network) == ALLOWED
         }
 
     assert allowed("socket", network=False) == set()
@@ -132,6 +135,16 @@ def test_families_of_sockets_depend_on_the_network(machine: str) -> None:
     assert allowed("socketpair", network=False) == {UNIX}
     assert allowed("socketpair", network=True) == {UNIX}
     assert judged(machine, "socket", UNIX) == refused(errno.EAFNOSUPPORT)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_pairs_that_can_be_connected_anew_are_not_made(machine: str) -> None:
+    def allowed(flags: int) -> set[int]:
+        kinds = (STREAM, DATAGRAM, RAW, SEQPACKET)
+        return {k for k in kinds if judged(machine, "socketpair", UNIX, k | flags) == ALLOWED}
+
+    assert allowed(0) == allowed(CLOEXEC) == allowed(1 << 32) == {STREAM, SEQPACKET}
+    assert judged(machine, "socketpair", UNIX, DATAGRAM) == refused(errno.EPERM)
 
 
 @pytest.mark.parametrize("machine", MACHINES)

@@ -1,6 +1,7 @@
 """Who answers at the desk, and who may not: a client cannot approve what it asked for itself."""
 
 import os
+from collections.abc import Iterable
 
 from switchboard.approvals.processes import Process, ancestry
 from switchboard.core.cleaning import written_out
@@ -28,10 +29,12 @@ class Approver:
         way; a program that takes care to cut its descent gets past, as does anything else that the
         same user may do.
         """
-        if question.client_pid <= 0:
-            return
-        asking = (question.client_pid, question.client_began)
-        if any((each.pid, each.began) == asking for each in self.chain):
+        self.check_clients([(question.client_pid, question.client_began)])
+
+    def check_clients(self, clients: Iterable[tuple[int, int]]) -> None:
+        """The same for several, each with its number and when it began."""
+        asking = {client for client in clients if client[0] > 0}
+        if any((each.pid, each.began) in asking for each in self.chain):
             raise Fault(
                 FaultCode.PERMISSION_DENIED,
                 "own-approval",

@@ -10,7 +10,7 @@ from msgspec import Raw, Struct
 
 from switchboard.approvals.desk import TTL_S, new_id
 from switchboard.approvals.desk_asker import HOLD_S
-from switchboard.approvals.digest import call_digest, trust_digest
+from switchboard.approvals.digest import call_digest, definition_hash, trust_digest
 from switchboard.approvals.links import links_in
 from switchboard.approvals.processes import process
 from switchboard.approvals.risk import asks, assess, is_open_world
@@ -93,7 +93,7 @@ class Casebook:
             risk=risk,
             asks=asks(launch, risk),
             is_open_world=is_open_world(launch),
-            place=_place(launch) if launch.is_foreign else None,
+            place=_place(launch),
         )
         return assessment
 
@@ -236,6 +236,9 @@ def _place(launch: Launch) -> Execution:
         sandbox=launch.sandbox,
         network=launch.network,
         env_names=tuple(sorted({*launch.env, *launch.secrets})),
+        server=launch.server,
+        fingerprint=launch.fingerprint,
+        definition=definition_hash(launch.tool),
     )
 
 

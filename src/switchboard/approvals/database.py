@@ -13,8 +13,7 @@ from switchboard.core.faults import Fault, FaultCode
 
 _FOLDER = "state"
 _FILE = "approvals.db"
-_VERSION = 2
-_WITHOUT_PREVIOUS = 1
+_VERSION = 1
 _OTHERS = 0o077
 # Whoever holds the lock is done in a millisecond; a process that was stopped in between is not.
 _BUSY_S = 2.0
@@ -56,6 +55,13 @@ CREATE TABLE pins (
     held_definition TEXT,
     held_at REAL,
     PRIMARY KEY (server, fingerprint, tool)
+) STRICT;
+-- The clients that wanted to call a tool which is held.
+CREATE TABLE held_by (
+    held_id TEXT NOT NULL,
+    pid INTEGER NOT NULL,
+    began INTEGER NOT NULL,
+    PRIMARY KEY (held_id, pid, began)
 ) STRICT;
 """
 
@@ -138,8 +144,6 @@ def _prepare(connection: sqlite3.Connection) -> None:
         if version == 0:
             for statement in _SCHEMA.split(";"):
                 connection.execute(statement)
-        elif version == _WITHOUT_PREVIOUS:
-            connection.execute("ALTER TABLE pins ADD COLUMN previous TEXT")
         elif version != _VERSION:
             raise sqlite3.DatabaseError(f"the file is of version {version}")
         connection.execute(f"PRAGMA user_version = {_VERSION}")

@@ -230,6 +230,7 @@ def _posted(row: sqlite3.Row) -> Posted:
             extent=row["extent"],
             by=row["decided_by"],
             at=row["decided_at"],
+            chain=row["chain"],
         )
     question = _read_question(row["question"])
     return Posted(question=question, state=state, answer=answer, chain=row["chain"])

@@ -9,8 +9,10 @@ from typing import Any, cast
 
 from switchboard.core.strict import Number
 
-_MAX_PATH = 1_024
-_MAX_TEXTS = 512
+# The kernel takes no longer one.
+_MAX_PATH = 4_096
+# More than fit into arguments that a person can review.
+_MAX_TEXTS = 2_048
 _FILE_URL = "file://"
 
 
@@ -24,14 +26,15 @@ def links_in(arguments: Any, cwd: str) -> dict[str, str]:
         if count >= _MAX_TEXTS:
             break
         path = text.removeprefix(_FILE_URL)
-        if not path or len(path) > _MAX_PATH or "\0" in path or "\n" in path:
+        if not path or len(path) > _MAX_PATH or "\0" in path:
             continue
-        plain = os.path.normpath(os.path.join(cwd, path))
+        named = os.path.join(cwd, path)
         try:
-            real = os.path.realpath(plain)
+            # As it is written: `link/..` is the folder above what the link leads to.
+            real = os.path.realpath(named)
         except OSError:
             continue
-        if real != plain:
+        if real != os.path.normpath(named):
             found[text] = real
     return found
 

@@ -10,6 +10,7 @@ from switchboard.approvals.database import Database
 from switchboard.approvals.desk import new_id
 from switchboard.approvals.differences import difference, kept
 from switchboard.approvals.digest import definition_hash, definition_of
+from switchboard.approvals.processes import process
 from switchboard.core.launches import Launch
 from switchboard.core.secrets import NO_SECRETS, Redact
 from switchboard.core.tools import ToolSpec
@@ -49,8 +50,11 @@ class Pins:
         # Definitions that were found to be as pinned: asked for with every call.
         self._known: set[tuple[ToolSpec, str, str]] = set()
 
-    def check(self, launch: Launch) -> Held | None:
-        """Pin a definition at first sight. Gives what is held when it is not the pinned one."""
+    def check(self, launch: Launch, client_pid: int = 0) -> Held | None:
+        """Pin a definition at first sight. Gives what is held when it is not the pinned one.
+
+        The client that wanted the call, if it is known, is noted: it may not agree for its user.
+        """
         if not launch.is_foreign:
             return None
         key = (launch.tool, launch.server, launch.fingerprint)
@@ -68,7 +72,19 @@ class Pins:
                 for tool, server, fingerprint in self._known
                 if (server, fingerprint, tool.name) != _place(launch)
             }
+            if (client := process(client_pid)) is not None:
+                self._database.change(
+                    "INSERT OR IGNORE INTO held_by VALUES (?, ?, ?)",
+                    held.id,
+                    client.pid,
+                    client.began,
+                )
         return held
+
+    def clients(self, held: Held) -> list[tuple[int, int]]:
+        """The processes of those who wanted to call it, each with when it began."""
+        rows = self._database.rows("SELECT pid, began FROM held_by WHERE held_id = ?", held.id)
+        return [(row["pid"], row["began"]) for row in rows]
 
     def held(self) -> list[Held]:
         """Every definition that waits for somebody to look at it."""
@@ -103,6 +119,7 @@ class Pins:
             held.id,
             held.after,
         )
+        self._forget_clients()
         return changed == 1
 
     def refuse(self, held: Held) -> bool:
@@ -112,6 +129,7 @@ class Pins:
             " held_at = NULL WHERE held_id = ?",
             held.id,
         )
+        self._forget_clients()
         return changed == 1
 
     def changes(self, launch: Launch) -> tuple[str, ...]:
@@ -131,6 +149,12 @@ class Pins:
             "UPDATE pins SET previous = NULL WHERE server = ? AND fingerprint = ? AND tool = ?"
             " AND previous IS NOT NULL",
             *_place(launch),
+        )
+
+    def _forget_clients(self) -> None:
+        self._database.change(
+            "DELETE FROM held_by WHERE held_id NOT IN"
+            " (SELECT held_id FROM pins WHERE held_id IS NOT NULL)"
         )
 
     def _compare(self, launch: Launch) -> Held | None:

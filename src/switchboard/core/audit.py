@@ -13,12 +13,14 @@ class AuditApproval(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     decision: Decision
     id: str = ""
-    # How much was agreed to, such as `once` or `session`.
+    # How much was agreed to: `once`, `session`, or the changed `definition` of a tool.
     mode: str = ""
-    # Who was asked, such as `elicitation` or `console`.
+    # Who answered: `client`, `cli`, or `trust` for an earlier answer.
     channel: str = ""
     # What was agreed to.
     digest: str = ""
+    # The processes of whoever decided at the desk, nearest first.
+    chain: str = ""
 
 
 class AuditMark(Struct, frozen=True, kw_only=True):

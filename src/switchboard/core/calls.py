@@ -23,6 +23,10 @@ class Execution(Struct, frozen=True, kw_only=True):
     network: bool | None = None
     # The variables that it is given on top; never their values.
     env_names: tuple[str, ...] = ()
+    # Who runs it, of which launch, and which definition was judged; where somebody judges.
+    server: str = ""
+    fingerprint: str = ""
+    definition: str = ""
 
 
 class Call(Struct, frozen=True, kw_only=True, eq=False):

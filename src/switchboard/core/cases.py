@@ -15,8 +15,8 @@ class Assessment(Struct, frozen=True, kw_only=True, eq=False):
     asks: bool
     # Whether its result may hold the words of a stranger.
     is_open_world: bool = False
-    # Where a server's tool runs, which is not where its client works.
-    place: Execution | None = None
+    # Where it runs, and who runs it: a server's tool does not run where its client works.
+    place: Execution
 
 
 class Case(Struct, frozen=True, kw_only=True, eq=False):

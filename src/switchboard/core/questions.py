@@ -85,6 +85,8 @@ class Answer(Struct, frozen=True, kw_only=True):
     # The way it came: `client`, `cli` or another.
     by: str
     at: float
+    # The processes of whoever decided at the desk, nearest first.
+    chain: str = ""
 
 
 class Approval(Struct, frozen=True, kw_only=True):

@@ -25,6 +25,7 @@ from switchboard.daemon.enclosing import Enclosures
 from switchboard.daemon.memory import return_large_blocks
 from switchboard.daemon.secret_values import secret_values
 from switchboard.pipeline.order import build_road
+from switchboard.procs.limits import leave_no_core
 from switchboard.procs.spawn import Warden
 from switchboard.providers.relay.offering import Offering
 from switchboard.providers.relay.provider import RelayProvider
@@ -68,6 +69,7 @@ class Engine:
         announce: Callable[[str, str], None] = lambda _kind, _session: None,
     ) -> None:
         return_large_blocks()
+        leave_no_core()
         self._book = SecretBook()
         self._events = events = DiscreetEvents(events, self._hide)
         self._environ = environ

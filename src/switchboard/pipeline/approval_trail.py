@@ -10,6 +10,9 @@ from switchboard.core.launches import Launch
 from switchboard.core.ports import Audit, Events
 from switchboard.core.questions import Answer, Question
 
+# A client says its own name, and may say as much as it likes.
+_MOST_LETTERS = 200
+
 
 class ApprovalTrail:
     """Tells of questions, answers and held definitions."""
@@ -61,6 +64,7 @@ class ApprovalTrail:
                         mode=answer.extent,
                         channel=answer.by,
                         digest=question.digest,
+                        chain=answer.chain,
                     ),
                 )
             )
@@ -101,7 +105,7 @@ class ApprovalTrail:
             sandbox_profile=facts.sandbox,
             via=call.via.name if call.via is not None else "",
             provider=call.tool.provider,
-            client=call.session.client,
+            client=call.session.client[:_MOST_LETTERS],
             transport=call.session.via,
             protocol_version=call.session.protocol,
             workspace=call.session.workspace,

@@ -1,10 +1,16 @@
-"""How many files this process may have open, and what its children are given instead."""
+"""What this process may take, and what its children are given instead."""
 
 import contextlib
 import resource
 
 # What we were started with, once it has been raised.
 _first: "tuple[int, int] | None" = None
+
+
+def leave_no_core() -> None:
+    """Let a crash leave no picture of our memory, nor of our children's: both hold secrets."""
+    _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
 
 
 def raise_file_limit(wanted: int) -> None:

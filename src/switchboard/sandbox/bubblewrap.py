@@ -16,7 +16,7 @@ from switchboard.sandbox.masks import SCRATCH, SCRATCH_BYTES, empty, mask
 from switchboard.sandbox.paths import depth, is_below, is_within
 from switchboard.sandbox.probe import Bubblewrap
 from switchboard.sandbox.programs import resolved_command
-from switchboard.sandbox.repositories import Guard, env_files, guards
+from switchboard.sandbox.repositories import Guard, env_files, env_files_below, guards
 from switchboard.sandbox.roots import Roots, checked_roots
 from switchboard.sandbox.seccomp import MACHINES, seccomp_filter
 
@@ -117,10 +117,13 @@ def _mounts(roots: Roots, confinement: Confinement) -> dict[str, list[str]]:
         # A folder that nobody may enter cannot show what is opened in it.
         around = any(is_below(each, path) for each in opened)
         mounts[path] = empty(path, SCRATCH_BYTES) if around else mask(path)
+    asked_for = frozenset(map(os.path.realpath, confinement.read_roots))
     for place, real in roots.readable:
         mounts[place] = ["--ro-bind", real, place]
         if place == real and not confinement.read_env_files:
-            for path in env_files(real):
+            # Programs have none that matter, and many folders.
+            deeper = env_files_below(real) if real in asked_for else []
+            for path in (*env_files(real), *deeper):
                 if not os.path.islink(path):
                     mounts[place] += mask(path)
     for path in roots.writable:

@@ -29,6 +29,16 @@ def refused_repositories(most: int) -> Fault:
     )
 
 
+def refused_env_files(most: int) -> Fault:
+    """More environment files than can be hidden one by one."""
+    return Fault(
+        FaultCode.FAILED_PRECONDITION,
+        "sandbox-root",
+        f"a folder that is opened holds more than {most} environment files",
+        hint="open a part of it, or `read_env_files = true` if it may read them",
+    )
+
+
 def unavailable(why: str, fix: str) -> Fault:
     """There is no sandbox that works, so nothing is started."""
     return Fault(

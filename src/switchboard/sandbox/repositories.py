@@ -7,13 +7,12 @@ them would run code outside of the sandbox later.
 # ruff: noqa: PTH118
 
 import os
-from collections.abc import Iterator
 from typing import Literal
 
 from msgspec import Struct
 
 from switchboard.sandbox.links import refuse_links
-from switchboard.sandbox.refusals import refused_repositories
+from switchboard.sandbox.refusals import refused_env_files, refused_repositories
 
 PROTECTED = (
     # The whole of it: besides hooks and settings, a new `commondir` in it makes git take both from
@@ -45,6 +44,7 @@ _ENV = ".env"
 _DEPTH = 3
 _PASSED_BY = frozenset({".git", "node_modules", ".venv", "target"})
 _MOST = 100
+_MOST_ENV_FILES = 500
 
 
 class Guard(Struct, frozen=True):
@@ -62,12 +62,12 @@ def guards(root: str, *, read_env_files: bool) -> list[Guard]:
     """What is guarded in a writable folder and its repositories, each after what it lies in."""
     found: list[Guard] = []
     pinned = {root}
-    nested = list(_below(root, _DEPTH))
-    if len(nested) > _MOST:
+    below = _Below(root)
+    if len(below.repositories) > _MOST:
         raise refused_repositories(_MOST)
-    for repository in (root, *nested):
+    for repository in (root, *below.repositories):
         refuse_links(root, repository)
-        for folder in _way(root, repository):
+        for folder in way(root, repository):
             # The way to a repository too: renaming a folder takes along what is mounted in it.
             if folder not in pinned:
                 pinned.add(folder)
@@ -76,7 +76,10 @@ def guards(root: str, *, read_env_files: bool) -> list[Guard]:
         for path in () if read_env_files else env_files(repository):
             refuse_links(repository, path)
             found.append(Guard("hidden", path))
-    return found
+    # Last, because what is mounted above a file uncovers it again.
+    hidden = {guard.path for guard in found}
+    deeper = () if read_env_files else _few(below.env_files)
+    return found + [Guard("hidden", path) for path in deeper if path not in hidden]
 
 
 def env_files(folder: str) -> list[str]:
@@ -85,37 +88,55 @@ def env_files(folder: str) -> list[str]:
         names = sorted(os.listdir(folder))  # noqa: PTH208 - names are all that is wanted
     except OSError:
         return []
-    return [
-        os.path.join(folder, name)
-        for name in names
-        if (name == _ENV or name.startswith(f"{_ENV}.")) and name not in _EXAMPLES
-    ]
+    return [os.path.join(folder, name) for name in names if _is_env_file(name)]
 
 
-def _below(folder: str, depth: int) -> Iterator[str]:
-    try:
-        with os.scandir(folder) as entries:
-            folders = sorted(
-                entry.path
-                for entry in entries
-                if entry.name not in _PASSED_BY and entry.is_dir(follow_symlinks=False)
-            )
-    except OSError:
-        return
-    for path in folders:
-        if os.path.lexists(os.path.join(path, _GIT)):
-            yield path
-        if depth > 1:
-            yield from _below(path, depth - 1)
+def env_files_below(folder: str) -> list[str]:
+    """Those of the folders in it, as deep as repositories are looked for."""
+    return _few(_Below(folder).env_files)
 
 
-def _way(root: str, path: str) -> list[str]:
+def _few(files: list[str]) -> list[str]:
+    if len(files) > _MOST_ENV_FILES:
+        raise refused_env_files(_MOST_ENV_FILES)
+    return files
+
+
+class _Below:
+    """What there is in the folders of a folder, links not followed."""
+
+    def __init__(self, root: str) -> None:
+        self.repositories: list[str] = []
+        self.env_files: list[str] = []
+        self._look(root, _DEPTH)
+
+    def _look(self, folder: str, depth: int) -> None:
+        try:
+            with os.scandir(folder) as entries:
+                found = sorted(entries, key=lambda entry: entry.name)
+        except OSError:
+            return
+        for entry in found:
+            if entry.is_dir(follow_symlinks=False):
+                if depth and entry.name not in _PASSED_BY:
+                    if os.path.lexists(os.path.join(entry.path, _GIT)):
+                        self.repositories.append(entry.path)
+                    self._look(entry.path, depth - 1)
+            elif depth < _DEPTH and _is_env_file(entry.name) and not entry.is_symlink():
+                self.env_files.append(entry.path)
+
+
+def _is_env_file(name: str) -> bool:
+    return (name == _ENV or name.startswith(f"{_ENV}.")) and name not in _EXAMPLES
+
+
+def way(root: str, path: str) -> list[str]:
     """The folders from a root down to a path."""
-    way: list[str] = []
+    folders: list[str] = []
     while path != root:
-        way.append(path)
+        folders.append(path)
         path = os.path.dirname(path)  # noqa: PTH120
-    return way[::-1]
+    return folders[::-1]
 
 
 def _guarded(repository: str) -> list[Guard]:

@@ -11,7 +11,7 @@ from switchboard.procs.wrapped import Wrapped
 from switchboard.sandbox.confinement import Confinement
 from switchboard.sandbox.paths import is_below
 from switchboard.sandbox.programs import resolved_command
-from switchboard.sandbox.repositories import guards
+from switchboard.sandbox.repositories import Guard, guards, way
 from switchboard.sandbox.roots import Roots, checked_roots
 
 # By its full path, so that no search path leads to another one.
@@ -90,15 +90,22 @@ def seatbelt_profile(roots: Roots, confinement: Confinement) -> Profile:
         # A root that is renamed away takes its protection along.
         profile.rule("deny", "file-write-unlink", "literal", "WRITE", path)
         for guard in guards(path, read_env_files=confinement.read_env_files):
-            kind = guard.kind.upper()
-            if guard.kind == "hidden":
-                profile.rule("deny", "file-read* file-write*", "literal", kind, guard.path)
-            elif guard.kind == "protected":
-                profile.rule("deny", "file-write*", "subpath", kind, guard.path)
-            profile.rule("deny", "file-write-unlink", "literal", kind, guard.path)
+            _guard(profile, guard, path)
     if confinement.allow_network:
         profile.add(_NETWORK)
     return profile
+
+
+def _guard(profile: Profile, guard: Guard, root: str) -> None:
+    kind = guard.kind.upper()
+    if guard.kind == "hidden":
+        profile.rule("deny", "file-read* file-write*", "literal", kind, guard.path)
+        # A rule is for a name: whoever renames a folder above it gets around the rule.
+        for folder in way(root, os.path.dirname(guard.path)):  # noqa: PTH120
+            profile.rule("deny", "file-write-unlink", "literal", "PINNED", folder)
+    elif guard.kind == "protected":
+        profile.rule("deny", "file-write*", "subpath", kind, guard.path)
+    profile.rule("deny", "file-write-unlink", "literal", kind, guard.path)
 
 
 def wrapped_in_seatbelt(

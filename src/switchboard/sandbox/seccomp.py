@@ -14,6 +14,7 @@ from msgspec import Struct
 _NUMBER, _ARCHITECTURE, _ARGUMENT_0, _ARGUMENT_1 = 0, 4, 16, 24
 
 _LOAD, _IF_EQUAL, _IF_AT_LEAST, _IF_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_AND = 0x54
 _ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 
 # Every flag of `clone` that makes a namespace.
@@ -23,6 +24,9 @@ _X32 = 0x40000000
 
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
 _FAMILIES_WITH_NETWORK = (_INET, _INET6, _NETLINK)
+# Pairs that stay pairs. One end of a pair of datagrams can be connected anew, to anybody.
+_BOUND_KINDS = (1, 5)  # SOCK_STREAM, SOCK_SEQPACKET
+_KIND_BITS = 0xF
 
 
 class Machine(Struct, frozen=True):
@@ -112,7 +116,14 @@ def seccomp_filter(machine: Machine, *, allow_network: bool) -> bytes:
     program += _block(_IOCTL[at], _choice(_ARGUMENT_1, _TERMINAL_INPUT, errno.EPERM, deny=True))
     program += _block(_SOCKET[at], _choice(_ARGUMENT_0, families, errno.EAFNOSUPPORT))
     # A pair is how programs talk to their own children; it leads nowhere else.
-    program += _block(_SOCKETPAIR[at], _choice(_ARGUMENT_0, (_UNIX,), errno.EAFNOSUPPORT))
+    program += _block(
+        _SOCKETPAIR[at],
+        [
+            _load(_ARGUMENT_0),
+            *_unless_equal(_UNIX, _refusal(errno.EAFNOSUPPORT)),
+            *_choice(_ARGUMENT_1, _BOUND_KINDS, errno.EPERM, bits=_KIND_BITS),
+        ],
+    )
     return b"".join([*program, _give(_ALLOW)])
 
 
@@ -126,14 +137,15 @@ def _block(number: int, body: Sequence[bytes]) -> list[bytes]:
 
 
 def _choice(
-    argument: int, values: Sequence[int], number: int, *, deny: bool = False
+    argument: int, values: Sequence[int], number: int, *, deny: bool = False, bits: int = 0
 ) -> list[bytes]:
-    """Allow, or deny, a call by one of its arguments."""
+    """Allow, or deny, a call by one of its arguments, or by some bits of it."""
     listed, others = _ALLOW, _refusal(number)
     if deny:
         listed, others = others, listed
     tests = [_jump(_IF_EQUAL, value, len(values) - index, 0) for index, value in enumerate(values)]
-    return [_load(argument), *tests, _give(others), _give(listed)]
+    masked = [_instruction(_AND, bits)] if bits else []
+    return [_load(argument), *masked, *tests, _give(others), _give(listed)]
 
 
 def _unless_equal(value: int, answer: int) -> list[bytes]:

@@ -327,6 +327,7 @@ class Front:
             tool=tool,
             arguments=arguments,
             line=line,
+            client_timeout_s=line.timeout_s,
             asker=LineAsker(line) if line.can_be_shown_forms else None,
         )
 
@@ -360,6 +361,7 @@ class Front:
             log_level=meta.log_level or self._log_level,
             declared=self._declared,
             patience_s=self._patience_s,
+            timeout_s=meta.timeout_s,
         )
 
     def _told(self, meta: Meta) -> Session:

@@ -38,7 +38,7 @@ class ClientLine:
 
     __slots__ = (
         *("_ask", "_is_resting", "_patience_s", "_session"),
-        *("alarm", "declared", "log_level", "meta", "outlet", "token"),
+        *("alarm", "declared", "log_level", "meta", "outlet", "timeout_s", "token"),
     )
 
     def __init__(
@@ -52,6 +52,7 @@ class ClientLine:
         log_level: str = "",
         declared: bytes = b"{}",
         patience_s: float = PATIENCE_S,
+        timeout_s: float | None = None,
     ) -> None:
         self._session = session
         self.outlet = outlet
@@ -62,6 +63,8 @@ class ClientLine:
         self.meta = meta
         self.log_level = log_level
         self.declared = declared
+        # How long the client waits for the answer to its request.
+        self.timeout_s = timeout_s
         self.alarm: Alarm | None = None
 
     @property

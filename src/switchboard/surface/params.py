@@ -1,6 +1,6 @@
 """The parameters of a request, read as far as a front needs them."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -22,6 +22,7 @@ _NULL = Raw(b"null")
 _TOKEN_KEY = "progressToken"  # noqa: S105 - no secret
 _OURS = "switchboard/"
 SESSION_KEY = "switchboard/session"
+TIMEOUT_KEY = "switchboard/timeout_ms"
 
 
 class Implementation(Struct, frozen=True):
@@ -68,6 +69,8 @@ class Meta(Struct, frozen=True):
     foreign: bytes = b""
     # Where the session wants tools to run otherwise.
     session: Raw | None = None
+    # How long the client waits, if it says so.
+    timeout_s: float | None = None
 
 
 class _Overrides(Struct):
@@ -81,6 +84,7 @@ _read_params = msgspec.json.Decoder(Params).decode
 _read_initialize = msgspec.json.Decoder(Initialize).decode
 _read_overrides = msgspec.json.Decoder(_Overrides).decode
 _read_text = msgspec.json.Decoder(str).decode
+_read_timeout = msgspec.json.Decoder(Annotated[int, msgspec.Meta(ge=1)]).decode
 
 
 def params_from(raw: Raw) -> Params:
@@ -116,13 +120,23 @@ def meta_from(members: dict[str, Raw] | None) -> Meta:
     if not members and level is None:
         return Meta(*known)
     session = members.pop(SESSION_KEY, None)
+    timeout_s = _timeout_from(members.get(TIMEOUT_KEY))
     foreign = {key: value for key, value in members.items() if not key.startswith(_OURS)}
     try:
         wanted = _read_text(level) if level is not None else ""
     except msgspec.MsgspecError:
         raise RpcError(INVALID_PARAMS, f"`{LOG_LEVEL_KEY}` must be a string") from None
     extra = msgspec.json.encode(foreign)[1:-1] + b"," if foreign else b""
-    return Meta(*known, wanted, extra, session)
+    return Meta(*known, wanted, extra, session, timeout_s)
+
+
+def _timeout_from(raw: Raw | None) -> float | None:
+    if raw is None:
+        return None
+    try:
+        return _read_timeout(raw) / 1000
+    except msgspec.MsgspecError:
+        raise RpcError(INVALID_PARAMS, f"`{TIMEOUT_KEY}` must be a whole number from 1") from None
 
 
 def overrides_from(raw: Raw) -> Overrides:

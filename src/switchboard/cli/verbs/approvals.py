@@ -16,6 +16,7 @@ from switchboard.cli.render import columns, hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import Request
 from switchboard.cli.style import Style, is_terminal
+from switchboard.cli.verbs.parts.noting import note_decision
 from switchboard.cli.verbs.parts.questions import question_lines
 from switchboard.cli.verbs.parts.watching import watch
 from switchboard.core.cleaning import written_out
@@ -297,8 +298,12 @@ def _decide(request: Request, desk: Desk, posted: Posted, *, approves: bool) -> 
 def _decide_definition(request: Request, pins: Pins, held: Held, *, approves: bool) -> Report:
     if request.arguments.has("session"):
         raise UsageError("a changed tool is approved for good", "leave `--session` out")
-    if approves and not request.arguments.has("yes"):
-        _confirm(request, _shown(held))
+    approver = Approver.of_this_process()
+    if approves:
+        approver.check_clients(pins.clients(held))
+        if not request.arguments.has("yes"):
+            _confirm(request, _shown(held))
+    note_decision(request, held, approver, approves=approves)
     if not (pins.accept(held) if approves else pins.refuse(held)):
         raise Fault(
             FaultCode.FAILED_PRECONDITION,

@@ -26,6 +26,7 @@ _CLIENT = "client"
 # By another call, which came first.
 _USE = "use"
 _FOLLOW_S = 1.0
+_LOOK_S = 0.1
 
 
 class Cases(Protocol):
@@ -69,7 +70,7 @@ class Held(Protocol):
 class Pins(Protocol):
     """Remembers what tools said of themselves."""
 
-    def check(self, launch: Launch) -> Held | None: ...
+    def check(self, launch: Launch, client_pid: int = 0) -> Held | None: ...
     def changes(self, launch: Launch) -> tuple[str, ...]: ...
     def settle(self, launch: Launch) -> None: ...
 
@@ -105,13 +106,12 @@ class Approval:
             return await proceed(call)
         launch = assessment.launch
         # Before anything else: the risk itself is read from the definition.
-        held = self._pins.check(launch)
+        held = self._pins.check(launch, call.session.client_pid)
         if held is not None:
             self._cases.distrust(launch)
             self._trail.held(call, launch, held.id)
             raise _definition_changed(launch, held)
-        if assessment.place is not None:
-            call = replace(call, execution=assessment.place)
+        call = replace(call, execution=assessment.place)
         if assessment.asks:
             call = await self._agreed(call, assessment)
         if not assessment.is_open_world:
@@ -196,7 +196,7 @@ class Approval:
         key = (question.id, call.id if is_own else "")
         asking = self._asking.get(key)
         if asking is None:
-            task = self._tasks.start(_in_time(question, asker))
+            task = self._tasks.start(self._first_answer(question, asker))
             asking = self._asking[key] = _Asking(task)
             task.add_done_callback(lambda _: self._asking.pop(key, None))
         asking.waiting += 1
@@ -210,6 +210,20 @@ class Approval:
             raise
         finally:
             asking.waiting -= 1
+
+    async def _first_answer(self, question: Question, asker: Asker) -> Answer:
+        """What the asker brings, or what is decided at the desk while it asks."""
+        if asker is self._fallback:
+            return await _in_time(question, asker)
+        asking = self._tasks.start(_in_time(question, asker))
+        try:
+            while not (await asyncio.wait((asking,), timeout=_LOOK_S))[0]:
+                if (decided := self._desk.answer(question.id)) is not None:
+                    return decided
+            return asking.result()
+        finally:
+            # The client takes its question back.
+            asking.cancel()
 
     def _follow(self, asked: "_Open") -> None:
         """Tell of the answer also if nobody waits for it any more: silence is one, too."""
@@ -242,6 +256,8 @@ class Approval:
         if answer.verdict == "approved" and self._desk.consume(question.id, question.digest):
             return self._desk.answer(question.id) or answer
         if answer.verdict != "approved":
+            # Of a yes and a no at the same moment the no counts, and the yes not later either.
+            self._desk.consume(question.id, question.digest)
             return answer
         recorded = self._desk.answer(question.id)
         if recorded is None or recorded.verdict == "approved":

@@ -33,7 +33,9 @@ class Deadline:
         # What `asyncio.timeout` does, without an object and three calls on the road of every call.
         task = cast("asyncio.Task[Outcome]", asyncio.current_task(self._loop))
         begun = task.cancelling()
-        alarm = _Alarm(task, self._loop, limit, call.tool.policy.longest_s or limit)
+        # Who says how long it waits is not helped by signs of life after that.
+        longest = call.tool.policy.longest_s if call.client_timeout_s is None else None
+        alarm = _Alarm(task, self._loop, limit, longest or limit)
         alarms = self._set.get(limit)
         if alarms is None:
             alarms = self._set[limit] = {}
@@ -78,6 +80,9 @@ class Deadline:
 
 def _setting(call: Call, alarm: "_Alarm") -> str:
     """What would have let it run longer."""
+    own, theirs = call.tool.policy.timeout_s, call.client_timeout_s
+    if theirs is not None and (own is None or theirs < own):
+        return "switchboard/timeout_ms"
     return "timeouts.longestMs" if alarm.hit_ceiling else call.tool.policy.timeout_key
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from switchboard.children.environment import base_environment
 from switchboard.config.placeholders import Unfilled, expand
@@ -141,9 +142,14 @@ def place_of(entry: CommandEntry, session: Session, ground: Ground) -> Place:
     )
 
 
-def plan_of(entry: CommandEntry, call: Call, ground: Ground) -> Plan:
-    """What a call starts. Raises a fault when it may not, or when its arguments do not fit."""
+def plan_of(entry: CommandEntry, call: Call, ground: Ground, cwd: str = "") -> Plan:
+    """What a call starts. Raises a fault when it may not, or when its arguments do not fit.
+
+    With `cwd` it runs there and nowhere else, whatever leads elsewhere by now.
+    """
     place = place_of(entry, call.session, ground)
+    if cwd:
+        place = replace(place, cwd=cwd)
     if any("\0" in value for value in (place.cwd, *place.env.values())):
         raise Fault(FaultCode.INVALID_ARGUMENT, "argument-refused", "an override holds a NUL")
     # Two readers of these bytes must not see two things: we judge them, and the tool reads them.

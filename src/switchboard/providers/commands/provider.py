@@ -68,8 +68,9 @@ class CommandsProvider:
         return launch_of(plan, call.tool, self._fingerprint(plan.entry), self._ground)
 
     async def invoke(self, call: Call) -> Outcome:
-        # Looked at again: a link or a file may have changed since the call was let pass.
-        plan = self._plan(call)
+        # Looked at again: a link or a file may have changed since the call was let pass. The folder
+        # is the one that was agreed to, not a link that led there.
+        plan = self._plan(call, call.execution.cwd if call.execution is not None else "")
         entry = plan.entry
         is_bound = entry.fingerprint and entry.seal.binding
         if is_bound and self._fingerprint(entry) != entry.fingerprint:
@@ -85,9 +86,9 @@ class CommandsProvider:
     async def aclose(self) -> None:
         """Calls end their own processes."""
 
-    def _plan(self, call: Call) -> Plan:
+    def _plan(self, call: Call, cwd: str = "") -> Plan:
         entry, _ = self._tools[call.tool.name]
-        return plan_of(entry, call, self._ground)
+        return plan_of(entry, call, self._ground, cwd)
 
 
 def _changed(name: str) -> Fault:
