@@ -79,7 +79,7 @@ def test_python_m_is_the_same_program(workspace: Workspace) -> None:
         (("list", "--workspace"), "error: `--workspace` needs a value: `--workspace DIR`\n"),
         (("list", "-C", "--json"), None),
         (("list", "--json=yes"), None),
-        (("call", "only"), "error: `TOOL` is missing\n\nhint: switchboard call --help\n"),
+        (("call",), "error: `SUITE` is missing\n\nhint: switchboard call --help\n"),
         (("--quux",), None),
         (("version", "x"), None),
         (("help", "list", "x"), None),

@@ -1,14 +1,13 @@
 """`introspect` and `call`: the road of a client, from the command line."""
 
 import json
-import sys
 
 import pytest
 
 from cli.commands import Finished, switchboard
 from support.processes import wait_until_none_mention
 from support.requirements import requirement
-from support.workspace import CHILDREN, Workspace, child_command, server
+from support.workspace import Workspace, child_command, server
 
 
 def call(workspace: Workspace, *words: str, stdin: str = "") -> Finished:
@@ -158,13 +157,8 @@ def test_a_call_that_takes_too_long_ends_with_1_and_leaves_nothing(workspace: Wo
 
 
 def test_a_tool_that_asks_back_is_told_as_such(workspace: Workspace) -> None:
-    script = workspace.write(
-        "asking.py",
-        f"import sys\nsys.path.insert(0, {str(CHILDREN)!r})\n"
-        "from tiny_server import TinyServer, Tool, schema\n"
-        "asks = lambda args: {'resultType': 'input_required', 'content': []}\n"
-        "TinyServer('asking', {'ask': Tool(asks, 'Asks.', schema())}).run()\n",
-    )
-    workspace.mcp_json({"asking": server([sys.executable, script])})
-    done = call(workspace, "asking", "ask", "--json")
+    workspace.child("asking", child_command("frank_child", "modern", "asking", "0"))
+    asks = {"q": {"method": "elicitation/create", "params": {"message": "Who?"}}}
+    arguments = json.dumps({"questions": asks})
+    done = call(workspace, "asking", "ask", "--args", arguments, "--json")
     assert (done.code, done.report["reason"]) == (1, "child-asks")

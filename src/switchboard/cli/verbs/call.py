@@ -20,7 +20,7 @@ from switchboard.cli.verbs.parts.board import Caller, calling, refuse_subtool, r
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.servers import suite_for
 from switchboard.core.calls import Outcome
-from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.faults import Fault
 from switchboard.core.sessions import Era
 from switchboard.providers.suites.schema import SuiteSettings
 from switchboard.settings.sections import Settings
@@ -65,7 +65,6 @@ class _Result(Struct, rename="camel"):
     # Not `Raw | None`: msgspec reads only `null` into that.
     structured_content: Raw = _NULL
     is_error: bool = False
-    result_type: str = "complete"
 
 
 class CallReport(Report, frozen=True, kw_only=True, tag="switchboard.call/1"):
@@ -124,13 +123,6 @@ async def _run(request: Request, settings: Settings, arguments: Raw) -> CallRepo
             )
     result = Raw(b"".join(bytes(part) for part in outcome_parts(outcome, Era.HANDSHAKE)))
     read = _read(result)
-    if read.result_type != "complete":
-        raise Fault(
-            FaultCode.UNIMPLEMENTED,
-            "child-asks",
-            f"`{tool}` wants more input than the command line can give",
-            hint="call it from a client that can be asked",
-        )
     return CallReport(
         suite=suite, tool=tool, is_error=read.is_error, result=result, call_id=caller.call_id
     )
