@@ -209,6 +209,9 @@ class RelayProvider:
                 self._await_late(task, kind, child, session)
             elif task.done() and not task.cancelled() and task.exception() is None:
                 found[index] = task.result()
+            elif (known := child.known(kind)) is not None:
+                # Another asked for the same, and was told first.
+                found[index] = known
         return [(offerings[index], found[index]) for index in sorted(found)]
 
     def _await_late(

@@ -1,0 +1,69 @@
+"""Who waits for listings, and for how many."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, cast
+
+from msgspec import Raw
+
+from switchboard.children.launcher import Launcher
+from switchboard.children.life import Limits
+from switchboard.children.listing import Listing
+from switchboard.children.pool import ChildSource
+from switchboard.core.bus import EventBus
+from switchboard.core.sessions import Session
+from switchboard.core.visibility import Visibility
+from switchboard.providers.relay.offering import Offering
+from switchboard.providers.relay.provider import RelayProvider
+
+
+class Lister:
+    """A child whose listing is told to somebody else first."""
+
+    limits = Limits()
+
+    def __init__(self, tool: str, when_asked: Callable[[], Any]) -> None:
+        self.listing = Listing(entries={tool: Raw(b'{"name":"%b"}' % tool.encode())})
+        self.is_known = False
+        self._when_asked = when_asked
+
+    def of(self, _: Session) -> "Lister":
+        return self
+
+    def known(self, _: str) -> Listing | None:
+        return self.listing if self.is_known else None
+
+    def remembered(self, _: str) -> None:
+        return None
+
+    async def offered(self, *_: object) -> Listing:
+        await self._when_asked()
+        return self.listing
+
+
+def offering(name: str, lister: Lister) -> Offering:
+    return Offering(
+        name=name,
+        children=cast("ChildSource", lister),
+        launcher=cast("Launcher", None),
+        shows_tools=True,
+    )
+
+
+async def test_a_tool_that_another_caller_was_told_of_first_is_found() -> None:
+    async def others_hear_of_it() -> None:
+        late.is_known = True
+
+    late = Lister("wanted", asyncio.Event().wait)
+    quick = Lister("other", others_hear_of_it)
+    provider = RelayProvider(
+        [offering("quick", quick), offering("late", late)],
+        visibility=Visibility(),
+        taken=lambda _: False,
+        events=EventBus(),
+        announce=lambda _kind, _session: None,
+    )
+    found = await provider.tool("wanted", Session(id="s", via="test", workspace="/"), None)
+    await provider.aclose()
+    assert found is not None
+    assert found.name == "wanted"
