@@ -8,7 +8,7 @@ from msgspec import Raw
 
 from switchboard.children.launcher import Launcher
 from switchboard.children.life import Limits
-from switchboard.children.listing import Listing
+from switchboard.children.listing import Listing, ToolEntry, ToolListing
 from switchboard.children.pool import ChildSource
 from switchboard.core.bus import EventBus
 from switchboard.core.sessions import Session
@@ -23,7 +23,8 @@ class Lister:
     limits = Limits()
 
     def __init__(self, tool: str, when_asked: Callable[[], Any]) -> None:
-        self.listing = Listing(entries={tool: Raw(b'{"name":"%b"}' % tool.encode())})
+        entry = Raw(b'{"name":"%b"}' % tool.encode())
+        self.listing = ToolListing(entries={tool: entry}, tools={tool: ToolEntry(name=tool)})
         self.is_known = False
         self._when_asked = when_asked
 
