@@ -152,7 +152,7 @@ SCHEMA = {
 }
 
 
-@requirement("S3.43", "S3.50", "S3.51")
+@requirement("S3.43", "S3.50", "S3.51", "S3.68")
 async def test_secrets_are_hidden_by_schema_by_name_by_shape_and_by_value(home: Path) -> None:
     arguments = {
         "pin": "VALUE-1",

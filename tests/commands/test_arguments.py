@@ -117,7 +117,7 @@ async def test_arguments_with_two_readings_are_refused(bench: Bench, raw: bytes)
     assert (await bench.refused("echo", raw)).code is FaultCode.INVALID_ARGUMENT
 
 
-@requirement("S3.10")
+@requirement("S3.10", "S3.120")
 async def test_the_schema_is_shown_as_it_is_written_and_holds(bench: Bench) -> None:
     schema = {
         "type": "object",

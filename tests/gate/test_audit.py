@@ -122,7 +122,7 @@ async def test_calls_that_are_typed_are_told_apart_by_their_ids(gate: Gate) -> N
     assert (await gate.type("audit", "show", call_id)).code == 0
 
 
-@requirement("S3.67")
+@requirement("S3.67", "S3.68")
 async def test_no_argument_result_or_variable_is_in_any_file_of_ours(gate: Gate) -> None:
     gate.workspace.child("ledger", gate.script, env={"LEDGER_TOKEN": f"{SECRET}-env"})
     async with gate.window() as client:
