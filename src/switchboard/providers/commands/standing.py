@@ -18,6 +18,7 @@ def standing_launch(entry: CommandEntry, tool: ToolSpec) -> Launch:
         is_foreign=False,
         sandbox=entry.sandbox_profile,
         network=has_network(entry),
+        opened_roots=entry.writable_roots,
         side_effects=entry.side_effects,
         requires_approval=entry.requires_approval,
         required_by=entry.required_by,
@@ -27,6 +28,11 @@ def standing_launch(entry: CommandEntry, tool: ToolSpec) -> Launch:
 def runs_of(entry: CommandEntry) -> str:
     """The command line as it is written: places for arguments and secrets are not filled."""
     return shlex.join((entry.command, *entry.args))
+
+
+def is_to_only_read(entry: CommandEntry) -> bool:
+    """Whether it is declared to read and to do nothing else, which its sandbox holds it to."""
+    return set(entry.side_effects) == {"filesystem-read"}
 
 
 def has_network(entry: CommandEntry) -> bool:
