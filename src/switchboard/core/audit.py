@@ -81,6 +81,11 @@ class AuditRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     note: str = ""
 
 
+def appeared_note(names: tuple[str, ...]) -> str:
+    """What a record says of protected files that are there since something ran."""
+    return f"protected files appeared: {', '.join(names)}" if names else ""
+
+
 class _Clock:
     """Writes down times, in UTC. Most of the text stays the same for a second."""
 

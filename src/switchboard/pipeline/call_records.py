@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from switchboard.core.audit import AuditApproval, AuditRecord, stamp
+from switchboard.core.audit import AuditApproval, AuditRecord, appeared_note, stamp
 from switchboard.core.calls import Call, Execution, Figures, Outcome, TextBlock
 from switchboard.core.faults import Fault
 from switchboard.core.ports import Audit
@@ -162,6 +162,7 @@ def finished(
         bytes_stdout=figures.bytes_stdout if figures else None,
         bytes_stderr=figures.bytes_stderr if figures else None,
         redactions=figures.redactions if figures else None,
+        note=appeared_note(figures.appeared) if figures else "",
     )
 
 
@@ -169,7 +170,7 @@ def figures_in(details: Mapping[str, Any]) -> Figures:
     """What a fault tells of the process that it ended."""
     names = ("exit_status", "bytes_stdout", "bytes_stderr", "redactions")
     found = {name: details[name] for name in names if isinstance(details.get(name), int)}
-    return Figures(**found)
+    return Figures(**found, appeared=tuple(details.get("appeared", ())))
 
 
 def size_of(outcome: Outcome) -> int:
