@@ -66,6 +66,8 @@ def _lines(question: Question) -> Iterator[str]:
     yield f"Variables: {_variables(question)}"
     yield f"Sandbox: {'NONE' if facts.sandbox == 'none' else _plain(facts.sandbox)}"
     yield f"Network: {'on' if facts.network else 'off'}"
+    if facts.uid0:
+        yield "User: ROOT (uid 0)"
     yield f"Server: {_plain(facts.server)}"
     yield f"Runs: {_plain(facts.runs)}"
     for link in facts.links:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from switchboard.core.audit import AuditRecord, appeared_note, stamp
 from switchboard.core.events import Event, ProtectedFilesAppeared
 from switchboard.core.ports import Audit, Events
+from switchboard.core.principal import this_user
 
 
 class SandboxTrail:
@@ -22,6 +23,8 @@ class SandboxTrail:
                     ts=stamp(),
                     event="sandbox.protected_files",
                     server=event.source,
+                    principal=str(this_user()),
+                    uid0=this_user().is_root,
                     note=appeared_note(event.names),
                 )
             )

@@ -11,6 +11,7 @@ from switchboard.core.audit import AuditApproval, AuditRecord, appeared_note, st
 from switchboard.core.calls import Call, Execution, Figures, Outcome, TextBlock
 from switchboard.core.faults import Fault
 from switchboard.core.ports import Audit
+from switchboard.core.principal import this_user
 from switchboard.core.tools import ToolSpec
 
 _MOST_NAMES = 32
@@ -45,6 +46,8 @@ class CallRecords:
         self._fingerprint = audit.fingerprint
         self._declared: dict[ToolSpec, frozenset[str]] = {}
         self._pid = os.getpid()
+        self._user = this_user()
+        self._principal = str(self._user)
 
     def started(self, call: Call, began: int) -> AuditRecord:
         """That a call is about to run, since so many nanoseconds after the epoch."""
@@ -109,6 +112,8 @@ class CallRecords:
             tool_def_hash=place.definition,
             env_names=place.env_names,
             network=place.network,
+            principal=self._principal,
+            uid0=self._user.is_root,
             pid=self._pid,
         )
 
