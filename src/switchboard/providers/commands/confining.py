@@ -8,7 +8,6 @@ from switchboard.config.locate import expand_user
 from switchboard.procs.spawn import SpawnSpec, Wrap
 from switchboard.procs.wrapped import Wrapped
 from switchboard.providers.commands.plans import Ground, Plan
-from switchboard.providers.commands.standing import is_to_only_read
 from switchboard.sandbox.confinement import Confinement
 from switchboard.sandbox.programs import resolved_command
 from switchboard.sandbox.sandbox import Sandbox
@@ -25,7 +24,7 @@ def confinement_of(plan: Plan, ground: Ground) -> Confinement:
         cwd=cwd,
         home=ground.user_home,
         allow_network=entry.allow_network,
-        only_reads=is_to_only_read(entry),
+        only_reads=entry.is_to_only_read,
         read_roots=(*around, *_folders(entry.read_roots, ground)),
         writable_roots=_folders(entry.writable_roots, ground),
         hidden=(ground.home,),

@@ -11,7 +11,7 @@ from switchboard.core.sessions import Session
 from switchboard.core.tools import Effects, Policy, ToolSpec
 from switchboard.providers.commands.plans import Ground, place_of
 from switchboard.providers.commands.schema import CommandEntry
-from switchboard.providers.commands.standing import has_network, is_to_only_read
+from switchboard.providers.commands.standing import has_network
 
 PROVIDER = "commands"
 _HIDDEN = "[present]"
@@ -81,7 +81,7 @@ def _effects(entry: CommandEntry) -> Effects:
     free = entry.sandbox_profile == "none"
     network = entry.allow_network or "network" in declared
     writes = bool(declared - {"filesystem-read"} or entry.writable_roots)
-    reads = is_to_only_read(entry) and not (writes or free or network)
+    reads = entry.is_to_only_read and not (writes or free or network)
     return Effects(
         read_only=True if reads else False if writes else None,
         open_world=True if network else None if free else False,

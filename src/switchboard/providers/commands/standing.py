@@ -30,11 +30,6 @@ def runs_of(entry: CommandEntry) -> str:
     return shlex.join((entry.command, *entry.args))
 
 
-def is_to_only_read(entry: CommandEntry) -> bool:
-    """Whether it is declared to read and to do nothing else, which its sandbox holds it to."""
-    return set(entry.side_effects) == {"filesystem-read"}
-
-
 def has_network(entry: CommandEntry) -> bool:
     """Whether nothing keeps it from the network."""
     return entry.allow_network or entry.sandbox_profile == "none"
