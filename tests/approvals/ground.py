@@ -24,6 +24,7 @@ from switchboard.core.calls import Call, Execution, Outcome
 from switchboard.core.faults import Fault
 from switchboard.core.launches import Launch
 from switchboard.core.ports import Audit
+from switchboard.core.principal import Principal
 from switchboard.core.questions import Answer, Asker, Extent, Question, Verdict
 from switchboard.core.sessions import Session
 from switchboard.core.tools import Effects, ToolSpec
@@ -115,6 +116,7 @@ class Ground:
         channel: Channel = "any",
         audit: Audit | None = None,
         by_value: Mapping[str, str] | None = None,
+        user: Principal | None = None,
     ) -> None:
         # What every call would launch, as long as nobody changes it; `None` runs nothing.
         self.launch: Launch | None = launch if launch is not None else a_launch(cwd=str(home))
@@ -130,7 +132,7 @@ class Ground:
                 text = text.replace(value, f"<{name}>")
             return text
 
-        self.cases = Casebook(lambda _: self.launch, self.trust, by_value=hide)
+        self.cases = Casebook(lambda _: self.launch, self.trust, by_value=hide, user=user)
         if hold_s is not None:
             fallback = DeskAsker(self.desk, hold_s=hold_s)
         self.gate = Approval(

@@ -41,6 +41,7 @@ def test_a_repository_cannot_lift_the_questions_about_itself(scope: Scope) -> No
     [
         {"side_effects": ("filesystem-write",)},
         {"side_effects": ("network",)},
+        {"opened_roots": ("build",)},
         {"network": True},
         {"sandbox": "none"},
         {"tool": a_tool("lint", effects=Effects(read_only=True, destructive=True))},

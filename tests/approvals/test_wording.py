@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.ground import Ground, ScriptedAsker, a_command, a_launch, a_tool
+from approvals.ground import Ground, MemoryAudit, ScriptedAsker, a_command, a_launch, a_tool
 from fakes.calls import a_session
 from support.requirements import requirement
 from switchboard.approvals.wording import MAX_ARGUMENTS
 from switchboard.core.cleaning import cleaned, cleaned_line, written_out
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.principal import Principal
 from switchboard.core.questions import Question
 from switchboard.core.tools import Effects
 
@@ -83,6 +84,16 @@ async def test_no_sandbox_is_said_loudly(ground: Ground) -> None:
     prompt = (await question_of(ground)).prompt
     assert line(prompt, "Sandbox") == "NONE"
     assert line(prompt, "Risk").startswith("HIGH; ")
+
+
+@requirement("S3.92", "S3.107")
+@pytest.mark.parametrize("uid", [0, 1000])
+async def test_that_root_would_run_it_is_said_loudly(home: Path, uid: int) -> None:
+    audit = MemoryAudit()
+    ground = Ground(home, a_launch(cwd=str(home)), user=Principal(uid), audit=audit)
+    question = await question_of(ground)
+    assert ("\nUser: ROOT (uid 0)\n" in question.prompt) == (uid == 0)
+    assert [record.uid0 for record in audit.records] == [uid == 0] * 2
 
 
 # The words of others

@@ -21,7 +21,7 @@ COPIES = """
 command = "tee"
 args = ["seen.json"]
 description = "Notes what it is given."
-side_effects = ["filesystem-read"]
+requires_approval = false
 """
 WRITES = """
 [mcp.writes]

@@ -161,7 +161,7 @@ class Bench:
         """The gates, without a question and without a log, and what is behind them."""
         warden = Warden()
         try:
-            provider = commands_provider(self.settings(), self.env, warden, sandbox)
+            provider = commands_provider(self.settings(), self.env, warden, self.events, sandbox)
             yield build_road({provider.key: provider}, Visibility(), self.events), provider
         finally:
             await asyncio.to_thread(warden.close)

@@ -160,3 +160,17 @@ def test_whoever_trusts_a_command_sees_what_it_opens(bench: Bench) -> None:
     (listed,) = switchboard(bench.place, "list", "--json").report["commands"]
     assert msgspec.json.encode(listed)
     assert listed["sandbox"] == "default, network"
+
+
+@requirement("S3.106")
+def test_a_listing_says_where_the_folder_of_a_tool_is_read_only(bench: Bench) -> None:
+    reads = ["filesystem-read"]
+    bench.write("reads", ["true"], side_effects=reads)
+    bench.write("opened", ["true"], side_effects=reads, writable_roots=["build"])
+    bench.write("free", ["true"], side_effects=reads, sandbox_profile="none")
+    listed = switchboard(bench.place, "list", "--json").report["commands"]
+    assert {each["name"]: each["sandbox"] for each in listed} == {
+        "reads": "default, its folder read-only",
+        "opened": "default, its folder read-only, writes build",
+        "free": "NONE",
+    }

@@ -135,7 +135,7 @@ async def test_a_stream_says_that_the_time_was_up(bench: Bench) -> None:
 async def test_nothing_survives_a_board_that_is_closed_in_the_middle(bench: Bench) -> None:
     bench.python("stubborn", STUBBORN, streaming=True, sandbox_profile="none")
     warden = Warden()
-    provider = commands_provider(bench.settings(), bench.env, warden)
+    provider = commands_provider(bench.settings(), bench.env, warden, bench.events)
     line = MemoryLine()
     task: asyncio.Task[Any] = asyncio.ensure_future(
         provider.invoke(bench.a_call("stubborn", line=line))

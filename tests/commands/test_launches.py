@@ -35,7 +35,7 @@ async def test_a_launch_tells_what_would_run_and_hides_secrets(bench: Bench) -> 
     assert found.env == {"A": "1"}
     assert set(found.secrets) == {"T", "DB_PASSWORD"}
     assert (found.sandbox, found.network, found.is_foreign) == ("default", False, False)
-    assert found.writable_roots == (str(bench.root),)
+    assert found.writable_roots == ()
     assert SECRET not in str(found)
     assert "plainly-written" not in str(found)
     assert assess(found).level == "low"
@@ -95,6 +95,22 @@ async def test_high_risk_asks_whatever_the_configuration_says(
     bench.write("tool", ["true"], requires_approval=False, **fields)
     assert bench.told("tool")["requires_approval"] is True
     assert assess(await launch(bench)).is_high
+
+
+@requirement("S3.104", "S3.105")
+@pytest.mark.parametrize(
+    "declared", [{"side_effects": ["filesystem-read"]}, {"requires_approval": False}]
+)
+async def test_a_folder_that_is_opened_to_write_in_is_a_write_that_asks(
+    bench: Bench, declared: dict[str, Any]
+) -> None:
+    (bench.root / "build").mkdir()
+    bench.write("tool", ["true"], writable_roots=["build"], **declared)
+    found = await launch(bench)
+    assert str(bench.root / "build") in found.writable_roots
+    assert assess(found).is_high
+    assert bench.told("tool")["requires_approval"]
+    assert bench.specs()["tool"].effects.read_only is False
 
 
 @requirement("S3.06", "S3.26", "S3.27")

@@ -61,6 +61,9 @@ class MemoryLink:
     async def diagnosis(self) -> tuple[str, str]:
         return "it was forgotten", ""
 
+    def appeared(self) -> tuple[str, ...]:
+        return ()
+
     def denial(self) -> None:
         return None
 

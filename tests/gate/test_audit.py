@@ -2,6 +2,7 @@
 
 import json
 import os
+import pwd
 import re
 import signal
 
@@ -80,6 +81,20 @@ async def test_each_way_that_a_call_can_go_leaves_its_records(gate: Gate, era: E
     assert read["approval"]["decision"] == "not_required"
     assert gate.written == ["allow_once", "allow_session", "by trust"]
     await gate.verified()
+
+
+@requirement("S3.63", "S3.92")
+async def test_each_record_names_the_user_that_it_ran_as(gate: Gate) -> None:
+    async with gate.window() as client:
+        await run_answering(client, "allow_once", "write", text="x")
+        await run(client, "read")
+    uid, name = os.getuid(), pwd.getpwuid(os.getuid()).pw_name
+    records = await gate.records()
+    assert set(events(records)) == {
+        *("approval.requested", "approval.decided", "tool.call.started", "tool.call.finished")
+    }
+    assert {record["principal"] for record in records} == {f"uid:{uid} {name}"}
+    assert {record.get("uid0", False) for record in records} == {uid == 0}
 
 
 @requirement("S3.70", "S3.71", "S3.99", "S3.100", "S3.101")

@@ -48,6 +48,26 @@ def test_the_profile_is_the_one_that_was_looked_at(den: Den, allow_network: bool
     assert text == golden.read_text("utf-8")
 
 
+def test_the_folder_of_a_program_that_only_reads_is_not_opened_for_writing(den: Den) -> None:
+    (den.workspace / "build").mkdir()
+    (den.workspace / ".env").touch()
+    confinement = den.confinement(
+        only_reads=True, writable_roots=(str(den.workspace / "build"),), state_dir=""
+    )
+    profile = seatbelt_profile(checked_roots(confinement, "/bin/sh"), confinement)
+    names = {path: name for name, path in profile.parameters.items()}
+    opened = [
+        line for line in profile.text.splitlines() if "allow" in line and "file-write" in line
+    ]
+    folder, build, env = (
+        f'(param "{names[str(den.workspace / each)]}")' for each in (".", "build", ".env")
+    )
+    assert f"(allow file-read* (subpath {folder}))" in profile.text
+    assert f"(deny file-read* (literal {env}))" in profile.text
+    assert opened[-1] == f"(allow file-read* file-write* (subpath {build}))"
+    assert not any(folder in line for line in opened)
+
+
 def test_no_path_is_part_of_the_text(den: Den) -> None:
     profile = profile_of(den, allow_network=True)
     assert str(den.workspace.parent) not in profile.text

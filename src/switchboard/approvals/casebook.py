@@ -26,6 +26,7 @@ from switchboard.core.cases import Assessment, Case
 from switchboard.core.cleaning import cleaned, cleaned_line, written_out
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
+from switchboard.core.principal import Principal, this_user
 from switchboard.core.questions import Facts, Question, Risk
 from switchboard.core.redaction import redacted_arguments, redacted_text
 from switchboard.core.secret_names import is_secret_name
@@ -67,13 +68,15 @@ class Casebook:
         client_pid: ClientPid = lambda _: 0,
         by_value: Redact = NO_SECRETS,
         clock: Callable[[], float] = time.time,
+        user: Principal | None = None,
     ) -> None:
         self._launches = launches
         self._trust = trust
         self._client_pid = client_pid
         self._by_value = by_value
         self._clock = clock
-        self._principal = f"uid:{os.getuid()}"
+        self._user = user or this_user()
+        self._principal = f"uid:{self._user.uid}"
         # A server has the same launch for every call of a tool, until something changes.
         self._assessed: dict[int, Assessment] = {}
 
@@ -213,6 +216,7 @@ class Casebook:
             effects=effects_in_words(launch),
             sandbox=launch.sandbox,
             network=launch.network,
+            uid0=self._user.is_root,
             writable=launch.writable_roots,
             links=tuple(
                 redacted_text(f"{text} -> {real}", self._by_value)

@@ -57,6 +57,8 @@ def _of_a_command(launch: Launch) -> list[str]:
     reasons: list[str] = []
     if "filesystem-write" in launch.side_effects:
         reasons.append("it is declared to write files")
+    if launch.opened_roots:
+        reasons.append("folders are opened for it to write in")
     if "network" in launch.side_effects:
         reasons.append("it is declared to use the network")
     if launch.network:

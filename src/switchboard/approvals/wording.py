@@ -23,6 +23,9 @@ _DIGEST_CHARS = 12
 def effects_in_words(launch: Launch) -> tuple[str, ...]:
     """What the tool is said to do to the world, and by whom."""
     if not launch.is_foreign:
+        held = launch.sandbox != "none" and not launch.writable_roots
+        if held and launch.side_effects == ("filesystem-read",):
+            return (*launch.side_effects, "its sandbox lets it change no file")
         return launch.side_effects or ("none declared",)
     effects = launch.tool.effects
     said: list[str] = []
@@ -63,6 +66,8 @@ def _lines(question: Question) -> Iterator[str]:
     yield f"Variables: {_variables(question)}"
     yield f"Sandbox: {'NONE' if facts.sandbox == 'none' else _plain(facts.sandbox)}"
     yield f"Network: {'on' if facts.network else 'off'}"
+    if facts.uid0:
+        yield "User: ROOT (uid 0)"
     yield f"Server: {_plain(facts.server)}"
     yield f"Runs: {_plain(facts.runs)}"
     for link in facts.links:

@@ -19,7 +19,12 @@ from switchboard.children.faults import (
 from switchboard.children.greeting import Greeting, NotModern, greet
 from switchboard.children.links import Link
 from switchboard.children.schema import Protocol, ServerEntry
-from switchboard.core.events import ChildExited, ChildFailed, ChildStarted
+from switchboard.core.events import (
+    ChildExited,
+    ChildFailed,
+    ChildStarted,
+    ProtectedFilesAppeared,
+)
 from switchboard.core.faults import Fault
 from switchboard.core.ports import Events
 from switchboard.core.tasks import TaskSet
@@ -179,28 +184,28 @@ class Life:
             if link.peer.lost is not None:
                 raise PeerLost(link.peer.lost)
         except TimeoutError:
-            await link.aclose()
+            await self._close(link)
             raise fault_from_timeout(
                 self.entry.name, "answer", self._limits.rpc_s, "child-start-timeout"
             ) from None
         except RpcError as error:
-            await link.aclose()
+            await self._close(link)
             raise fault_from_rpc(self.entry.name, error, link.hidden) from error
         except NotModern:
-            await link.aclose()
+            await self._close(link)
             raise fault_from_old_protocol(self.entry.name) from None
         except PeerLost as lost:
             if mode == "auto" and lost.loss.reason != "too-large":
                 # Some servers of the handshake era end when their first message is another one.
-                await link.aclose()
+                await self._close(link)
                 greeted = await self._open_and_greet("handshake")
                 self._mode = "handshake"
                 return greeted
             fault = await fault_from_loss(self.entry.name, link, lost.loss)
-            await link.aclose()
+            await self._close(link)
             raise fault from lost
         except BaseException:
-            await link.aclose()
+            await self._close(link)
             raise
         else:
             return link, greeting
@@ -227,7 +232,7 @@ class Life:
         self._on_crashed()
 
     async def _bury(self, link: Link, loss: Loss, *, expected: bool) -> None:
-        await link.aclose()
+        await self._close(link)
         ended, private = await link.diagnosis()
         if not expected:
             self.last_fault = await fault_from_loss(self.entry.name, link, loss)
@@ -240,6 +245,11 @@ class Life:
                 stderr_tail="" if expected else private,
             )
         )
+
+    async def _close(self, link: Link) -> None:
+        await link.aclose()
+        if names := link.appeared():
+            self._events.emit(ProtectedFilesAppeared(source=self.entry.name, names=names))
 
     def _watch_idle(self, after_s: float) -> None:
         if self._idle_timer is not None:

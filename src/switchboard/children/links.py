@@ -46,6 +46,10 @@ class Link(Protocol):
         """Once it has ended: what its sandbox denied it, if that is why."""
         ...
 
+    def appeared(self) -> tuple[str, ...]:
+        """Once it has ended: the protected files that are there since it began, by name."""
+        ...
+
     async def aclose(self) -> None:
         """End it."""
         ...
@@ -80,6 +84,9 @@ class StdioLink:
 
     def denial(self) -> Fault | None:
         return self._running.denial()
+
+    def appeared(self) -> tuple[str, ...]:
+        return self._running.appeared()
 
     async def aclose(self) -> None:
         await self.peer.aclose()

@@ -31,6 +31,9 @@ class RemoteLink:
     def denial(self) -> Fault | None:
         return None
 
+    def appeared(self) -> tuple[str, ...]:
+        return ()
+
     async def aclose(self) -> None:
         await self.peer.aclose()
         await self._pipe.aclose()

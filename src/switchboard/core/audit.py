@@ -73,12 +73,20 @@ class AuditRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     env_names: tuple[str, ...] = ()
     network: bool | None = None
     redactions: int | None = None
+    # The user that it ran as, and whether that is root: with its rights, unless a sandbox is named.
+    principal: str = ""
+    uid0: bool = False
     # The process that wrote the record.
     pid: int = 0
     # Where the log was cut: on purpose, for its size, or by somebody else.
     mark: AuditMark | None = None
     # What Switchboard has to say, in its own words.
     note: str = ""
+
+
+def appeared_note(names: tuple[str, ...]) -> str:
+    """What a record says of protected files that are there since something ran."""
+    return f"protected files appeared: {', '.join(names)}" if names else ""
 
 
 class _Clock:

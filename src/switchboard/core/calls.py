@@ -71,6 +71,8 @@ class Figures(Struct, frozen=True, kw_only=True):
     bytes_stdout: int | None = None
     bytes_stderr: int | None = None
     redactions: int | None = None
+    # Protected files that are there since.
+    appeared: tuple[str, ...] = ()
 
 
 class Outcome(Struct, frozen=True, kw_only=True, eq=False):

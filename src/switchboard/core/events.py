@@ -65,6 +65,17 @@ class ChildToolsSkipped(Struct, frozen=True, kw_only=True):
     positions: tuple[int, ...]
 
 
+class ProtectedFilesAppeared(Struct, frozen=True, kw_only=True):
+    """What would run something outside of a sandbox later is there since a program ran in one."""
+
+    # The server, or the command tool.
+    source: str
+    # In the folder where it ran.
+    names: tuple[str, ...]
+    # Empty for a server, which no call starts or ends.
+    call_id: str = ""
+
+
 class NamesClashed(Struct, frozen=True, kw_only=True):
     # Which name, and whose tools want it.
     message: str
@@ -136,6 +147,7 @@ Event = (
     | ChildExited
     | ChildFailed
     | ChildToolsSkipped
+    | ProtectedFilesAppeared
     | NamesClashed
     | ConfigLoaded
     | ConfigRejected

@@ -28,6 +28,8 @@ class Launch(Struct, frozen=True, kw_only=True):
     sandbox: str = "none"
     network: bool = True
     writable_roots: tuple[str, ...] = ()
+    # Those among them that the configuration opened beside the working directory, as written.
+    opened_roots: tuple[str, ...] = ()
     # What the configuration declares: `filesystem-read`, `filesystem-write`, `network`.
     side_effects: tuple[str, ...] = ()
     # False: what the server says of its own tools counts for nothing.

@@ -35,6 +35,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     effects: tuple[str, ...] = ()
     sandbox: str = "none"
     network: bool = True
+    # Whether it runs as root.
+    uid0: bool = False
     writable: tuple[str, ...] = ()
     # Paths among the arguments that lead elsewhere, as `path -> where it leads`.
     links: tuple[str, ...] = ()

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from switchboard.approvals.risk import asks, assess
 from switchboard.config.locate import find_places
 from switchboard.core.faults import Fault
+from switchboard.core.ports import Events
 from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
 from switchboard.pipeline.schemas import check_for
@@ -59,6 +60,7 @@ def commands_provider(
     settings: Settings,
     environ: Mapping[str, str],
     warden: Warden,
+    events: Events,
     sandbox: Sandbox | None = None,
 ) -> CommandsProvider:
     """What runs the command tools of these settings."""
@@ -67,6 +69,7 @@ def commands_provider(
         ground=_ground(settings, environ),
         sandbox=sandbox or platform_sandbox(),
         warden=warden,
+        events=events,
         fingerprint=lambda entry: fingerprint(entry.seal, settings.workspace),
         start_s=settings.timeouts.child_spawn_ms / 1000,
     )

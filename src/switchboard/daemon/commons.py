@@ -9,9 +9,10 @@ from switchboard.children.child import Child
 from switchboard.children.environment import EnvironmentSecrets
 from switchboard.children.pool import ChildPool
 from switchboard.core.discretion import DiscreetEvents
-from switchboard.core.ports import Events
+from switchboard.core.ports import Audit, Events
 from switchboard.core.secrets import SecretBook
 from switchboard.daemon.enclosing import Enclosures
+from switchboard.daemon.sandbox_trail import SandboxTrail
 from switchboard.procs.spawn import Warden
 from switchboard.sandbox.sandbox import platform_sandbox
 
@@ -42,7 +43,7 @@ class Commons:
             pool = self._pools[key] = ChildPool(
                 environ=environ,
                 secrets=EnvironmentSecrets(environ),
-                events=DiscreetEvents(self._events, book),
+                events=SandboxTrail(DiscreetEvents(self._events, book), self._audit),
                 warden=self.warden,
                 book=book,
                 enclose=Enclosures(platform_sandbox(), environ, environ.get("HOME") or "/"),
@@ -71,6 +72,9 @@ class Commons:
 
             self._gatehouse = Gatehouse(home, self._events)
         return self._gatehouse
+
+    def _audit(self) -> Audit | None:
+        return self._gatehouse.audit if self._gatehouse is not None else None
 
     def retain(self, children: Sequence[Child]) -> None:
         """Let go of every child that no board leads to any more."""

@@ -15,7 +15,7 @@ from switchboard.children.memory import Memories
 from switchboard.children.pool import ChildPool, ChildSource
 from switchboard.children.schema import ServerEntry
 from switchboard.core.discretion import DiscreetEvents
-from switchboard.core.ports import Events, Next, Provider, Relay
+from switchboard.core.ports import Audit, Events, Next, Provider, Relay
 from switchboard.core.secrets import SecretBook
 from switchboard.core.visibility import Visibility
 from switchboard.daemon.assemble import sandbox_refusals
@@ -23,6 +23,7 @@ from switchboard.daemon.command_tools import commands_provider
 from switchboard.daemon.commons import Commons
 from switchboard.daemon.enclosing import Enclosures
 from switchboard.daemon.memory import return_large_blocks
+from switchboard.daemon.sandbox_trail import SandboxTrail
 from switchboard.daemon.secret_values import secret_values
 from switchboard.pipeline.order import build_road
 from switchboard.procs.limits import leave_no_core
@@ -80,7 +81,7 @@ class Engine:
         self.pool = ChildPool(
             environ=environ,
             secrets=EnvironmentSecrets(environ),
-            events=events,
+            events=SandboxTrail(events, self._audit),
             warden=self._warden,
             sessions=sessions,
             commons=self._shared,
@@ -133,7 +134,7 @@ class Engine:
         )
         is_guarded = settings.enable_mcp_server_surface
         suite_provider = SuitesProvider(suites, is_guarded=is_guarded)
-        commands = commands_provider(settings, self._environ, self._warden)
+        commands = commands_provider(settings, self._environ, self._warden, self._events)
         providers: dict[str, Provider] = {
             each.key: each for each in (suite_provider, children, commands)
         }
@@ -166,6 +167,9 @@ class Engine:
             settings.approval_channel,
             self._hide,
         )
+
+    def _audit(self) -> Audit | None:
+        return self._gatehouse.audit if self._gatehouse is not None else None
 
     @property
     def _pools(self) -> Iterator[ChildPool]:

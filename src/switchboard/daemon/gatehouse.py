@@ -39,7 +39,7 @@ class Gatehouse:
         self._database = Database(home)
         self._desk = Desk(self._database)
         self._trust = TrustBook()
-        self._audit = AuditWriter(AuditPlaces(Path(home)), tell=events.emit)
+        self.audit = AuditWriter(AuditPlaces(Path(home)), tell=events.emit)
 
     def gates(
         self,
@@ -56,11 +56,11 @@ class Gatehouse:
             casebook,
             self._desk,
             Pins(self._database, by_value=hide),
-            ApprovalTrail(events, self._audit),
+            ApprovalTrail(events, self.audit),
             fallback=None if channel == "none" else DeskAsker(self._desk),
             channel=channel,
         )
-        return Gates(approval, self._audit)
+        return Gates(approval, self.audit)
 
     def leave(self, session_id: str) -> None:
         """A session has ended, and with it what was asked and trusted in it."""
@@ -69,5 +69,5 @@ class Gatehouse:
 
     def close(self) -> None:
         """Write what waits."""
-        self._audit.close()
+        self.audit.close()
         self._database.close()

@@ -20,6 +20,7 @@ from switchboard.core.events import (
     ConfigLoaded,
     ConfigRejected,
     Event,
+    ProtectedFilesAppeared,
 )
 from switchboard.daemon.log_sink import LogSink
 from switchboard.settings.sections import Settings
@@ -57,7 +58,7 @@ def level_of(event: Event) -> int:
             return LEVELS["debug"]
         case CallFinished() | ChildFailed() | ChildToolsSkipped() | ConfigRejected():
             return LEVELS["warn"]
-        case AuditFailed() | AuditRecovered():
+        case AuditFailed() | AuditRecovered() | ProtectedFilesAppeared():
             return LEVELS["warn"]
         case ChildExited():
             return LEVELS["info"] if event.expected else LEVELS["warn"]

@@ -8,6 +8,7 @@ from switchboard.core.cases import Case
 from switchboard.core.events import ApprovalAsked, ApprovalDecided, DefinitionHeld
 from switchboard.core.launches import Launch
 from switchboard.core.ports import Audit, Events
+from switchboard.core.principal import this_user
 from switchboard.core.questions import Answer, Question
 
 # A client says its own name, and may say as much as it likes.
@@ -90,6 +91,8 @@ class ApprovalTrail:
                     server=launch.server,
                     launch_fingerprint=launch.fingerprint,
                     workspace=call.session.workspace,
+                    principal=str(this_user()),
+                    uid0=this_user().is_root,
                 )
             )
 
@@ -113,5 +116,7 @@ class ApprovalTrail:
             launch_fingerprint=launch.fingerprint,
             env_names=tuple(sorted({*facts.env, *facts.secrets})),
             network=facts.network,
+            principal=str(this_user()),
+            uid0=facts.uid0,
             note="; ".join(question.risk.reasons),
         )

@@ -7,10 +7,11 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from switchboard.core.audit import AuditApproval, AuditRecord, stamp
+from switchboard.core.audit import AuditApproval, AuditRecord, appeared_note, stamp
 from switchboard.core.calls import Call, Execution, Figures, Outcome, TextBlock
 from switchboard.core.faults import Fault
 from switchboard.core.ports import Audit
+from switchboard.core.principal import this_user
 from switchboard.core.tools import ToolSpec
 
 _MOST_NAMES = 32
@@ -45,6 +46,8 @@ class CallRecords:
         self._fingerprint = audit.fingerprint
         self._declared: dict[ToolSpec, frozenset[str]] = {}
         self._pid = os.getpid()
+        self._user = this_user()
+        self._principal = str(self._user)
 
     def started(self, call: Call, began: int) -> AuditRecord:
         """That a call is about to run, since so many nanoseconds after the epoch."""
@@ -109,6 +112,8 @@ class CallRecords:
             tool_def_hash=place.definition,
             env_names=place.env_names,
             network=place.network,
+            principal=self._principal,
+            uid0=self._user.is_root,
             pid=self._pid,
         )
 
@@ -162,6 +167,7 @@ def finished(
         bytes_stdout=figures.bytes_stdout if figures else None,
         bytes_stderr=figures.bytes_stderr if figures else None,
         redactions=figures.redactions if figures else None,
+        note=appeared_note(figures.appeared) if figures else "",
     )
 
 
@@ -169,7 +175,7 @@ def figures_in(details: Mapping[str, Any]) -> Figures:
     """What a fault tells of the process that it ended."""
     names = ("exit_status", "bytes_stdout", "bytes_stderr", "redactions")
     found = {name: details[name] for name in names if isinstance(details.get(name), int)}
-    return Figures(**found)
+    return Figures(**found, appeared=tuple(details.get("appeared", ())))
 
 
 def size_of(outcome: Outcome) -> int:

@@ -106,6 +106,12 @@ class Running:
             return None
         return self._wrapped.explain(self.exited.result(), self.errors.text())
 
+    def appeared(self) -> tuple[str, ...]:
+        """Once it has ended: the protected files that are there since it began, by name."""
+        if self._wrapped is None or self._wrapped.appeared is None:
+            return ()
+        return self._wrapped.appeared()
+
     async def kill_rest(self) -> None:
         """End whatever is left of what it started."""
         await self._aside(self._family.kill)

@@ -28,6 +28,9 @@ class Wrapped(Struct, frozen=True, kw_only=True):
     # Says whether the walls stopped a program that ended with this status and these last words.
     explain: Callable[[int, str], Fault | None] | None = None
 
+    # Says, once it has ended, which files are there since that would run something outside later.
+    appeared: Callable[[], tuple[str, ...]] | None = None
+
     def release(self, pid: int) -> None:
         """Limit the process that was started, and let it begin. Raises OSError."""
         for kind, most in self.limits.items():

@@ -9,6 +9,7 @@ import os
 import resource
 from collections.abc import Mapping
 from io import FileIO
+from itertools import chain
 
 from switchboard.procs.wrapped import Wrapped
 from switchboard.sandbox.confinement import Confinement
@@ -16,7 +17,13 @@ from switchboard.sandbox.masks import SCRATCH, SCRATCH_BYTES, empty, mask
 from switchboard.sandbox.paths import depth, is_below, is_within
 from switchboard.sandbox.probe import Bubblewrap
 from switchboard.sandbox.programs import resolved_command
-from switchboard.sandbox.repositories import Guard, env_files, env_files_below, guards
+from switchboard.sandbox.repositories import (
+    Guard,
+    env_files,
+    env_files_below,
+    guards,
+    hidden_files,
+)
 from switchboard.sandbox.roots import Roots, checked_roots
 from switchboard.sandbox.seccomp import MACHINES, seccomp_filter
 
@@ -106,7 +113,7 @@ def sandbox_arguments(roots: Roots, confinement: Confinement) -> list[str]:
 
 def _mounts(roots: Roots, confinement: Confinement) -> dict[str, list[str]]:
     """What is mounted where. A path has one entry, and what is opened wins over what is hidden."""
-    opened = {*(place for place, _ in roots.readable), *roots.writable}
+    opened = {*(place for place, _ in roots.readable), *roots.writable, *roots.unchanging}
     mounts = {path: empty(path, size) for path, size in _scratch()}
     mounts |= {path: empty(path, SCRATCH_BYTES) for path in roots.homes}
     emptied = frozenset(mounts)
@@ -126,6 +133,9 @@ def _mounts(roots: Roots, confinement: Confinement) -> dict[str, list[str]]:
             for path in (*env_files(real), *deeper):
                 if not os.path.islink(path):
                     mounts[place] += mask(path)
+    for path in roots.unchanging:
+        hidden = hidden_files(path, read_env_files=confinement.read_env_files)
+        mounts[path] = ["--ro-bind", path, path, *chain.from_iterable(map(mask, hidden))]
     for path in roots.writable:
         mounts[path] = ["--bind", path, path]
         for guard in guards(path, read_env_files=confinement.read_env_files):

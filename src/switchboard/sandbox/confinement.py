@@ -11,12 +11,14 @@ Profile = Literal["default", "seatbelt", "none"]
 class Confinement(Struct, frozen=True, kw_only=True):
     """The bounds of a process. Everything that is not opened here is hidden or read-only."""
 
-    # Where it runs, and what it may change.
+    # Where it runs, and what it may change, unless it only reads.
     cwd: str
     # The folder that disappears as a whole, apart from what is opened in it.
     home: str
     profile: Profile = "default"
     allow_network: bool = False
+    # Whether its folder stays as it is, apart from what is opened in it.
+    only_reads: bool = False
     writable_roots: tuple[str, ...] = ()
     read_roots: tuple[str, ...] = ()
     # Where it may keep what outlives it: caches, and data of its own.

@@ -62,6 +62,13 @@ _WAYS = {
         "writable_roots",
         "if it may write there, add the folder to `writable_roots`",
     ),
+    "change": _Way(
+        "sandbox-write",
+        "it is declared to only read, and wanted to write",
+        "side_effects",
+        "if it may write in its folder, add `filesystem-write` to its `side_effects`; "
+        "if only in some folder, add that one to `writable_roots`",
+    ),
     "env": _Way(
         "sandbox-read",
         "it wanted to read an environment file, which its sandbox hides",
@@ -113,7 +120,7 @@ def _way_of_line(line: str, confinement: Confinement) -> str | None:
     if not confinement.allow_network and _NETWORK.search(line):
         return "network"
     if _WRITE.search(line):
-        return "write"
+        return "change" if confinement.only_reads else "write"
     if _READ.search(line):
         return "env" if _ENV_FILE.search(line) else "read"
     if _GONE.search(line) and _is_hidden(line, confinement):

@@ -82,6 +82,12 @@ def guards(root: str, *, read_env_files: bool) -> list[Guard]:
     return found + [Guard("hidden", path) for path in deeper if path not in hidden]
 
 
+def hidden_files(root: str, *, read_env_files: bool) -> list[str]:
+    """What is hidden in a folder that stays as it is, where nothing else needs a guard."""
+    found = guards(root, read_env_files=read_env_files)
+    return [guard.path for guard in found if guard.kind == "hidden"]
+
+
 def env_files(folder: str) -> list[str]:
     """The files of a folder that hold its environment, most of it secret."""
     try:

@@ -28,6 +28,8 @@ class Roots(Struct, frozen=True, kw_only=True):
     hidden: tuple[str, ...]
     readable: tuple[tuple[str, str], ...]
     writable: tuple[str, ...]
+    # The working directory of a program that only reads. Its secrets stay hidden all the same.
+    unchanging: tuple[str, ...] = ()
 
 
 def checked_roots(confinement: Confinement, command: str) -> Roots:
@@ -38,18 +40,20 @@ def checked_roots(confinement: Confinement, command: str) -> Roots:
     cwd = _root("the working directory", confinement.cwd, homes)
     further = [_root("`writable_roots`", path, homes) for path in confinement.writable_roots]
     given = [_root("`read_roots`", path, homes, or_file=True) for path in confinement.read_roots]
-    writable = (cwd, *further, *((state,) if state else ()))
+    stays = confinement.only_reads and not any(is_within(cwd, path) for path in further)
+    unchanging = (cwd,) if stays else ()
+    writable = (*(() if stays else (cwd,)), *further, *((state,) if state else ()))
     for each in own:
         # Whoever may write above it could rename it away and put another in its place.
-        if any(is_within(each, path) for path in writable):
+        if any(is_within(each, path) for path in (cwd, *writable)):
             raise _refused("a folder that holds Switchboard's own", each)
-        if any(is_within(path, each) and path != state for path in (*writable, *given)):
+        if any(is_within(path, each) and path != state for path in (cwd, *writable, *given)):
             raise _refused("a folder of Switchboard's own", each)
     opened = {path: path for path in given}
-    opened |= _tools(confinement, command, (*homes, *SCRATCH), (*given, *writable))
+    opened |= _tools(confinement, command, (*homes, *SCRATCH), (*given, cwd, *writable))
     if confinement.allow_network:
         opened |= _resolver()
-    shown = {*opened, *writable}
+    shown = {*opened, cwd, *writable}
     return Roots(
         cwd=cwd,
         homes=homes,
@@ -61,6 +65,7 @@ def checked_roots(confinement: Confinement, command: str) -> Roots:
         ),
         readable=tuple(opened.items()),
         writable=tuple(dict.fromkeys(writable)),
+        unchanging=unchanging,
     )
 
 

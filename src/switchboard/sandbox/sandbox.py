@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from switchboard.core.faults import Fault
 from switchboard.procs.spawn import SpawnSpec, Wrap
 from switchboard.procs.wrapped import Wrapped
+from switchboard.sandbox.appearing import appearing_in
 from switchboard.sandbox.bubblewrap import wrapped_in_bubblewrap
 from switchboard.sandbox.confinement import Confinement, Profile
 from switchboard.sandbox.denial import denial
@@ -74,7 +75,8 @@ def _explained(wrapped: Wrapped, confinement: Confinement) -> Wrapped:
     def explain(status: int, said: str) -> Fault | None:
         return denial(status, said, confinement)
 
-    return replace(wrapped, explain=explain)
+    appeared = None if confinement.only_reads else appearing_in(confinement.cwd)
+    return replace(wrapped, explain=explain, appeared=appeared)
 
 
 @cache

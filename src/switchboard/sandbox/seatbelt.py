@@ -11,7 +11,7 @@ from switchboard.procs.wrapped import Wrapped
 from switchboard.sandbox.confinement import Confinement
 from switchboard.sandbox.paths import is_below
 from switchboard.sandbox.programs import resolved_command
-from switchboard.sandbox.repositories import Guard, guards, way
+from switchboard.sandbox.repositories import Guard, guards, hidden_files, way
 from switchboard.sandbox.roots import Roots, checked_roots
 
 # By its full path, so that no search path leads to another one.
@@ -80,11 +80,15 @@ def seatbelt_profile(roots: Roots, confinement: Confinement) -> Profile:
     for path in roots.hidden:
         profile.rule("deny", "file-read* file-write*", "subpath", "HIDDEN", path)
     opened = [path for _, path in roots.readable]
-    for path in _ways((*opened, *roots.writable), roots.homes):
+    for path in _ways((*opened, *roots.writable, *roots.unchanging), roots.homes):
         # To enter a folder one has to see that the folders above it are there.
         profile.rule("allow", "file-read-metadata", "literal", "WAY", path)
     for path in opened:
         profile.rule("allow", "file-read*", "subpath", "READ", path)
+    for path in roots.unchanging:
+        profile.rule("allow", "file-read*", "subpath", "READ", path)
+        for each in hidden_files(path, read_env_files=confinement.read_env_files):
+            profile.rule("deny", "file-read*", "literal", "HIDDEN", each)
     for path in roots.writable:
         profile.rule("allow", "file-read* file-write*", "subpath", "WRITE", path)
         # A root that is renamed away takes its protection along.

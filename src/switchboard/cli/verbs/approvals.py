@@ -18,7 +18,7 @@ from switchboard.cli.request import Request
 from switchboard.cli.style import Style, is_terminal
 from switchboard.cli.verbs.parts.noting import note_decision
 from switchboard.cli.verbs.parts.questions import question_lines
-from switchboard.cli.verbs.parts.watching import watch
+from switchboard.cli.verbs.parts.watching import Waiting, WaitingCall, WaitingDefinition, watch
 from switchboard.core.cleaning import written_out
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Answer, Extent, Question
@@ -130,16 +130,7 @@ class DefinitionReport(Report, frozen=True, kw_only=True, tag="switchboard.appro
     changes: tuple[str, ...]
 
     def lines(self, style: Style) -> Iterator[str]:
-        held = self.definition
-        yield f"{written_out(held.server)} has changed its tool {written_out(held.tool)}"
-        yield ""
-        for line in self.changes:
-            if line.startswith("+"):
-                yield style.green(line)
-            elif line.startswith("-"):
-                yield style.red(line)
-            else:
-                yield line
+        yield from _change_lines(self.definition, self.changes, style)
 
     def notes(self, style: Style) -> Iterator[str]:
         yield hint(style, f"switchboard approvals approve {self.definition.id}")
@@ -177,6 +168,20 @@ class WatchedReport(Report, frozen=True, kw_only=True, tag="switchboard.approval
         yield ""
 
 
+class WatchedDefinitionReport(
+    Report, frozen=True, kw_only=True, tag="switchboard.approvals-watched-definition/1"
+):
+    """A tool when it turns out that its server has changed it."""
+
+    one_of_many: ClassVar[bool] = True
+    definition: Held
+    changes: tuple[str, ...]
+
+    def lines(self, style: Style) -> Iterator[str]:
+        yield from _change_lines(self.definition, self.changes, style)
+        yield ""
+
+
 def run(request: Request) -> Report:
     arguments = request.arguments
     action, wanted = arguments.word(0) or "list", arguments.word(1)
@@ -187,7 +192,7 @@ def run(request: Request) -> Report:
         if action == "list":
             return _listed(desk, pins, everything=arguments.has("all"))
         if action == "watch":
-            return watch(desk, lambda question: request.show(WatchedReport(question=question)))
+            return watch(lambda: _waiting(request, desk, pins))
         found = desk.find(wanted) or pins.find(wanted)
         if found is None:
             raise Fault(
@@ -253,6 +258,24 @@ def _listed(desk: Desk, pins: Pins, *, everything: bool) -> Report:
         for held in pins.held()
     ]
     return ApprovalsReport(approvals=(*calls, *definitions))
+
+
+def _waiting(request: Request, desk: Desk, pins: Pins) -> Iterator[Waiting]:
+    """Everything that somebody could answer now."""
+
+    def show_question(question: Question) -> None:
+        request.show(WatchedReport(question=question))
+
+    def show_held(held: Held) -> None:
+        request.show(WatchedDefinitionReport(definition=held, changes=held.difference()))
+
+    def note(held: Held, approver: Approver, approves: bool) -> None:
+        note_decision(request, held, approver, approves=approves)
+
+    for posted in desk.waiting():
+        yield WaitingCall(desk, posted.question, show_question)
+    for held in pins.held():
+        yield WaitingDefinition(pins, held, show_held, note)
 
 
 def _shown(found: Posted | Held) -> Report:
@@ -339,6 +362,18 @@ def _decided_already(state: str) -> Fault:
         f"it does not wait any more: {state}",
         hint="switchboard approvals list --all",
     )
+
+
+def _change_lines(held: Held, changes: tuple[str, ...], style: Style) -> Iterator[str]:
+    yield f"{written_out(held.server)} has changed its tool {written_out(held.tool)}"
+    yield ""
+    for line in changes:
+        if line.startswith("+"):
+            yield style.green(line)
+        elif line.startswith("-"):
+            yield style.red(line)
+        else:
+            yield line
 
 
 def _left(each: ListedApproval) -> str:

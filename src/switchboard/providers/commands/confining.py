@@ -24,6 +24,7 @@ def confinement_of(plan: Plan, ground: Ground) -> Confinement:
         cwd=cwd,
         home=ground.user_home,
         allow_network=entry.allow_network,
+        only_reads=entry.is_to_only_read,
         read_roots=(*around, *_folders(entry.read_roots, ground)),
         writable_roots=_folders(entry.writable_roots, ground),
         hidden=(ground.home,),

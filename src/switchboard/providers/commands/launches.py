@@ -18,6 +18,7 @@ def launch_of(plan: Plan, tool: ToolSpec, fingerprint: str, ground: Ground) -> L
     entry, place = plan.entry, plan.place
     hide = KnownSecrets(plan.secrets)
     confinement = confinement_of(plan, ground)
+    own = () if confinement.only_reads and entry.sandbox_profile != "none" else (confinement.cwd,)
     return Launch(
         tool=tool,
         server=entry.name,
@@ -34,7 +35,8 @@ def launch_of(plan: Plan, tool: ToolSpec, fingerprint: str, ground: Ground) -> L
         env_hash=_digest(dict(place.env)),
         sandbox=entry.sandbox_profile,
         network=has_network(entry),
-        writable_roots=(confinement.cwd, *confinement.writable_roots),
+        writable_roots=(*own, *confinement.writable_roots),
+        opened_roots=entry.writable_roots,
         side_effects=entry.side_effects,
         requires_approval=entry.requires_approval,
         required_by=entry.required_by,

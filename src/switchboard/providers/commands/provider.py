@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from switchboard.core.calls import Call, Execution, Outcome
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
+from switchboard.core.ports import Events
 from switchboard.core.tools import ToolSpec
 from switchboard.procs.spawn import Warden
 from switchboard.providers.commands.confining import wrap_for
@@ -33,6 +34,7 @@ class CommandsProvider:
         ground: Ground,
         sandbox: Sandbox,
         warden: Warden,
+        events: Events,
         fingerprint: Fingerprint,
         start_s: float,
     ) -> None:
@@ -40,6 +42,7 @@ class CommandsProvider:
         self._ground = ground
         self._sandbox = sandbox
         self._warden = warden
+        self._events = events
         self._fingerprint = fingerprint
         self._start_s = start_s
 
@@ -75,7 +78,7 @@ class CommandsProvider:
         is_bound = entry.fingerprint and entry.seal.binding
         if is_bound and self._fingerprint(entry) != entry.fingerprint:
             raise _changed(entry.name)
-        run = Run(plan, call, self._ground.workspace)
+        run = Run(plan, call, self._ground.workspace, self._events)
         ended = await run.to_end(
             wrap=wrap_for(plan, self._ground, self._sandbox),
             warden=self._warden,

@@ -20,7 +20,18 @@ def outcome_of(ended: Ended, tool: str) -> Outcome:
         blocks.append(TextBlock(f"stderr:\n{ended.stderr}"))
     if not blocks:
         blocks.append(TextBlock(f"`{tool}` ended and printed nothing"))
+    if names := ended.figures.appeared:
+        # Whoever reads the result is who uses the folder next.
+        blocks.append(TextBlock(_appeared(names)))
     return Outcome(blocks=tuple(blocks), is_error=ended.status != 0, figures=ended.figures)
+
+
+def _appeared(names: tuple[str, ...]) -> str:
+    shown = ", ".join(f"`{name}`" for name in names)
+    return (
+        f"Switchboard: {shown} appeared in its folder while it ran. "
+        "Such files can make other programs run something: look at them before you go on."
+    )
 
 
 def _how(status: int) -> str:

@@ -7,8 +7,10 @@ from typing import Any, cast
 from msgspec import Struct
 
 from switchboard.core.calls import Call, Figures, Interrupted
+from switchboard.core.events import ProtectedFilesAppeared
 from switchboard.core.excerpts import client_excerpt
 from switchboard.core.faults import Fault
+from switchboard.core.ports import Events
 from switchboard.core.redaction import redacted_text
 from switchboard.core.secrets import KnownSecrets
 from switchboard.procs.spawn import Running, SpawnSpec, Warden, Wrap, spawn
@@ -33,10 +35,12 @@ class Ended(Struct, frozen=True, kw_only=True):
 class Run:
     """The process of one call."""
 
-    def __init__(self, plan: Plan, call: Call, workspace: str) -> None:
+    def __init__(self, plan: Plan, call: Call, workspace: str, events: Events) -> None:
         self._plan = plan
         self._call = call
         self._workspace = workspace
+        self._events = events
+        self._appeared: tuple[str, ...] = ()
         self._secrets = KnownSecrets(plan.secrets)
         self._teller = None
         if call.line is not None:
@@ -59,6 +63,7 @@ class Run:
             status = await asyncio.shield(running.exited)
             await running.kill_rest()
             await self._last_words()
+            self._look_back(running)
         except asyncio.CancelledError:
             await self._end(running)
             raise Interrupted(self._so_far(running)) from None
@@ -98,6 +103,16 @@ class Run:
         # Its input was closed long ago, so there is nothing to wait for before it is asked.
         await stop(running, close_input=self._input.close, close_grace_s=0)
         await self._last_words()
+        self._look_back(running)
+
+    def _look_back(self, running: Running) -> None:
+        self._appeared = running.appeared()
+        if self._appeared:
+            self._events.emit(
+                ProtectedFilesAppeared(
+                    source=self._plan.entry.name, names=self._appeared, call_id=self._call.id
+                )
+            )
 
     def _so_far(self, running: Running) -> Mapping[str, Any]:
         """What can be told of a process that was ended."""
@@ -112,6 +127,7 @@ class Run:
             **{name: self._excerpt(text) for name, text in said.items() if text.strip()},
             "bytes_stdout": self._stdout.seen_bytes,
             "bytes_stderr": self._stderr.seen_bytes,
+            **self._left(),
         }
 
     def _tell_end(self, how: End, status: int | None) -> None:
@@ -129,6 +145,7 @@ class Run:
             bytes_stdout=self._stdout.seen_bytes,
             bytes_stderr=self._stderr.seen_bytes,
             redactions=hidden + more,
+            appeared=self._appeared,
         )
         return Ended(status=status, stdout=stdout, stderr=stderr, figures=figures)
 
@@ -141,6 +158,7 @@ class Run:
                 "bytes_stdout": figures.bytes_stdout,
                 "bytes_stderr": figures.bytes_stderr,
             }
+        details |= self._left()
         if said := self._excerpt(self._stderr.kept()[0]):
             details["stderr"] = said
         return Fault(
@@ -151,6 +169,9 @@ class Run:
             details=details,
             private=redacted_text(self._secrets(fault.private)),
         )
+
+    def _left(self) -> dict[str, Any]:
+        return {"appeared": list(self._appeared)} if self._appeared else {}
 
     def _excerpt(self, text: str) -> str:
         return client_excerpt(text.strip(), self._secrets, workspace=self._workspace)

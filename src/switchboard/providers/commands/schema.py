@@ -49,6 +49,11 @@ class CommandEntry(Struct, frozen=True, kw_only=True):
     fingerprint: str = ""
     origin: Origin = Origin()
 
+    @property
+    def is_to_only_read(self) -> bool:
+        """Whether it is declared to read and to do nothing else, which its sandbox holds it to."""
+        return set(self.side_effects) == {"filesystem-read"}
+
     def __repr__(self) -> str:
         # Who writes a secret into the file shall not find it in a log as well.
         return f"CommandEntry({self.name!r})"

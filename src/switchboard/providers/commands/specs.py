@@ -1,13 +1,12 @@
 """Command tools as clients see them. Starts nothing and reads no file."""
 
-import os
-import pwd
 from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct
 
 from switchboard.core.faults import Fault
+from switchboard.core.principal import this_user
 from switchboard.core.sessions import Session
 from switchboard.core.tools import Effects, Policy, ToolSpec
 from switchboard.providers.commands.plans import Ground, place_of
@@ -29,7 +28,7 @@ class Particulars(Struct, frozen=True):
     asks: bool
 
     def __call__(self, session: Session) -> dict[str, Any]:
-        entry = self.entry
+        entry, user = self.entry, this_user()
         told: dict[str, Any] = {
             "display_name": entry.display_name or entry.name,
             "requires_approval": self.asks,
@@ -38,7 +37,7 @@ class Particulars(Struct, frozen=True):
             "default_timeout_ms": entry.timeout_ms,
             "allows_streaming": entry.streaming,
             "side_effects": list(entry.side_effects),
-            "session": {"workspace": session.workspace, "user": _user()},
+            "session": {"workspace": session.workspace, "user": user.name or str(user.uid)},
         }
         try:
             place = place_of(entry, session, self.ground)
@@ -81,15 +80,9 @@ def _effects(entry: CommandEntry) -> Effects:
     declared = set(entry.side_effects)
     free = entry.sandbox_profile == "none"
     network = entry.allow_network or "network" in declared
-    reads = declared == {"filesystem-read"} and not free and not network
+    writes = bool(declared - {"filesystem-read"} or entry.writable_roots)
+    reads = entry.is_to_only_read and not (writes or free or network)
     return Effects(
-        read_only=True if reads else False if declared - {"filesystem-read"} else None,
+        read_only=True if reads else False if writes else None,
         open_world=True if network else None if free else False,
     )
-
-
-def _user() -> str:
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return str(os.getuid())

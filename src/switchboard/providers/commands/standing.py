@@ -18,6 +18,7 @@ def standing_launch(entry: CommandEntry, tool: ToolSpec) -> Launch:
         is_foreign=False,
         sandbox=entry.sandbox_profile,
         network=has_network(entry),
+        opened_roots=entry.writable_roots,
         side_effects=entry.side_effects,
         requires_approval=entry.requires_approval,
         required_by=entry.required_by,

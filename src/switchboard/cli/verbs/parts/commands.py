@@ -49,8 +49,10 @@ def listed_commands(
 
 def sandbox_of(entry: CommandEntry) -> str:
     """The sandbox of a command tool and what it opens."""
+    keeps_folder = entry.is_to_only_read and entry.sandbox_profile != "none"
     opened = [
         "NONE" if entry.sandbox_profile == "none" else entry.sandbox_profile,
+        *(("its folder read-only",) if keeps_folder else ()),
         *(("network",) if entry.allow_network else ()),
         *(f"reads {each}" for each in entry.read_roots),
         *(f"writes {each}" for each in entry.writable_roots),

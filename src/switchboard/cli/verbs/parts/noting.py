@@ -7,6 +7,7 @@ from switchboard.approvals.approver import Approver
 from switchboard.approvals.pins import Held
 from switchboard.cli.request import Request
 from switchboard.core.audit import AuditApproval, AuditRecord, stamp
+from switchboard.core.principal import this_user
 from switchboard.ipc.paths import places_from
 from switchboard.store.places import AuditPlaces
 from switchboard.store.writer import AuditWriter
@@ -19,6 +20,8 @@ def note_decision(request: Request, held: Held, approver: Approver, *, approves:
         event="approval.decided",
         tool=held.tool,
         server=held.server,
+        principal=str(this_user()),
+        uid0=this_user().is_root,
         approval=AuditApproval(
             decision="approved" if approves else "denied",
             id=held.id,

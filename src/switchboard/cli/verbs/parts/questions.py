@@ -7,7 +7,7 @@ from switchboard.core.questions import Question
 
 # Lines of a question that nobody should miss.
 _ALARMS = (
-    *("Risk: HIGH", "Sandbox: NONE", "Leads elsewhere:", "Careful:"),
+    *("Risk: HIGH", "Sandbox: NONE", "User: ROOT", "Leads elsewhere:", "Careful:"),
     "The server has changed this tool",
 )
 

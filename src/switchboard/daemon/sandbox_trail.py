@@ -1,0 +1,30 @@
+"""Writes down what servers left behind. A command tool has a record of its call for that."""
+
+from collections.abc import Callable
+
+from switchboard.core.audit import AuditRecord, appeared_note, stamp
+from switchboard.core.events import Event, ProtectedFilesAppeared
+from switchboard.core.ports import Audit, Events
+from switchboard.core.principal import this_user
+
+
+class SandboxTrail:
+    """Passes the events of servers on, and puts what they left behind into the audit log."""
+
+    def __init__(self, events: Events, audit: Callable[[], Audit | None]) -> None:
+        self._events = events
+        self._audit = audit
+
+    def emit(self, event: Event, /) -> None:
+        self._events.emit(event)
+        if isinstance(event, ProtectedFilesAppeared) and (audit := self._audit()) is not None:
+            audit.post(
+                AuditRecord(
+                    ts=stamp(),
+                    event="sandbox.protected_files",
+                    server=event.source,
+                    principal=str(this_user()),
+                    uid0=this_user().is_root,
+                    note=appeared_note(event.names),
+                )
+            )

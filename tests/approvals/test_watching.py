@@ -1,0 +1,105 @@
+"""`switchboard approvals watch` with tools that their server has changed."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from approvals.ground import Ground
+from approvals.test_cli import audited, changed_tool, terminal
+from support.requirements import requirement
+from support.workspace import Workspace
+from switchboard.core.faults import Fault
+
+ASKS = "y: take it as it is now, n: no, Enter: later >"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path)
+
+
+def held(ground: Ground) -> list[str]:
+    return [each.id for each in ground.pins.held()]
+
+
+@requirement("S3.33")
+@pytest.mark.parametrize(("key", "verdict"), [("y", "approved"), ("n", "denied")])
+async def test_a_changed_tool_is_shown_and_answered_with_one_key(
+    workspace: Workspace, key: str, verdict: str
+) -> None:
+    ground, held_id = await changed_tool(workspace)
+    with terminal(workspace, "watch") as screen:
+        screen.until(ASKS)
+        assert "notes has changed its tool read" in screen.shown
+        assert '+  "description": "Reads it all.",' in screen.shown
+        # There is no session that a changed tool could be agreed to for.
+        screen.type("s\n")
+        screen.until("y, n or Enter >")
+        screen.type(f"{key}\n")
+        screen.until(verdict)
+    assert held(ground) == []
+    if key == "y":
+        await ground.run()
+        assert ground.ran == 2
+    else:
+        with pytest.raises(Fault, match="has changed"):
+            await ground.run()
+    [record] = audited(workspace)
+    decided = record["approval"]
+    assert (decided["decision"], decided["id"], decided["mode"]) == (
+        verdict,
+        held_id,
+        "definition",
+    )
+
+
+async def test_the_client_that_wanted_it_can_say_no_only(workspace: Workspace) -> None:
+    ground, held_id = await changed_tool(workspace, client_pid=os.getpid())
+    with terminal(workspace, "watch") as screen:
+        screen.until(ASKS)
+        screen.type("y\n")
+        screen.until("which cannot answer itself")
+    assert held(ground) == [held_id]
+    assert audited(workspace) == []
+
+
+@requirement("S3.33")
+async def test_what_cannot_be_noted_is_not_decided(workspace: Workspace) -> None:
+    ground, held_id = await changed_tool(workspace)
+    (workspace.home / "audit").write_text("no folder")
+    with terminal(workspace, "watch") as screen:
+        screen.until(ASKS)
+        screen.type("y\n")
+        screen.until("the audit log cannot be written")
+    assert held(ground) == [held_id]
+
+
+async def test_what_is_decided_elsewhere_goes_away(workspace: Workspace) -> None:
+    ground, _ = await changed_tool(workspace)
+    with terminal(workspace, "watch") as screen:
+        screen.until(ASKS)
+        [waiting] = ground.pins.held()
+        ground.pins.accept(waiting)
+        screen.until("it does not wait any more")
+
+
+async def test_as_json_it_is_a_line_of_its_own_kind(workspace: Workspace) -> None:
+    _, held_id = await changed_tool(workspace)
+    with subprocess.Popen(  # noqa: ASYNC220 - nothing else runs in this loop
+        workspace.command("approvals", "watch", "--json"),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        env=workspace.env,
+        text=True,
+    ) as watching:
+        try:
+            assert watching.stdout is not None
+            line = json.loads(watching.stdout.readline())
+        finally:
+            watching.kill()
+    assert line["schema"] == "switchboard.approvals-watched-definition/1"
+    assert line["definition"]["id"] == held_id
+    assert '+  "description": "Reads it all.",' in line["changes"]
