@@ -10,10 +10,12 @@ import pytest
 from conformance.targets import direct
 from fakes.boards import serving
 from relay.bridges import EraName, board, each_bridge, question, wired
+from relay.scripting import scripted
 from relay.visiting import Guest, frank_entry
 from support.mcp_stdio import META, text_of
-from support.processes import wait_until_none_mention
+from support.processes import until_true, wait_until_none_mention
 from support.workspace import Json, Workspace
+from switchboard.wire.messages import RpcError
 
 LOG = {"method": "notifications/message", "params": {"level": "error", "data": "to whom?"}}
 PROGRESS = {
@@ -130,6 +132,36 @@ async def ask_for_a_name(guest: Guest) -> str:
     given = json.loads(text_of(answer))["answers"]["q"]
     assert "content" in given, given
     return given["content"]["name"]
+
+
+@pytest.mark.parametrize("client_era", ["handshake", "modern"])
+async def test_a_question_while_a_child_starts_is_refused_if_several_sessions_wait_for_it(
+    tmp_path: Path, client_era: EraName
+) -> None:
+    asked = json.dumps({"jsonrpc": "2.0", "id": "q-1", **question()})
+    script = {"notifications/initialized": [asked, "\n"]}
+    notes = tmp_path / "notes"
+    notes.touch()
+    async with serving(tmp_path, scripted("handshake", script, notes=notes)) as desk:
+        guests = [Guest(desk, client_era, session=name) for name in ("one", "two")]
+        calls = [asyncio.ensure_future(guest.call("t")) for guest in guests]
+        await until_true(lambda: '"id":"q-1"' in notes.read_text("utf-8"))
+        assert "`scope` set to `session`" in notes.read_text("utf-8")
+        assert [guest.asked for guest in guests] == [[], []]
+        for answer in await asyncio.gather(*calls, return_exceptions=True):
+            assert isinstance(answer, RpcError)
+
+
+async def test_a_question_while_a_child_starts_reaches_the_only_session_that_waits_for_it(
+    tmp_path: Path,
+) -> None:
+    asked = json.dumps({"jsonrpc": "2.0", "id": "q-1", **question()})
+    script = {"notifications/initialized": [asked, "\n"]}
+    async with serving(tmp_path, scripted("handshake", script)) as desk:
+        one, two = (Guest(desk, "handshake", session=name) for name in ("one", "two"))
+        await one.names()
+        await one.until(lambda: one.asked)
+        assert two.asked == []
 
 
 async def test_with_scope_session_each_has_a_child_of_its_own_and_may_be_asked(

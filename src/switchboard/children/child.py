@@ -115,26 +115,30 @@ class Child:
         """The child's result, unopened. The params lack their closing brace."""
         life = self._life
         life.take()
+        starters = self._inbox.starters
         if life.link is None:
-            self._inbox.starter = line
+            starters.append(line)
         try:
             link = life.link or await life.ready()
             if line is not None and line.log_level and self._greeting.offers("logging"):
                 await self._set_level(link, line.log_level)
             try:
                 result = await self._send(link, method, params, line, b"")
-                if self._meta:
-                    send = partial(self._send, link, method, params, line)
-                    result = await settled(self.entry.name, line, send, result)
+                if not self._meta:
+                    return result
+                send = partial(self._send, link, method, params, line)
+                return await settled(self.entry.name, line, send, result)
             except RpcError as refusal:
                 error = self._inbox.refused(discreet_error(refusal, link.hidden.book), line)
                 raise fault_from_rpc(self.entry.name, error, link.hidden) from error
             except PeerLost as lost:
                 raise await life.lost(link, lost) from lost
-            return result
+        except asyncio.CancelledError:
+            await self._inbox.called_off(line)
+            raise
         finally:
-            if self._inbox.starter is line:
-                self._inbox.starter = None
+            if line in starters:
+                starters.remove(line)
             life.release()
 
     async def _send(
@@ -184,13 +188,14 @@ class Child:
 
     async def offered(self, kind: Kind, line: Line | None = None) -> Listing:
         """What it offers of a kind; nothing, if it has no such thing."""
+        starters = self._inbox.starters
         if self._life.link is None:
-            self._inbox.starter = line
+            starters.append(line)
         try:
             return await self._offers.get(kind)
         finally:
-            if self._inbox.starter is line:
-                self._inbox.starter = None
+            if line in starters:
+                starters.remove(line)
 
     def known(self, kind: Kind) -> Listing | None:
         """What it offers of a kind if that is known without asking."""
