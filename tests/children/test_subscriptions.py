@@ -41,7 +41,7 @@ class Asked:
 
     def follow(self, told: list[str]) -> "asyncio.Future[Callable[[], None]]":
         """Begin to follow."""
-        adding = self.subscriptions.add(LINK, URI, lambda: told.append(URI))
+        adding = self.subscriptions.add(LINK, URI, told.append)
         return asyncio.ensure_future(adding)
 
 

@@ -14,6 +14,7 @@ from relay.scripting import scripted
 from relay.visiting import Guest, frank_entry
 from support.mcp_stdio import META, text_of
 from support.processes import until_true, wait_until_none_mention
+from support.relays import relays
 from support.workspace import Json, Workspace
 from switchboard.wire.messages import RpcError
 
@@ -73,6 +74,40 @@ async def test_a_resource_that_is_followed_twice_at_once_is_followed_once(
         await guest.call("frank_heard")
         await guest.call("frank_touch", followed)
         assert len(guest.told) == 1
+
+
+@relays("resource subscriptions")
+@each_bridge
+async def test_who_follows_a_resource_hears_of_its_parts_and_of_nothing_beside_it(
+    tmp_path: Path, client_era: EraName, child_era: EraName
+) -> None:
+    updated = [
+        {"method": "notifications/resources/updated", "params": {"uri": uri}}
+        for uri in ("frank://1/part", "frank://10", "frank://", "frank://1?page=2", "frank://1")
+    ]
+    servers = frank_entry(child_era, "one"), frank_entry(child_era, "two")
+    for prefix, offered in (("", servers[:1]), ("switchboard://one/", servers)):
+        async with serving(tmp_path, *offered) as desk:
+            guest = Guest(desk, client_era)
+            following = await guest.follow(f"{prefix}frank://1")
+            for server in offered:
+                await guest.call(f"{server.name}_say", {"messages": updated})
+            told = [params["uri"] for method, params in guest.told if method.endswith("/updated")]
+            parts = ("frank://1/part", "frank://1?page=2", "frank://1")
+            assert told == [prefix + uri for uri in parts]
+            await following()
+
+
+@pytest.mark.parametrize("child_era", ["handshake", "modern"])
+async def test_a_resource_that_ends_in_a_slash_has_parts_too(
+    tmp_path: Path, child_era: EraName
+) -> None:
+    updated = {"method": "notifications/resources/updated", "params": {"uri": "frank://item/a/b"}}
+    async with serving(tmp_path, frank_entry(child_era, "frank")) as desk:
+        guest = Guest(desk, "handshake")
+        await guest.follow("frank://item/a/")
+        await guest.call("frank_say", {"messages": [updated]})
+        assert guest.told == [(updated["method"], updated["params"])]
 
 
 @each_bridge

@@ -34,7 +34,7 @@ from switchboard.children.memory import Memory
 from switchboard.children.offers import Offers
 from switchboard.children.rounds import settled
 from switchboard.children.schema import ServerEntry
-from switchboard.children.subscriptions import Subscriptions
+from switchboard.children.subscriptions import Subscriptions, Tell
 from switchboard.core.events import ChildToolsSkipped
 from switchboard.core.faults import Fault
 from switchboard.core.levels import LEVELS, reaches
@@ -268,7 +268,7 @@ class Child:
 
     # What it is followed for
 
-    async def subscribe(self, uri: str, tell: Callable[[], None]) -> Callable[[], None]:
+    async def subscribe(self, uri: str, tell: Tell) -> Callable[[], None]:
         """Follow a resource; what is returned ends it. Raises a fault."""
         self._life.take()
         try:

@@ -15,7 +15,10 @@ from switchboard.wire.peer import PeerLost
 _PATIENCE_S = 10.0
 
 Ask = Callable[[Link, str, bytes], Awaitable[Raw]]
-Tell = Callable[[], None]
+# Told the URI that the child names: of the resource, or of a part of it.
+Tell = Callable[[str], None]
+# Where a part of a resource begins.
+_BORDERS = "/?#"
 
 
 class _Followed:
@@ -57,9 +60,10 @@ class Subscriptions:
 
     def updated(self, uri: str) -> None:
         """The child says that a resource is not what it was."""
-        followed = self._followed.get(uri)
-        for tell in tuple(followed.tells) if followed is not None else ():
-            tell()
+        for whole, followed in self._followed.items():
+            if _is_part(uri, whole):
+                for tell in tuple(followed.tells):
+                    tell(uri)
 
     def begin(self, link: Link, *, is_modern: bool) -> None:
         """A new process knows nothing of what the last one was asked to follow."""
@@ -117,3 +121,11 @@ class Subscriptions:
                 await work
         except (RpcError, PeerLost, Fault, TimeoutError):
             return
+
+
+def _is_part(uri: str, whole: str) -> bool:
+    """Whether it is the resource itself or one below it: the protocol lets a child name either."""
+    if not uri.startswith(whole):
+        return False
+    rest = uri.removeprefix(whole)
+    return not rest or rest[0] in _BORDERS or whole.endswith("/")
