@@ -95,8 +95,6 @@ class Child:
         self._meta = b""
         self._level = ""
         self._memory = memory
-        # What clients were told from memory, and may hold for true.
-        self._recalled: dict[Kind, Listing] = {}
         self.calls = 0
         # The session that used it last. A process keeps what it was told when it started.
         self.client: Session | None = None
@@ -207,7 +205,7 @@ class Child:
             return None
         found = self._memory.recall(kind)
         if found is not None:
-            self._recalled[kind] = found
+            self._offers.recalled(kind, found)
         return found
 
     @property
@@ -313,19 +311,7 @@ class Child:
         self._inbox.hide = link.hidden.book
         self._follow_changes(link, greeting)
         self._subscriptions.begin(link, is_modern=bool(self._meta))
-        if self._recalled:
-            self._tasks.start(self._compare())
-
-    async def _compare(self) -> None:
-        """Tell clients where they were told from memory what is not so any more."""
-        recalled, self._recalled = self._recalled, {}
-        for kind, before in recalled.items():
-            try:
-                now = await self.offered(kind)
-            except Fault:
-                continue
-            if now.entries != before.entries:
-                self.on_changed(_FEATURES[kind])
+        self._tasks.start(self._offers.compare(lambda kind: self.on_changed(_FEATURES[kind])))
 
     def _crashed(self) -> None:
         if self._subscriptions and not self._life.is_over:
