@@ -125,7 +125,7 @@ class Child:
                 if not self._meta:
                     return result
                 send = partial(self._send, link, method, params, line)
-                return await settled(self.entry.name, line, send, result)
+                return await settled(self.entry.name, line, self._inbox.pace, send, result)
             except RpcError as refusal:
                 error = self._inbox.refused(discreet_error(refusal, link.hidden.book), line)
                 raise fault_from_rpc(self.entry.name, error, link.hidden) from error

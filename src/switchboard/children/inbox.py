@@ -5,6 +5,7 @@ its token or its stream; the rest goes to a client only when every request under
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 
@@ -19,6 +20,7 @@ from switchboard.children.marking import (
     marked_log,
     pages_of,
 )
+from switchboard.children.pace import MOST_AT_ONCE, TOO_FAST, Pace
 from switchboard.core.faults import Fault
 from switchboard.core.lines import Input, Line
 from switchboard.core.secrets import NO_SECRETS, Redact
@@ -39,8 +41,7 @@ CHANGED = {
     "notifications/resources/list_changed": "resources",
 }
 _MOST_PAGES = 64
-# More than any person looks at side by side.
-MOST_QUESTIONS = 32
+MOST_QUESTIONS = MOST_AT_ONCE
 _NOBODY = (
     "`{}`: several clients share this server or none waits, so nobody knows whom it means; "
     "with `scope` set to `session` each has its own"
@@ -80,6 +81,7 @@ class Inbox:
         self.hide: Redact = NO_SECRETS
         # Who was sent to which page. The news that it was visited may come after the call.
         self._pages: dict[str, Line] = {}
+        self.pace = Pace(time.monotonic)
         self._questions = count(1)
         # The questions that wait for an answer, each with the lines that it may be meant for.
         self._open: dict[asyncio.Task[Mapping[str, Raw]], Sequence[Line]] = {}
@@ -104,6 +106,8 @@ class Inbox:
             self._note_page(_read_page(wanted.params).id, line)
         except msgspec.MsgspecError as error:
             raise RpcError(INVALID_PARAMS, str(error)) from None
+        if not self.pace.allows(line.session_id, (method,)):
+            raise RpcError(INTERNAL_ERROR, TOO_FAST)
         return self._ask(line, wanted, lines)
 
     def refused(self, error: RpcError, line: Line | None) -> RpcError:
