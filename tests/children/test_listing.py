@@ -9,8 +9,10 @@ from msgspec import Raw
 
 from fakes.nursery import HANDSHAKE, arguments, json_from, nursery
 from support.requirements import requirement
+from switchboard.children.life import Limits
 from switchboard.children.listing import Kind, Listing, ToolListing, fetch_tools
 from switchboard.children.offers import Offers
+from switchboard.core.events import ChildExited
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.tasks import TaskSet
 
@@ -113,6 +115,40 @@ async def test_the_listing_is_asked_for_once_until_the_child_says_that_it_change
         await child.call("shrink", arguments(name="leaf"))
         assert "leaf" not in (await child.tools()).tools
         assert (await json_from(child, "history"))["received"].count("tools/list") == 3
+
+
+async def test_what_differs_after_an_idle_child_came_back_is_told(tmp_path: Path) -> None:
+    async with nursery(tmp_path) as some:
+        child = some.misbehaving("changing-tools", limits=Limits(idle_s=0.2), **HANDSHAKE)
+        changed = asyncio.Queue[str]()
+        await child.call("grow", arguments(name="leaf"))
+        assert "leaf" in (await child.tools()).tools
+        child.on_changed = changed.put_nowait
+        await some.events.wait_for(ChildExited)
+        await child.call("history", arguments())
+        async with asyncio.timeout(5):
+            assert await changed.get() == "tools"
+        assert "leaf" not in (await child.tools()).tools
+
+
+async def test_what_could_not_be_compared_at_one_start_is_at_the_next() -> None:
+    told, now = ToolListing(entries={"old": Raw(b"{}")}), ToolListing()
+    answers: list[Listing | Fault] = [told, Fault(FaultCode.UNAVAILABLE, "x", "gone"), now]
+
+    async def fetch(_: Kind) -> tuple[Listing, bool]:
+        answer = answers.pop(0)
+        if isinstance(answer, Fault):
+            raise answer
+        return answer, True
+
+    async with TaskSet() as tasks:
+        offers, announced = Offers(fetch, tasks), list[Kind]()
+        await offers.get("tools")
+        for expected in ([], ["tools"], ["tools"]):
+            offers.start_anew()
+            answers.append(now)
+            await offers.compare(announced.append)
+            assert announced == expected
 
 
 async def test_several_who_ask_at_once_share_one_listing(tmp_path: Path) -> None:

@@ -120,6 +120,39 @@ async def test_a_guarded_call_waits_for_the_child_that_its_tool_was_recalled_of(
         assert text_of(await calling) == "in None"
 
 
+@each_bridge
+async def test_a_child_that_comes_back_with_other_things_is_announced(
+    tmp_path: Path, client_era: EraName, child_era: EraName
+) -> None:
+    kinds = ("tools", "prompts", "resources")
+    async with serving(tmp_path, frank_entry(child_era, "frank")) as desk:
+        guest = Guest(desk, client_era)
+        listening: asyncio.Future[Json] | None = None
+        if client_era == "modern":
+            wanted = {"notifications": {f"{kind}ListChanged": True for kind in kinds}}
+            listening = asyncio.ensure_future(guest.ask("subscriptions/listen", wanted))
+        for kind in kinds:
+            await guest.call("frank_grow", {"kind": kind})
+        grown = {kind: len((await guest.ask(f"{kind}/list"))[kind]) for kind in kinds}
+        guest.told.clear()
+        await guest.call("frank_die")
+        assert text_of(await guest.call("frank_heard"))
+        changed = {f"notifications/{kind}/list_changed" for kind in kinds}
+        await guest.until(lambda: changed <= set(dict(guest.told)))
+        for kind in kinds:
+            assert len((await guest.ask(f"{kind}/list"))[kind]) == grown[kind] - 1
+        guest.told.clear()
+        await guest.call("frank_die")
+        assert text_of(await guest.call("frank_heard"))
+        await guest.ask("prompts/list")
+        await guest.ask("resources/list")
+        # It is now what clients were told last.
+        assert guest.told == []
+        if listening is not None:
+            listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
+
+
 @each_client_era
 async def test_a_child_that_cannot_be_started_is_left_out_and_the_rest_is_listed(
     tmp_path: Path, client_era: EraName

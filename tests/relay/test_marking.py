@@ -48,11 +48,17 @@ def test_a_form_keeps_its_names_and_values_and_its_labels_are_made_legible() -> 
         "properties": {
             name: {"type": "string", "title": f"{RED}Name", "description": f"{BACKWARDS}eman"},
             "title": {"type": "string", "oneOf": [{"const": f"{TAGS}a", "title": f"A{TAGS}"}]},
+            "size": {"enum": [f"{TAGS}s", "l", "x"], "enumNames": [f"{RED}Small", "Large", 7]},
+            "many": {"items": {"anyOf": [{"const": "a", "title": f"{BACKWARDS}A"}]}},
+            "enumNames": {"type": "string", "title": f"Names{NOTHING}"},
         },
     }
     fields = marked("elicitation/create", requestedSchema=schema)["requestedSchema"]["properties"]
     assert fields[name] == {"type": "string", "title": "Name", "description": "eman"}
     assert fields["title"]["oneOf"] == [{"const": f"{TAGS}a", "title": "A"}]
+    assert fields["size"] == {"enum": [f"{TAGS}s", "l", "x"], "enumNames": ["Small", "Large", 7]}
+    assert fields["many"] == {"items": {"anyOf": [{"const": "a", "title": "A"}]}}
+    assert fields["enumNames"] == {"type": "string", "title": "Names"}
 
 
 @pytest.mark.parametrize("method", ["elicitation/create", "sampling/createMessage", "roots/list"])

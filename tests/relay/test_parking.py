@@ -277,6 +277,34 @@ async def test_between_a_question_and_its_answer_a_client_is_told_nothing_of_the
         assert guest.told == []
 
 
+async def test_what_was_said_of_a_call_meanwhile_is_told_when_its_client_goes_on_with_it(
+    tmp_path: Path,
+) -> None:
+    told = [
+        says("notifications/progress", params={"progressToken": token, "progress": step})
+        for step in (1, 2)
+        for token in range(20)
+    ]
+    logged = says("notifications/message", params={"level": "error", "data": "said"})
+    child = questioner({"notifications/roots/list_changed": [*told, logged]})
+    async with serving(tmp_path, child) as desk:
+        guest = Guest(desk, "modern")
+        meta: Json = {META + "logLevel": "debug", "progressToken": 7}
+        asked = await guest.ask("tools/call", {"name": "t"}, **meta)
+        guest.front.notification("notifications/roots/list_changed", Raw(b"{}"))
+        with pytest.raises(RpcError):
+            await guest.ask("prompts/get", {"name": "p"})
+        going_on = guest.ask("tools/call", retry({"name": "t"}, asked), progressToken=8)
+        calling = asyncio.ensure_future(going_on)
+        await guest.until(lambda: len(guest.told) == 3)
+        calling.cancel()
+        assert [params for _, params in guest.told] == [
+            {"progressToken": 8, "progress": 1},
+            {"progressToken": 8, "progress": 2},
+            {"level": "error", "data": "said", "logger": "script"},
+        ]
+
+
 async def test_a_child_that_asked_hears_at_once_that_its_client_has_left(tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     async with serving(tmp_path, questioner({}, notes)) as desk:

@@ -10,10 +10,13 @@ import pytest
 from conformance.targets import direct
 from fakes.boards import serving
 from relay.bridges import EraName, board, each_bridge, question, wired
+from relay.scripting import scripted
 from relay.visiting import Guest, frank_entry
 from support.mcp_stdio import META, text_of
-from support.processes import wait_until_none_mention
+from support.processes import until_true, wait_until_none_mention
+from support.relays import relays
 from support.workspace import Json, Workspace
+from switchboard.wire.messages import RpcError
 
 LOG = {"method": "notifications/message", "params": {"level": "error", "data": "to whom?"}}
 PROGRESS = {
@@ -73,6 +76,40 @@ async def test_a_resource_that_is_followed_twice_at_once_is_followed_once(
         assert len(guest.told) == 1
 
 
+@relays("resource subscriptions")
+@each_bridge
+async def test_who_follows_a_resource_hears_of_its_parts_and_of_nothing_beside_it(
+    tmp_path: Path, client_era: EraName, child_era: EraName
+) -> None:
+    updated = [
+        {"method": "notifications/resources/updated", "params": {"uri": uri}}
+        for uri in ("frank://1/part", "frank://10", "frank://", "frank://1?page=2", "frank://1")
+    ]
+    servers = frank_entry(child_era, "one"), frank_entry(child_era, "two")
+    for prefix, offered in (("", servers[:1]), ("switchboard://one/", servers)):
+        async with serving(tmp_path, *offered) as desk:
+            guest = Guest(desk, client_era)
+            following = await guest.follow(f"{prefix}frank://1")
+            for server in offered:
+                await guest.call(f"{server.name}_say", {"messages": updated})
+            told = [params["uri"] for method, params in guest.told if method.endswith("/updated")]
+            parts = ("frank://1/part", "frank://1?page=2", "frank://1")
+            assert told == [prefix + uri for uri in parts]
+            await following()
+
+
+@pytest.mark.parametrize("child_era", ["handshake", "modern"])
+async def test_a_resource_that_ends_in_a_slash_has_parts_too(
+    tmp_path: Path, child_era: EraName
+) -> None:
+    updated = {"method": "notifications/resources/updated", "params": {"uri": "frank://item/a/b"}}
+    async with serving(tmp_path, frank_entry(child_era, "frank")) as desk:
+        guest = Guest(desk, "handshake")
+        await guest.follow("frank://item/a/")
+        await guest.call("frank_say", {"messages": [updated]})
+        assert guest.told == [(updated["method"], updated["params"])]
+
+
 @each_bridge
 async def test_a_log_message_that_may_be_either_ones_reaches_neither(
     tmp_path: Path, client_era: EraName, child_era: EraName
@@ -130,6 +167,36 @@ async def ask_for_a_name(guest: Guest) -> str:
     given = json.loads(text_of(answer))["answers"]["q"]
     assert "content" in given, given
     return given["content"]["name"]
+
+
+@pytest.mark.parametrize("client_era", ["handshake", "modern"])
+async def test_a_question_while_a_child_starts_is_refused_if_several_sessions_wait_for_it(
+    tmp_path: Path, client_era: EraName
+) -> None:
+    asked = json.dumps({"jsonrpc": "2.0", "id": "q-1", **question()})
+    script = {"notifications/initialized": [asked, "\n"]}
+    notes = tmp_path / "notes"
+    notes.touch()
+    async with serving(tmp_path, scripted("handshake", script, notes=notes)) as desk:
+        guests = [Guest(desk, client_era, session=name) for name in ("one", "two")]
+        calls = [asyncio.ensure_future(guest.call("t")) for guest in guests]
+        await until_true(lambda: '"id":"q-1"' in notes.read_text("utf-8"))
+        assert "`scope` set to `session`" in notes.read_text("utf-8")
+        assert [guest.asked for guest in guests] == [[], []]
+        for answer in await asyncio.gather(*calls, return_exceptions=True):
+            assert isinstance(answer, RpcError)
+
+
+async def test_a_question_while_a_child_starts_reaches_the_only_session_that_waits_for_it(
+    tmp_path: Path,
+) -> None:
+    asked = json.dumps({"jsonrpc": "2.0", "id": "q-1", **question()})
+    script = {"notifications/initialized": [asked, "\n"]}
+    async with serving(tmp_path, scripted("handshake", script)) as desk:
+        one, two = (Guest(desk, "handshake", session=name) for name in ("one", "two"))
+        await one.names()
+        await one.until(lambda: one.asked)
+        assert two.asked == []
 
 
 async def test_with_scope_session_each_has_a_child_of_its_own_and_may_be_asked(

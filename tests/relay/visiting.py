@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from msgspec import Raw
@@ -134,6 +135,22 @@ class Guest:
 
     async def call(self, name: str, arguments: Json | None = None, **meta: Any) -> Json:
         return await self.ask("tools/call", {"name": name, "arguments": arguments or {}}, **meta)
+
+    async def follow(self, uri: str) -> Callable[[], Awaitable[object]]:
+        """Follow a resource in the way of the era; what is returned ends it."""
+        if self.era == "handshake":
+            await self.ask("resources/subscribe", {"uri": uri})
+            return lambda: self.ask("resources/unsubscribe", {"uri": uri})
+        wanted = {"notifications": {"resourceSubscriptions": [uri]}}
+        listening = asyncio.ensure_future(self.ask("subscriptions/listen", wanted))
+        acknowledged = "notifications/subscriptions/acknowledged"
+        await self.until(lambda: acknowledged in dict(self.told))
+
+        def end() -> Awaitable[object]:
+            listening.cancel()
+            return asyncio.wait({listening})
+
+        return end
 
     async def refused(self, method: str, params: Json | None = None) -> RpcError:
         try:

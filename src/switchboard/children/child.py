@@ -34,7 +34,7 @@ from switchboard.children.memory import Memory
 from switchboard.children.offers import Offers
 from switchboard.children.rounds import settled
 from switchboard.children.schema import ServerEntry
-from switchboard.children.subscriptions import Subscriptions
+from switchboard.children.subscriptions import Subscriptions, Tell
 from switchboard.core.events import ChildToolsSkipped
 from switchboard.core.faults import Fault
 from switchboard.core.levels import LEVELS, reaches
@@ -95,8 +95,6 @@ class Child:
         self._meta = b""
         self._level = ""
         self._memory = memory
-        # What clients were told from memory, and may hold for true.
-        self._recalled: dict[Kind, Listing] = {}
         self.calls = 0
         # The session that used it last. A process keeps what it was told when it started.
         self.client: Session | None = None
@@ -115,26 +113,30 @@ class Child:
         """The child's result, unopened. The params lack their closing brace."""
         life = self._life
         life.take()
+        starters = self._inbox.starters
         if life.link is None:
-            self._inbox.starter = line
+            starters.append(line)
         try:
             link = life.link or await life.ready()
             if line is not None and line.log_level and self._greeting.offers("logging"):
                 await self._set_level(link, line.log_level)
             try:
                 result = await self._send(link, method, params, line, b"")
-                if self._meta:
-                    send = partial(self._send, link, method, params, line)
-                    result = await settled(self.entry.name, line, send, result)
+                if not self._meta:
+                    return result
+                send = partial(self._send, link, method, params, line)
+                return await settled(self.entry.name, line, self._inbox.pace, send, result)
             except RpcError as refusal:
                 error = self._inbox.refused(discreet_error(refusal, link.hidden.book), line)
                 raise fault_from_rpc(self.entry.name, error, link.hidden) from error
             except PeerLost as lost:
                 raise await life.lost(link, lost) from lost
-            return result
+        except asyncio.CancelledError:
+            await self._inbox.called_off(line)
+            raise
         finally:
-            if self._inbox.starter is line:
-                self._inbox.starter = None
+            if line in starters:
+                starters.remove(line)
             life.release()
 
     async def _send(
@@ -184,13 +186,14 @@ class Child:
 
     async def offered(self, kind: Kind, line: Line | None = None) -> Listing:
         """What it offers of a kind; nothing, if it has no such thing."""
+        starters = self._inbox.starters
         if self._life.link is None:
-            self._inbox.starter = line
+            starters.append(line)
         try:
             return await self._offers.get(kind)
         finally:
-            if self._inbox.starter is line:
-                self._inbox.starter = None
+            if line in starters:
+                starters.remove(line)
 
     def known(self, kind: Kind) -> Listing | None:
         """What it offers of a kind if that is known without asking."""
@@ -202,7 +205,7 @@ class Child:
             return None
         found = self._memory.recall(kind)
         if found is not None:
-            self._recalled[kind] = found
+            self._offers.recalled(kind, found)
         return found
 
     @property
@@ -263,7 +266,7 @@ class Child:
 
     # What it is followed for
 
-    async def subscribe(self, uri: str, tell: Callable[[], None]) -> Callable[[], None]:
+    async def subscribe(self, uri: str, tell: Tell) -> Callable[[], None]:
         """Follow a resource; what is returned ends it. Raises a fault."""
         self._life.take()
         try:
@@ -308,19 +311,7 @@ class Child:
         self._inbox.hide = link.hidden.book
         self._follow_changes(link, greeting)
         self._subscriptions.begin(link, is_modern=bool(self._meta))
-        if self._recalled:
-            self._tasks.start(self._compare())
-
-    async def _compare(self) -> None:
-        """Tell clients where they were told from memory what is not so any more."""
-        recalled, self._recalled = self._recalled, {}
-        for kind, before in recalled.items():
-            try:
-                now = await self.offered(kind)
-            except Fault:
-                continue
-            if now.entries != before.entries:
-                self.on_changed(_FEATURES[kind])
+        self._tasks.start(self._offers.compare(lambda kind: self.on_changed(_FEATURES[kind])))
 
     def _crashed(self) -> None:
         if self._subscriptions and not self._life.is_over:

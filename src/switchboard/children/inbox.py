@@ -4,7 +4,9 @@ A child that several sessions share does not say whom it means. What belongs to 
 its token or its stream; the rest goes to a client only when every request under way is of that one.
 """
 
-from collections.abc import Callable
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 
 import msgspec
@@ -18,6 +20,7 @@ from switchboard.children.marking import (
     marked_log,
     pages_of,
 )
+from switchboard.children.pace import MOST_AT_ONCE, TOO_FAST, Pace
 from switchboard.core.faults import Fault
 from switchboard.core.lines import Input, Line
 from switchboard.core.secrets import NO_SECRETS, Redact
@@ -38,12 +41,12 @@ CHANGED = {
     "notifications/resources/list_changed": "resources",
 }
 _MOST_PAGES = 64
-# More than any person looks at side by side.
-MOST_QUESTIONS = 32
+MOST_QUESTIONS = MOST_AT_ONCE
 _NOBODY = (
     "`{}`: several clients share this server or none waits, so nobody knows whom it means; "
     "with `scope` set to `session` each has its own"
 )
+_CALLED_OFF = "the client went away or called its request off"
 
 
 class _Progress(Struct):
@@ -70,16 +73,18 @@ class Inbox:
         self._child = child
         # The lines of the requests under way, by the id that the request has with the child.
         self.lines: dict[MessageId, Line] = {}
-        # Whose request made the child start, while it starts.
-        self.starter: Line | None = None
+        # Whose requests wait for the child to start. Who has no line cannot be asked.
+        self.starters: list[Line | None] = []
         # Which request the message being read belongs to, where the transport tells.
         self.about: Callable[[], MessageId] = lambda: None
         # What the child may not tell of what it knows from us.
         self.hide: Redact = NO_SECRETS
         # Who was sent to which page. The news that it was visited may come after the call.
         self._pages: dict[str, Line] = {}
+        self.pace = Pace(time.monotonic)
         self._questions = count(1)
-        self._open_questions = 0
+        # The questions that wait for an answer, each with the lines that it may be meant for.
+        self._open: dict[asyncio.Task[Mapping[str, Raw]], Sequence[Line]] = {}
         self.on_changed: Callable[[str], None] = lambda _: None
         self.on_updated: Callable[[str], None] = lambda _: None
 
@@ -92,7 +97,8 @@ class Inbox:
             return (b"{}",)
         if method not in INPUT_METHODS:
             raise RpcError(METHOD_NOT_FOUND, f"`{method}` is not offered")
-        line = self._line()
+        lines = self._lines()
+        line = _only(lines)
         if line is None:
             raise RpcError(METHOD_NOT_FOUND, _NOBODY.format(method))
         try:
@@ -100,7 +106,9 @@ class Inbox:
             self._note_page(_read_page(wanted.params).id, line)
         except msgspec.MsgspecError as error:
             raise RpcError(INVALID_PARAMS, str(error)) from None
-        return self._ask(line, wanted)
+        if not self.pace.allows(line.session_id, (method,)):
+            raise RpcError(INTERNAL_ERROR, TOO_FAST)
+        return self._ask(line, wanted, lines)
 
     def refused(self, error: RpcError, line: Line | None) -> RpcError:
         """A child's refusal, marked if it is a question."""
@@ -115,14 +123,19 @@ class Inbox:
             if len(self._pages) > _MOST_PAGES:
                 del self._pages[next(iter(self._pages))]
 
-    async def _ask(self, line: Line, wanted: Input) -> Parts:
-        if self._open_questions >= MOST_QUESTIONS:
+    async def _ask(self, line: Line, wanted: Input, lines: Sequence[Line]) -> Parts:
+        if len(self._open) >= MOST_QUESTIONS:
             raise RpcError(INTERNAL_ERROR, "too many questions wait for an answer")
         # The answer to a question that was taken back is none to the next.
         key = str(next(self._questions))
-        self._open_questions += 1
+        asking = asyncio.ensure_future(line.ask({key: wanted}))
+        self._open[asking] = lines
         try:
-            return ((await line.ask({key: wanted}))[key],)
+            return ((await asking)[key],)
+        except asyncio.CancelledError:
+            if asking in self._open:
+                raise
+            raise RpcError(INTERNAL_ERROR, _CALLED_OFF) from None
         except Fault as fault:
             if isinstance(fault.__cause__, RpcError):
                 # The client's own word.
@@ -130,20 +143,34 @@ class Inbox:
             code = METHOD_NOT_FOUND if fault.reason == "client-cannot-answer" else INTERNAL_ERROR
             raise RpcError(code, fault.message) from fault
         finally:
-            self._open_questions -= 1
+            self._open.pop(asking, None)
+
+    async def called_off(self, line: Line | None) -> None:
+        """A client wants no answer any more: what only this request was asked for is withdrawn."""
+        others = [each for each in self._under_way() if each is not line]
+        moot = [
+            asking
+            for asking, lines in self._open.items()
+            if line in lines and not any(each in others for each in lines)
+        ]
+        for asking in moot:
+            del self._open[asking]
+            asking.cancel()
+        if moot:
+            # The client hears it before the stream of its request ends.
+            await asyncio.wait(moot)
 
     def _told(self, params: Raw, words: str) -> Raw:
         return discreet(params, words, self.hide)
 
-    def _line(self) -> Line | None:
-        """Whom the child means: the client of the request in question, or the only one there is."""
+    def _lines(self) -> Sequence[Line]:
+        """Whom the child may mean: the client of the request in question, or all there are."""
         line = self.lines.get(self.about())
-        if line is not None:
-            return line
-        sessions = {line.session_id: line for line in self.lines.values()}
-        if not sessions:
-            return self.starter
-        return sessions.popitem()[1] if len(sessions) == 1 else None
+        return (line,) if line is not None else self._under_way()
+
+    def _under_way(self) -> Sequence[Line]:
+        starters = (each for each in self.starters if each is not None)
+        return (*starters, *self.lines.values())
 
     # Notifications
 
@@ -177,6 +204,12 @@ class Inbox:
             line.visited(params)
 
     def _log(self, params: Raw) -> None:
-        line = self._line()
+        line = _only(self._lines())
         if line is not None:
             line.log(*marked_log(self._child, self._told(params, "data")))
+
+
+def _only(lines: Sequence[Line]) -> Line | None:
+    """The newest of the lines, if all lead to the same session."""
+    sessions = {line.session_id: line for line in lines}
+    return sessions.popitem()[1] if len(sessions) == 1 else None

@@ -15,7 +15,8 @@ from switchboard.wire.messages import RpcError, encode
 PAGE_ID = "elicitationId"
 SERVER_KEY = "switchboard/server"
 _OURS = ("switchboard/", "io.modelcontextprotocol/")
-_LABELS = ("title", "description")
+# The last is a list of labels, one for each value of an `enum`.
+_LABELS = ("title", "description", "enumNames")
 _MAX_MESSAGE = 4_000
 _MAX_LOGGER = 200
 
@@ -96,11 +97,18 @@ def _legible(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     return {
-        key: cleaned(value, _MAX_MESSAGE)
-        if key in _LABELS and isinstance(value, str)
-        else _legible(value)
+        key: _label(value) if key in _LABELS else _legible(value)
         for key, value in cast("dict[str, Any]", schema).items()
     }
+
+
+def _label(value: Any) -> Any:
+    if isinstance(value, str):
+        return cleaned(value, _MAX_MESSAGE)
+    if isinstance(value, list):
+        return [_label(each) for each in cast("list[Any]", value)]
+    # A field of the form may have the name of a label.
+    return _legible(value)
 
 
 def _foreign(raw: Raw | None) -> dict[str, Any]:

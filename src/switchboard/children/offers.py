@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from switchboard.children.listing import Kind, Listing, ToolListing
+from switchboard.core.faults import Fault
 from switchboard.core.tasks import TaskSet
 
 Fetch = Callable[[Kind], Awaitable[tuple[Listing, bool]]]
@@ -21,6 +22,8 @@ class Offers:
         self._fetching: dict[Kind, asyncio.Task[Listing]] = {}
         # How often the child said that a kind changed.
         self._changes: dict[Kind, int] = {}
+        # What clients were told of another process, and may hold for true.
+        self._told: dict[Kind, Listing] = {}
 
     def known(self, kind: Kind) -> Listing | None:
         """The listing if it is known without asking."""
@@ -65,6 +68,24 @@ class Offers:
             # Who was told of the change and asks must not be given what was listed before it.
             self._fetching.pop(kind, None)
 
+    def recalled(self, kind: Kind, listing: Listing) -> None:
+        """Clients are told this from memory."""
+        self._told[kind] = listing
+
     def start_anew(self) -> None:
         """Another process may offer other things."""
+        self._told |= self._known
         self._known.clear()
+
+    async def compare(self, announce: Callable[[Kind], None]) -> None:
+        """Announce what is not so any more as clients were told."""
+        told, self._told = self._told, {}
+        for kind, before in told.items():
+            try:
+                now = await self.get(kind)
+            except Fault:
+                # Clients still hold it for true when the next process is there to be asked.
+                self._told.setdefault(kind, before)
+                continue
+            if now.entries != before.entries:
+                announce(kind)

@@ -8,6 +8,7 @@ from msgspec import Raw, Struct
 
 from switchboard.children.inbox import MOST_QUESTIONS
 from switchboard.children.marking import marked_input
+from switchboard.children.pace import TOO_FAST, Pace
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.lines import Input, Line
 from switchboard.wire.eras import INPUT_METHODS
@@ -34,7 +35,11 @@ _read_result = msgspec.json.Decoder(_Result).decode
 
 
 async def settled(
-    child: str, line: Line | None, send: Callable[[bytes], Awaitable[Raw]], first: Raw
+    child: str,
+    line: Line | None,
+    pace: Pace,
+    send: Callable[[bytes], Awaitable[Raw]],
+    first: Raw,
 ) -> Raw:
     """The child's last word. `send` repeats the request with more members in its params."""
     result = first
@@ -50,7 +55,7 @@ async def settled(
             return result
         members = b""
         if asked.input_requests:
-            answers = await _answers(child, line, asked.input_requests)
+            answers = await _answers(child, line, pace, asked.input_requests)
             members += b',"inputResponses":' + encode(answers)
         else:
             await asyncio.sleep(_PAUSE_S)
@@ -64,7 +69,9 @@ async def settled(
     )
 
 
-async def _answers(child: str, line: Line | None, wanted: dict[str, _Wanted]) -> "dict[str, Raw]":
+async def _answers(
+    child: str, line: Line | None, pace: Pace, wanted: dict[str, _Wanted]
+) -> "dict[str, Raw]":
     if len(wanted) > MOST_QUESTIONS:
         raise Fault(
             FaultCode.RESOURCE_EXHAUSTED,
@@ -88,4 +95,6 @@ async def _answers(child: str, line: Line | None, wanted: dict[str, _Wanted]) ->
             f"what `{child}` asks makes no sense",
             private=str(error),
         ) from None
+    if not pace.allows(line.session_id, (each.method for each in inputs.values())):
+        raise Fault(FaultCode.RESOURCE_EXHAUSTED, "too-many-questions", f"`{child}`: {TOO_FAST}")
     return dict(await line.ask(inputs))

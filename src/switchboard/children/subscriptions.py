@@ -1,5 +1,6 @@
 """Resources that somebody follows, and how the child is told so in its era."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 from msgspec import Raw
@@ -10,8 +11,27 @@ from switchboard.core.tasks import TaskSet
 from switchboard.wire.messages import RpcError, encode
 from switchboard.wire.peer import PeerLost
 
+# How long a child may take to answer what nobody waits for, before the next word to it.
+_PATIENCE_S = 10.0
+
 Ask = Callable[[Link, str, bytes], Awaitable[Raw]]
-Tell = Callable[[], None]
+# Told the URI that the child names: of the resource, or of a part of it.
+Tell = Callable[[str], None]
+# Where a part of a resource begins.
+_BORDERS = "/?#"
+
+
+class _Followed:
+    """One resource."""
+
+    def __init__(self) -> None:
+        self.tells: list[Tell] = []
+        # The child is asked for one thing at a time: over HTTP one request can overtake another.
+        self.turn = asyncio.Lock()
+        # Who was asked for it, and said yes.
+        self.link: Link | None = None
+        # In the modern era a subscription is a request that stays open.
+        self.open: asyncio.Task[None] | None = None
 
 
 class Subscriptions:
@@ -20,79 +40,92 @@ class Subscriptions:
     def __init__(self, ask: Ask, tasks: TaskSet) -> None:
         self._ask = ask
         self._tasks = tasks
-        self._followers: dict[str, list[Tell]] = {}
-        # In the modern era a subscription is a request that stays open.
-        self._open: dict[str, Callable[[], object]] = {}
-        self._link: Link | None = None
+        self._followed: dict[str, _Followed] = {}
         self._is_modern = False
 
     def __bool__(self) -> bool:
-        return bool(self._followers)
+        return any(followed.tells for followed in self._followed.values())
 
-    async def add(self, link: Link, uri: str, tell: Tell) -> Tell:
+    async def add(self, link: Link, uri: str, tell: Tell) -> Callable[[], None]:
         """Follow a resource; what is returned ends it. Raises RpcError or PeerLost."""
-        followers = self._followers.setdefault(uri, [])
-        followers.append(tell)
-        if len(followers) == 1:
-            try:
-                await self._begin(link, uri)
-            except BaseException:
-                self._forget(uri, tell)
-                raise
+        followed = self._followed.setdefault(uri, _Followed())
+        followed.tells.append(tell)
+        try:
+            async with followed.turn:
+                await self._begin(link, uri, followed)
+        except BaseException:
+            self._end(uri, tell)
+            raise
         return lambda: self._end(uri, tell)
 
     def updated(self, uri: str) -> None:
         """The child says that a resource is not what it was."""
-        for tell in tuple(self._followers.get(uri, ())):
-            tell()
+        for whole, followed in self._followed.items():
+            if _is_part(uri, whole):
+                for tell in tuple(followed.tells):
+                    tell(uri)
 
     def begin(self, link: Link, *, is_modern: bool) -> None:
         """A new process knows nothing of what the last one was asked to follow."""
-        self._link, self._is_modern = link, is_modern
-        self._open.clear()
-        for uri in self._followers:
-            self._tasks.start(self._begin_again(link, uri))
+        self._is_modern = is_modern
+        for uri, followed in self._followed.items():
+            self._tasks.start(self._begin_again(link, uri, followed))
 
-    async def _begin_again(self, link: Link, uri: str) -> None:
-        try:
-            await self._begin(link, uri)
-        except (RpcError, PeerLost, Fault):
+    async def _begin_again(self, link: Link, uri: str, followed: _Followed) -> None:
+        async with followed.turn:
+            if followed.tells:
+                await self._try(self._begin(link, uri, followed))
+
+    async def _begin(self, link: Link, uri: str, followed: _Followed) -> None:
+        if followed.link is link:
             return
-
-    async def _begin(self, link: Link, uri: str) -> None:
         if self._is_modern:
-            wanted = encode({"resourceSubscriptions": [uri]})
-            task = self._tasks.start(self._listen(link, wanted))
-            self._open[uri] = task.cancel
+            wanted = b'"notifications":' + encode({"resourceSubscriptions": [uri]})
+            followed.open = self._tasks.start(self._listen(link, wanted))
         else:
+            followed.open = None
             await self._ask(link, "resources/subscribe", b'"uri":%b' % encode(uri))
+        followed.link = link
 
     async def _listen(self, link: Link, wanted: bytes) -> None:
         try:
-            await self._ask(link, "subscriptions/listen", b'"notifications":' + wanted)
+            await self._ask(link, "subscriptions/listen", wanted)
         except (RpcError, PeerLost, Fault):
             return
 
     def _end(self, uri: str, tell: Tell) -> None:
-        if not self._forget(uri, tell) or self._link is None:
+        followed = self._followed.get(uri)
+        if followed is None or tell not in followed.tells:
             return
-        if self._is_modern:
-            self._open.pop(uri, lambda: None)()
-        else:
-            self._tasks.start(self._unsubscribe(self._link, uri))
+        followed.tells.remove(tell)
+        if not followed.tells:
+            self._tasks.start(self._leave(uri, followed))
 
-    async def _unsubscribe(self, link: Link, uri: str) -> None:
+    async def _leave(self, uri: str, followed: _Followed) -> None:
+        async with followed.turn:
+            if not followed.tells and followed.link is not None:
+                link, followed.link = followed.link, None
+                if followed.open is not None:
+                    followed.open.cancel()
+                    followed.open = None
+                else:
+                    unsubscribe = b'"uri":%b' % encode(uri)
+                    await self._try(self._ask(link, "resources/unsubscribe", unsubscribe))
+        # Meanwhile somebody may have begun to follow it again, and waits for their turn.
+        if not followed.tells and self._followed.get(uri) is followed:
+            del self._followed[uri]
+
+    async def _try(self, work: Awaitable[object]) -> None:
         try:
-            await self._ask(link, "resources/unsubscribe", b'"uri":%b' % encode(uri))
-        except (RpcError, PeerLost, Fault):
+            async with asyncio.timeout(_PATIENCE_S):
+                await work
+        except (RpcError, PeerLost, Fault, TimeoutError):
             return
 
-    def _forget(self, uri: str, tell: Tell) -> bool:
-        """Whether nobody follows it any more."""
-        followers = self._followers.get(uri, [])
-        if tell in followers:
-            followers.remove(tell)
-        if followers or uri not in self._followers:
-            return False
-        del self._followers[uri]
-        return True
+
+def _is_part(uri: str, whole: str) -> bool:
+    """Whether it is the resource itself or one below it: the protocol lets a child name either."""
+    if not uri.startswith(whole):
+        return False
+    rest = uri.removeprefix(whole)
+    return not rest or rest[0] in _BORDERS or whole.endswith("/")

@@ -87,9 +87,12 @@ class Relay(Protocol):
         ...
 
     async def follow(
-        self, uri: str, session: Session, tell: Callable[[], None]
+        self, uri: str, session: Session, tell: Callable[[str], None]
     ) -> Callable[[], None]:
-        """Have the client told when a resource changes; what is returned ends it."""
+        """Have the client told when a resource changes, or a part of it, and by which URI.
+
+        What is returned ends it.
+        """
         ...
 
     def pass_on(self, method: str, session: Session) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -78,7 +77,8 @@ class Following:
         return (b"{}",)
 
     async def _follow(self, uri: str, session: Session, relay: Relay) -> None:
-        tell = partial(self._outlet.notify, _UPDATED, (encode({"uri": uri}),))
+        def tell(updated: str) -> None:
+            self._outlet.notify(_UPDATED, (encode({"uri": updated}),))
 
         def begun() -> None:
             """Hold the place: who asks twice at once, or takes it back meanwhile, finds this."""
@@ -113,16 +113,17 @@ class Following:
         except msgspec.MsgspecError as error:
             raise RpcError(INVALID_PARAMS, str(error)) from None
         ends: dict[str, Callable[[], None]] = {}
+
+        def tell(updated: str) -> None:
+            outlet.notify(_UPDATED, (encode({"uri": updated, **_subscription(message_id)}),))
+
         try:
             if relay is None:
                 wanted = _Filter(wanted.tools_list_changed)
             else:
                 for uri in wanted.resource_subscriptions[:_MOST_FOLLOWED]:
-                    updated = encode({"uri": uri, **_subscription(message_id)})
                     with contextlib.suppress(Fault):
-                        ends[uri] = await relay.follow(
-                            uri, session, partial(outlet.notify, _UPDATED, (updated,))
-                        )
+                        ends[uri] = await relay.follow(uri, session, tell)
                 wanted.resource_subscriptions = list(ends)
             acknowledged = {"notifications": wanted, **_subscription(message_id)}
             outlet.notify(_ACKNOWLEDGED, (encode(acknowledged),))

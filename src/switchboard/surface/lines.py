@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
@@ -18,6 +19,8 @@ from switchboard.wire.peer import PeerLost
 
 # How long a client may take to answer a question.
 PATIENCE_S = 300.0
+# How much is kept of what was said of a call while its client may come back to it.
+MOST_HELD_BYTES = 64 * 1024
 
 Ask = Callable[[Mapping[str, Input]], Awaitable[Mapping[str, Raw]]]
 
@@ -28,6 +31,7 @@ _CAPABILITIES = {
 }
 
 _PAGE_ID = "elicitationId"
+_PROGRESS = "notifications/progress"
 
 _read_members = msgspec.json.Decoder(dict[str, Raw]).decode
 _read_any = msgspec.json.Decoder(dict[str, Any]).decode
@@ -37,7 +41,7 @@ class ClientLine:
     """A line to a client of either era."""
 
     __slots__ = (
-        *("_ask", "_is_resting", "_patience_s", "_session"),
+        *("_ask", "_held", "_held_bytes", "_is_resting", "_patience_s", "_session"),
         *("alarm", "declared", "log_level", "meta", "outlet", "timeout_s", "token"),
     )
 
@@ -59,6 +63,9 @@ class ClientLine:
         self._ask = ask
         self.token = token
         self._is_resting = False
+        # What waits to be told, oldest first.
+        self._held: deque[tuple[str, bytes]] | None = None
+        self._held_bytes = 0
         self._patience_s = patience_s
         self.meta = meta
         self.log_level = log_level
@@ -78,8 +85,7 @@ class ClientLine:
         return isinstance(declared, dict) and _shows_forms(cast("dict[str, Any]", declared))
 
     def rest(self) -> None:
-        """The request has an answer. Until another takes its place there is nothing to tell."""
-        self.token = None
+        """The request has an answer. Until another takes its place nothing can be told."""
         self._is_resting = True
 
     def move(self, line: "ClientLine") -> None:
@@ -87,22 +93,38 @@ class ClientLine:
         self.outlet = line.outlet
         self.token = line.token
         self._is_resting = False
+        held, self._held, self._held_bytes = self._held, None, 0
+        for method, params in held or ():
+            self._tell(method, params)
 
     # Telling
 
     def progress(self, params: Raw) -> None:
-        if self.token is None:
-            return
-        members = _read_members(params)
-        members["progressToken"] = self.token
-        self.outlet.notify("notifications/progress", (encode(members),))
+        if self.token is not None:
+            self._tell(_PROGRESS, params)
 
     def log(self, level: str, params: bytes) -> None:
-        if self._is_resting or (self._session.era is Era.MODERN and not self.log_level):
+        if self._session.era is Era.MODERN and not self.log_level:
             # In this era who does not ask for log messages must not get any.
             return
         if not self.log_level or reaches(level, self.log_level):
-            self.outlet.notify("notifications/message", (params,))
+            self._tell("notifications/message", params)
+
+    def _tell(self, method: str, params: bytes | Raw) -> None:
+        if self._is_resting:
+            self._hold(method, bytes(params))
+        elif method != _PROGRESS:
+            self.outlet.notify(method, (params,))
+        elif self.token is not None:
+            members = {**_read_members(params), "progressToken": self.token}
+            self.outlet.notify(method, (encode(members),))
+
+    def _hold(self, method: str, params: bytes) -> None:
+        held = self._held = self._held or deque()
+        held.append((method, params))
+        self._held_bytes += len(params)
+        while self._held_bytes > MOST_HELD_BYTES:
+            self._held_bytes -= len(held.popleft()[1])
 
     def visited(self, params: Raw) -> None:
         if self._session.era is Era.HANDSHAKE:

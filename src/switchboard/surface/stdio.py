@@ -24,6 +24,9 @@ _COPY_BYTES = 64 * 1024
 
 # What is lost first when a client does not read.
 _PASSING = frozenset({"notifications/progress", "notifications/message"})
+_UPDATED = "notifications/resources/updated"
+# How much else a client that does not read is told when it does.
+MOST_NEWS = 1_024
 
 
 class _Reader(Peer):
@@ -49,6 +52,10 @@ class _Reader(Peer):
             self.notify(method, params)
         elif method not in _PASSING:
             self._news[method, params] = None
+            if len(self._news) > MOST_NEWS:
+                # A child may name ever other parts of a resource; the listings are never many.
+                oldest = (each for each in self._news if each[0] == _UPDATED)
+                del self._news[next(oldest, (method, params))]
 
 
 class StreamClient:

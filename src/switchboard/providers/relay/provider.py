@@ -77,10 +77,14 @@ class RelayProvider:
         return self._specs.get(method)
 
     async def follow(
-        self, uri: str, session: Session, tell: Callable[[], None]
+        self, uri: str, session: Session, tell: Callable[[str], None]
     ) -> Callable[[], None]:
         place = await self._routes(session, None).resource(uri)
-        return await place.offering.children.of(session).subscribe(place.own, tell)
+        child = place.offering.children.of(session)
+        # A part has the name of the whole, as the client knows it, and then its own.
+        return await child.subscribe(
+            place.own, lambda updated: tell(uri + updated.removeprefix(place.own))
+        )
 
     def pass_on(self, method: str, session: Session) -> None:
         for offering in self._offerings:

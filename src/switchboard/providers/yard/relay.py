@@ -75,7 +75,7 @@ class YardRelay:
         return self._children.spec(method)
 
     async def follow(
-        self, uri: str, session: Session, tell: Callable[[], None]
+        self, uri: str, session: Session, tell: Callable[[str], None]
     ) -> Callable[[], None]:
         if uri in _OWN["resources"]:
             raise Fault(
