@@ -9,7 +9,6 @@ once the child runs its own word counts, and clients hear of what is different.
 import contextlib
 import hashlib
 import os
-import tempfile
 from typing import cast
 
 import msgspec
@@ -19,6 +18,7 @@ from switchboard.children.listing import METHODS, Kind, Listing, listing_of
 from switchboard.wire.messages import encode
 
 _PRIVATE = 0o700
+_PRIVATE_FILE = 0o600
 # More than this is quicker asked for than read.
 _MAX_BYTES = 4 * 1024 * 1024
 
@@ -62,10 +62,12 @@ class Memory:
             return
         with contextlib.suppress(OSError):
             os.makedirs(self._folder, mode=_PRIVATE, exist_ok=True)
-            number, path = tempfile.mkstemp(dir=self._folder)
-            with os.fdopen(number, "wb") as file:
+            # `tempfile` would do, and load more than all of the rest of this.
+            beside = f"{self._path}.{os.getpid()}"
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+            with os.fdopen(os.open(beside, flags, _PRIVATE_FILE), "wb") as file:
                 file.write(text)
-            os.replace(path, self._path)
+            os.replace(beside, self._path)
 
     def _load(self) -> dict[Kind, Listing]:
         try:

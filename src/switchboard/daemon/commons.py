@@ -11,10 +11,9 @@ from switchboard.children.pool import ChildPool
 from switchboard.core.discretion import DiscreetEvents
 from switchboard.core.ports import Audit, Events
 from switchboard.core.secrets import SecretBook
-from switchboard.daemon.enclosing import Enclosures
+from switchboard.daemon.confining import Confining
 from switchboard.daemon.sandbox_trail import SandboxTrail
 from switchboard.procs.spawn import Warden
-from switchboard.sandbox.sandbox import platform_sandbox
 
 Environ = frozenset[tuple[str, str]]
 
@@ -46,7 +45,7 @@ class Commons:
                 events=SandboxTrail(DiscreetEvents(self._events, book), self._audit),
                 warden=self.warden,
                 book=book,
-                enclose=Enclosures(platform_sandbox(), environ, environ.get("HOME") or "/"),
+                enclose=Confining(environ, environ.get("HOME") or "/"),
             )
         return pool
 

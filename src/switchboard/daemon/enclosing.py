@@ -31,10 +31,7 @@ class Enclosures:
         self._places = find_places(environ, workspace, [])
         self._path = environ.get("PATH") or os.defpath
 
-    def __call__(self, entry: ServerEntry) -> Wrap | None:
-        if entry.sandbox_profile == "none":
-            return None
-
+    def __call__(self, entry: ServerEntry) -> Wrap:
         def wrap(spec: SpawnSpec) -> Wrapped:
             state_dir = self._state_dir(entry)
             os.makedirs(state_dir, mode=_PRIVATE, exist_ok=True)

@@ -19,9 +19,8 @@ from switchboard.core.ports import Audit, Events, Next, Provider, Relay
 from switchboard.core.secrets import SecretBook
 from switchboard.core.visibility import Visibility
 from switchboard.daemon.assemble import sandbox_refusals
-from switchboard.daemon.command_tools import commands_provider
 from switchboard.daemon.commons import Commons
-from switchboard.daemon.enclosing import Enclosures
+from switchboard.daemon.confining import Confining
 from switchboard.daemon.memory import return_large_blocks
 from switchboard.daemon.sandbox_trail import SandboxTrail
 from switchboard.daemon.secret_values import secret_values
@@ -33,7 +32,6 @@ from switchboard.providers.relay.provider import RelayProvider
 from switchboard.providers.suites.build import build_suites
 from switchboard.providers.suites.provider import SuitesProvider
 from switchboard.providers.suites.schema import SuiteSettings
-from switchboard.sandbox.sandbox import platform_sandbox
 from switchboard.settings.sections import Settings
 from switchboard.settings.trust import still_trusted
 
@@ -87,7 +85,7 @@ class Engine:
             commons=self._shared,
             memories=Memories(home) if home else None,
             is_trusted=lambda entry: still_trusted(entry, workspace),
-            enclose=Enclosures(platform_sandbox(), environ, workspace),
+            enclose=Confining(environ, workspace),
             book=self._book,
         )
         self._announce = announce
@@ -134,10 +132,12 @@ class Engine:
         )
         is_guarded = settings.enable_mcp_server_surface
         suite_provider = SuitesProvider(suites, is_guarded=is_guarded)
-        commands = commands_provider(settings, self._environ, self._warden, self._events)
-        providers: dict[str, Provider] = {
-            each.key: each for each in (suite_provider, children, commands)
-        }
+        providers: dict[str, Provider] = {each.key: each for each in (suite_provider, children)}
+        if settings.commands:
+            from switchboard.daemon.command_tools import commands_provider  # noqa: PLC0415 - few have any
+
+            commands = commands_provider(settings, self._environ, self._warden, self._events)
+            providers[commands.key] = commands
         relay = self._with_yard(settings, providers, children) if settings.yard else children
         gates = self._gates(settings, providers) if is_guarded else None
         road = build_road(
