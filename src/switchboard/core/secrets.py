@@ -1,35 +1,23 @@
 """Secrets that are known by their value, taken out of texts whatever form they stand in there."""
 
-import base64
-import json
 import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, cast
-from urllib.parse import quote, quote_plus
 
 REDACTED = "[redacted]"
 # Takes out of a text the values of secrets that are known by value.
 Redact = Callable[[str], str]
 # A shorter value would be found in every other word.
 SHORTEST = 6
-_SHORTEST_LINE = 16
-# Base64 of the value from each of the three places that it can begin at. A letter that also holds
-# bits of a neighbour differs from text to text, so it is left off.
-_BASE64_SHIFTS = (0, 1, 2)
 
 
 class KnownSecrets:
     """Values that must not be told, with the forms in which programs write them."""
 
     def __init__(self, values: Iterable[str] = (), *, shortest: int = SHORTEST) -> None:
-        forms = {
-            form
-            for value in values
-            if len(value) >= shortest
-            for form in _forms(value)
-            if len(form) >= shortest
-        }
+        long = [value for value in values if len(value) >= shortest]
+        forms = _forms(long, shortest) if long else set[str]()
         # The longest first: one may be a part of another.
         self.forms = tuple(sorted(forms, key=lambda form: (-len(form), form)))
         self.longest = len(self.forms[0]) if self.forms else 0
@@ -115,30 +103,7 @@ def without_secrets(value: Any, hide: Redact) -> Any:
     return value
 
 
-def _forms(value: str) -> set[str]:
-    # A variable may hold bytes that are no text, and what programs print of them is replaced.
-    data = value.encode("utf-8", "surrogatepass")
-    forms = {
-        value,
-        data.decode("utf-8", "replace"),
-        quote(data, safe=""),
-        quote_plus(data),
-        quote(data),
-        json.dumps(value)[1:-1],
-        json.dumps(value, ensure_ascii=False)[1:-1],
-        data.hex(),
-        data.hex().upper(),
-    }
-    for shift in _BASE64_SHIFTS:
-        for encode in (base64.b64encode, base64.urlsafe_b64encode):
-            forms.add(_inner(encode, data, shift))
-    # What is written in several lines, such as a key, may be printed line by line.
-    return forms | {line for line in value.splitlines() if len(line) >= _SHORTEST_LINE}
+def _forms(values: Iterable[str], shortest: int) -> set[str]:
+    from switchboard.core.secret_forms import forms_of  # noqa: PLC0415 - many boards know no secret
 
-
-def _inner(encode: Callable[[bytes], bytes], data: bytes, shift: int) -> str:
-    """The letters of base64 that hold bits of the value alone, if it begins `shift` bytes late."""
-    text = encode(b"\0" * shift + data).decode().rstrip("=")
-    first = -(-shift * 8 // 6)
-    last = (shift + len(data)) * 8 // 6
-    return text[first:last]
+    return {form for value in values for form in forms_of(value) if len(form) >= shortest}

@@ -7,7 +7,6 @@ What `secret_env` refers to is looked up at a start, and noted there.
 
 import os
 from collections.abc import Iterator, Mapping
-from urllib.parse import unquote, urlsplit
 
 from switchboard.children.schema import ServerEntry
 from switchboard.config.placeholders import has_placeholder, variables_in
@@ -48,8 +47,11 @@ def _of_server(entry: ServerEntry) -> Iterator[str]:
         if is_secret_name(name):
             # An `Authorization` has a scheme before what is secret of it.
             yield from (value, value.split(" ")[-1])
-    if password := urlsplit(entry.url).password:
-        yield from (password, unquote(password))
+    if entry.url:
+        from urllib.parse import unquote, urlsplit  # noqa: PLC0415 - few have remote servers
+
+        if password := urlsplit(entry.url).password:
+            yield from (password, unquote(password))
 
 
 def _variables_of(entry: CommandEntry) -> Iterator[str]:

@@ -1,13 +1,13 @@
 """Children as suites: `introspect` tells what a child can do, `call` does it."""
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 
 from msgspec.structs import replace
 
 from switchboard.children.child import Child
 from switchboard.children.listing import ToolListing
 from switchboard.children.results import passed_through
+from switchboard.config.problems import did_you_mean
 from switchboard.core.calls import Call, Outcome, TextBlock
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
@@ -122,11 +122,11 @@ class SuitesProvider:
 
 def _unknown_subtool(suite: Suite, subtool: str, listing: ToolListing) -> Fault:
     shown = [name for name in listing.tools if suite.subtools.shows(name)]
-    close = get_close_matches(subtool, shown, n=1)
+    meant = did_you_mean(subtool, shown)
     hint = f"it has: {', '.join(shown)}" if shown else "it shows none"
     return Fault(
         FaultCode.NOT_FOUND,
         "unknown-subtool",
         f"`{suite.spec.name}` has no subtool `{subtool}`",
-        hint=f"did you mean `{close[0]}`?" if close else hint,
+        hint=f"did you mean `{meant}`?" if meant else hint,
     )
