@@ -117,6 +117,20 @@ async def test_a_definition_that_is_only_written_differently_is_the_same(home: P
     assert ground.ran == 2
 
 
+async def test_pins_of_an_older_file_are_kept(home: Path) -> None:
+    old = Ground(home, a_launch(READER, cwd=str(home)))
+    await old.run()
+    old.database.change("DROP TABLE held_by")
+    old.database.change("ALTER TABLE pins DROP COLUMN previous")
+    old.database.change("PRAGMA user_version = 1")
+    old.database.close()
+    ground = Ground(home, a_launch(POISONED, cwd=str(home)))
+    await held(ground)
+    [found] = ground.pins.held()
+    assert ground.pins.accept(found)
+    assert ground.pins.changes(a_launch(POISONED)) != ()
+
+
 async def test_a_definition_that_comes_back_has_not_changed(home: Path) -> None:
     ground = Ground(home, a_launch(READER, cwd=str(home)))
     await ground.run()

@@ -13,12 +13,11 @@ from switchboard.core.faults import Fault, FaultCode
 
 _FOLDER = "state"
 _FILE = "approvals.db"
-_VERSION = 1
 _OTHERS = 0o077
 # Whoever holds the lock is done in a millisecond; a process that was stopped in between is not.
 _BUSY_S = 2.0
 
-_SCHEMA = """
+_QUESTIONS_AND_PINS = """
 CREATE TABLE questions (
     id TEXT PRIMARY KEY,
     session TEXT NOT NULL,
@@ -47,8 +46,6 @@ CREATE TABLE pins (
     tool TEXT NOT NULL,
     hash TEXT NOT NULL,
     definition TEXT NOT NULL,
-    -- What it was when a call was last agreed to, if it is another now.
-    previous TEXT,
     pinned_at REAL NOT NULL,
     held_id TEXT UNIQUE,
     held_hash TEXT,
@@ -56,6 +53,10 @@ CREATE TABLE pins (
     held_at REAL,
     PRIMARY KEY (server, fingerprint, tool)
 ) STRICT;
+"""
+_CHANGED_TOOLS = """
+-- What it was when a call was last agreed to, if it is another now.
+ALTER TABLE pins ADD COLUMN previous TEXT;
 -- The clients that wanted to call a tool which is held.
 CREATE TABLE held_by (
     held_id TEXT NOT NULL,
@@ -64,6 +65,9 @@ CREATE TABLE held_by (
     PRIMARY KEY (held_id, pid, began)
 ) STRICT;
 """
+# What each version brought: an older file is brought up to date, a newer one is let be.
+_STEPS = (_QUESTIONS_AND_PINS, _CHANGED_TOOLS)
+_VERSION = len(_STEPS)
 
 
 class Database:
@@ -141,11 +145,11 @@ def _prepare(connection: sqlite3.Connection) -> None:
     try:
         # Another process may have been faster.
         version = _version(connection)
-        if version == 0:
-            for statement in _SCHEMA.split(";"):
-                connection.execute(statement)
-        elif version != _VERSION:
+        if version > _VERSION:
             raise sqlite3.DatabaseError(f"the file is of version {version}")
+        for step in _STEPS[version:]:
+            for statement in step.split(";"):
+                connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {_VERSION}")
         connection.execute("COMMIT")
     except BaseException:
