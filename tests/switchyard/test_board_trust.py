@@ -76,6 +76,11 @@ async def test_the_client_is_told_that_something_waits(own_process: Boarded) -> 
         first = await client.request("initialize", {"protocolVersion": "2025-11-25"})
     assert "waits for trust" in first["instructions"]
     assert "shop" not in first["instructions"]
+    trust(own_process, "--all")
+    async with own_process.client() as client:
+        then = await client.request("initialize", {"protocolVersion": "2025-11-25"})
+    assert "waits for trust" not in then["instructions"]
+    assert "Every other tool takes its own arguments." in then["instructions"]
 
 
 async def test_trust_shows_the_tools_and_a_change_hides_them_again(board: Boarded) -> None:

@@ -38,8 +38,6 @@ class Posted(Struct, frozen=True, kw_only=True):
     question: Question
     state: State
     answer: Answer | None = None
-    # The processes of whoever decided.
-    chain: str = ""
 
 
 def new_id() -> str:
@@ -93,7 +91,7 @@ class Desk:
             )
         return Posted(question=question, state="pending")
 
-    def decide(self, question_id: str, answer: Answer, *, chain: str = "") -> bool:
+    def decide(self, question_id: str, answer: Answer) -> bool:
         """Note an answer. False when the question does not wait any more."""
         now = self._clock()
         expires_at = now + TTL_S if answer.verdict == "approved" else now
@@ -104,7 +102,7 @@ class Desk:
             answer.extent,
             answer.by,
             answer.at,
-            chain,
+            answer.chain,
             expires_at,
             question_id,
             now,
@@ -233,4 +231,4 @@ def _posted(row: sqlite3.Row) -> Posted:
             chain=row["chain"],
         )
     question = _read_question(row["question"])
-    return Posted(question=question, state=state, answer=answer, chain=row["chain"])
+    return Posted(question=question, state=state, answer=answer)

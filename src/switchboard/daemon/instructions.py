@@ -23,7 +23,7 @@ def instructions_for(runtime: Runtime) -> str:
         ' then with {"action": "call", "subtool": NAME, "args": {…}}.'
     )
     if others:
-        text += " Every other tool runs a command of this machine and takes its own arguments."
+        text += " Every other tool takes its own arguments."
     waiting = len(runtime.settings.untrusted)
     if waiting:
         servers = (

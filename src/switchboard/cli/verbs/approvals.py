@@ -108,14 +108,12 @@ class QuestionReport(Report, frozen=True, kw_only=True, tag="switchboard.approva
     state: str
     question: Question
     answer: Answer | None = None
-    # The processes of whoever decided, nearest first.
-    chain: str = ""
 
     def lines(self, style: Style) -> Iterator[str]:
         yield from question_lines(self.question, style)
         if self.answer is not None:
             yield ""
-            yield f"{self.state}, by {self.answer.by}: {self.chain or 'no process noted'}"
+            yield f"{self.state}, by {self.answer.by}: {self.answer.chain or 'no process noted'}"
 
     def notes(self, style: Style) -> Iterator[str]:
         if self.state == "pending":
@@ -281,9 +279,7 @@ def _waiting(request: Request, desk: Desk, pins: Pins) -> Iterator[Waiting]:
 def _shown(found: Posted | Held) -> Report:
     if isinstance(found, Held):
         return DefinitionReport(definition=found, changes=found.difference())
-    return QuestionReport(
-        state=found.state, question=found.question, answer=found.answer, chain=found.chain
-    )
+    return QuestionReport(state=found.state, question=found.question, answer=found.answer)
 
 
 def _decide(request: Request, desk: Desk, posted: Posted, *, approves: bool) -> Report:
@@ -304,9 +300,13 @@ def _decide(request: Request, desk: Desk, posted: Posted, *, approves: bool) -> 
         if not request.arguments.has("yes"):
             _confirm(request, _shown(posted))
     answer = Answer(
-        verdict="approved" if approves else "denied", extent=extent, by="cli", at=time.time()
+        verdict="approved" if approves else "denied",
+        extent=extent,
+        by="cli",
+        at=time.time(),
+        chain=str(approver),
     )
-    if not desk.decide(question.id, answer, chain=str(approver)):
+    if not desk.decide(question.id, answer):
         now = desk.find(question.id)
         raise _decided_already(now.state if now else "expired")
     return DecidedReport(

@@ -71,8 +71,10 @@ class WaitingCall:
         approver = Approver.of_this_process()
         if verdict == "approved":
             approver.check(self._question)
-        answer = Answer(verdict=verdict, extent=extent, by="cli", at=time.time())
-        return verdict if self._desk.decide(self.id, answer, chain=str(approver)) else _GONE
+        answer = Answer(
+            verdict=verdict, extent=extent, by="cli", at=time.time(), chain=str(approver)
+        )
+        return verdict if self._desk.decide(self.id, answer) else _GONE
 
 
 class WaitingDefinition:
