@@ -79,7 +79,7 @@ async def test_a_waiting_call_is_listed_shown_approved_and_runs(
     after = (await typed(workspace, "show", question.id, "--json")).report
     assert after["state"] == "consumed"
     assert after["answer"]["by"] == "cli"
-    assert f" {os.getpid()}" in after["chain"]
+    assert f" {os.getpid()}" in after["answer"]["chain"]
 
 
 async def test_a_waiting_call_is_denied(workspace: Workspace, ground: Ground) -> None:
