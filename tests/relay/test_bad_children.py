@@ -21,7 +21,6 @@ from support.mcp_stdio import CLIENT, LEGACY, META, modern_meta, text_of
 from support.processes import until_true
 from support.workspace import Json
 from switchboard.children import pace
-from switchboard.children.inbox import MOST_QUESTIONS
 from switchboard.children.schema import ServerEntry
 from switchboard.core.events import NamesClashed
 from switchboard.providers.relay.addresses import matches
@@ -391,7 +390,7 @@ async def test_a_child_that_asks_without_end_is_heard_so_often_and_then_refused(
         shown = len(guest.asked)
         if client_era == "modern":
             shown = len((await calling)["inputRequests"])
-        assert 0 < shown <= MOST_QUESTIONS
+        assert 0 < shown <= pace.MOST_AT_ONCE
         calling.cancel()
 
 

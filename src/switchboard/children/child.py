@@ -113,11 +113,8 @@ class Child:
         """The child's result, unopened. The params lack their closing brace."""
         life = self._life
         life.take()
-        starters = self._inbox.starters
-        if life.link is None:
-            starters.append(line)
         try:
-            link = life.link or await life.ready()
+            link = life.link or await self._ready_for(line)
             if line is not None and line.log_level and self._greeting.offers("logging"):
                 await self._set_level(link, line.log_level)
             try:
@@ -135,9 +132,12 @@ class Child:
             await self._inbox.called_off(line)
             raise
         finally:
-            if line in starters:
-                starters.remove(line)
             life.release()
+
+    async def _ready_for(self, line: Line | None) -> Link:
+        """While it starts, it may ask whoever waits for it."""
+        with self._inbox.waiting(line):
+            return await self._life.ready()
 
     async def _send(
         self, link: Link, method: str, params: Parts, line: Line | None, more: bytes
@@ -186,14 +186,8 @@ class Child:
 
     async def offered(self, kind: Kind, line: Line | None = None) -> Listing:
         """What it offers of a kind; nothing, if it has no such thing."""
-        starters = self._inbox.starters
-        if self._life.link is None:
-            starters.append(line)
-        try:
+        with self._inbox.waiting(line if self._life.link is None else None):
             return await self._offers.get(kind)
-        finally:
-            if line in starters:
-                starters.remove(line)
 
     def known(self, kind: Kind) -> Listing | None:
         """What it offers of a kind if that is known without asking."""

@@ -6,7 +6,8 @@ its token or its stream; the rest goes to a client only when every request under
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import count
 
 import msgspec
@@ -41,7 +42,6 @@ CHANGED = {
     "notifications/resources/list_changed": "resources",
 }
 _MOST_PAGES = 64
-MOST_QUESTIONS = MOST_AT_ONCE
 _NOBODY = (
     "`{}`: several clients share this server or none waits, so nobody knows whom it means; "
     "with `scope` set to `session` each has its own"
@@ -73,8 +73,8 @@ class Inbox:
         self._child = child
         # The lines of the requests under way, by the id that the request has with the child.
         self.lines: dict[MessageId, Line] = {}
-        # Whose requests wait for the child to start. Who has no line cannot be asked.
-        self.starters: list[Line | None] = []
+        # Whose requests wait for the child to start.
+        self._starters: list[Line] = []
         # Which request the message being read belongs to, where the transport tells.
         self.about: Callable[[], MessageId] = lambda: None
         # What the child may not tell of what it knows from us.
@@ -110,6 +110,18 @@ class Inbox:
             raise RpcError(INTERNAL_ERROR, TOO_FAST)
         return self._ask(line, wanted, lines)
 
+    @contextmanager
+    def waiting(self, line: Line | None) -> Generator[None]:
+        """While this lasts, a request waits for the start. Who has no line cannot be asked."""
+        if line is None:
+            yield
+            return
+        self._starters.append(line)
+        try:
+            yield
+        finally:
+            self._starters.remove(line)
+
     def refused(self, error: RpcError, line: Line | None) -> RpcError:
         """A child's refusal, marked if it is a question."""
         marked = marked_error(self._child, error)
@@ -124,7 +136,7 @@ class Inbox:
                 del self._pages[next(iter(self._pages))]
 
     async def _ask(self, line: Line, wanted: Input, lines: Sequence[Line]) -> Parts:
-        if len(self._open) >= MOST_QUESTIONS:
+        if len(self._open) >= MOST_AT_ONCE:
             raise RpcError(INTERNAL_ERROR, "too many questions wait for an answer")
         # The answer to a question that was taken back is none to the next.
         key = str(next(self._questions))
@@ -169,8 +181,7 @@ class Inbox:
         return (line,) if line is not None else self._under_way()
 
     def _under_way(self) -> Sequence[Line]:
-        starters = (each for each in self.starters if each is not None)
-        return (*starters, *self.lines.values())
+        return (*self._starters, *self.lines.values())
 
     # Notifications
 

@@ -6,9 +6,8 @@ from collections.abc import Awaitable, Callable
 import msgspec
 from msgspec import Raw, Struct
 
-from switchboard.children.inbox import MOST_QUESTIONS
 from switchboard.children.marking import marked_input
-from switchboard.children.pace import TOO_FAST, Pace
+from switchboard.children.pace import MOST_AT_ONCE, TOO_FAST, Pace
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.lines import Input, Line
 from switchboard.wire.eras import INPUT_METHODS
@@ -72,11 +71,11 @@ async def settled(
 async def _answers(
     child: str, line: Line | None, pace: Pace, wanted: dict[str, _Wanted]
 ) -> "dict[str, Raw]":
-    if len(wanted) > MOST_QUESTIONS:
+    if len(wanted) > MOST_AT_ONCE:
         raise Fault(
             FaultCode.RESOURCE_EXHAUSTED,
             "too-many-questions",
-            f"`{child}` asked more than {MOST_QUESTIONS} questions at once",
+            f"`{child}` asked more than {MOST_AT_ONCE} questions at once",
         )
     if line is None or any(each.method not in INPUT_METHODS for each in wanted.values()):
         raise Fault(
