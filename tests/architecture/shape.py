@@ -69,7 +69,7 @@ class Outsider(NamedTuple):
     why: str
 
 
-_HTTP = ("wire/http_*", "surface/http*", "children/remote*")
+_HTTP = ("wire/http_*", "surface/http/*", "children/remote*")
 
 THIRD_PARTY = {
     "msgspec": Outsider(("*",), "values are frozen structs, decoded without a detour"),

@@ -6,10 +6,10 @@ import json
 import pytest
 from edges.asking import asking, progress, said, tool
 
-from switchboard.surface.http_exchange import Reply
-from switchboard.surface.http_questions import MOST_WAITING as MOST_QUESTIONS
-from switchboard.surface.http_questions import Questions
-from switchboard.surface.http_streams import (
+from switchboard.surface.http.exchange import Reply
+from switchboard.surface.http.questions import MOST_WAITING as MOST_QUESTIONS
+from switchboard.surface.http.questions import Questions
+from switchboard.surface.http.streams import (
     MOST_KEPT,
     MOST_KEPT_BYTES,
     MOST_WAITING,

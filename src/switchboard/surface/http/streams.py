@@ -11,8 +11,8 @@ from typing import Literal
 
 from msgspec import Raw, Struct
 
-from switchboard.surface.http_exchange import Reply
-from switchboard.surface.http_questions import Questions
+from switchboard.surface.http.exchange import Reply
+from switchboard.surface.http.questions import Questions
 from switchboard.wire.messages import METHOD_NOT_FOUND, Parts, RpcError, notification_parts
 from switchboard.wire.peer import PeerLost
 from switchboard.wire.pipes import Loss
