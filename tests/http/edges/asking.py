@@ -16,7 +16,7 @@ from fakes.events import MemoryEvents
 from switchboard.core.board import Board
 from switchboard.core.catalog import Catalog
 from switchboard.core.visibility import Visibility
-from switchboard.daemon.boards import BoardRack
+from switchboard.daemon.board_lease import CurrentBoard
 from switchboard.pipeline.order import build_road
 from switchboard.surface.front import Front
 from switchboard.surface.http.access import Access, hosts_of
@@ -157,7 +157,7 @@ async def asking(
     road = build_road({"fake": FakeProvider(*specs)}, Visibility(), MemoryEvents())
     listening = bind("127.0.0.1", 0, allow_remote=False)
     surface = HttpSurface(
-        BoardRack(Board(catalog=Catalog(specs), pipeline=road)),
+        CurrentBoard(Board(catalog=Catalog(specs), pipeline=road)),
         MemoryEvents(),
         Access(token=TOKEN, hosts=hosts_of("127.0.0.1", listening.getsockname()[1])),
         workspace="/workspace",
