@@ -100,7 +100,7 @@ def _daemon_lines(daemon: DaemonStatus, style: Style) -> Iterator[str]:
     if daemon.sessions:
         yield ""
         yield from _session_rows(daemon.sessions, style)
-    for board in daemon.board_lease:
+    for board in daemon.boards:
         yield ""
         yield (
             f"board {board.workspace}: {counted(board.servers, 'server')},"
