@@ -159,7 +159,8 @@ def replace_file(
     A link in its place is replaced, not followed. When it fails, as on a full disk, nothing is
     left behind. Raises `OSError`.
     """
-    folder, name = os.path.split(os.fspath(path))
+    path = os.fspath(path)
+    folder, name = os.path.split(path)
     draft = os.path.join(folder, f".{name}.{os.getpid()}.{os.urandom(4).hex()}")
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFELY, mode)
     try:
