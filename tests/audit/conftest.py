@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from store.ground import Ground
+
+from audit.ground import Ground
 
 
 @pytest.fixture

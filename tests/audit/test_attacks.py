@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from store.ground import Ground, a_record, rehash, unguarded
 
+from audit.ground import Ground, a_record, rehash, unguarded
 from support.requirements import requirement
 from switchboard.audit.chain import hash_of
 from switchboard.audit.verify import verify

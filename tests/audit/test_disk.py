@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from store.ground import Ground, a_record
 
+from audit.ground import Ground, a_record
 from switchboard.audit.private import NotPrivate, private_folder
 from switchboard.audit.verify import verify
 from switchboard.core.events import AuditFailed, AuditRecovered

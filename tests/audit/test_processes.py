@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from store.ground import Ground
+
+from audit.ground import Ground
 
 PATIENCE = 60
 SCRIBBLER = Path(__file__).with_name("scribbler.py")

@@ -5,8 +5,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from store.ground import Ground, a_record, unguarded
 
+from audit.ground import Ground, a_record, unguarded
 from switchboard.audit.reader import AuditReader
 
 SMALL = 48 << 10

@@ -6,8 +6,8 @@ import os
 import time
 
 import pytest
-from store.ground import Ground, a_record
 
+from audit.ground import Ground, a_record
 from switchboard.core.audit import AuditRecord
 from switchboard.core.faults import Fault, FaultCode
 
