@@ -226,7 +226,7 @@ async def test_a_key_file_without_a_key_is_told(ground: Ground) -> None:
     await ground.write(1)
     ground.paths.key.write_bytes(b"short")
     async with ground.writing() as writer:
-        assert writer.fingerprint(b"x") == ""
         with pytest.raises(Fault) as caught:
             await writer.append(a_record())
+        assert writer.fingerprint(b"x") == ""
     assert "audit.key" in caught.value.hint

@@ -11,15 +11,16 @@ from fakes.audit import MemoryAudit
 from fakes.calls import FakeProvider, Run, a_call, a_session, a_tool, answer, outcome
 from fakes.events import MemoryEvents
 from support.requirements import requirement
-from switchboard.audit.lines import record_in
+from switchboard.audit.filter import record_in
 from switchboard.audit.paths import AuditPaths
 from switchboard.audit.reader import AuditReader
 from switchboard.audit.writer import AuditWriter
 from switchboard.core.audit import AuditApproval, AuditRecord
 from switchboard.core.calls import Call, Execution, Figures, Outcome
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.ports import CallAudit, Next
+from switchboard.core.ports import Next
 from switchboard.core.questions import Approval
+from switchboard.core.stores import AuditStore
 from switchboard.core.tools import Effects, ToolSpec
 from switchboard.core.visibility import Visibility
 from switchboard.pipeline.call_records import CallRecords
@@ -37,12 +38,12 @@ def reading(name: str = "look") -> ToolSpec:
     return replace(a_tool(name), effects=Effects(read_only=True))
 
 
-def a_gate(log: CallAudit) -> Audit:
+def a_gate(log: AuditStore) -> Audit:
     return Audit(log, CallRecords(log))
 
 
 def a_road(
-    log: CallAudit, run: Run = answer, *, deny: tuple[str, ...] = (), narrows: bool = False
+    log: AuditStore, run: Run = answer, *, deny: tuple[str, ...] = (), narrows: bool = False
 ) -> Next:
     provider = FakeProvider(run=run, narrows=narrows)
     return build_road({"fake": provider}, Visibility(deny=deny), MemoryEvents(), audit=log)

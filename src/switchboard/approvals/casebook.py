@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from switchboard.approvals.desk import TTL_S, new_id
-from switchboard.approvals.desk_asker import HOLD_S
 from switchboard.approvals.digest import call_digest, definition_hash, trust_digest
 from switchboard.approvals.links import links_in
 from switchboard.approvals.processes import process
+from switchboard.approvals.queue import TTL_S, new_id
+from switchboard.approvals.queue_asker import HOLD_S
 from switchboard.approvals.risk import asks, assess, is_open_world
 from switchboard.approvals.trust import Subject, TrustBook, bound_session, is_lasting
 from switchboard.approvals.wording import (

@@ -33,7 +33,7 @@ CREATE TABLE questions (
     decided_at REAL NOT NULL DEFAULT 0,
     -- The processes of whoever decided, nearest first.
     chain TEXT NOT NULL DEFAULT '',
-    -- Who waits for the answer, or 0 when the question outlives the process that asked.
+    -- Of older versions; see `owner_id`.
     owner INTEGER NOT NULL DEFAULT 0,
     owner_began INTEGER NOT NULL DEFAULT 0,
     owner_namespace TEXT NOT NULL DEFAULT ''
@@ -65,8 +65,19 @@ CREATE TABLE held_by (
     PRIMARY KEY (held_id, pid, began)
 ) STRICT;
 """
+_OPAQUE_OWNERS = """
+-- Who waits for the answer, or nothing when the question outlives whoever asked.
+ALTER TABLE questions ADD COLUMN owner_id TEXT NOT NULL DEFAULT '';
+UPDATE questions SET owner_id = owner || ':' || owner_began || ':' || owner_namespace
+    WHERE owner != 0;
+-- A daemon of an older version that still runs goes on writing the three columns.
+CREATE TRIGGER older_owners AFTER INSERT ON questions WHEN NEW.owner != 0
+    BEGIN UPDATE questions SET
+        owner_id = NEW.owner || ':' || NEW.owner_began || ':' || NEW.owner_namespace
+        WHERE id = NEW.id; END;
+"""
 # What each version brought: an older file is brought up to date, a newer one is let be.
-_STEPS = (_QUESTIONS_AND_PINS, _CHANGED_TOOLS)
+_STEPS = (_QUESTIONS_AND_PINS, _CHANGED_TOOLS, _OPAQUE_OWNERS)
 _VERSION = len(_STEPS)
 
 
@@ -78,21 +89,21 @@ class Database:
         try:
             self._connection = _connect(os.path.join(home, _FOLDER))
         except (OSError, sqlite3.Error) as error:
-            raise _unusable(error) from error
+            raise unusable(f"{type(error).__name__}: {error}") from error
 
     def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
         """What a query finds."""
         try:
             return self._connection.execute(query, values).fetchall()
         except sqlite3.Error as error:
-            raise _unusable(error) from error
+            raise unusable(f"{type(error).__name__}: {error}") from error
 
     def change(self, query: str, *values: Any) -> int:
         """Change rows at once, or as part of `together`. Gives how many."""
         try:
             return self._connection.execute(query, values).rowcount
         except sqlite3.Error as error:
-            raise _unusable(error) from error
+            raise unusable(f"{type(error).__name__}: {error}") from error
 
     @contextlib.contextmanager
     def together(self) -> Generator[None]:
@@ -105,6 +116,11 @@ class Database:
             with contextlib.suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
             raise
+
+    def version(self) -> tuple[int, int]:
+        """Another value once something has changed: by another process, or through here."""
+        [row] = self.rows("PRAGMA data_version")
+        return row[0], self._connection.total_changes
 
     def close(self) -> None:
         self._connection.close()
@@ -148,7 +164,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
         if version > _VERSION:
             raise sqlite3.DatabaseError(f"the file is of version {version}")
         for step in _STEPS[version:]:
-            for statement in step.split(";"):
+            for statement in step.split(";\n"):
                 connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {_VERSION}")
         connection.execute("COMMIT")
@@ -161,11 +177,12 @@ def _version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def _unusable(error: Exception) -> Fault:
+def unusable(why: str) -> Fault:
+    """The fault of a call that needs an approval while there can be none."""
     return Fault(
         FaultCode.UNAVAILABLE,
         "approvals-unavailable",
         "approvals cannot be read or written now, so nothing that needs one runs",
         hint="switchboard approvals list",
-        private=f"{type(error).__name__}: {error}",
+        private=why,
     )

@@ -7,9 +7,10 @@ from switchboard.core.calls import Call
 from switchboard.core.cases import Case
 from switchboard.core.events import ApprovalAsked, ApprovalDecided, DefinitionHeld
 from switchboard.core.launches import Launch
-from switchboard.core.ports import Audit, Events
+from switchboard.core.ports import Events
 from switchboard.core.principal import this_user
 from switchboard.core.questions import Answer, Question
+from switchboard.core.stores import AuditStore
 
 # A client says its own name, and may say as much as it likes.
 _MOST_LETTERS = 200
@@ -18,7 +19,7 @@ _MOST_LETTERS = 200
 class ApprovalTrail:
     """Tells of questions, answers and held definitions."""
 
-    def __init__(self, events: Events, audit: Audit | None = None) -> None:
+    def __init__(self, events: Events, audit: AuditStore | None = None) -> None:
         self._events = events
         self._audit = audit
 
@@ -53,21 +54,20 @@ class ApprovalTrail:
                 by=answer.by,
             )
         )
-        if self._audit is not None:
-            about = self._record("approval.decided", call, launch, question)
-            await self._audit.append(
-                replace(
-                    about,
-                    args_sha256=self._audit.fingerprint(bytes(case.arguments)),
-                    approval=AuditApproval(
-                        decision=answer.verdict,
-                        id=question.id,
-                        mode=answer.extent,
-                        channel=answer.by,
-                        digest=question.digest,
-                        chain=answer.chain,
-                    ),
-                )
+        if (audit := self._audit) is not None:
+            about = replace(
+                self._record("approval.decided", call, launch, question),
+                approval=AuditApproval(
+                    decision=answer.verdict,
+                    id=question.id,
+                    mode=answer.extent,
+                    channel=answer.by,
+                    digest=question.digest,
+                    chain=answer.chain,
+                ),
+            )
+            await audit.append(
+                lambda: replace(about, args_sha256=audit.fingerprint(bytes(case.arguments)))
             )
 
     def held(self, call: Call, launch: Launch, held_id: str) -> None:

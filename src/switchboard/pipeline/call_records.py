@@ -10,8 +10,8 @@ from msgspec import Raw, Struct
 from switchboard.core.audit import AuditApproval, AuditRecord, appeared_note, stamp
 from switchboard.core.calls import Call, Execution, Figures, Outcome, TextBlock
 from switchboard.core.faults import Fault
-from switchboard.core.ports import Audit
 from switchboard.core.principal import this_user
+from switchboard.core.stores import AuditStore
 from switchboard.core.tools import ToolSpec
 
 _MOST_NAMES = 32
@@ -42,7 +42,7 @@ _read_declared = msgspec.json.Decoder(_Declared).decode
 class CallRecords:
     """Makes the records of calls. It opens arguments once, and not beyond their first level."""
 
-    def __init__(self, audit: Audit) -> None:
+    def __init__(self, audit: AuditStore) -> None:
         self._fingerprint = audit.fingerprint
         self._declared: dict[ToolSpec, frozenset[str]] = {}
         self._pid = os.getpid()
@@ -53,10 +53,10 @@ class CallRecords:
         """That a call is about to run, since so many nanoseconds after the epoch."""
         return self._record("tool.call.started", call, stamp(began), started=True)
 
-    def refused(self, call: Call, fault: Fault) -> AuditRecord:
-        """That a gate did not let a call pass."""
+    def refused(self, call: Call, fault: Fault, now: int) -> AuditRecord:
+        """That a gate did not let a call pass, so many nanoseconds after the epoch."""
         return self._record(
-            "tool.call.refused", call, stamp(), status=fault.code, reason=fault.reason
+            "tool.call.refused", call, stamp(now), status=fault.code, reason=fault.reason
         )
 
     def _record(

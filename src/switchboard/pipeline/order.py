@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
-from switchboard.core.ports import CallAudit, Events, Gate, Next, Provider
+from switchboard.core.ports import Events, Gate, Next, Provider
 from switchboard.core.secrets import NO_SECRETS, Redact
+from switchboard.core.stores import AuditStore
 from switchboard.core.visibility import Visibility as Lists
 from switchboard.pipeline.call_records import CallRecords
 from switchboard.pipeline.compose import compose
@@ -25,7 +26,7 @@ def build_road(
     events: Events,
     *,
     approval: Approval | None = None,
-    audit: CallAudit | None = None,
+    audit: AuditStore | None = None,
     hide: Redact = NO_SECRETS,
 ) -> Next:
     """The road of every call, from whichever client, to whichever provider."""
@@ -55,7 +56,7 @@ def build_road(
     return compose(gates, lambda call: providers[call.tool.provider].invoke(call))
 
 
-def _noted(log: CallAudit | None) -> tuple[tuple[Gate, ...], tuple[Gate, ...]]:
+def _noted(log: AuditStore | None) -> tuple[tuple[Gate, ...], tuple[Gate, ...]]:
     """The two gates that write to the audit log, if there is one."""
     if log is None:
         return (), ()

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import time
+from collections import Counter
 from typing import Literal, NamedTuple, Protocol
 
 from msgspec.structs import replace
@@ -13,9 +14,10 @@ from switchboard.core.cases import Assessment, Case
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
 from switchboard.core.ports import Next
-from switchboard.core.questions import Answer, Asker, Question, Risk
+from switchboard.core.questions import USED, Answer, Asker, Question, Risk
 from switchboard.core.questions import Approval as Agreed
 from switchboard.core.sessions import Era
+from switchboard.core.stores import Held, Posted
 from switchboard.core.tasks import TaskSet
 from switchboard.pipeline.approval_trail import ApprovalTrail
 
@@ -23,10 +25,6 @@ from switchboard.pipeline.approval_trail import ApprovalTrail
 # nobody's, so that whatever would ask is refused.
 ApprovalChannel = Literal["any", "console", "none"]
 _CLIENT = "client"
-# By another call, which came first.
-_USE = "use"
-_FOLLOW_S = 1.0
-_LOOK_S = 0.1
 
 
 class Cases(Protocol):
@@ -41,38 +39,23 @@ class Cases(Protocol):
     def is_current(self, call: Call, case: Case) -> bool: ...
 
 
-class Posted(Protocol):
-    """A question on the desk, with its answer if it has one."""
-
-    @property
-    def question(self) -> Question: ...
-    @property
-    def answer(self) -> Answer | None: ...
-
-
-class Desk(Protocol):
+class Queue(Protocol):
     """Keeps questions, and lets each approval be used once."""
 
-    def post(self, question: Question, /) -> Posted: ...
-    def decide(self, question_id: str, answer: Answer) -> bool: ...
-    def consume(self, question_id: str, digest: str) -> bool: ...
-    def answer(self, question_id: str) -> Answer | None: ...
-    def withdraw(self, question_id: str) -> None: ...
-
-
-class Held(Protocol):
-    """A definition that was changed and waits."""
-
-    @property
-    def id(self) -> str: ...
+    async def post(self, question: Question) -> Posted: ...
+    async def answer(self, question: Question, *, within_s: float = ...) -> Answer | None: ...
+    async def end(self, question: Question) -> Answer | None: ...
+    async def settle(self, question: Question, answer: Answer) -> Answer: ...
+    async def withdraw(self, question_id: str) -> None: ...
 
 
 class Pins(Protocol):
     """Remembers what tools said of themselves."""
 
-    def check(self, launch: Launch, client_pid: int = 0) -> Held | None: ...
-    def changes(self, launch: Launch) -> tuple[str, ...]: ...
-    def settle(self, launch: Launch) -> None: ...
+    def is_known(self, launch: Launch) -> bool: ...
+    async def check(self, launch: Launch, client_pid: int = 0) -> Held | None: ...
+    async def changes(self, launch: Launch) -> tuple[str, ...]: ...
+    async def settle(self, launch: Launch) -> None: ...
 
 
 class Approval:
@@ -81,7 +64,7 @@ class Approval:
     def __init__(
         self,
         cases: Cases,
-        desk: Desk,
+        queue: Queue,
         pins: Pins,
         trail: ApprovalTrail,
         *,
@@ -90,7 +73,7 @@ class Approval:
     ) -> None:
         """`fallback` asks where the client cannot; without one the answer is no."""
         self._cases = cases
-        self._desk = desk
+        self._queue = queue
         self._pins = pins
         self._trail = trail
         self._fallback = fallback
@@ -98,6 +81,8 @@ class Approval:
         self._tasks = TaskSet()
         # By question, and by call where each call asks for itself.
         self._asking: dict[tuple[str, str], _Asking] = {}
+        # Digests of questions on their way into the queue: one of them may be there already.
+        self._arriving: Counter[str] = Counter()
         self._following: dict[str, asyncio.Task[None]] = {}
 
     async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
@@ -106,8 +91,9 @@ class Approval:
             return await proceed(call)
         launch = assessment.launch
         # Before anything else: the risk itself is read from the definition.
-        held = self._pins.check(launch, call.session.client_pid)
-        if held is not None:
+        if not self._pins.is_known(launch) and (
+            held := await self._pins.check(launch, call.session.client_pid)
+        ):
             self._cases.distrust(launch)
             self._trail.held(call, launch, held.id)
             raise _definition_changed(launch, held)
@@ -127,12 +113,12 @@ class Approval:
         launch = assessment.launch
         if digest := self._cases.trusted(call, launch):
             return _by_trust(call, digest)
-        case = self._cases.open(call, assessment, self._pins.changes(launch))
+        case = self._cases.open(call, assessment, await self._pins.changes(launch))
         asker = self._asker(call, assessment.risk)
-        posted = self._desk.post(case.question)
+        posted = await self._post(case.question)
         if posted.answer is not None and not self._counts(posted.answer, assessment.risk):
-            self._desk.consume(posted.question.id, case.digest)
-            posted = self._desk.post(case.question)
+            await self._queue.settle(posted.question, posted.answer)
+            posted = await self._post(case.question)
         question, answer = posted.question, posted.answer
         if answer is None:
             if question.id == case.question.id:
@@ -142,27 +128,28 @@ class Approval:
             except Fault:
                 self._follow(_Open(call, launch, case, question))
                 raise
-            self._desk.decide(question.id, answer)
-        answer = self._settled(question, answer)
+        answer = await self._queue.settle(question, answer)
         self._unfollow(question.id)
         await self._trail.decided(call, launch, case, question, answer)
         if answer.verdict != "approved":
             # Several calls may wait for one answer. If it was for the session, it was for them too.
-            if answer.by == _USE and (digest := self._cases.trusted(call, launch)):
+            if answer.by == USED and (digest := self._cases.trusted(call, launch)):
                 return _by_trust(call, digest)
             raise _refused(call, question, answer)
         # Last, right before it runs: whoever could change something had all this time.
         if not self._cases.is_current(call, case):
             raise _stale(call)
-        self._remember(call, launch, question, answer)
+        await self._remember(call, launch, question, answer)
         agreed = Agreed(id=question.id, digest=case.digest, mode=answer.extent, channel=answer.by)
         execution = _placed(call.execution, launch, case)
         return replace(call, arguments=case.arguments, execution=execution, approval=agreed)
 
-    def _remember(self, call: Call, launch: Launch, question: Question, answer: Answer) -> None:
+    async def _remember(
+        self, call: Call, launch: Launch, question: Question, answer: Answer
+    ) -> None:
         """What a yes means for later calls."""
         if question.changes:
-            self._pins.settle(launch)
+            await self._pins.settle(launch)
         if answer.extent == "session" and "session" in question.offers:
             self._cases.trust(call, launch)
 
@@ -205,8 +192,10 @@ class Approval:
         except asyncio.CancelledError:
             if asking.waiting == 1 and not asking.task.done():
                 asking.task.cancel()
-                if not any(other != key and other[0] == question.id for other in self._asking):
-                    self._desk.withdraw(question.id)
+                others = (other for other in self._asking if other != key)
+                is_shared = any(other[0] == question.id for other in others)
+                if not is_shared and question.digest not in self._arriving:
+                    self._tasks.start(self._queue.withdraw(question.id))
             raise
         finally:
             asking.waiting -= 1
@@ -216,14 +205,14 @@ class Approval:
         if asker is self._fallback:
             return await _in_time(question, asker)
         asking = self._tasks.start(_in_time(question, asker))
+        deciding = self._tasks.start(self._queue.answer(question))
         try:
-            while not (await asyncio.wait((asking,), timeout=_LOOK_S))[0]:
-                if (decided := self._desk.answer(question.id)) is not None:
-                    return decided
-            return asking.result()
+            await asyncio.wait((asking, deciding), return_when=asyncio.FIRST_COMPLETED)
+            return (asking if asking.done() else deciding).result()
         finally:
             # The client takes its question back.
             asking.cancel()
+            deciding.cancel()
 
     def _follow(self, asked: "_Open") -> None:
         """Tell of the answer also if nobody waits for it any more: silence is one, too."""
@@ -237,33 +226,26 @@ class Approval:
             task.cancel()
 
     async def _tell(self, asked: "_Open") -> None:
-        question = asked.question
-        # An approval that is not used by then has expired; one that is was told of by its call.
-        end = question.expires_at + (question.expires_at - question.asked_at) + 2 * _FOLLOW_S
         # Whoever could be told that this failed is gone.
         with contextlib.suppress(Fault):
-            while time.time() < end:
-                answer = self._desk.answer(question.id)
-                if answer is not None and answer.verdict != "approved":
-                    await self._trail.decided(
-                        asked.call, asked.launch, asked.case, question, answer
-                    )
-                    return
-                await asyncio.sleep(_FOLLOW_S)
+            answer = await self._queue.end(asked.question)
+            if answer is not None:
+                await self._trail.decided(
+                    asked.call, asked.launch, asked.case, asked.question, answer
+                )
 
-    def _settled(self, question: Question, answer: Answer) -> Answer:
-        """What the desk holds counts, not what an asker says; and an approval counts once."""
-        if answer.verdict == "approved" and self._desk.consume(question.id, question.digest):
-            return self._desk.answer(question.id) or answer
-        if answer.verdict != "approved":
-            # Of a yes and a no at the same moment the no counts, and the yes not later either.
-            self._desk.consume(question.id, question.digest)
-            return answer
-        recorded = self._desk.answer(question.id)
-        if recorded is None or recorded.verdict == "approved":
-            # Approved, and used by another call.
-            return replace(answer, verdict="cancelled", by=_USE)
-        return recorded
+    async def _post(self, question: Question) -> Posted:
+        self._arriving[question.digest] += 1
+        try:
+            return await self._queue.post(question)
+        except asyncio.CancelledError:
+            # It may be in the queue by now.
+            self._tasks.start(self._queue.withdraw(question.id))
+            raise
+        finally:
+            self._arriving[question.digest] -= 1
+            if not self._arriving[question.digest]:
+                del self._arriving[question.digest]
 
 
 class _Open(NamedTuple):
@@ -323,7 +305,7 @@ def _stale(call: Call) -> Fault:
 
 
 def _refused(call: Call, question: Question, answer: Answer) -> Fault:
-    if answer.by == _USE:
+    if answer.by == USED:
         reason, message = "approval-used", "the approval of `{}` was used by another call"
         hint = "make the call again to ask again"
     elif answer.verdict == "denied":

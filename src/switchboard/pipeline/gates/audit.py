@@ -9,7 +9,8 @@ from msgspec import Struct
 from switchboard.core.audit import AuditRecord
 from switchboard.core.calls import Call, Figures, Interrupted, Outcome
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.ports import CallAudit, Next
+from switchboard.core.ports import Next
+from switchboard.core.stores import AuditStore
 from switchboard.pipeline.call_records import CallRecords, figures_in, finished, size_of
 
 # A call that changes nothing and is over by then is one record, not two.
@@ -19,7 +20,7 @@ _SOON_S = 0.15
 class Audit:
     """A call with side effects waits until its record is on disk; without one it does not run."""
 
-    def __init__(self, log: CallAudit, records: CallRecords) -> None:
+    def __init__(self, log: AuditStore, records: CallRecords) -> None:
         self._log = log
         self._records = records
         self._short = _ShortCalls(self._still_runs)
@@ -32,7 +33,7 @@ class Audit:
         if is_short:
             self._short.add(running)
         else:
-            await self._log.append(running.started())
+            await self._log.append(running.started)
         try:
             outcome = await proceed(call)
         except Fault as fault:
@@ -60,10 +61,10 @@ class Audit:
         running.status = status
         running.reason = reason
         running.figures = figures
-        self._log.note(running.finished)
+        self._log.post(running.finished)
 
     def _still_runs(self, running: "_Running") -> None:
-        self._log.note(running.started)
+        self._log.post(running.started)
 
 
 class _Running(Struct, eq=False):

@@ -43,12 +43,12 @@ class TerminalAsker:
             self._talk.say(line)
         sys.stderr.write("\nAllow it? [y/N] ")
         sys.stderr.flush()
-        agrees = (await _line()).strip().lower() in {"y", "yes"}
+        agrees = (await typed_line()).strip().lower() in {"y", "yes"}
         verdict = "approved" if agrees else "denied"
         return Answer(verdict=verdict, by="client", at=time.time())
 
 
-async def _line() -> str:
+async def typed_line() -> str:
     """What is typed next. A thread that reads could not be stopped when time is up."""
     loop = asyncio.get_running_loop()
     ready = loop.create_future()
