@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -42,12 +42,15 @@ class NeedsAnswer(Fault):
 class MeddlingAsker(ScriptedAsker):
     """Answers, after something was changed behind the person's back."""
 
-    def __init__(self, meddle: Callable[[], object], verdict: Verdict = "approved") -> None:
+    def __init__(
+        self, meddle: Callable[[], Awaitable[None] | None], verdict: Verdict = "approved"
+    ) -> None:
         super().__init__(verdict)
         self._meddle = meddle
 
     async def ask(self, question: Question, /) -> Answer:
-        self._meddle()
+        if (meddling := self._meddle()) is not None:
+            await meddling
         return await super().ask(question)
 
 
@@ -262,8 +265,8 @@ async def test_a_stateless_client_can_answer_in_a_second_request(ground: Ground)
     assert ground.ran == 1
 
 
-async def test_what_the_desk_says_outranks_what_an_asker_says(ground: Ground) -> None:
-    def deny() -> None:
+async def test_what_the_queue_says_outranks_what_an_asker_says(ground: Ground) -> None:
+    async def deny() -> None:
         [posted] = await ground.waiting()
         await ground.store.decide(posted.question.id, decision("denied"))
 
@@ -273,7 +276,7 @@ async def test_what_the_desk_says_outranks_what_an_asker_says(ground: Ground) ->
 
 
 async def test_of_a_no_and_a_yes_at_the_same_moment_nothing_is_left_to_use(ground: Ground) -> None:
-    def approve() -> None:
+    async def approve() -> None:
         [posted] = await ground.waiting()
         await ground.store.decide(posted.question.id, decision())
 
@@ -308,7 +311,7 @@ async def test_for_high_risk_an_answer_of_the_client_does_not_count_afterwards(h
     assert ground.ran == 0
 
 
-async def test_without_a_desk_high_risk_is_refused_where_the_console_is_demanded(
+async def test_without_a_queue_high_risk_is_refused_where_the_console_is_demanded(
     home: Path,
 ) -> None:
     ground = Ground(home, channel="console")

@@ -53,13 +53,13 @@ class MemoryAudit:
     ) -> AsyncGenerator[AuditRow]:
         del tell
         while True:
+            self._news.clear()
             rows = [row for row in self.rows() if row.seq > after]
             for row in reversed(rows) if newest_first else rows:
                 after = row.seq
                 yield row
             if not follow:
                 return
-            self._news.clear()
             await self._news.wait()
 
     async def find(

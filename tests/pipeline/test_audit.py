@@ -14,7 +14,7 @@ from support.requirements import requirement
 from switchboard.audit.filter import record_in
 from switchboard.audit.paths import AuditPaths
 from switchboard.audit.reader import AuditReader
-from switchboard.audit.writer import AuditWriter
+from switchboard.audit.store import SqliteAudit
 from switchboard.core.audit import AuditApproval, AuditRecord
 from switchboard.core.calls import Call, Execution, Figures, Outcome
 from switchboard.core.faults import Fault, FaultCode
@@ -264,7 +264,7 @@ async def test_the_record_is_on_disk_before_the_tool_runs(tmp_path: Path) -> Non
         seen.extend(record.event for record in written(places))
         return outcome()
 
-    writer = AuditWriter(places)
+    writer = SqliteAudit(str(places.home))
     try:
         await a_road(writer, run)(a_call())
     finally:
@@ -281,7 +281,7 @@ async def test_an_unwritable_log_stops_what_has_side_effects_and_nothing_else(
 ) -> None:
     (tmp_path / "home").write_text("a file where a folder should be", "utf-8")
     told: list[object] = []
-    writer = AuditWriter(AuditPaths(tmp_path / "home"), tell=told.append)
+    writer = SqliteAudit(str(tmp_path / "home"), tell=told.append)
     road = a_road(writer)
     try:
         for _ in range(2):

@@ -1,19 +1,18 @@
 """The file that questions and pins lie in: private, and shared by every process of a user."""
 
-# ruff: noqa: PTH103, PTH118
+# ruff: noqa: PTH118
 
 import contextlib
 import os
 import sqlite3
-import stat
 from collections.abc import Generator
 from typing import Any
 
 from switchboard.core.faults import Fault, FaultCode
+from switchkit.files import make_folder, make_private_file
 
 _FOLDER = "state"
 _FILE = "approvals.db"
-_OTHERS = 0o077
 # Whoever holds the lock is done in a millisecond; a process that was stopped in between is not.
 _BUSY_S = 2.0
 
@@ -127,19 +126,11 @@ class Database:
 
 
 def _connect(folder: str) -> sqlite3.Connection:
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+    make_folder(folder)
     path = os.path.join(folder, _FILE)
     # Made by us, so that nobody else can read it from the first moment. SQLite gives the files
     # that it puts beside it the same mode.
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid():
-            raise PermissionError("the approvals of this home belong to somebody else")
-        if found.st_mode & _OTHERS:
-            os.fchmod(handle, 0o600)
-    finally:
-        os.close(handle)
+    make_private_file(path)
     connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
     connection.row_factory = sqlite3.Row
     try:

@@ -20,11 +20,11 @@ from switchboard.audit.database import SegmentDamaged, make_segment
 from switchboard.audit.head import Head, HeadFile
 from switchboard.audit.key import AuditKey
 from switchboard.audit.paths import AuditPaths
-from switchboard.audit.private import open_private, private_folder
 from switchboard.audit.segment import Segment
 from switchboard.audit.segment_reader import SegmentReader
 from switchboard.audit.tamper_check import Tampering, check_tampering
 from switchboard.core.audit import AuditMark, AuditRecord, stamp
+from switchkit.files import make_private_folder, open_private
 
 SEGMENT_BYTES = 64 << 20
 SEGMENTS_KEPT = 8
@@ -196,8 +196,8 @@ class AuditLog:
         path = self._paths.lock
         while True:
             if self._lock is None:
-                private_folder(self._paths.folder)
-                private_folder(self._paths.state)
+                make_private_folder(self._paths.folder)
+                make_private_folder(self._paths.state)
                 self._lock = open_private(path, os.O_RDWR | os.O_CREAT)
             handle = self._lock
             fcntl.flock(handle, fcntl.LOCK_EX)

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 
 from switchboard.audit.database import SegmentDamaged
 from switchboard.audit.paths import AuditPaths
-from switchboard.audit.private import NotPrivate
 from switchboard.audit.segment_reader import SegmentReader
 from switchboard.core.audit import AuditRow
+from switchkit.files import NotPrivate
 
 _UNREADABLE = (SegmentDamaged, NotPrivate, OSError, sqlite3.Error)
 

@@ -13,8 +13,8 @@ from switchboard.audit.database import (
     row_of,
 )
 from switchboard.audit.paths import AuditPaths
-from switchboard.audit.private import check_private_file
 from switchboard.core.audit import AuditRow
+from switchkit.files import check_private_file
 
 _LAST = f"SELECT {FIELDS} FROM records ORDER BY seq DESC LIMIT 1"  # noqa: S608 - a constant
 

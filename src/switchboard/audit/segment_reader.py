@@ -15,8 +15,8 @@ from switchboard.audit.database import (
     row_at,
     row_of,
 )
-from switchboard.audit.private import check_private_file
 from switchboard.core.audit import AuditRow
+from switchkit.files import check_private_file
 
 _ALL = f"SELECT {FIELDS} FROM records"  # noqa: S608 - a constant
 

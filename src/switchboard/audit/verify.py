@@ -12,9 +12,9 @@ from switchboard.audit.database import SegmentDamaged
 from switchboard.audit.head import Head, read_head
 from switchboard.audit.key import AuditKey, KeyUnusable, read_key
 from switchboard.audit.paths import AuditPaths
-from switchboard.audit.private import NotPrivate
 from switchboard.audit.segment_reader import SegmentReader
 from switchboard.core.audit import AuditMark, AuditRow, Finding, FindingKind, Verification
+from switchkit.files import NotPrivate
 
 _MOST_FINDINGS = 100
 _LOOKS = 5

@@ -19,12 +19,12 @@ from switchboard.audit.errors import explained, unwritable
 from switchboard.audit.key import AuditKey, KeyUnusable
 from switchboard.audit.log import AuditLog, entry_of
 from switchboard.audit.paths import AuditPaths
-from switchboard.audit.private import NotPrivate
 from switchboard.audit.waiters import Waiters
 from switchboard.core.audit import AuditRecord, stamp
 from switchboard.core.events import AuditFailed, AuditRecovered
 from switchboard.core.faults import Fault
 from switchboard.core.stores import Recorded
+from switchkit.files import NotPrivate
 
 # How long a record that nobody waits for may lie.
 _LINGER_S = 0.15
@@ -106,6 +106,10 @@ class AuditWriter:
         await self._put(None)
 
     def fingerprint(self, payload: bytes, /) -> str:
+        # Only the thread may wait for a file.
+        if self._key is None and threading.get_ident() == self._thread.ident:
+            with contextlib.suppress(*_FAILURES):
+                self._key = ensure_key(self._paths)
         return self._key.fingerprint(payload) if self._key is not None else ""
 
     def close(self) -> None:
@@ -147,7 +151,6 @@ class AuditWriter:
 
     def _run(self) -> None:
         while group := self._next():
-            self._read_key()
             # Whoever was cancelled or gave up does not run, so there is nothing to write down.
             group = [one for one in group if one.waiter is None or not one.waiter.done()]
             try:
@@ -157,12 +160,6 @@ class AuditWriter:
             else:
                 _answer(group, None)
         self._log.close()
-
-    def _read_key(self) -> None:
-        """Know the salt before records are made: only this thread may wait for a file."""
-        if self._key is None:
-            with contextlib.suppress(*_FAILURES):
-                self._key = ensure_key(self._paths)
 
     def _next(self) -> list[_Waiting]:
         with self._news:

@@ -170,7 +170,8 @@ class AuditStore(Protocol):
     def fingerprint(self, payload: bytes, /) -> str:
         """A hash that only this installation can compute, for those who make records.
 
-        Nothing while its salt is not known: before the first record, or if it is unreadable.
+        To be called while a record is made; elsewhere there may be nothing, as when its salt is
+        unreadable.
         """
         ...
 
