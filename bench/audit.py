@@ -22,7 +22,7 @@ import uvloop
 from msgspec import Raw
 from msgspec.structs import replace
 
-from switchboard.children.life import Limits
+from switchboard.children.connection import Limits
 from switchboard.core.audit import AuditRecord, stamp
 from switchboard.core.bus import EventBus
 from switchboard.core.calls import Call, Outcome

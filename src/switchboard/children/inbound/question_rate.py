@@ -10,7 +10,7 @@ _SHOWN_TO_A_PERSON = "elicitation/create"
 _REST_S = 60 / PER_MINUTE
 
 
-class Pace:
+class QuestionRate:
     """So many questions to a session at once, then so many a minute."""
 
     def __init__(self, clock: Callable[[], float]) -> None:

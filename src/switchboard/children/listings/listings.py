@@ -4,26 +4,30 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from switchboard.children.listing import Kind, Listing, ToolListing
+from switchboard.children.listings.listing import FEATURES, Kind, Listing, ToolListing
+from switchboard.children.listings.listing_cache import ListingCache
 from switchboard.core.faults import Fault
 from switchboard.core.tasks import TaskSet
 
+# A listing, and whether the child still stood by it when it arrived.
 Fetch = Callable[[Kind], Awaitable[tuple[Listing, bool]]]
 
 
-class Offers:
+class Listings:
     """What is known of a child's tools, prompts and resources."""
 
-    def __init__(self, fetch: Fetch, tasks: TaskSet) -> None:
-        # The listing, and whether it was still the child's when it arrived.
+    def __init__(self, fetch: Fetch, tasks: TaskSet, cache: ListingCache | None = None) -> None:
         self._fetch = fetch
         self._tasks = tasks
+        self._cache = cache
         self._known: dict[Kind, Listing] = {}
         self._fetching: dict[Kind, asyncio.Task[Listing]] = {}
         # How often the child said that a kind changed.
         self._changes: dict[Kind, int] = {}
         # What clients were told of another process, and may hold for true.
         self._told: dict[Kind, Listing] = {}
+        # Called with the feature whose listings are not what they were.
+        self.on_changed: Callable[[str], None] = lambda _: None
 
     def known(self, kind: Kind) -> Listing | None:
         """The listing if it is known without asking."""
@@ -34,6 +38,13 @@ class Offers:
         """The tools if they are known without asking."""
         known = self._known.get("tools")
         return known if isinstance(known, ToolListing) else None
+
+    def remembered(self, kind: Kind) -> Listing | None:
+        """The listing of an earlier process, for clients to be told."""
+        found = self._cache.recall(kind) if self._cache is not None else None
+        if found is not None:
+            self._told[kind] = found
+        return found
 
     async def get(self, kind: Kind) -> Listing:
         """The listing; whoever comes first asks for it, the rest wait with them."""
@@ -49,6 +60,8 @@ class Offers:
     async def _get(self, kind: Kind) -> Listing:
         changes = self._changes.get(kind)
         listing, current = await self._fetch(kind)
+        if self._cache is not None:
+            self._cache.keep(kind, listing)
         # News of a change may have come in the same bytes as the answer that it makes stale.
         if current and self._changes.get(kind) == changes:
             self._known[kind] = listing
@@ -60,25 +73,24 @@ class Offers:
         if not task.cancelled():
             task.exception()
 
-    def forget(self, *kinds: Kind) -> None:
-        """Whoever asks next gets them anew."""
-        for kind in kinds:
+    def changed(self, feature: str) -> None:
+        """The child says so: whoever asks next gets its listings of this feature anew."""
+        for kind, its_feature in FEATURES.items():
+            if its_feature != feature:
+                continue
             self._changes[kind] = self._changes.get(kind, 0) + 1
             self._known.pop(kind, None)
             # Who was told of the change and asks must not be given what was listed before it.
             self._fetching.pop(kind, None)
+        self.on_changed(feature)
 
-    def recalled(self, kind: Kind, listing: Listing) -> None:
-        """Clients are told this from memory."""
-        self._told[kind] = listing
-
-    def start_anew(self) -> None:
-        """Another process may offer other things."""
+    def begin(self) -> "asyncio.Task[None]":
+        """Another process may offer other things. What differs from what was told is announced."""
         self._told |= self._known
         self._known.clear()
+        return self._tasks.start(self._compare())
 
-    async def compare(self, announce: Callable[[Kind], None]) -> None:
-        """Announce what is not so any more as clients were told."""
+    async def _compare(self) -> None:
         told, self._told = self._told, {}
         for kind, before in told.items():
             try:
@@ -88,4 +100,4 @@ class Offers:
                 self._told.setdefault(kind, before)
                 continue
             if now.entries != before.entries:
-                announce(kind)
+                self.on_changed(FEATURES[kind])

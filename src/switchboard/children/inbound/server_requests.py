@@ -13,7 +13,7 @@ from itertools import count
 import msgspec
 from msgspec import Raw, Struct
 
-from switchboard.children.marking import (
+from switchboard.children.inbound.attribution import (
     PAGE_ID,
     discreet,
     marked_error,
@@ -21,10 +21,10 @@ from switchboard.children.marking import (
     marked_log,
     pages_of,
 )
-from switchboard.children.pace import MOST_AT_ONCE, TOO_FAST, Pace
+from switchboard.children.inbound.question_rate import MOST_AT_ONCE, TOO_FAST, QuestionRate
+from switchboard.children.link import Link
 from switchboard.core.channel import Channel, Input
 from switchboard.core.faults import Fault
-from switchboard.core.secrets import NO_SECRETS, Redact
 from switchboard.wire.eras import INPUT_METHODS
 from switchboard.wire.messages import (
     INTERNAL_ERROR,
@@ -66,7 +66,7 @@ _read_page = msgspec.json.Decoder(_Page).decode
 _read_updated = msgspec.json.Decoder(_Updated).decode
 
 
-class Inbox:
+class ServerRequests:
     """Takes in the requests and notifications of one child."""
 
     def __init__(self, child: str) -> None:
@@ -75,13 +75,11 @@ class Inbox:
         self.channels: dict[MessageId, Channel] = {}
         # Whose requests wait for the child to start.
         self._starters: list[Channel] = []
-        # Which request the message being read belongs to, where the transport tells.
-        self.about: Callable[[], MessageId] = lambda: None
-        # What the child may not tell of what it knows from us.
-        self.hide: Redact = NO_SECRETS
+        # The way that the child speaks on now.
+        self.link: Link | None = None
         # Who was sent to which page. The news that it was visited may come after the call.
         self._pages: dict[str, Channel] = {}
-        self.pace = Pace(time.monotonic)
+        self.rate = QuestionRate(time.monotonic)
         self._questions = count(1)
         # The questions that wait for an answer, each with the channels that it may be meant for.
         self._open: dict[asyncio.Task[Mapping[str, Raw]], Sequence[Channel]] = {}
@@ -106,7 +104,7 @@ class Inbox:
             self._note_page(_read_page(wanted.params).id, channel)
         except msgspec.MsgspecError as error:
             raise RpcError(INVALID_PARAMS, str(error)) from None
-        if not self.pace.allows(channel.session_id, (method,)):
+        if not self.rate.allows(channel.session_id, (method,)):
             raise RpcError(INTERNAL_ERROR, TOO_FAST)
         return self._ask(channel, wanted, channels)
 
@@ -173,11 +171,14 @@ class Inbox:
             await asyncio.wait(moot)
 
     def _told(self, params: Raw, words: str) -> Raw:
-        return discreet(params, words, self.hide)
+        """What the child says, without what it may not tell of what it knows from us."""
+        return discreet(params, words, self.link.hidden.book) if self.link is not None else params
 
     def _channels(self) -> Sequence[Channel]:
         """Whom the child may mean: the client of the request in question, or all there are."""
-        channel = self.channels.get(self.about())
+        # Some transports tell which request the message being read belongs to.
+        about = self.link.peer.about if self.link is not None else None
+        channel = self.channels.get(about)
         return (channel,) if channel is not None else self._under_way()
 
     def _under_way(self) -> Sequence[Channel]:

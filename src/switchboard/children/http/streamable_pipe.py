@@ -13,9 +13,9 @@ import httpx2
 import msgspec
 from msgspec import Raw, Struct
 
-from switchboard.children.listing import fetch_tools
-from switchboard.children.remote_client import RemoteClient
-from switchboard.children.remote_events import (
+from switchboard.children.http.argument_headers import NO_HEADERS, ArgumentHeaders
+from switchboard.children.http.client import RemoteClient, refusal
+from switchboard.children.http.event_stream import (
     LAST_BYTES_S,
     LONGEST_PAUSE_S,
     PAUSE_S,
@@ -23,11 +23,10 @@ from switchboard.children.remote_events import (
     is_event_stream,
     take_events,
 )
-from switchboard.children.remote_outgoing import ACCEPT_EVENTS, Outgoing, meta_of, read_outgoing
-from switchboard.children.remote_params import NO_HEADERS, ParamHeaders
-from switchboard.children.remote_replies import as_line, refusal
+from switchboard.children.http.outgoing import ACCEPT_EVENTS, Outgoing, meta_of
+from switchboard.children.http.pipe import INITIALIZED, REFUSED_FROM, HttpPipe
+from switchboard.children.listings.listing import fetch_tools
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.tasks import TaskSet
 from switchboard.wire.eras import HEADER_MISMATCH
 from switchboard.wire.frames import FrameTooLarge
 from switchboard.wire.http_headers import (
@@ -38,18 +37,14 @@ from switchboard.wire.http_headers import (
     SSE_TYPE,
     media_type,
 )
-from switchboard.wire.messages import CANCELLED, INTERNAL_ERROR, MessageId, Parts, RpcError
+from switchboard.wire.messages import CANCELLED, INTERNAL_ERROR, MessageId, RpcError
 from switchboard.wire.peer import Peer
-from switchboard.wire.pending import PeerLost
 from switchboard.wire.pipes import Loss
 
-# How long requests wait behind the word that the handshake is over.
-OPENING_S = 2.0
 SESSION_ENDED = "the server ended the session"
 
 _LISTEN = "subscriptions/listen"
 _TOOLS_CHANGED = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
-_REFUSED_FROM = 400
 _NOT_FOUND = 404
 _GOODBYE_S = 2.0
 _MOST_RESUMPTIONS = 3
@@ -68,41 +63,26 @@ class _Post(Struct, frozen=True):
     is_modern: bool
 
 
-class StreamablePipe:
-    """Where the messages for one server go out."""
+class StreamablePipe(HttpPipe):
+    """A POST for each message, with the session and the stream that a server may keep."""
 
     def __init__(self, client: RemoteClient) -> None:
-        self._client = client
-        self._peer: Peer | None = None
-        self._tasks = TaskSet()
+        super().__init__(client, "the connection was closed")
         self._posts: dict[MessageId, _Post] = {}
-        self._opening: asyncio.Task[None] | None = None
         self._session_id = ""
         self._version = ""
-        self._params = ParamHeaders()
-        self._closing = False
-        self.ended = "the connection was closed"
+        self._params = ArgumentHeaders()
 
-    def attach(self, peer: Peer) -> None:
-        """Say who gets the messages."""
-        self._peer = peer
-
-    def send(self, parts: Parts) -> None:
-        if self._closing:
-            return
-        body = b"".join(parts)
-        message = read_outgoing(body)
+    def _send(self, message: Outgoing, body: bytes) -> None:
         if message.method == CANCELLED:
             self._cancel(message, body)
             return
-        task = self._tasks.start(self._post(message, body))
+        task = self._start_post(message, body)
         if message.is_request:
             message_id = message.id
             assert message_id is not msgspec.UNSET
             self._posts[message_id] = _Post(task, is_modern=bool(message.modern_version))
             task.add_done_callback(lambda _: self._posts.pop(message_id, None))
-        elif message.method == "notifications/initialized":
-            self._opening = task
 
     def _cancel(self, message: Outgoing, body: bytes) -> None:
         post = self._posts.get(message.cancels)
@@ -118,23 +98,14 @@ class StreamablePipe:
         await self._post(message, body)
         post.task.cancel()
 
-    async def _post(self, message: Outgoing, body: bytes) -> None:
-        if message.is_request and self._opening is not None:
-            # Some servers refuse every request that overtakes `notifications/initialized`.
-            await asyncio.wait({self._opening}, timeout=OPENING_S)
-        try:
-            if message.method == _LISTEN:
-                await self._listen(message, body)
-            elif message.method == "tools/call" and message.modern_version:
-                await self._call(message, body)
-            else:
-                await self._exchange(message, body)
-        except (Fault, RpcError, PeerLost) as error:
-            self._fail(message, error)
-        except Exception as error:  # noqa: BLE001 - see `unexpected`
-            self._fail(message, self._client.unexpected(error))
+    async def _carry(self, message: Outgoing, body: bytes) -> None:
+        if message.method == _LISTEN:
+            await self._listen(message, body)
+        elif message.method == "tools/call" and message.modern_version:
+            await self._call(message, body)
         else:
-            self._fail(message, RpcError(INTERNAL_ERROR, "no answer came to this request"))
+            await self._exchange(message, body)
+        self._fail(message, RpcError(INTERNAL_ERROR, "no answer came to this request"))
 
     async def _call(self, message: Outgoing, body: bytes) -> None:
         """Make a call; which headers repeat its arguments stands in the listing of the tools."""
@@ -166,19 +137,15 @@ class StreamablePipe:
             await asyncio.sleep(pause_s)
             self._distrust_listing()
 
-    def _fail(self, message: Outgoing, error: Exception) -> None:
-        if message.is_request and self._peer is not None and message.id is not msgspec.UNSET:
-            self._peer.pending.fail(message.id, error)
-
     async def _exchange(
         self, message: Outgoing, body: bytes, params: Mapping[str, str] = NO_HEADERS
     ) -> None:
         headers = {**self._with_session(message), **params}
         async with self._client.stream("POST", self._client.url, headers, body) as response:
-            if response.status_code >= _REFUSED_FROM:
+            if response.status_code >= REFUSED_FROM:
                 await self._refused(response)
             elif not message.is_request:
-                if message.method == "notifications/initialized" and self._session_id:
+                if message.method == INITIALIZED and self._session_id:
                     self._tasks.start(self._hear())
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(LAST_BYTES_S):
@@ -216,7 +183,7 @@ class StreamablePipe:
     async def _take_answer(self, response: httpx2.Response, message: Outgoing) -> None:
         kind = media_type(response.headers.get("content-type", ""))
         if kind == JSON_TYPE:
-            self._receive(await self._client.read(response), message)
+            self._take(await self._client.read(response), message)
         elif kind == SSE_TYPE:
             place = Place()
             await self._take_events(response, place, message)
@@ -248,7 +215,7 @@ class StreamablePipe:
             await take_events(
                 response,
                 place,
-                receive=lambda data: self._receive(data, message),
+                receive=lambda data: self._take(data, message),
                 is_done=lambda: message is not None and not self._is_open(message),
             )
         except FrameTooLarge as error:
@@ -261,7 +228,7 @@ class StreamablePipe:
             and message.id in self._peer.pending
         )
 
-    def _receive(self, data: bytes, message: Outgoing | None) -> None:
+    def _take(self, data: bytes, message: Outgoing | None) -> None:
         if self._peer is None:
             return
         if message is not None and message.method == "tools/list":
@@ -272,7 +239,7 @@ class StreamablePipe:
                 self._version = agreement.result.protocol_version or self._version
         if message is not None and message.id is not msgspec.UNSET:
             self._peer.about = message.id
-        self._peer.receive(as_line(data))
+        self._receive(data)
         self._peer.about = None
 
     # The server's own messages
@@ -308,19 +275,8 @@ class StreamablePipe:
 
     # Ending
 
-    def pause(self) -> None:
-        """Each answer has a connection of its own, which holds back by itself."""
-
-    def resume(self) -> None:
-        """See `pause`."""
-
-    def close(self) -> None:
-        self._closing = True
-
-    async def aclose(self) -> None:
-        """End what is under way, give the session back and close every connection."""
-        self._closing = True
-        await self._tasks.aclose()
+    async def _goodbye(self) -> None:
+        """Give the session back."""
         if self._session_id:
             headers = self._with_session(None)
             with contextlib.suppress(Fault, TimeoutError):
@@ -329,7 +285,6 @@ class StreamablePipe:
                     self._client.stream("DELETE", self._client.url, headers),
                 ):
                     pass
-        await self._client.aclose()
 
 
 async def _ask_for_tools(peer: Peer, meta: Raw, members: bytes) -> Raw:

@@ -14,7 +14,7 @@ from typing import cast
 import msgspec
 from msgspec import Raw
 
-from switchboard.children.listing import METHODS, Kind, Listing, listing_of
+from switchboard.children.listings.listing import METHODS, Kind, Listing, listing_of
 from switchboard.wire.messages import encode
 
 _PRIVATE = 0o700
@@ -25,19 +25,19 @@ _MAX_BYTES = 4 * 1024 * 1024
 _read = msgspec.json.Decoder(dict[str, list[Raw]]).decode
 
 
-class Memories:
-    """The folder of every memory."""
+class ListingCaches:
+    """The folder of the caches of every server."""
 
     def __init__(self, home: str) -> None:
         self._folder = os.path.join(home, "cache", "listings")
 
-    def of(self, key: bytes) -> "Memory":
-        """The memory of one server."""
-        return Memory(self._folder, hashlib.sha256(key).hexdigest())
+    def of(self, key: bytes) -> "ListingCache":
+        """The cache of one server."""
+        return ListingCache(self._folder, hashlib.sha256(key).hexdigest())
 
 
-class Memory:
-    """What one server offered. A memory that cannot be read or kept is none."""
+class ListingCache:
+    """What one server offered. A cache that cannot be read or written counts as empty."""
 
     def __init__(self, folder: str, name: str) -> None:
         self._folder = folder
@@ -51,7 +51,7 @@ class Memory:
         return self._listings.get(kind)
 
     def keep(self, kind: Kind, listing: Listing) -> None:
-        """Remember what it offers now."""
+        """Keep what it offers now."""
         before = self.recall(kind)
         listings = cast("dict[Kind, Listing]", self._listings)
         listings[kind] = listing

@@ -14,12 +14,18 @@ Kind = Literal["tools", "prompts", "resources", "templates"]
 
 _MAX_PAGES = 1_000
 
-
 METHODS: dict[Kind, str] = {
     "tools": "tools/list",
     "prompts": "prompts/list",
     "resources": "resources/list",
     "templates": "resources/templates/list",
+}
+# What a child declares to have each kind, and names when a kind has changed.
+FEATURES: dict[Kind, str] = {
+    "tools": "tools",
+    "prompts": "prompts",
+    "resources": "resources",
+    "templates": "resources",
 }
 
 
@@ -138,8 +144,8 @@ def _tools_of(raws: Sequence[Raw]) -> ToolListing:
     return ToolListing(entries=entries, tools=tools, malformed=tuple(malformed))
 
 
-def without_misleading(listing: ToolListing) -> ToolListing:
-    """Without tools whose schema wants headers that cannot be: over HTTP they are passed over."""
+def without_invalid_headers(listing: ToolListing) -> ToolListing:
+    """Without the tools whose schema asks for invalid headers: over HTTP they cannot be called."""
     tools = {
         name: tool
         for name, tool in listing.tools.items()

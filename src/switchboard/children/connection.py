@@ -1,11 +1,11 @@
-"""The life of one child: started when needed, stopped when idle, brought back after a crash."""
+"""The connection to one child: made when needed, ended when idle, made anew after a crash."""
 
 import asyncio
 import typing
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from switchboard.children.back_off import BackOff
 from switchboard.children.faults import (
@@ -16,8 +16,8 @@ from switchboard.children.faults import (
     fault_from_rpc,
     fault_from_timeout,
 )
-from switchboard.children.greeting import Greeting, NotModern, greet
-from switchboard.children.links import Link
+from switchboard.children.greeting import Greeting, NotModern, client_capabilities, greet
+from switchboard.children.link import Link, OpenLink
 from switchboard.children.schema import Protocol, ServerEntry
 from switchboard.core.events import (
     ChildExited,
@@ -27,11 +27,12 @@ from switchboard.core.events import (
 )
 from switchboard.core.faults import Fault
 from switchboard.core.ports import Events
+from switchboard.core.sessions import Session
 from switchboard.core.tasks import TaskSet
-from switchboard.wire.messages import RpcError
-from switchboard.wire.peer import OnLost, OnNotification, OnRequest
+from switchboard.wire.messages import MessageId, Parts, RpcError
+from switchboard.wire.peer import Answer, Peer
 from switchboard.wire.pending import PeerLost
-from switchboard.wire.pipes import Loss
+from switchboard.wire.pipes import Loss, Pipe
 
 # A wait this short is not worth an error.
 _SHORT_WAIT_S = 1.0
@@ -47,24 +48,20 @@ class Limits(Struct, frozen=True, kw_only=True):
     longest_s: float = 3_600.0
 
 
-class OpenLink(typing.Protocol):
-    """How a child is reached."""
+class Receiver(typing.Protocol):
+    """Takes in what a child says of its own accord."""
 
-    async def __call__(
-        self,
-        entry: ServerEntry,
-        *,
-        timeout_s: float,
-        on_request: OnRequest,
-        on_notification: OnNotification,
-        on_lost: OnLost,
-    ) -> Link:
-        """Start or connect. Raises a fault."""
+    def request(self, method: str, params: Raw, message_id: MessageId, /) -> "Parts | Answer":
+        """Answer a request, at once or later."""
+        ...
+
+    def notification(self, method: str, params: Raw, /) -> None:
+        """Take in a notification."""
         ...
 
 
-class Life:
-    """Whether a child runs, and how it begins and ends."""
+class Connection:
+    """Whether a child runs, and how that begins and ends."""
 
     def __init__(
         self,
@@ -73,38 +70,37 @@ class Life:
         limits: Limits,
         open_link: OpenLink,
         events: Events,
-        on_request: OnRequest,
-        on_notification: OnNotification,
-        # What the next process is told that its client can do.
-        capabilities: Callable[[], Mapping[str, Any]],
-        on_started: Callable[[Link, Greeting], None],
-        on_crashed: Callable[[], None],
-        # Whether somebody counts on it although no request waits.
-        is_needed: Callable[[], bool],
+        receiver: Receiver,
+        # Whether one session alone will ever use it.
+        is_own: bool = False,
     ) -> None:
         self.entry = entry
-        self._limits = limits
+        self.limits = limits
         self._open_link = open_link
         self._events = events
-        self._on_request = on_request
-        self._on_notification = on_notification
-        self._capabilities = capabilities
-        self._on_started = on_started
-        self._on_crashed = on_crashed
-        self._is_needed = is_needed
+        self._receiver = receiver
+        self._is_own = is_own
         self._loop = asyncio.get_running_loop()
         self._tasks = TaskSet()
         self._mode: Protocol = entry.protocol
         self._starting: asyncio.Task[Link] | None = None
         self._started_at = 0.0
         self._last_used = 0.0
-        self._draining: asyncio.Event | None = None
+        self._unused: asyncio.Event | None = None
         self._back_off = BackOff(self._loop.time)
         self._ended = False
         self._idle_timer: asyncio.TimerHandle | None = None
         self.link: Link | None = None
+        # What the child said of itself when it was last started.
+        self.greeting = Greeting()
         self.in_flight = 0
         self.last_fault: Fault | None = None
+        # The session that used it last. A process keeps what it was told when it started.
+        self.client: Session | None = None
+        # Called with each new link: nothing that the last process was told holds any more.
+        self.on_started: Callable[[Link], None] = lambda _: None
+        # Whether somebody counts on it although no request waits.
+        self.is_needed: Callable[[], bool] = lambda: False
 
     # Being used
 
@@ -115,7 +111,29 @@ class Life:
     def release(self) -> None:
         """Somebody waits no longer."""
         self.in_flight -= 1
-        self._settle()
+        self._last_used = self._loop.time()
+        if self._unused is not None:
+            self._check_unused()
+
+    @asynccontextmanager
+    async def link_for(self, doing: str) -> AsyncGenerator[Link]:
+        """The link, for something that we want of the child. What goes wrong is a fault."""
+        self.take()
+        try:
+            link = await self.ready()
+            try:
+                async with asyncio.timeout(self.limits.rpc_s):
+                    yield link
+            except RpcError as error:
+                raise fault_from_rpc(self.entry.name, error, link.hidden) from error
+            except PeerLost as lost:
+                raise await self.lost(link, lost) from lost
+            except TimeoutError:
+                raise fault_from_timeout(
+                    self.entry.name, doing, self.limits.rpc_s, "child-timeout"
+                ) from None
+        finally:
+            self.release()
 
     async def lost(self, link: Link, lost: PeerLost) -> Fault:
         """What to tell somebody whose answer will not come."""
@@ -125,7 +143,7 @@ class Life:
     # Starting
 
     async def ready(self) -> Link:
-        """The way to the child; whoever comes first starts it, the rest wait with them."""
+        """The link to the child; whoever comes first starts it, the rest wait with them."""
         if self.link is not None:
             return self.link
         if self._ended:
@@ -137,7 +155,9 @@ class Life:
 
     def _start_ended(self, task: "asyncio.Task[Link]") -> None:
         self._starting = None
-        self._settle()
+        self._last_used = self._loop.time()
+        self._check_unused()
+        # Nobody may be left who waits for it.
         if not task.cancelled():
             task.exception()
 
@@ -155,6 +175,7 @@ class Life:
             )
             raise
         self.link = link
+        self.greeting = greeting
         now = self._started_at = self._last_used = self._loop.time()
         self._events.emit(
             ChildStarted(
@@ -164,30 +185,23 @@ class Life:
                 duration_s=now - began,
             )
         )
-        self._on_started(link, greeting)
-        self._watch_idle(self._limits.idle_s)
+        self.on_started(link)
+        self._watch_idle(self.limits.idle_s)
         return link
 
     async def _open_and_greet(self, mode: Protocol) -> tuple[Link, Greeting]:
-        opened: list[Link] = []
-        link = await self._open_link(
-            self.entry,
-            timeout_s=self._limits.spawn_s,
-            on_request=self._on_request,
-            on_notification=self._on_notification,
-            on_lost=lambda loss: self._on_lost(opened, loss),
-        )
-        opened.append(link)
+        link = await self._open_link(self.entry, self._make_peer, timeout_s=self.limits.spawn_s)
         try:
-            async with asyncio.timeout(self._limits.rpc_s):
-                greeting = await greet(link.peer, mode, self._capabilities())
+            async with asyncio.timeout(self.limits.rpc_s):
+                ours = client_capabilities(self.client, self.entry.scope, is_own=self._is_own)
+                greeting = await greet(link.peer, mode, ours)
             # It may have ended behind its last word, before anybody could be told.
             if link.peer.pending.lost is not None:
                 raise PeerLost(link.peer.pending.lost)
         except TimeoutError:
             await self._close(link)
             raise fault_from_timeout(
-                self.entry.name, "answer", self._limits.rpc_s, "child-start-timeout"
+                self.entry.name, "answer", self.limits.rpc_s, "child-start-timeout"
             ) from None
         except RpcError as error:
             await self._close(link)
@@ -211,6 +225,17 @@ class Life:
         else:
             return link, greeting
 
+    def _make_peer(self, pipe: Pipe) -> Peer:
+        peer: Peer = Peer(
+            pipe,
+            on_request=self._receiver.request,
+            on_notification=self._receiver.notification,
+            on_lost=lambda loss: self._on_lost(peer, loss),
+            # Many servers print a banner or a log line where only messages belong.
+            on_junk=lambda _: None,
+        )
+        return peer
+
     async def _wait_out_back_off(self) -> None:
         wait = self._back_off.wait_s()
         if wait > _SHORT_WAIT_S:
@@ -222,15 +247,21 @@ class Life:
 
     # Ending
 
-    def _on_lost(self, opened: list[Link], loss: Loss) -> None:
+    def _on_lost(self, peer: Peer, loss: Loss) -> None:
         link = self.link
         # The end of a link that is not in use is known to whoever gave it up.
-        if link is None or link not in opened:
+        if link is None or link.peer is not peer:
             return
         self.link = None
         self._back_off.fail(lived_s=self._loop.time() - self._started_at)
         self._tasks.start(self._bury(link, loss, expected=False))
-        self._on_crashed()
+        if self.is_needed() and not self._ended:
+            # Who follows a resource does not ask again by itself.
+            self._tasks.start(self._come_back())
+
+    async def _come_back(self) -> None:
+        with suppress(Fault):
+            await self.ready()
 
     async def _bury(self, link: Link, loss: Loss, *, expected: bool) -> None:
         await self._close(link)
@@ -255,33 +286,29 @@ class Life:
     def _watch_idle(self, after_s: float) -> None:
         if self._idle_timer is not None:
             self._idle_timer.cancel()
-        if self._limits.idle_s > 0:
+        if self.limits.idle_s > 0:
             self._idle_timer = self._loop.call_later(after_s, self._stop_if_idle)
 
     def _stop_if_idle(self) -> None:
         link = self.link
         if link is None:
             return
-        rest = self._last_used + self._limits.idle_s - self._loop.time()
-        if rest > 0 or self.in_flight or self._is_needed():
-            self._watch_idle(max(rest, self._limits.idle_s / 4))
+        rest = self._last_used + self.limits.idle_s - self._loop.time()
+        if rest > 0 or self.in_flight or self.is_needed():
+            self._watch_idle(max(rest, self.limits.idle_s / 4))
             return
         self.link = None
         self._tasks.start(self._bury(link, Loss(message="idle"), expected=True))
 
-    async def drain(self) -> None:
-        """End it for good as soon as nobody waits for it."""
-        self._draining = asyncio.Event()
-        self._settle()
-        try:
-            await self._draining.wait()
-        finally:
-            await self.aclose()
+    async def wait_until_unused(self) -> None:
+        """Wait until nobody waits for it, and no start is under way."""
+        self._unused = asyncio.Event()
+        self._check_unused()
+        await self._unused.wait()
 
-    def _settle(self) -> None:
-        self._last_used = self._loop.time()
-        if self._draining is not None and not self.in_flight and self._starting is None:
-            self._draining.set()
+    def _check_unused(self) -> None:
+        if self._unused is not None and not self.in_flight and self._starting is None:
+            self._unused.set()
 
     @property
     def age_s(self) -> float:
@@ -289,9 +316,9 @@ class Life:
         return self._loop.time() - self._started_at if self.link is not None else 0.0
 
     @property
-    def is_over(self) -> bool:
-        """Whether it was ended for good."""
-        return self._ended
+    def pid(self) -> int:
+        """The child's process, or 0 when none of ours runs."""
+        return self.link.pid if self.link is not None else 0
 
     async def aclose(self) -> None:
         """End it for good."""

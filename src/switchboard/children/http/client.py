@@ -5,18 +5,28 @@ import ssl
 from collections.abc import AsyncGenerator, Mapping
 
 import httpx2
+import msgspec
 
-from switchboard.children.remote_proxy import proxy_for
+from switchboard.children.http.proxy import proxy_for
 from switchboard.children.schema import ServerEntry
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.wire.frames import MAX_MESSAGE_BYTES, FrameTooLarge
+from switchboard.wire.http_headers import JSON_TYPE, media_type
 from switchboard.wire.http_hosts import is_loopback
+from switchboard.wire.messages import (
+    INTERNAL_ERROR,
+    METHOD_NOT_FOUND,
+    RpcError,
+    error_from_raw,
+    read_envelope,
+)
 
 _MOST_REDIRECTS = 3
 # A redirect that keeps the method and the body.
 _KEEPING = frozenset({307, 308})
 _UNAUTHORIZED = 401
 _FORBIDDEN = 403
+_NOT_FOUND = 404
 _BUSY_GATEWAYS = frozenset({502, 503, 504})
 
 
@@ -154,6 +164,21 @@ class RemoteClient:
         await self._http.aclose()
 
 
+def refusal(response: httpx2.Response, body: bytes) -> RpcError:
+    """The error that a status of 400 or more stands for; the one in the body where there is one."""
+    if media_type(response.headers.get("content-type", "")) == JSON_TYPE:
+        try:
+            error = read_envelope(body).error
+        except msgspec.MsgspecError:
+            error = b""
+        if error:
+            return error_from_raw(msgspec.Raw(error))
+    status = response.status_code
+    # A server that does not know a method has no other way to say so without JSON-RPC.
+    code = METHOD_NOT_FOUND if status == _NOT_FOUND else INTERNAL_ERROR
+    return RpcError(code, f"HTTP status {status}")
+
+
 def _port(url: httpx2.URL) -> int | None:
     return url.port or {"http": 80, "https": 443}.get(url.scheme)
 
@@ -162,7 +187,7 @@ _WORDS: tuple[tuple[type[httpx2.RequestError], str], ...] = (
     (httpx2.ConnectTimeout, "did not accept a connection in time"),
     (httpx2.ConnectError, "cannot be reached"),
     (httpx2.ProxyError, "cannot be reached through the proxy"),
-    (httpx2.LocalProtocolError, "is not asked: a header of its entry is none that HTTP can carry"),
+    (httpx2.LocalProtocolError, "is not asked: a header of its entry is not valid in HTTP"),
     (httpx2.DecodingError, "answered with a body that cannot be unpacked"),
 )
 

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 import msgspec
 from msgspec import Raw, Struct
 
-from switchboard.children.marking import marked_input
-from switchboard.children.pace import MOST_AT_ONCE, TOO_FAST, Pace
+from switchboard.children.inbound.attribution import marked_input
+from switchboard.children.inbound.question_rate import MOST_AT_ONCE, TOO_FAST, QuestionRate
 from switchboard.core.channel import Channel, Input
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.wire.eras import INPUT_METHODS
@@ -33,10 +33,10 @@ class _Result(Struct, rename="camel"):
 _read_result = msgspec.json.Decoder(_Result).decode
 
 
-async def settled(
+async def settle(
     child: str,
     channel: Channel | None,
-    pace: Pace,
+    rate: QuestionRate,
     send: Callable[[bytes], Awaitable[Raw]],
     first: Raw,
 ) -> Raw:
@@ -54,7 +54,7 @@ async def settled(
             return result
         members = b""
         if asked.input_requests:
-            answers = await _answers(child, channel, pace, asked.input_requests)
+            answers = await _answers(child, channel, rate, asked.input_requests)
             members += b',"inputResponses":' + encode(answers)
         else:
             await asyncio.sleep(_PAUSE_S)
@@ -69,7 +69,7 @@ async def settled(
 
 
 async def _answers(
-    child: str, channel: Channel | None, pace: Pace, wanted: dict[str, _Wanted]
+    child: str, channel: Channel | None, rate: QuestionRate, wanted: dict[str, _Wanted]
 ) -> "dict[str, Raw]":
     if len(wanted) > MOST_AT_ONCE:
         raise Fault(
@@ -94,6 +94,6 @@ async def _answers(
             f"what `{child}` asks makes no sense",
             private=str(error),
         ) from None
-    if not pace.allows(channel.session_id, (each.method for each in inputs.values())):
+    if not rate.allows(channel.session_id, (each.method for each in inputs.values())):
         raise Fault(FaultCode.RESOURCE_EXHAUSTED, "too-many-questions", f"`{child}`: {TOO_FAST}")
     return dict(await channel.ask(inputs))

@@ -8,13 +8,13 @@ from switchboard.core.secrets import KnownSecrets, SecretBook
 _SHORTEST = 4
 
 
-class Hiding:
+class Redaction:
     """Takes out the values that stay between us and one child, and every secret beside them."""
 
-    def __init__(self, own: KnownSecrets, book: SecretBook) -> None:
-        self._own = own
+    def __init__(self, values: Iterable[str], book: SecretBook | None = None) -> None:
+        self._own = KnownSecrets(values, shortest=_SHORTEST)
         # What is a secret for sure; its own values may be ordinary words.
-        self.book = book
+        self.book = book or SecretBook()
 
     def __call__(self, text: str) -> str:
         """The text without them."""
@@ -29,8 +29,3 @@ class Hiding:
             return told
         end = told[-limit:]
         return end[end.find("\n") + 1 :]
-
-
-def hiding(values: Iterable[str], book: SecretBook | None = None) -> Hiding:
-    """The values of a child that stay between us and it, with all that the book knows."""
-    return Hiding(KnownSecrets(values, shortest=_SHORTEST), book or SecretBook())

@@ -35,7 +35,7 @@ class _Call(Struct):
     params: _Params
 
 
-class ParamHeaders:
+class ArgumentHeaders:
     """Which arguments of which tools are repeated in which headers."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from relay.bridges import EraName, each_bridge, question, wired
 from support.mcp_stdio import META, StdioClient, text_of
 from support.relays import relays
 from support.workspace import Json, Workspace
-from switchboard.children.marking import marked_input, marked_log
+from switchboard.children.inbound.attribution import marked_input, marked_log
 from switchboard.wire.messages import Raw
 
 RED = "\x1b[31m"

@@ -4,14 +4,16 @@ from collections.abc import Mapping
 
 import httpx2
 
-from switchboard.children.hiding import Hiding, hiding
-from switchboard.children.remote_client import RemoteClient
-from switchboard.children.remote_sse import SsePipe
-from switchboard.children.remote_streamable import StreamablePipe
+from switchboard.children.http.client import RemoteClient
+from switchboard.children.http.pipe import HttpPipe
+from switchboard.children.http.sse_pipe import SsePipe
+from switchboard.children.http.streamable_pipe import StreamablePipe
+from switchboard.children.link import MakePeer
+from switchboard.children.redaction import Redaction
 from switchboard.children.schema import ServerEntry
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.secrets import SecretBook
-from switchboard.wire.peer import OnLost, OnNotification, OnRequest, Peer
+from switchboard.wire.peer import Peer
 
 
 class RemoteLink:
@@ -19,7 +21,7 @@ class RemoteLink:
 
     pid = 0
 
-    def __init__(self, pipe: StreamablePipe | SsePipe, peer: Peer, hidden: Hiding) -> None:
+    def __init__(self, pipe: HttpPipe, peer: Peer, hidden: Redaction) -> None:
         self._pipe = pipe
         self.peer = peer
         self.hidden = hidden
@@ -40,13 +42,11 @@ class RemoteLink:
 
 async def open_remote(
     entry: ServerEntry,
+    make_peer: MakePeer,
     *,
     environ: Mapping[str, str],
     book: SecretBook,
     timeout_s: float,
-    on_request: OnRequest,
-    on_notification: OnNotification,
-    on_lost: OnLost,
 ) -> RemoteLink:
     """Get ready to talk to a server over HTTP. Raises a fault."""
     try:
@@ -55,16 +55,10 @@ async def open_remote(
         raise Fault(
             FaultCode.FAILED_PRECONDITION,
             "remote-entry-invalid",
-            f"the `url` or a header of `{entry.name}` is none that HTTP can carry",
+            f"the `url` or a header of `{entry.name}` is not valid in HTTP",
         ) from None
     pipe = StreamablePipe(client) if entry.transport == "http" else SsePipe(client, entry.name)
-    peer = Peer(
-        pipe,
-        on_request=on_request,
-        on_notification=on_notification,
-        on_lost=on_lost,
-        on_junk=lambda _: None,
-    )
+    peer = make_peer(pipe)
     pipe.attach(peer)
     link = RemoteLink(pipe, peer, _hidden(entry, client, book))
     if isinstance(pipe, SsePipe):
@@ -76,7 +70,7 @@ async def open_remote(
     return link
 
 
-def _hidden(entry: ServerEntry, client: RemoteClient, book: SecretBook) -> Hiding:
+def _hidden(entry: ServerEntry, client: RemoteClient, book: SecretBook) -> Redaction:
     """Header values, with and without the scheme of an `Authorization`, and a URL's password."""
     values = {word for value in entry.headers.values() for word in (value, value.split(" ")[-1])}
-    return hiding(values | {client.url.password}, book)
+    return Redaction(values | {client.url.password}, book)

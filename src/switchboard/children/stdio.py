@@ -1,16 +1,16 @@
-"""A way to a child: a peer to talk to and something to close."""
+"""A child that is a process of ours, spoken to over its standard streams."""
 
 import asyncio
 from collections.abc import Mapping
-from typing import Protocol
 
-from switchboard.children.hiding import Hiding, hiding
+from switchboard.children.link import MakePeer
+from switchboard.children.redaction import Redaction
 from switchboard.children.schema import ServerEntry
 from switchboard.core.faults import Fault
 from switchboard.core.secrets import SecretBook
 from switchboard.procs.spawn import Running, SpawnSpec, Warden, Wrap, spawn
 from switchboard.procs.stop import stop
-from switchboard.wire.peer import OnLost, OnNotification, OnRequest, Peer
+from switchboard.wire.peer import Peer
 from switchboard.wire.pipes import Loss, StreamPipe
 
 # After a process has ended its last words may still be in the pipe.
@@ -20,45 +20,10 @@ _LAST_WORDS = 2_000
 _READ_WORDS = 16_000
 
 
-class Link(Protocol):
-    """An open way to a child."""
-
-    @property
-    def peer(self) -> Peer:
-        """Whom to ask."""
-        ...
-
-    @property
-    def pid(self) -> int:
-        """The process, or 0 for a remote one."""
-        ...
-
-    @property
-    def hidden(self) -> Hiding:
-        """Values that no client may read in the child's words."""
-        ...
-
-    async def diagnosis(self) -> tuple[str, str]:
-        """How it ended, for a client; and what only the log may know of it."""
-        ...
-
-    def denial(self) -> Fault | None:
-        """Once it has ended: what its sandbox denied it, if that is why."""
-        ...
-
-    def appeared(self) -> tuple[str, ...]:
-        """Once it has ended: the protected files that are there since it began, by name."""
-        ...
-
-    async def aclose(self) -> None:
-        """End it."""
-        ...
-
-
 class StdioLink:
-    """A process of ours, spoken to over its standard streams."""
+    """The way to a running process."""
 
-    def __init__(self, running: Running, pipe: StreamPipe, peer: Peer, hidden: Hiding) -> None:
+    def __init__(self, running: Running, pipe: StreamPipe, peer: Peer, hidden: Redaction) -> None:
         self._running = running
         self.hidden = hidden
         self._pipe = pipe
@@ -96,16 +61,14 @@ class StdioLink:
 
 async def open_stdio(
     entry: ServerEntry,
-    env: Mapping[str, str],
+    make_peer: MakePeer,
     *,
+    env: Mapping[str, str],
     warden: Warden,
     wrap: Wrap | None = None,
     # What is known beside the variables of its own.
     book: SecretBook,
     timeout_s: float,
-    on_request: OnRequest,
-    on_notification: OnNotification,
-    on_lost: OnLost,
 ) -> StdioLink:
     """Start the child's process and connect to it."""
     running = await spawn(
@@ -114,17 +77,10 @@ async def open_stdio(
         timeout_s=timeout_s,
     )
     pipe = StreamPipe(style="content-length" if entry.framing == "content-length" else "newline")
-    peer = Peer(
-        pipe,
-        on_request=on_request,
-        on_notification=on_notification,
-        on_lost=on_lost,
-        # Many servers print a banner or a log line where only messages belong.
-        on_junk=lambda _: None,
-    )
+    peer = make_peer(pipe)
     pipe.attach(peer)
     loop = asyncio.get_running_loop()
     await loop.connect_write_pipe(pipe.outlet, running.stdin)
     await loop.connect_read_pipe(lambda: pipe, running.stdout)
     declared = {*entry.env, *entry.secret_env}
-    return StdioLink(running, pipe, peer, hiding((env[name] for name in declared), book))
+    return StdioLink(running, pipe, peer, Redaction((env[name] for name in declared), book))
