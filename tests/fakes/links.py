@@ -25,7 +25,7 @@ class MemoryLink:
 
     def send(self, parts: Parts) -> None:
         message: Json = json.loads(b"".join(map(bytes, parts)))
-        match message["method"]:
+        match message.get("method"):
             case "initialize":
                 result: Json = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}}
             case "tools/list":

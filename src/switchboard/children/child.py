@@ -22,6 +22,8 @@ from switchboard.core.ports import Events
 from switchboard.core.tasks import TaskSet
 from switchboard.wire.messages import Parts, encode
 
+Result = Coroutine[Any, Any, Raw]
+
 
 class Child:
     """A server behind Switchboard."""
@@ -38,17 +40,11 @@ class Child:
         cache: ListingCache | None = None,
     ) -> None:
         self.entry = entry
-        self.limits = limits
         self.calls = 0
         self._tasks = TaskSet()
         self._requests = ServerRequests(entry.name)
         self.connection = Connection(
-            entry,
-            limits=limits,
-            open_link=open_link,
-            events=events,
-            receiver=self._requests,
-            is_own=is_own,
+            entry, self._requests, limits=limits, open_link=open_link, events=events, is_own=is_own
         )
         self._conversation = Conversation(self.connection, self._requests, events, self._tasks)
         self.listings = Listings(self._conversation.fetch, self._tasks, cache)
@@ -63,17 +59,13 @@ class Child:
         self._subscriptions.begin(link, self.connection.greeting)
         self.listings.begin()
 
-    def call(
-        self, name: str, arguments: Raw, channel: Channel | None = None
-    ) -> Coroutine[Any, Any, Raw]:
+    def call(self, name: str, arguments: Raw, channel: Channel | None = None) -> Result:
         """The child's result of one of its tools, unopened."""
         self.calls += 1
         head = b'{"name":%b,"arguments":' % encode(name)
         return self._conversation.ask("tools/call", (head, arguments), channel)
 
-    def ask(
-        self, method: str, params: Parts, channel: Channel | None = None
-    ) -> Coroutine[Any, Any, Raw]:
+    def ask(self, method: str, params: Parts, channel: Channel | None = None) -> Result:
         """The child's result, unopened. The params lack their closing brace."""
         return self._conversation.ask(method, params, channel)
 

@@ -66,11 +66,11 @@ class Connection:
     def __init__(
         self,
         entry: ServerEntry,
+        receiver: Receiver,
         *,
         limits: Limits,
         open_link: OpenLink,
         events: Events,
-        receiver: Receiver,
         # Whether one session alone will ever use it.
         is_own: bool = False,
     ) -> None:
