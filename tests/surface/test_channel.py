@@ -82,7 +82,7 @@ async def test_whoever_says_how_far_it_is_gets_its_time_anew(say: Any) -> None:
     limit = 0.15
 
     async def work(_: Call) -> Outcome:
-        for _ in range(6):
+        for _step in range(6):
             await asyncio.sleep(limit / 3)
             say(channel)
         return Outcome()
