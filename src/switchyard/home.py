@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+from switchkit.files import is_locked
 from switchyard.environ import caller, expanded
-from switchyard.files import is_locked
 from switchyard.slugs import digest, slug
 
 LONGEST_SOCKET_PATH = 100

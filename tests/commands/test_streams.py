@@ -9,8 +9,8 @@ import pytest
 
 from commands.bench import Bench, MemoryChannel, text_of
 from support.requirements import requirement
-from switchboard.procs.memory import resident_bytes
 from switchboard.providers.commands.outputs import KEPT_BYTES
+from switchkit.platform.system import resident_bytes
 
 SECRET = "hunter2-and-a-bit-more"
 MIB = 1 << 20

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 from yardlab import Lab, free_port
 
+from switchkit.listeners import holder
+from switchkit.platform import ports as listeners
 from switchyard.config.shapes import Ports
 from switchyard.fault import Fault
 from switchyard.files import write_json
 from switchyard.home import Home
 from switchyard.ports import PortTable, is_bindable
-from switchyard.proc import listeners
 from switchyard.registry import Registry
 
 SERVE = '[services.web]\ncommand = [SVC, "serve"]\nport = 0\n'
@@ -108,6 +109,6 @@ def test_both_ways_to_ask_for_listeners_agree() -> None:
             inode = os.fstat(sock.fileno()).st_ino
             assert inode in listeners.asked()[port]
             assert inode in listeners.tabled()[port]
-            found = listeners.holder({inode})
+            found = holder({inode})
             assert found
             assert found.pid == os.getpid()

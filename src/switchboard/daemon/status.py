@@ -10,8 +10,8 @@ from switchboard.children.child import Child
 from switchboard.control.status import BoardStatus, ChildStatus, DaemonStatus, SessionStatus
 from switchboard.daemon.ledger import Tally
 from switchboard.ipc.words import ABI
-from switchboard.procs.memory import resident_bytes
-from switchboard.procs.table import program_behind
+from switchkit.platform.system import resident_bytes
+from switchkit.processes import program_behind
 
 if TYPE_CHECKING:
     from switchboard.daemon.house import House
@@ -29,7 +29,7 @@ def status_of(house: "House") -> DaemonStatus:
         socket=house.places.socket,
         log=house.places.log,
         age_s=_age(house.started_at),
-        memory_bytes=resident_bytes(os.getpid()),
+        memory_bytes=resident_bytes(os.getpid()) or 0,
         idle_s=house.idle_s,
         is_draining=house.is_draining,
         sessions=tuple(_sessions(house)),
@@ -94,7 +94,7 @@ def _child(child: Child, workspace: str = "", session_id: str = "") -> ChildStat
         pid=pid,
         sandbox_pid=child.pid if inside else 0,
         age_s=round(child.age_s, 3),
-        memory_bytes=resident_bytes(pid) if pid else 0,
+        memory_bytes=(resident_bytes(pid) or 0) if pid else 0,
         calls=child.calls,
         under_way=child.in_flight,
         last_error=child.last_fault.message if child.last_fault is not None else "",

@@ -3,11 +3,12 @@
 import contextlib
 from collections.abc import Container
 
+from switchkit.listeners import holder
+from switchkit.platform.ports import listening
 from switchyard.checkouts import Checkout, stored_checkouts
 from switchyard.fault import CONFLICT, Fault
 from switchyard.files import write_json
 from switchyard.home import ProjectPlaces
-from switchyard.proc.listeners import holder, listening
 from switchyard.supervisor.names import loopback_sockets
 from switchyard.supervisor.relay import Backend, Gate, Relay
 

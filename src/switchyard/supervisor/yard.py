@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from switchkit.processes import environment
 from switchyard.config.shapes import Config
 from switchyard.configured import config_of
 from switchyard.fault import Fault
 from switchyard.home import Home
 from switchyard.ports import PortTable
-from switchyard.proc.identity import environment
 from switchyard.recover import all_runs
 from switchyard.registry import Registry
 from switchyard.runs import Run, RunBook

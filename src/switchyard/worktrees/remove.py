@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from switchkit.platform.system import command_line, pids, working_folder
 from switchyard.client import ask
 from switchyard.configured import config_of
 from switchyard.environ import caller
@@ -16,7 +17,6 @@ from switchyard.gitrepo import git, git_ok, listed_worktrees
 from switchyard.gitstatus import changed_files
 from switchyard.hooks import HookSite, run_hooks
 from switchyard.ports import PortTable
-from switchyard.proc.identity import command_line, pids
 from switchyard.registry import Worktree
 from switchyard.runs import RunBook
 from switchyard.scope import SHARED_BRANCH, Scope, Target
@@ -57,9 +57,9 @@ def inhabitants(folder: Path) -> list[dict[str, Any]]:
     """Processes that stand in the folder."""
     made: list[dict[str, Any]] = []
     for pid in pids():
-        with contextlib.suppress(OSError):
-            if Path(f"/proc/{pid}/cwd").readlink().is_relative_to(folder) and pid != os.getpid():
-                made.append({"pid": pid, "command": command_line(pid)})
+        where = working_folder(pid)
+        if where and Path(where).is_relative_to(folder) and pid != os.getpid():
+            made.append({"pid": pid, "command": command_line(pid)})
     return made
 
 

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 
+from switchkit.processes import environment
 from switchyard.answers import where
 from switchyard.cli.arguments import Arguments, usage_fault
 from switchyard.cli.report import Report
@@ -13,7 +14,6 @@ from switchyard.configured import check_service, config_for
 from switchyard.fault import Fault
 from switchyard.home import default_home
 from switchyard.ports import PortTable
-from switchyard.proc.identity import environment
 from switchyard.runs import RunBook
 from switchyard.scope import SHARED_BRANCH, SHARED_SLUG, Scope, Target, locate
 from switchyard.supervisor.launch import Planner

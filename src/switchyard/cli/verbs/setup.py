@@ -1,12 +1,12 @@
 """The verbs around a project: init, completion, help, version."""
 
+from switchkit.files import replace_file
 from switchyard import __version__
 from switchyard.cli.arguments import Arguments, usage_fault
 from switchyard.cli.report import Report, columns
 from switchyard.cli.table import VERBS, options_of
 from switchyard.config import FILE_NAME
 from switchyard.fault import CONFLICT, Fault
-from switchyard.files import write_text
 from switchyard.recognise import recognised
 from switchyard.suggest import hint
 
@@ -22,7 +22,7 @@ def _init(arguments: Arguments) -> Report:
         raise Fault(
             "config-there", f"{path} is already there", hint="pass --force", exit_code=CONFLICT
         )
-    write_text(path, text)
+    replace_file(path, text.encode())
     path.chmod(0o644)
     return Report(
         "init", {**data, "written": True}, [f"wrote {path} ({kind})", "next: switchyard up"]
