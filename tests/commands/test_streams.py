@@ -118,13 +118,13 @@ async def test_much_output_does_not_grow_memory(bench: Bench, streaming: bool) -
         def progress(self, params: object) -> None:
             del params
 
-    before = resident_bytes(os.getpid())
+    before = resident_bytes(os.getpid()) or 0
     highest = before
     async with bench.road() as (road, _):
         task = asyncio.ensure_future(road(bench.a_call("flood", channel=Forgetful())))
         while not task.done():
             await asyncio.wait({task}, timeout=0.05)
-            highest = max(highest, resident_bytes(os.getpid()))
+            highest = max(highest, resident_bytes(os.getpid()) or 0)
         outcome = await task
     assert highest - before < 64 * MIB
     assert outcome.figures is not None

@@ -6,6 +6,8 @@ import sys
 
 # The kernel's list of what this process has open, by whatever name both systems have.
 _OWN_FILES = "/dev/fd"
+# Files that arrive beside a message stay in this program.
+RECEIVE_CLOSED = getattr(_socket, "MSG_CMSG_CLOEXEC", 0)
 _LAST_STREAM = 2
 # macOS: `struct xucred`, and the process in an option of its own.
 _SOL_LOCAL, _LOCAL_PEERCRED, _LOCAL_PEERPID = 0, 1, 2
