@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
+from switchkit.suggest import suggestion
 from switchyard import __version__
 from switchyard.fault import Fault
 from switchyard.mcp import schemas
@@ -11,7 +12,6 @@ from switchyard.mcp.answering import call_tool, read_resource, seen_from
 from switchyard.mcp.catalogue import RESOURCES, TOOLS, Tool
 from switchyard.mcp.texts import INSTRUCTIONS, PROMPTS, prompt
 from switchyard.scope import Scope, within
-from switchyard.suggest import hint
 
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN = ("2026-07-28",)
@@ -175,7 +175,7 @@ class Session:
         name: Any = params.get("name")
         tool = TOOLS.get(name) if isinstance(name, str) else None
         if tool is None:
-            raise Refused(INVALID_PARAMS, f"unknown tool `{name}`; {hint(str(name), TOOLS)}")
+            raise Refused(INVALID_PARAMS, f"unknown tool `{name}`; {suggestion(str(name), TOOLS)}")
         given: Any = params.get("arguments")
         if given is None:
             given = {}

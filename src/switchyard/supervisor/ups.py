@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
+from switchkit.suggest import suggestion
 from switchyard.config.graph import closure
 from switchyard.config.shapes import Config, Profile
 from switchyard.configured import check_service, config_for
@@ -13,7 +14,6 @@ from switchyard.hooks import HookSite, run_hooks
 from switchyard.logs import Sift, tail
 from switchyard.ports import PortTable, is_bindable
 from switchyard.scope import SHARED_BRANCH, SHARED_SLUG, Target
-from switchyard.suggest import hint
 from switchyard.supervisor.keeper import BAD, SETTLED, STOP_SLACK_S, Keeper, end_run
 from switchyard.supervisor.launch import Launch, Planner, target_of
 from switchyard.supervisor.yard import Emit, Yard
@@ -263,7 +263,7 @@ def _profile(config: Config, name: str | None) -> Profile | None:
     if chosen not in config.profiles:
         raise Fault(
             "unknown-profile",
-            f"unknown profile `{chosen}`; {hint(chosen, config.profiles)}",
+            f"unknown profile `{chosen}`; {suggestion(chosen, config.profiles)}",
             exit_code=USAGE,
         )
     return config.profiles[chosen]

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
+from switchkit.cli.columns import columns
 from switchyard.answers import log_files, logs, sift_for, worktrees
 from switchyard.cli.arguments import Arguments, usage_fault
-from switchyard.cli.report import Report, columns
+from switchyard.cli.report import Report
 from switchyard.configured import config_of
 from switchyard.doctor import doctor
 from switchyard.excerpts import LINES
@@ -20,7 +21,7 @@ def _list(scope: Scope, _: Arguments) -> Report:
         (one["branch"], one["path"], "" if one["exists"] else "gone", ", ".join(one["running"]))
         for one in found["worktrees"]
     ]
-    lines = columns([("BRANCH", "PATH", "", "RUNNING"), *rows]) if rows else ["no worktrees"]
+    lines = list(columns([("BRANCH", "PATH", "", "RUNNING"), *rows])) if rows else ["no worktrees"]
     return Report("list", found, lines)
 
 
