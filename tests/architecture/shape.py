@@ -69,7 +69,7 @@ class Outsider(NamedTuple):
     why: str
 
 
-_HTTP = ("wire/http_*", "surface/http*", "children/remote*")
+_HTTP = ("wire/http_*", "surface/http/*", "children/http/*")
 
 THIRD_PARTY = {
     "msgspec": Outsider(("*",), "values are frozen structs, decoded without a detour"),
@@ -79,7 +79,7 @@ THIRD_PARTY = {
     "jsonschema_rs": Outsider(("pipeline/*",), "arguments are checked in one gate"),
     "bpe_openai": Outsider(("cli/*",), "only the count of tokens needs a tokenizer"),
     "switchyard": Outsider(("providers/yard/*",), "one provider shows the local runtime"),
-    "opentelemetry": Outsider(("daemon/telemetry.py",), "one subscriber exports, if wanted"),
+    "opentelemetry": Outsider(("daemon/otel.py",), "one subscriber exports, if wanted"),
     "uvloop": Outsider(("daemon/*",), "the daemon chooses the loop"),
 }
 # The shim has to start in a blink, so it and what it stands on use the standard library alone.
@@ -92,8 +92,8 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("entry.py", "switchboard.cli.main.main"): "the shim does without the command line",
     ("ipc/paths.py", "hashlib.sha256"): "it loads slowly, and few homes have a path that long",
     ("cli/verbs/daemon.py", "switchboard.daemon.serve.run"): "only the daemon itself needs it",
-    ("cli/verbs/daemon.py", "switchboard.daemon.standing.run_daemon"): "as above",
-    ("children/pool.py", "switchboard.children.remote.open_remote"): "few have remote children",
+    ("cli/verbs/daemon.py", "switchboard.daemon.main.run_daemon"): "as above",
+    ("children/pool.py", "switchboard.children.http.remote.open_remote"): "few are remote",
     ("cli/verbs/serve.py", "switchboard.daemon.serve_http.serve_http"): "stdio needs no HTTP",
     ("config/front_matter.py", "yaml"): "only agents and skills have front matter",
     ("config/toml_text.py", "tomllib"): "few workspaces have a TOML file",
@@ -107,11 +107,11 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("daemon/confining.py", "switchboard.sandbox.sandbox.platform_sandbox"): "as above",
     ("daemon/engine.py", "switchboard.daemon.command_tools.commands_provider"): "few have commands",
     ("daemon/engine.py", "switchboard.daemon.gatehouse.Gatehouse"): "few boards are guarded yet",
-    ("daemon/commons.py", "switchboard.daemon.gatehouse.Gatehouse"): "as above",
+    ("daemon/shared_children.py", "switchboard.daemon.gatehouse.Gatehouse"): "as above",
     ("daemon/assemble.py", "switchboard.providers.yard.specs.yard_specs"): "few have a yard",
     ("daemon/assemble.py", "switchboard.providers.yard.specs.WORDS"): "as above",
     ("daemon/engine.py", "switchboard.daemon.yard.Yard"): "as above",
-    ("daemon/exporting.py", "switchboard.daemon.telemetry.Telemetry"): "few export anything",
+    ("daemon/telemetry.py", "switchboard.daemon.otel.Telemetry"): "few export anything",
     ("daemon/serve.py", "uvloop"): "absent on some systems",
     ("platform/linux.py", "ctypes"): "only a supervisor needs it, and the reaper loads the rest",
     ("processes.py", "threading.Thread"): "only old kernels have no event for the end of a process",

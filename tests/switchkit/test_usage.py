@@ -58,7 +58,7 @@ def test_help_and_completion_show_what_is_not_hidden() -> None:
 
 def test_cells_are_padded_and_cannot_repaint_a_terminal() -> None:
     rows = list(columns([("A", "B", "C"), ("long", "\x1b[2Jx", "7")], right=(2,)))
-    assert rows == ["A     B           C", "long  \\x1b[2Jx  7"]
+    assert rows == ["A     B         C", "long  \\x1b[2Jx  7"]
     assert list(columns([])) == []
 
 

@@ -12,11 +12,12 @@ from yardlab import Lab, free_port
 from switchkit.listeners import holder
 from switchkit.platform import ports as listeners
 from switchyard.config.shapes import Ports
-from switchyard.fault import Fault
+from switchyard.core.fault import Fault
 from switchyard.files import write_json
-from switchyard.home import Home
-from switchyard.ports import PortTable, is_bindable
-from switchyard.registry import Registry
+from switchyard.proc.port_probe import is_bindable
+from switchyard.project.home import Home
+from switchyard.project.registry import Registry
+from switchyard.runtime.ports import PortTable
 
 SERVE = '[services.web]\ncommand = [SVC, "serve"]\nport = 0\n'
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from switchkit.cli import usage
 from switchkit.suggest import suggestion
 from switchyard.cli.table import PROGRAM, VERBS
-from switchyard.fault import USAGE, Fault
+from switchyard.core.fault import USAGE, Fault
 
 
 class Arguments(NamedTuple):

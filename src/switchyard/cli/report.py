@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from switchkit.cli.columns import columns
-from switchyard.fault import Fault
+from switchyard.core.fault import Fault
 
 
 class Report(NamedTuple):

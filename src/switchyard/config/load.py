@@ -22,8 +22,8 @@ from switchyard.config.shapes import (
     Proxy,
     Service,
 )
-from switchyard.fault import USAGE, Fault
-from switchyard.slugs import slug
+from switchyard.core.fault import USAGE, Fault
+from switchyard.core.slugs import slug
 
 SCHEMA = 1
 _AT_LINE = r"\(at line (\d+)"

@@ -4,7 +4,7 @@ import importlib
 from typing import Any, NamedTuple, cast
 
 from switchkit.suggest import suggestion
-from switchyard.quantities import seconds, size_bytes
+from switchyard.core.quantities import seconds, size_bytes
 
 
 def words_of(line: str) -> list[str]:

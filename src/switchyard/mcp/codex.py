@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 
 from switchkit.files import replace_file
 from switchyard.config.positions import Statement, statements
-from switchyard.fault import CONFLICT, USAGE, Fault
+from switchyard.core.fault import CONFLICT, USAGE, Fault
 
 PROGRAM = "switchyard"
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")

@@ -8,8 +8,8 @@ from switchyard.cli.arguments import Arguments
 from switchyard.cli.report import Report
 from switchyard.cli.table import PROGRAM, VERBS
 from switchyard.config import FILE_NAME
-from switchyard.fault import CONFLICT, Fault
-from switchyard.recognise import recognised
+from switchyard.core.fault import CONFLICT, Fault
+from switchyard.project.detect import recognised
 
 _ABOUT = "Switchyard runs every branch of a project side by side."
 

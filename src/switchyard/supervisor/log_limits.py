@@ -1,0 +1,34 @@
+"""Keeps the logs of running services bounded without losing a line that is being written."""
+
+import contextlib
+import os
+
+from switchkit.platform.system import punch_hole
+from switchyard.runtime.logs import add_mark
+from switchyard.supervisor.yard import Yard
+
+BLOCK = 4096
+
+
+def punch(path: str, length: int) -> bool:
+    """Give back the disk under the first bytes of a file; offsets and writers are untouched."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            return punch_hole(descriptor, length)
+        finally:
+            os.close(descriptor)
+    return False
+
+
+def tidy_logs(yard: Yard) -> None:
+    """Mark the time in each log, and let go of what is older than the project keeps."""
+    limit = yard.board.max_log_bytes * (yard.board.keep_logs + 1)
+    for keeper in list(yard.keepers.values()):
+        if keeper.is_alive:
+            path = keeper.launch.log
+            add_mark(path)
+            with contextlib.suppress(OSError):
+                status = path.stat()
+                if status.st_blocks * 512 > limit:
+                    punch(str(path), (status.st_size - limit // 2) // BLOCK * BLOCK)

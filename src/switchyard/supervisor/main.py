@@ -1,0 +1,31 @@
+"""How the supervisor process begins and ends: its lock, and its socket."""
+
+import importlib
+import socket
+from pathlib import Path
+
+from switchkit.files import make_private_folder, open_lock, try_lock
+from switchkit.sockets import bind
+from switchyard.project.home import Home
+from switchyard.project.registry import Registry
+
+_BACKLOG = 128
+
+
+def main(arguments: list[str]) -> int:
+    """Become the supervisor of one project, unless there is one already."""
+    home, root = Home(Path(arguments[0])), Path(arguments[1])
+    places = Registry(home).places(root)
+    make_private_folder(places.folder)
+    if not try_lock(open_lock(places.supervisor_lock)):
+        return 0
+    make_private_folder(places.socket.parent)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    bind(str(places.socket), listener, _BACKLOG)
+    try:
+        # Whoever asked can say what is wanted while the greater part is loaded.
+        importlib.import_module("switchyard.supervisor.server").serve(home, root, listener)
+    finally:
+        places.socket.unlink(missing_ok=True)
+        listener.close()
+    return 0
