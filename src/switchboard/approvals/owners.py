@@ -2,18 +2,19 @@
 
 import os
 
-from switchboard.approvals.processes import is_gone, namespace, process
+from switchkit.platform.system import process_namespace
+from switchkit.processes import is_gone, living
 
 
 class ProcessOwners:
     """Processes of this machine. One of another container is never known to be gone."""
 
     def __init__(self) -> None:
-        self._namespace = namespace()
+        self._namespace = process_namespace()
 
     def own(self) -> str:
         """The id of this process; nothing where the system does not tell when it began."""
-        this = process(os.getpid())
+        this = living(os.getpid())
         return f"{this.pid}:{this.began}:{self._namespace}" if this is not None else ""
 
     def is_gone(self, owner: str) -> bool:

@@ -4,11 +4,11 @@ import msgspec
 
 from switchboard.approvals.differences import difference, kept
 from switchboard.approvals.digest import definition_hash, definition_of
-from switchboard.approvals.processes import process
 from switchboard.core.launches import Launch
 from switchboard.core.secrets import NO_SECRETS, Redact
 from switchboard.core.stores import ApprovalStore, Held, PinKey
 from switchboard.core.tools import ToolSpec
+from switchkit.processes import living
 
 _MOST_KNOWN = 4_096
 
@@ -46,7 +46,7 @@ class Pins:
             for tool, server, fingerprint in self._known
             if PinKey(server, fingerprint, tool.name) != _key(launch)
         }
-        if (client := process(client_pid)) is not None:
+        if (client := living(client_pid)) is not None:
             await self._store.wanted(held, client.pid, client.began)
         return held
 

@@ -12,7 +12,6 @@ import msgspec
 
 from switchboard.audit.filter import AuditFilter, record_in
 from switchboard.audit.store import SqliteAudit
-from switchboard.cli.options import Option, Usage, UsageError, Word
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import Request
 from switchboard.cli.verbs.parts.audit_reports import (
@@ -28,6 +27,7 @@ from switchboard.core.audit import AuditMark, AuditRow
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.stores import AuditStore
 from switchboard.ipc.paths import places_from
+from switchkit.cli.usage import Option, Usage, UsageError, Word
 
 _LAST = 20
 _MOST_OF_A_CALL = 100

@@ -7,10 +7,11 @@ import msgspec
 from msgspec import Raw, Struct
 
 from switchboard.audit.filter import record_in
-from switchboard.cli.render import as_json, counted, hint, visible, warning
+from switchboard.cli.render import as_json, hint, warning
 from switchboard.cli.report import DONE, FAILED, Report
-from switchboard.cli.style import Style
 from switchboard.core.audit import AuditRecord, AuditRow, Verification
+from switchkit.cli.columns import counted, visible
+from switchkit.cli.style import Style
 
 _HASH_SHOWN = 16
 _GOOD = {"", "ok"}

@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
 from switchboard.approvals.approver import Approver
 from switchboard.cli.report import Report, Silent
-from switchboard.cli.style import is_terminal
 from switchboard.cli.verbs.parts.asking import typed_line
 from switchboard.core.faults import Fault
 from switchboard.core.questions import Answer, Extent, Question, Verdict
 from switchboard.core.stores import ApprovalStore, Held, Subscription
+from switchkit.cli.style import is_terminal
 
 # The end of whoever asked is not told; at the latest then it is noticed.
 _LOOK_S = 1.0
