@@ -15,10 +15,11 @@ from switchboard.children.memory import Memories
 from switchboard.children.pool import ChildPool, ChildSource
 from switchboard.children.schema import ServerEntry
 from switchboard.core.discretion import DiscreetEvents
+from switchboard.core.names import fold
 from switchboard.core.ports import Audit, Events, Next, Provider, Relay
 from switchboard.core.secrets import SecretBook
 from switchboard.core.visibility import Visibility
-from switchboard.daemon.assemble import sandbox_refusals
+from switchboard.daemon.assemble import Assembly, usable_servers
 from switchboard.daemon.commons import Commons
 from switchboard.daemon.confining import Confining
 from switchboard.daemon.memory import return_large_blocks
@@ -27,17 +28,16 @@ from switchboard.daemon.secret_values import secret_values
 from switchboard.pipeline.order import build_road
 from switchboard.procs.limits import leave_no_core
 from switchboard.procs.spawn import Warden
+from switchboard.providers.context import Context, State
 from switchboard.providers.relay.offering import Offering
 from switchboard.providers.relay.provider import RelayProvider
-from switchboard.providers.suites.build import build_suites
-from switchboard.providers.suites.provider import SuitesProvider
 from switchboard.providers.suites.schema import SuiteSettings
+from switchboard.providers.table import source_of
 from switchboard.settings.sections import Settings
 from switchboard.settings.trust import still_trusted
 
 if TYPE_CHECKING:
     from switchboard.daemon.gatehouse import Gatehouse, Gates
-    from switchboard.daemon.yard import Yard
 
 _DEFAULT = SuiteSettings()
 
@@ -90,12 +90,13 @@ class Engine:
         )
         self._announce = announce
         self._gatehouse: Gatehouse | None = None
-        self._yard: Yard | None = None
+        self._state = State()
         for pool in self._pools:
             pool.on_changed.add(announce)
 
-    def road(self, settings: Settings, taken: Callable[[str], bool]) -> Built:
+    def road(self, settings: Settings, assembly: Assembly) -> Built:
         """The road to the providers of these settings, and what it leads past."""
+        taken = {fold(name) for name in assembly.catalog.tools}
         for pool in self._pools:
             pool.book.learn(secret_values(settings, self._environ))
         limits = Limits(
@@ -104,20 +105,13 @@ class Engine:
             idle_s=settings.timeouts.idle_ms / 1000,
             longest_s=settings.timeouts.longest_ms / 1000,
         )
-        refused = sandbox_refusals(settings)
-        servers = [entry for entry in settings.servers if entry.name not in refused]
+        servers, _ = usable_servers(settings)
         sources = {
             entry.name: self.pool.source(
                 entry, _limits_of(entry, settings.suites.get(entry.name, _DEFAULT), limits)
             )
             for entry in servers
         }
-        suites = build_suites(
-            [entry for entry in servers if entry.expose == "suite"],
-            settings.suites,
-            introspection=settings.introspection,
-            sources=sources,
-        )
         shown = Visibility(settings.tools.allow, settings.tools.deny)
         children = RelayProvider(
             [
@@ -125,20 +119,30 @@ class Engine:
                 for entry in servers
             ],
             visibility=shown,
-            taken=taken,
+            taken=taken.__contains__,
             is_guarded=settings.enable_mcp_server_surface,
             events=self._events,
             announce=self._announce,
         )
+        context = Context(
+            settings=settings,
+            environ=self._environ,
+            servers=servers,
+            children=sources,
+            reaper=self._warden,
+            events=self._events,
+            state=self._state,
+            book=self._book,
+            announce=self._announce,
+        )
+        providers: dict[str, Provider] = {children.key: children}
+        relay: Relay = children
+        for key in assembly.listed:
+            provider = providers[key] = source_of(key).build(context)
+            join = getattr(provider, "before", None)
+            if join is not None:
+                relay = providers[children.key] = join(children)
         is_guarded = settings.enable_mcp_server_surface
-        suite_provider = SuitesProvider(suites, is_guarded=is_guarded)
-        providers: dict[str, Provider] = {each.key: each for each in (suite_provider, children)}
-        if settings.commands:
-            from switchboard.daemon.command_tools import commands_provider  # noqa: PLC0415 - few have any
-
-            commands = commands_provider(settings, self._environ, self._warden, self._events)
-            providers[commands.key] = commands
-        relay = self._with_yard(settings, providers, children) if settings.yard else children
         gates = self._gates(settings, providers) if is_guarded else None
         road = build_road(
             providers,
@@ -188,19 +192,9 @@ class Engine:
         if self._gatehouse is not None:
             self._gatehouse.leave(session_id)
 
-    def _with_yard(
-        self, settings: Settings, providers: dict[str, Provider], children: RelayProvider
-    ) -> Relay:
-        if self._yard is None:
-            from switchboard.daemon.yard import Yard  # noqa: PLC0415 - few have a yard
-
-            self._yard = Yard(self._environ)
-        return self._yard.join(settings, providers, children)
-
     async def aclose(self) -> None:
         """End every child."""
-        if self._yard is not None:
-            await self._yard.aclose()
+        await self._state.aclose()
         if self._shared is not None:
             self._shared.on_changed.discard(self._announce)
         try:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, cast
 
 from switchboard.core.board import Board
 from switchboard.core.events import ConfigLoaded, SessionClosed, SessionOpened
-from switchboard.core.names import fold
 from switchboard.daemon.assemble import Assembly, assemble
 from switchboard.daemon.boards import BoardRack
 from switchboard.daemon.exporting import exported
@@ -158,15 +157,14 @@ class Road:
         return Board(
             catalog=self._assembly.catalog,
             pipeline=self,
-            relay=(lambda: self.open().relay) if servers or self._settings.yard else None,
+            relay=(lambda: self.open().relay) if servers or self._offers() else None,
             shows_tools=any(entry.expose == "tools" for entry in servers),
         )
 
     def open(self) -> Built:
         """Build it, once."""
         if self._built is None:
-            folded = {fold(name) for name in self._assembly.catalog.tools}
-            self._built = self._runtime.engine.road(self._settings, folded.__contains__)
+            self._built = self._runtime.engine.road(self._settings, self._assembly)
             self._next = self._built.road
         return self._built
 
@@ -176,9 +174,14 @@ class Road:
         return self._built.sources if self._built is not None else []
 
     def differs_from(self, other: Road) -> bool:
-        """Whether the two lead to other servers, or only one of them to a yard."""
-        ours, theirs = self._settings, other._settings
-        return ours.servers != theirs.servers or (ours.yard is None) != (theirs.yard is None)
+        """Whether the two lead to other servers, or offer other kinds of things."""
+        return (
+            self._settings.servers != other._settings.servers or self._offers() != other._offers()
+        )
+
+    def _offers(self) -> dict[str, frozenset[str]]:
+        listed = self._assembly.listed
+        return {key: each.offers for key, each in listed.items() if each.offers}
 
     def __call__(self, call: Call) -> Awaitable[Outcome]:
         return (self._next or self.open().road)(call)

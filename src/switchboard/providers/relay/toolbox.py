@@ -6,12 +6,13 @@ from typing import cast
 from msgspec import Raw, Struct
 
 from switchboard.children.listing import ToolEntry, ToolListing
-from switchboard.core.names import fold, is_reserved, tool_name
+from switchboard.core.names import fold, tool_name
 from switchboard.core.ports import ShownTool
 from switchboard.core.tools import Effects, Policy, ToolSpec
 from switchboard.core.visibility import Visibility
 from switchboard.providers.relay.offering import Offering
 from switchboard.providers.relay.shelf import Found, Place, renamed
+from switchboard.providers.table import is_reserved
 
 PROVIDER = "relay"
 

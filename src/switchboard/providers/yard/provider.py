@@ -1,10 +1,12 @@
 """The yard behind the gates: the same results as from its own server."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -24,6 +26,9 @@ from switchyard.mcp.answering import call_tool, read_resource, seen_from
 from switchyard.mcp.catalogue import TOOLS
 from switchyard.mcp.session import pinned
 from switchyard.scope import Scope, locate
+
+if TYPE_CHECKING:
+    from switchboard.providers.yard.relay import ChildRelay, YardRelay
 
 T = TypeVar("T")
 _EFFECTS = {
@@ -84,6 +89,12 @@ class YardProvider:
         name = call.tool.name
         result = await self._done(call, lambda scope: self._called(scope, name, given))
         return Outcome(raw=_raw(result), is_error=result["isError"])
+
+    def before(self, children: ChildRelay) -> YardRelay:
+        """The names of the yard before those of children."""
+        from switchboard.providers.yard.relay import YardRelay  # noqa: PLC0415
+
+        return YardRelay(self, children)
 
     async def read(self, call: Call, uri: str) -> Outcome:
         """A resource. The call is one that passed the gates."""
