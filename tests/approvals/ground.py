@@ -29,7 +29,7 @@ from switchboard.core.questions import Answer, Asker, Extent, Question, Verdict
 from switchboard.core.sessions import Session
 from switchboard.core.tools import Effects, ToolSpec
 from switchboard.pipeline.approval_trail import ApprovalTrail
-from switchboard.pipeline.gates.approval import Approval, Channel
+from switchboard.pipeline.gates.approval import Approval, ApprovalChannel
 
 READS = Effects(read_only=True)
 WRITES = Effects(read_only=False)
@@ -113,7 +113,7 @@ class Ground:
         *,
         fallback: Asker | None = None,
         hold_s: float | None = None,
-        channel: Channel = "any",
+        channel: ApprovalChannel = "any",
         audit: Audit | None = None,
         by_value: Mapping[str, str] | None = None,
         user: Principal | None = None,

@@ -18,8 +18,8 @@ from switchboard.approvals.desk_asker import DeskAsker
 from switchboard.core.faults import Fault
 from switchboard.core.questions import Asker, Extent, Question, Verdict
 from switchboard.core.sessions import Era, Session
-from switchboard.surface.askers import LineAsker
-from switchboard.surface.lines import ClientLine
+from switchboard.surface.askers import ChannelAsker
+from switchboard.surface.channel import ClientChannel
 from switchboard.surface.parking import Parked
 from switchboard.wire.messages import Parts
 
@@ -107,13 +107,13 @@ def session(era: Era) -> Session:
     )
 
 
-class TestLineAskerOfTheHandshakeEra(AskerContract):
+class TestChannelAskerOfTheHandshakeEra(AskerContract):
     """The client is asked in the middle of its call."""
 
     def make(self) -> Asker:
         self.form = Form()
-        line = ClientLine(session(Era.HANDSHAKE), self.form, patience_s=1.0)
-        return LineAsker(line)
+        channel = ClientChannel(session(Era.HANDSHAKE), self.form, patience_s=1.0)
+        return ChannelAsker(channel)
 
     def prepare(self, question: Question) -> None:
         """It keeps nothing."""
@@ -158,13 +158,13 @@ class TestLineAskerOfTheHandshakeEra(AskerContract):
         assert (await asker.ask(a_question(offers=("once",)))).verdict == "denied"
 
 
-class TestLineAskerOfTheModernEra(AskerContract):
+class TestChannelAskerOfTheModernEra(AskerContract):
     """The call is parked until its client sends it again with the answer."""
 
     def make(self) -> Asker:
-        line = partial(ClientLine, session(Era.MODERN), Form(), patience_s=1.0)
-        self.parked = Parked(lambda ask: line(ask=ask), {})
-        return LineAsker(self.parked.line)
+        channel = partial(ClientChannel, session(Era.MODERN), Form(), patience_s=1.0)
+        self.parked = Parked(lambda ask: channel(ask=ask), {})
+        return ChannelAsker(self.parked.channel)
 
     def prepare(self, question: Question) -> None:
         """It keeps nothing."""

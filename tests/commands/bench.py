@@ -16,8 +16,8 @@ from fakes.events import MemoryEvents
 from support.sources import command_specs, commands_provider
 from support.workspace import Workspace
 from switchboard.core.calls import Call, Outcome, TextBlock
+from switchboard.core.channel import Alarm, Input
 from switchboard.core.faults import Fault
-from switchboard.core.lines import Alarm, Input
 from switchboard.core.ports import Next
 from switchboard.core.sessions import NO_OVERRIDES, Overrides, Session
 from switchboard.core.tools import ToolSpec
@@ -34,7 +34,7 @@ PATIENCE = 60.0
 PYTHON = [sys.executable, "-I", "-S", "-c"]
 
 
-class MemoryLine:
+class MemoryChannel:
     """A client that remembers what it is told; it may stop reading."""
 
     session_id = "session"
@@ -139,7 +139,7 @@ class Bench:
         name: str,
         arguments: Json | bytes | None = None,
         *,
-        line: MemoryLine | None = None,
+        channel: MemoryChannel | None = None,
         overrides: Overrides = NO_OVERRIDES,
         client_timeout_s: float | None = None,
     ) -> Call:
@@ -149,7 +149,7 @@ class Bench:
             session=self.session(overrides),
             tool=self.specs()[name],
             arguments=Raw(raw),
-            line=line,
+            channel=channel,
             client_timeout_s=client_timeout_s,
         )
 

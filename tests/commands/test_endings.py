@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from commands.bench import Bench, MemoryLine
+from commands.bench import Bench, MemoryChannel
 from support.processes import mentioning, until_true, wait_until_none_mention
 from support.requirements import requirement
 from support.sources import commands_provider
@@ -38,11 +38,11 @@ STUBBORN = (
 )
 
 
-async def cancelled(bench: Bench, name: str, line: MemoryLine) -> BaseException:
+async def cancelled(bench: Bench, name: str, channel: MemoryChannel) -> BaseException:
     """Cancel a call once its process has begun; give what the call ended with."""
     async with bench.road() as (road, _):
-        task = asyncio.ensure_future(road(bench.a_call(name, line=line)))
-        await line.said("begun")
+        task = asyncio.ensure_future(road(bench.a_call(name, channel=channel)))
+        await channel.said("begun")
         task.cancel()
         done, _ = await asyncio.wait({task}, timeout=30)
         assert done
@@ -58,12 +58,12 @@ async def test_a_cancelled_process_is_asked_first_and_its_words_are_passed_on(
     bench: Bench,
 ) -> None:
     bench.python("polite", POLITE, streaming=True)
-    line = MemoryLine()
-    error = await cancelled(bench, "polite", line)
-    assert line.text("stdout") == "begun\ngoodbye\n"
+    channel = MemoryChannel()
+    error = await cancelled(bench, "polite", channel)
+    assert channel.text("stdout") == "begun\ngoodbye\n"
     assert (bench.root / "asked").exists()
-    assert line.ends == ["cancelled"]
-    assert "call_id" in line.logs[-1][1]["data"]
+    assert channel.ends == ["cancelled"]
+    assert "call_id" in channel.logs[-1][1]["data"]
     # A call that was cancelled stays one, with what is worth a record.
     assert not isinstance(error, Interrupted) or error.details["bytes_stdout"] == 14
     (finished,) = bench.events.of(CallFinished)
@@ -77,7 +77,7 @@ async def test_a_family_that_does_not_listen_is_ended_all_the_same(
     bench: Bench, profile: str
 ) -> None:
     bench.python("stubborn", STUBBORN, streaming=True, sandbox_profile=profile)
-    await cancelled(bench, "stubborn", MemoryLine())
+    await cancelled(bench, "stubborn", MemoryChannel())
     wait_until_none_mention(str(bench.root))
 
 
@@ -127,20 +127,20 @@ def test_without_a_word_the_limit_is_two_minutes(bench: Bench) -> None:
 @requirement("S3.108")
 async def test_a_stream_says_that_the_time_was_up(bench: Bench) -> None:
     bench.python("slow", "import time; time.sleep(60)", timeout_ms=500, streaming=True)
-    line = MemoryLine()
-    await bench.refused("slow", line=line)
-    assert line.ends == ["timed-out"]
+    channel = MemoryChannel()
+    await bench.refused("slow", channel=channel)
+    assert channel.ends == ["timed-out"]
 
 
 async def test_nothing_survives_a_board_that_is_closed_in_the_middle(bench: Bench) -> None:
     bench.python("stubborn", STUBBORN, streaming=True, sandbox_profile="none")
     warden = Warden()
     provider = commands_provider(bench.settings(), bench.env, warden, bench.events)
-    line = MemoryLine()
+    channel = MemoryChannel()
     task: asyncio.Task[Any] = asyncio.ensure_future(
-        provider.invoke(bench.a_call("stubborn", line=line))
+        provider.invoke(bench.a_call("stubborn", channel=channel))
     )
-    await line.said("begun")
+    await channel.said("begun")
     assert mentioning(str(bench.root))
     # As when the daemon is killed: the warden notices and ends what it guards.
     await asyncio.to_thread(warden.close)

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from commands.bench import Bench, MemoryLine, text_of
+from commands.bench import Bench, MemoryChannel, text_of
 from support.requirements import requirement
 from switchboard.procs.memory import resident_bytes
 from switchboard.providers.commands.outputs import KEPT_BYTES
@@ -26,31 +26,33 @@ async def test_output_comes_while_it_is_printed_and_the_end_is_marked(bench: Ben
         "print('bad', file=sys.stderr)"
     )
     bench.python("counts", program, streaming=True)
-    line = MemoryLine()
+    channel = MemoryChannel()
     async with bench.road() as (road, _):
-        task = asyncio.ensure_future(road(bench.a_call("counts", line=line)))
+        task = asyncio.ensure_future(road(bench.a_call("counts", channel=channel)))
         for n in range(3):
-            await line.said(f"{n}\n")
+            await channel.said(f"{n}\n")
             assert not task.done()
             (bench.root / f"go{n}").touch()
         outcome = await task
-    assert line.text("stdout") == "0\n1\n2\n"
-    assert line.text("stderr") == "bad\n"
-    level, last = line.logs[-1]
+    assert channel.text("stdout") == "0\n1\n2\n"
+    assert channel.text("stderr") == "bad\n"
+    level, last = channel.logs[-1]
     assert (level, last["logger"]) == ("info", "counts")
     assert last["data"]["event"] == "completed"
     assert last["data"]["exit_status"] == 0
-    assert [step["progress"] for step in line.steps] == sorted(s["progress"] for s in line.steps)
+    assert [step["progress"] for step in channel.steps] == sorted(
+        s["progress"] for s in channel.steps
+    )
     assert text_of(outcome) == "0\n1\n2\n\nstderr:\nbad\n"
 
 
 @requirement("S3.64")
 async def test_a_tool_that_does_not_stream_tells_nothing_before_its_end(bench: Bench) -> None:
     bench.python("quiet", "print('x')")
-    line = MemoryLine()
-    await bench.call("quiet", line=line)
-    assert line.logs == []
-    assert line.steps == []
+    channel = MemoryChannel()
+    await bench.call("quiet", channel=channel)
+    assert channel.logs == []
+    assert channel.steps == []
 
 
 FORMS = {
@@ -77,18 +79,18 @@ async def test_a_secret_is_not_told_not_even_byte_by_byte(bench: Bench, form: st
         "        time.sleep(0.002)\n"
     )
     bench.python("slip", program, env={"T": "${MY_TOKEN}"}, streaming=True)
-    line = MemoryLine()
-    outcome = await bench.call("slip", line=line)
-    everything = text_of(outcome) + json.dumps(line.logs) + json.dumps(line.steps)
+    channel = MemoryChannel()
+    outcome = await bench.call("slip", channel=channel)
+    everything = text_of(outcome) + json.dumps(channel.logs) + json.dumps(channel.steps)
     assert FORMS[form] not in everything
     assert SECRET not in everything
     # Nor most of it.
     for at in range(len(SECRET) - 8):
         assert SECRET[at : at + 8] not in everything
     for stream in ("stdout", "stderr"):
-        assert line.text(stream).startswith("before ")
-        assert line.text(stream).endswith(" after")
-        assert "[redacted]" in line.text(stream)
+        assert channel.text(stream).startswith("before ")
+        assert channel.text(stream).endswith(" after")
+        assert "[redacted]" in channel.text(stream)
     assert outcome.figures is not None
     assert outcome.figures.redactions == 2
 
@@ -109,7 +111,7 @@ async def test_much_output_does_not_grow_memory(bench: Bench, streaming: bool) -
     bench.env["MY_TOKEN"] = SECRET
     bench.python("flood", program, env={"T": "${MY_TOKEN}"}, streaming=streaming)
 
-    class Forgetful(MemoryLine):
+    class Forgetful(MemoryChannel):
         def log(self, level: str, params: bytes) -> None:
             del level, params
 
@@ -119,7 +121,7 @@ async def test_much_output_does_not_grow_memory(bench: Bench, streaming: bool) -
     before = resident_bytes(os.getpid())
     highest = before
     async with bench.road() as (road, _):
-        task = asyncio.ensure_future(road(bench.a_call("flood", line=Forgetful())))
+        task = asyncio.ensure_future(road(bench.a_call("flood", channel=Forgetful())))
         while not task.done():
             await asyncio.wait({task}, timeout=0.05)
             highest = max(highest, resident_bytes(os.getpid()))
@@ -155,8 +157,8 @@ async def test_a_client_that_does_not_read_stops_the_process(bench: Bench) -> No
         "    open('count', 'w').write(str(n + 1))"
     )
     bench.python("flood", program, streaming=True)
-    line = MemoryLine()
-    line.stop_reading()
+    channel = MemoryChannel()
+    channel.stop_reading()
 
     def count() -> int:
         try:
@@ -165,8 +167,8 @@ async def test_a_client_that_does_not_read_stops_the_process(bench: Bench) -> No
             return 0
 
     async with bench.road() as (road, _):
-        task = asyncio.ensure_future(road(bench.a_call("flood", line=line)))
-        await line.said("y")
+        task = asyncio.ensure_future(road(bench.a_call("flood", channel=channel)))
+        await channel.said("y")
         stuck = -1
         while stuck != count():
             stuck = count()
@@ -174,10 +176,10 @@ async def test_a_client_that_does_not_read_stops_the_process(bench: Bench) -> No
         # One piece was taken, and what a pipe holds.
         assert stuck < 100
         assert not task.done()
-        line.read_on()
+        channel.read_on()
         outcome = await asyncio.wait_for(task, 60)
     assert count() == 2000
-    assert len(line.text("stdout")) == 20_000_000
+    assert len(channel.text("stdout")) == 20_000_000
     assert outcome.figures is not None
     assert outcome.figures.bytes_stdout == 20_000_000
 
@@ -185,10 +187,10 @@ async def test_a_client_that_does_not_read_stops_the_process(bench: Bench) -> No
 async def test_a_client_that_never_reads_again_does_not_outlive_the_limit(bench: Bench) -> None:
     program = "while True: print('y' * 1000)"
     bench.python("flood", program, streaming=True, timeout_ms=1_000)
-    line = MemoryLine()
-    line.stop_reading()
+    channel = MemoryChannel()
+    channel.stop_reading()
     async with asyncio.timeout(20):
-        fault = await bench.refused("flood", line=line)
+        fault = await bench.refused("flood", channel=channel)
     assert fault.reason == "tool-timeout"
 
 

@@ -14,8 +14,8 @@ from support.mcp_stdio import CLIENT, META, modern_meta
 from support.workspace import Json, child_command
 from switchboard.children.schema import ServerEntry
 from switchboard.core.events import SessionOpened
+from switchboard.surface.channel import PATIENCE_S
 from switchboard.surface.front import Front
-from switchboard.surface.lines import PATIENCE_S
 from switchboard.surface.parking import Parked, Parking
 from switchboard.wire.messages import Parts, RpcError
 from switchboard.wire.peer import Answer, PeerLost

@@ -35,10 +35,10 @@ from switchboard.children.offers import Offers
 from switchboard.children.rounds import settled
 from switchboard.children.schema import ServerEntry
 from switchboard.children.subscriptions import Subscriptions, Tell
+from switchboard.core.channel import Channel
 from switchboard.core.events import ChildToolsSkipped
 from switchboard.core.faults import Fault
 from switchboard.core.levels import LEVELS, reaches
-from switchboard.core.lines import Line
 from switchboard.core.ports import Events
 from switchboard.core.sessions import Era, Session
 from switchboard.core.tasks import TaskSet
@@ -103,67 +103,69 @@ class Child:
 
     # What it is asked
 
-    def call(self, name: str, arguments: Raw, line: Line | None = None) -> Coroutine[Any, Any, Raw]:
+    def call(
+        self, name: str, arguments: Raw, channel: Channel | None = None
+    ) -> Coroutine[Any, Any, Raw]:
         """The child's result of one of its tools, unopened."""
         self.calls += 1
         head = b'{"name":%b,"arguments":' % encode(name)
-        return self.ask("tools/call", (head, arguments), line)
+        return self.ask("tools/call", (head, arguments), channel)
 
-    async def ask(self, method: str, params: Parts, line: Line | None = None) -> Raw:
+    async def ask(self, method: str, params: Parts, channel: Channel | None = None) -> Raw:
         """The child's result, unopened. The params lack their closing brace."""
         life = self._life
         life.take()
         try:
-            link = life.link or await self._ready_for(line)
-            if line is not None and line.log_level and self._greeting.offers("logging"):
-                await self._set_level(link, line.log_level)
+            link = life.link or await self._ready_for(channel)
+            if channel is not None and channel.log_level and self._greeting.offers("logging"):
+                await self._set_level(link, channel.log_level)
             try:
-                result = await self._send(link, method, params, line, b"")
+                result = await self._send(link, method, params, channel, b"")
                 if not self._meta:
                     return result
-                send = partial(self._send, link, method, params, line)
-                return await settled(self.entry.name, line, self._inbox.pace, send, result)
+                send = partial(self._send, link, method, params, channel)
+                return await settled(self.entry.name, channel, self._inbox.pace, send, result)
             except RpcError as refusal:
-                error = self._inbox.refused(discreet_error(refusal, link.hidden.book), line)
+                error = self._inbox.refused(discreet_error(refusal, link.hidden.book), channel)
                 raise fault_from_rpc(self.entry.name, error, link.hidden) from error
             except PeerLost as lost:
                 raise await life.lost(link, lost) from lost
         except asyncio.CancelledError:
-            await self._inbox.called_off(line)
+            await self._inbox.called_off(channel)
             raise
         finally:
             life.release()
 
-    async def _ready_for(self, line: Line | None) -> Link:
+    async def _ready_for(self, channel: Channel | None) -> Link:
         """While it starts, it may ask whoever waits for it."""
-        with self._inbox.waiting(line):
+        with self._inbox.waiting(channel):
             return await self._life.ready()
 
     async def _send(
-        self, link: Link, method: str, params: Parts, line: Line | None, more: bytes
+        self, link: Link, method: str, params: Parts, channel: Channel | None, more: bytes
     ) -> Raw:
         peer = link.peer
         # The id of the request is its progress token too: one number that tells both apart.
         token = peer.next_id
-        said = self._introduction(line) if self._meta else b""
-        if line is None:
+        said = self._introduction(channel) if self._meta else b""
+        if channel is None:
             tail = b',"_meta":{%b"progressToken":%d}}' % (said, token)
             return await peer.request(method, (*params, more, tail))
-        tail = b',"_meta":{%b%b"progressToken":%d}}' % (line.meta, said, token)
-        lines = self._inbox.lines
-        lines[token] = line
+        tail = b',"_meta":{%b%b"progressToken":%d}}' % (channel.meta, said, token)
+        channels = self._inbox.channels
+        channels[token] = channel
         try:
             return await peer.request(method, (*params, more, tail))
         finally:
-            del lines[token]
+            del channels[token]
 
-    def _introduction(self, line: Line | None) -> bytes:
+    def _introduction(self, channel: Channel | None) -> bytes:
         """What a request of the modern era says of us and of the client."""
-        if line is None:
+        if channel is None:
             return b"%b,%b," % (self._meta, modern_capabilities(b"{}"))
-        said = b"%b,%b," % (self._meta, modern_capabilities(line.declared))
-        if line.log_level:
-            said += b"%b:%b," % (encode(LOG_LEVEL_KEY), encode(line.log_level))
+        said = b"%b,%b," % (self._meta, modern_capabilities(channel.declared))
+        if channel.log_level:
+            said += b"%b:%b," % (encode(LOG_LEVEL_KEY), encode(channel.log_level))
         return said
 
     async def _ask_plainly(self, link: Link, method: str, members: bytes) -> Raw:
@@ -180,13 +182,13 @@ class Child:
 
     # What it offers
 
-    async def tools(self, line: Line | None = None) -> ToolListing:
+    async def tools(self, channel: Channel | None = None) -> ToolListing:
         """Its tools, asked for once until it says that they changed or is started anew."""
-        return cast("ToolListing", await self.offered("tools", line))
+        return cast("ToolListing", await self.offered("tools", channel))
 
-    async def offered(self, kind: Kind, line: Line | None = None) -> Listing:
+    async def offered(self, kind: Kind, channel: Channel | None = None) -> Listing:
         """What it offers of a kind; nothing, if it has no such thing."""
-        with self._inbox.waiting(line if self._life.link is None else None):
+        with self._inbox.waiting(channel if self._life.link is None else None):
             return await self._offers.get(kind)
 
     def known(self, kind: Kind) -> Listing | None:
@@ -280,7 +282,7 @@ class Child:
             self._life.release()
 
     async def _set_level(self, link: Link, level: str) -> None:
-        """The chattiest level that anybody wants; each line drops what its client does not."""
+        """The chattiest level that anybody wants; each channel drops what its client does not."""
         if self._meta or level not in LEVELS or (self._level and reaches(level, self._level)):
             return
         self._level = level

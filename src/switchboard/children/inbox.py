@@ -22,8 +22,8 @@ from switchboard.children.marking import (
     pages_of,
 )
 from switchboard.children.pace import MOST_AT_ONCE, TOO_FAST, Pace
+from switchboard.core.channel import Channel, Input
 from switchboard.core.faults import Fault
-from switchboard.core.lines import Input, Line
 from switchboard.core.secrets import NO_SECRETS, Redact
 from switchboard.wire.eras import INPUT_METHODS
 from switchboard.wire.messages import (
@@ -71,20 +71,20 @@ class Inbox:
 
     def __init__(self, child: str) -> None:
         self._child = child
-        # The lines of the requests under way, by the id that the request has with the child.
-        self.lines: dict[MessageId, Line] = {}
+        # The channels of the requests under way, by the id that the request has with the child.
+        self.channels: dict[MessageId, Channel] = {}
         # Whose requests wait for the child to start.
-        self._starters: list[Line] = []
+        self._starters: list[Channel] = []
         # Which request the message being read belongs to, where the transport tells.
         self.about: Callable[[], MessageId] = lambda: None
         # What the child may not tell of what it knows from us.
         self.hide: Redact = NO_SECRETS
         # Who was sent to which page. The news that it was visited may come after the call.
-        self._pages: dict[str, Line] = {}
+        self._pages: dict[str, Channel] = {}
         self.pace = Pace(time.monotonic)
         self._questions = count(1)
-        # The questions that wait for an answer, each with the lines that it may be meant for.
-        self._open: dict[asyncio.Task[Mapping[str, Raw]], Sequence[Line]] = {}
+        # The questions that wait for an answer, each with the channels that it may be meant for.
+        self._open: dict[asyncio.Task[Mapping[str, Raw]], Sequence[Channel]] = {}
         self.on_changed: Callable[[str], None] = lambda _: None
         self.on_updated: Callable[[str], None] = lambda _: None
 
@@ -97,51 +97,51 @@ class Inbox:
             return (b"{}",)
         if method not in INPUT_METHODS:
             raise RpcError(METHOD_NOT_FOUND, f"`{method}` is not offered")
-        lines = self._lines()
-        line = _only(lines)
-        if line is None:
+        channels = self._channels()
+        channel = _only(channels)
+        if channel is None:
             raise RpcError(METHOD_NOT_FOUND, _NOBODY.format(method))
         try:
             wanted = marked_input(self._child, method, self._told(params, "message"))
-            self._note_page(_read_page(wanted.params).id, line)
+            self._note_page(_read_page(wanted.params).id, channel)
         except msgspec.MsgspecError as error:
             raise RpcError(INVALID_PARAMS, str(error)) from None
-        if not self.pace.allows(line.session_id, (method,)):
+        if not self.pace.allows(channel.session_id, (method,)):
             raise RpcError(INTERNAL_ERROR, TOO_FAST)
-        return self._ask(line, wanted, lines)
+        return self._ask(channel, wanted, channels)
 
     @contextmanager
-    def waiting(self, line: Line | None) -> Generator[None]:
-        """While this lasts, a request waits for the start. Who has no line cannot be asked."""
-        if line is None:
+    def waiting(self, channel: Channel | None) -> Generator[None]:
+        """While this lasts, a request waits for the start. Who has no channel cannot be asked."""
+        if channel is None:
             yield
             return
-        self._starters.append(line)
+        self._starters.append(channel)
         try:
             yield
         finally:
-            self._starters.remove(line)
+            self._starters.remove(channel)
 
-    def refused(self, error: RpcError, line: Line | None) -> RpcError:
+    def refused(self, error: RpcError, channel: Channel | None) -> RpcError:
         """A child's refusal, marked if it is a question."""
         marked = marked_error(self._child, error)
         for page in pages_of(marked):
-            self._note_page(page, line)
+            self._note_page(page, channel)
         return marked
 
-    def _note_page(self, page: str, line: Line | None) -> None:
-        if page and line is not None:
-            self._pages[page] = line
+    def _note_page(self, page: str, channel: Channel | None) -> None:
+        if page and channel is not None:
+            self._pages[page] = channel
             if len(self._pages) > _MOST_PAGES:
                 del self._pages[next(iter(self._pages))]
 
-    async def _ask(self, line: Line, wanted: Input, lines: Sequence[Line]) -> Parts:
+    async def _ask(self, channel: Channel, wanted: Input, channels: Sequence[Channel]) -> Parts:
         if len(self._open) >= MOST_AT_ONCE:
             raise RpcError(INTERNAL_ERROR, "too many questions wait for an answer")
         # The answer to a question that was taken back is none to the next.
         key = str(next(self._questions))
-        asking = asyncio.ensure_future(line.ask({key: wanted}))
-        self._open[asking] = lines
+        asking = asyncio.ensure_future(channel.ask({key: wanted}))
+        self._open[asking] = channels
         try:
             return ((await asking)[key],)
         except asyncio.CancelledError:
@@ -157,13 +157,13 @@ class Inbox:
         finally:
             self._open.pop(asking, None)
 
-    async def called_off(self, line: Line | None) -> None:
+    async def called_off(self, channel: Channel | None) -> None:
         """A client wants no answer any more: what only this request was asked for is withdrawn."""
-        others = [each for each in self._under_way() if each is not line]
+        others = [each for each in self._under_way() if each is not channel]
         moot = [
             asking
-            for asking, lines in self._open.items()
-            if line in lines and not any(each in others for each in lines)
+            for asking, channels in self._open.items()
+            if channel in channels and not any(each in others for each in channels)
         ]
         for asking in moot:
             del self._open[asking]
@@ -175,13 +175,13 @@ class Inbox:
     def _told(self, params: Raw, words: str) -> Raw:
         return discreet(params, words, self.hide)
 
-    def _lines(self) -> Sequence[Line]:
+    def _channels(self) -> Sequence[Channel]:
         """Whom the child may mean: the client of the request in question, or all there are."""
-        line = self.lines.get(self.about())
-        return (line,) if line is not None else self._under_way()
+        channel = self.channels.get(self.about())
+        return (channel,) if channel is not None else self._under_way()
 
-    def _under_way(self) -> Sequence[Line]:
-        return (*self._starters, *self.lines.values())
+    def _under_way(self) -> Sequence[Channel]:
+        return (*self._starters, *self.channels.values())
 
     # Notifications
 
@@ -202,25 +202,25 @@ class Inbox:
             return
 
     def _progress(self, params: Raw) -> None:
-        line = self.lines.get(_read_progress(params).token)
-        if line is None:
+        channel = self.channels.get(_read_progress(params).token)
+        if channel is None:
             return
-        if line.alarm is not None:
-            line.alarm.snooze()
-        line.progress(self._told(params, "message"))
+        if channel.alarm is not None:
+            channel.alarm.snooze()
+        channel.progress(self._told(params, "message"))
 
     def _visited(self, params: Raw) -> None:
-        line = self._pages.pop(_read_page(params).id, None)
-        if line is not None:
-            line.visited(params)
+        channel = self._pages.pop(_read_page(params).id, None)
+        if channel is not None:
+            channel.visited(params)
 
     def _log(self, params: Raw) -> None:
-        line = _only(self._lines())
-        if line is not None:
-            line.log(*marked_log(self._child, self._told(params, "data")))
+        channel = _only(self._channels())
+        if channel is not None:
+            channel.log(*marked_log(self._child, self._told(params, "data")))
 
 
-def _only(lines: Sequence[Line]) -> Line | None:
-    """The newest of the lines, if all lead to the same session."""
-    sessions = {line.session_id: line for line in lines}
+def _only(channels: Sequence[Channel]) -> Channel | None:
+    """The newest of the channels, if all lead to the same session."""
+    sessions = {channel.session_id: channel for channel in channels}
     return sessions.popitem()[1] if len(sessions) == 1 else None

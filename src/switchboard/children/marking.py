@@ -5,8 +5,8 @@ from typing import Any, cast
 import msgspec
 from msgspec import Raw
 
+from switchboard.core.channel import Input
 from switchboard.core.cleaning import cleaned
-from switchboard.core.lines import Input
 from switchboard.core.secrets import Redact, without_secrets
 from switchboard.wire.eras import URL_ELICITATION_REQUIRED
 from switchboard.wire.messages import RpcError, encode

@@ -8,8 +8,8 @@ from msgspec import Raw, Struct
 
 from switchboard.children.marking import marked_input
 from switchboard.children.pace import MOST_AT_ONCE, TOO_FAST, Pace
+from switchboard.core.channel import Channel, Input
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.lines import Input, Line
 from switchboard.wire.eras import INPUT_METHODS
 from switchboard.wire.messages import encode
 
@@ -35,7 +35,7 @@ _read_result = msgspec.json.Decoder(_Result).decode
 
 async def settled(
     child: str,
-    line: Line | None,
+    channel: Channel | None,
     pace: Pace,
     send: Callable[[bytes], Awaitable[Raw]],
     first: Raw,
@@ -54,7 +54,7 @@ async def settled(
             return result
         members = b""
         if asked.input_requests:
-            answers = await _answers(child, line, pace, asked.input_requests)
+            answers = await _answers(child, channel, pace, asked.input_requests)
             members += b',"inputResponses":' + encode(answers)
         else:
             await asyncio.sleep(_PAUSE_S)
@@ -69,7 +69,7 @@ async def settled(
 
 
 async def _answers(
-    child: str, line: Line | None, pace: Pace, wanted: dict[str, _Wanted]
+    child: str, channel: Channel | None, pace: Pace, wanted: dict[str, _Wanted]
 ) -> "dict[str, Raw]":
     if len(wanted) > MOST_AT_ONCE:
         raise Fault(
@@ -77,7 +77,7 @@ async def _answers(
             "too-many-questions",
             f"`{child}` asked more than {MOST_AT_ONCE} questions at once",
         )
-    if line is None or any(each.method not in INPUT_METHODS for each in wanted.values()):
+    if channel is None or any(each.method not in INPUT_METHODS for each in wanted.values()):
         raise Fault(
             FaultCode.UNIMPLEMENTED,
             "child-asks",
@@ -94,6 +94,6 @@ async def _answers(
             f"what `{child}` asks makes no sense",
             private=str(error),
         ) from None
-    if not pace.allows(line.session_id, (each.method for each in inputs.values())):
+    if not pace.allows(channel.session_id, (each.method for each in inputs.values())):
         raise Fault(FaultCode.RESOURCE_EXHAUSTED, "too-many-questions", f"`{child}`: {TOO_FAST}")
-    return dict(await line.ask(inputs))
+    return dict(await channel.ask(inputs))

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
-from switchboard.core.lines import Line
+from switchboard.core.channel import Channel
 from switchboard.core.questions import Approval, Asker
 from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
@@ -38,7 +38,7 @@ class Call(Struct, frozen=True, kw_only=True, eq=False):
     arguments: Raw = EMPTY_OBJECT
     execution: Execution | None = None
     # The way back to the client, for what happens before the call ends.
-    line: Line | None = None
+    channel: Channel | None = None
     # The suite that a narrowed call came through.
     via: ToolSpec | None = None
     # The smaller of this and the tool's own limit applies.

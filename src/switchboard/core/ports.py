@@ -9,9 +9,9 @@ from msgspec import Raw, Struct
 from switchboard.core.audit import AuditRecord
 from switchboard.core.board import Board
 from switchboard.core.calls import Call, Execution, Outcome
+from switchboard.core.channel import Channel
 from switchboard.core.events import Event
 from switchboard.core.launches import Launch
-from switchboard.core.lines import Line
 from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
 
@@ -70,15 +70,15 @@ class Gate(Protocol):
 class Relay(Protocol):
     """What children offer under their own names, beside the tools of the catalog."""
 
-    async def tools(self, session: Session, line: Line | None) -> Mapping[str, "ShownTool"]:
+    async def tools(self, session: Session, channel: Channel | None) -> Mapping[str, "ShownTool"]:
         """The tools of children that show them one by one. Starts the children."""
         ...
 
-    async def tool(self, name: str, session: Session, line: Line | None) -> ToolSpec | None:
+    async def tool(self, name: str, session: Session, channel: Channel | None) -> ToolSpec | None:
         """One of these tools. A child is waited for only if no other is known to have it."""
         ...
 
-    async def entries(self, kind: str, session: Session, line: Line | None) -> Sequence[Raw]:
+    async def entries(self, kind: str, session: Session, channel: Channel | None) -> Sequence[Raw]:
         """Prompts, resources or templates, as a client lists them. Starts who is not known yet."""
         ...
 

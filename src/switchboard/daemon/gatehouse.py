@@ -20,7 +20,7 @@ from switchboard.core.launches import Launch
 from switchboard.core.ports import CallAudit, Events
 from switchboard.core.secrets import NO_SECRETS, Redact
 from switchboard.pipeline.approval_trail import ApprovalTrail
-from switchboard.pipeline.gates.approval import Approval, Channel
+from switchboard.pipeline.gates.approval import Approval, ApprovalChannel
 from switchboard.store.places import AuditPlaces
 from switchboard.store.writer import AuditWriter
 
@@ -45,7 +45,7 @@ class Gatehouse:
         self,
         launches: Callable[[Call], Launch | None],
         events: Events,
-        channel: Channel,
+        channel: ApprovalChannel,
         hide: Redact = NO_SECRETS,
     ) -> Gates:
         """The gates of one board, where nobody is told what `hide` takes out."""

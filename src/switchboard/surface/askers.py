@@ -1,4 +1,4 @@
-"""Asking the client's own user whether a call may run, over the line of that call."""
+"""Asking the client's own user whether a call may run, over the channel of that call."""
 
 import time
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
+from switchboard.core.channel import Channel, Input
 from switchboard.core.faults import Fault
-from switchboard.core.lines import Input, Line
 from switchboard.core.questions import Answer, Extent, Question, Verdict
 from switchboard.wire.messages import encode
 
@@ -27,18 +27,18 @@ class _Reply(Struct):
 _read_reply = msgspec.json.Decoder(_Reply).decode
 
 
-class LineAsker:
+class ChannelAsker:
     """Asks with a form, which a client of either era shows to its user."""
 
-    def __init__(self, line: Line) -> None:
-        self._line = line
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
 
     async def ask(self, question: Question, /) -> Answer:
         # The id is a secret until it is asked, so no client can bring the answer along.
         key = f"{APPROVAL_KEY}:{question.id}"
         wanted = {key: Input("elicitation/create", Raw(encode(_form(question))))}
         try:
-            reply = (await self._line.ask(wanted))[key]
+            reply = (await self._channel.ask(wanted))[key]
         except Fault as fault:
             unanswered = fault.reason == "question-unanswered"
             return _answer("expired" if unanswered else "cancelled")

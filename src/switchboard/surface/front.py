@@ -16,10 +16,10 @@ from switchboard.core.levels import LEVELS
 from switchboard.core.ports import Boards, Relay
 from switchboard.core.sessions import Era, Session
 from switchboard.core.tools import ToolSpec
-from switchboard.surface.askers import LineAsker
+from switchboard.surface.askers import ChannelAsker
 from switchboard.surface.capabilities import capabilities_of
+from switchboard.surface.channel import PATIENCE_S, Ask, ClientChannel, declared_by
 from switchboard.surface.following import Following
-from switchboard.surface.lines import PATIENCE_S, Ask, ClientLine, declared_by
 from switchboard.surface.outlets import Outlet
 from switchboard.surface.params import (
     SESSION_KEY,
@@ -234,21 +234,21 @@ class Front:
             self._on_listed = None
         with self._boards.lease() as board:
             if board.shows_tools and board.relay is not None:
-                return self._list_with_children(self._told(meta), self._line(meta, outlet))
+                return self._list_with_children(self._told(meta), self._channel(meta, outlet))
             return listing_parts(board.catalog, self._told(meta))
 
-    async def _list_with_children(self, session: Session, line: ClientLine) -> Parts:
+    async def _list_with_children(self, session: Session, channel: ClientChannel) -> Parts:
         with self._boards.lease() as board:
             assert board.relay is not None
-            tools = await board.relay().tools(session, line)
+            tools = await board.relay().tools(session, channel)
             shown = [tool.entry for tool in tools.values()]
             return listing_parts(board.catalog, session, shown)
 
-    async def _list_entries(self, kind: str, member: str, line: ClientLine) -> Parts:
+    async def _list_entries(self, kind: str, member: str, channel: ClientChannel) -> Parts:
         session = self.session
         with self._boards.lease() as board:
             assert board.relay is not None
-            entries: Sequence[Raw] = await board.relay().entries(kind, session, line)
+            entries: Sequence[Raw] = await board.relay().entries(kind, session, channel)
             return entries_parts(member, entries, session.era)
 
     # Calls
@@ -259,21 +259,23 @@ class Front:
         name, session = params.name, self._told(meta)
         arguments = EMPTY_OBJECT if params.arguments == _NULL else params.arguments
         if not self._may_ask(params):
-            return self._run(name, arguments, session, self._line(meta, outlet))
+            return self._run(name, arguments, session, self._channel(meta, outlet))
         about = (name, msgspec.json.decode(arguments))
         parked = self._parked(params, meta, outlet)
-        work = partial(self._run, name, arguments, session, parked.line)
+        work = partial(self._run, name, arguments, session, parked.channel)
         return self._converse(params, parked, about, work)
 
-    async def _run(self, name: str, arguments: Raw, session: Session, line: ClientLine) -> Parts:
+    async def _run(
+        self, name: str, arguments: Raw, session: Session, channel: ClientChannel
+    ) -> Parts:
         with self._boards.lease() as board:
             tool = board.catalog.tools.get(name)
             is_shown = tool is None
             if tool is None:
-                tool = await self._shown(board, name, session, line)
+                tool = await self._shown(board, name, session, channel)
             if tool is None:
                 raise RpcError(INVALID_PARAMS, f"no tool `{name}`")
-            call = self._new_call(session, tool, arguments, line)
+            call = self._new_call(session, tool, arguments, channel)
             try:
                 return outcome_parts(await board.pipeline(call), session.era)
             except Fault as fault:
@@ -282,12 +284,12 @@ class Front:
                 return fault_parts(fault, call.id, session.era)
 
     async def _shown(
-        self, board: Board, name: str, session: Session, line: ClientLine
+        self, board: Board, name: str, session: Session, channel: ClientChannel
     ) -> ToolSpec | None:
         """A tool that a child shows under its own name."""
         if not board.shows_tools or board.relay is None:
             return None
-        return await board.relay().tool(name, session, line)
+        return await board.relay().tool(name, session, channel)
 
     def _relayed(
         self, method: str, raw: Raw, params: Params, meta: Meta, outlet: Outlet
@@ -300,18 +302,20 @@ class Front:
         if spec is None:
             _refuse_cursor(params)
             kind, member = _LISTINGS[method]
-            return self._list_entries(kind, member, self._line(meta, outlet))
+            return self._list_entries(kind, member, self._channel(meta, outlet))
         session = self.session
         if not self._may_ask(params):
-            return self._pass(spec, raw, session, self._line(meta, outlet))
+            return self._pass(spec, raw, session, self._channel(meta, outlet))
         about = (method, params.name, params.uri, msgspec.json.decode(params.arguments))
         parked = self._parked(params, meta, outlet)
-        work = partial(self._pass, spec, raw, session, parked.line)
+        work = partial(self._pass, spec, raw, session, parked.channel)
         return self._converse(params, parked, about, work)
 
-    async def _pass(self, spec: ToolSpec, raw: Raw, session: Session, line: ClientLine) -> Parts:
+    async def _pass(
+        self, spec: ToolSpec, raw: Raw, session: Session, channel: ClientChannel
+    ) -> Parts:
         with self._boards.lease() as board:
-            call = self._new_call(session, spec, raw, line)
+            call = self._new_call(session, spec, raw, channel)
             try:
                 outcome = await board.pipeline(call)
             except Fault as fault:
@@ -319,16 +323,18 @@ class Front:
             is_cacheable = spec.name == "resources/read"
             return relayed_parts(outcome, session.era, is_cacheable=is_cacheable)
 
-    def _new_call(self, session: Session, tool: ToolSpec, arguments: Raw, line: ClientLine) -> Call:
+    def _new_call(
+        self, session: Session, tool: ToolSpec, arguments: Raw, channel: ClientChannel
+    ) -> Call:
         self._calls += 1
         return Call(
             id=f"{session.id}-{self._calls}",
             session=session,
             tool=tool,
             arguments=arguments,
-            line=line,
-            client_timeout_s=line.timeout_s,
-            asker=LineAsker(line) if line.can_be_shown_forms else None,
+            channel=channel,
+            client_timeout_s=channel.timeout_s,
+            asker=ChannelAsker(channel) if channel.can_be_shown_forms else None,
         )
 
     def _may_ask(self, params: Params) -> bool:
@@ -336,8 +342,8 @@ class Front:
         return bool(self._is_modern) and (self._declared != b"{}" or bool(params.request_state))
 
     def _parked(self, params: Params, meta: Meta, outlet: Outlet) -> Parked:
-        """A request, with the line to its client as it introduced itself: the next may differ."""
-        return Parked(partial(self._line, meta, outlet), params.input_responses or {})
+        """A request with the channel to its client as it introduced itself; the next may differ."""
+        return Parked(partial(self._channel, meta, outlet), params.input_responses or {})
 
     async def _converse(
         self, params: Params, parked: Parked, about: Any, work: Callable[[], Answer]
@@ -345,14 +351,14 @@ class Front:
         """Run a request that may ask its client something on the way, or go on with one."""
         if params.request_state:
             given = parked.given
-            parked = self._parking.take(params.request_state, about, parked.line)
+            parked = self._parking.take(params.request_state, about, parked.channel)
             parked.answer(given)
         else:
             self._parking.begin(parked, work(), about)
         return await self._parking.word(parked)
 
-    def _line(self, meta: Meta, outlet: Outlet, ask: Ask | None = None) -> ClientLine:
-        return ClientLine(
+    def _channel(self, meta: Meta, outlet: Outlet, ask: Ask | None = None) -> ClientChannel:
+        return ClientChannel(
             self.session,
             outlet,
             ask=ask,

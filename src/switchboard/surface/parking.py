@@ -12,8 +12,8 @@ from typing import Any
 
 from msgspec import Raw
 
-from switchboard.core.lines import Input
-from switchboard.surface.lines import Ask, ClientLine
+from switchboard.core.channel import Input
+from switchboard.surface.channel import Ask, ClientChannel
 from switchboard.surface.results import input_required_parts
 from switchboard.wire.messages import INVALID_PARAMS, Parts, RpcError
 from switchboard.wire.peer import Answer, PeerLost
@@ -26,15 +26,15 @@ KEPT_S = 60.0
 
 
 class Parked:
-    """One call, the questions it asked, and the line that leads to whoever answers."""
+    """One call, the questions it asked, and the channel that leads to whoever answers."""
 
-    def __init__(self, line: Callable[[Ask], ClientLine], given: Mapping[str, Raw]) -> None:
+    def __init__(self, channel: Callable[[Ask], ClientChannel], given: Mapping[str, Raw]) -> None:
         self._loop = asyncio.get_running_loop()
         self._asked: dict[str, tuple[Input, asyncio.Future[Raw]]] = {}
         self._news = asyncio.Event()
         # Answers that came before their questions: some servers keep no state between the two.
         self.given: Mapping[str, Raw] = given
-        self.line = line(self.ask)
+        self.channel = channel(self.ask)
         self.task: asyncio.Task[Parts] | None = None
         # What the request was about; only the same request goes on with it.
         self.about: Any = None
@@ -108,13 +108,13 @@ class Parking:
         parked.task = asyncio.get_running_loop().create_task(work)
         parked.task.add_done_callback(parked.end)
 
-    def take(self, state: str, about: Any, line: ClientLine) -> Parked:
-        """The call that waits under this state goes on over this line. Raises RpcError."""
+    def take(self, state: str, about: Any, channel: ClientChannel) -> Parked:
+        """The call that waits under this state goes on over this channel. Raises RpcError."""
         parked = self._parked.get(state)
         if parked is None or parked.about != about:
             raise RpcError(INVALID_PARAMS, "`requestState` is unknown, spent or of another request")
         del self._parked[state]
-        parked.line.move(line)
+        parked.channel.move(channel)
         return parked
 
     async def word(self, parked: Parked) -> Parts:
@@ -130,7 +130,7 @@ class Parking:
         if not self._has_room():
             parked.task.cancel()
             raise RpcError(INVALID_PARAMS, "too many requests wait for their clients")
-        parked.line.rest()
+        parked.channel.rest()
         state = secrets.token_urlsafe(_STATE_BYTES)
         self._parked[state] = parked
         parked.task.add_done_callback(lambda _: self._keep(state, parked))

@@ -9,8 +9,8 @@ from msgspec import Raw
 from switchboard import __version__
 from switchboard.core.calls import Outcome, TextBlock
 from switchboard.core.catalog import Catalog
+from switchboard.core.channel import Input
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.lines import Input
 from switchboard.core.sessions import Era, Session
 from switchboard.core.tools import ToolSpec
 from switchboard.wire.eras import SERVER_INFO_KEY

@@ -21,7 +21,7 @@ from switchboard.pipeline.approval_trail import ApprovalTrail
 
 # Whose answer counts for a call of high risk: anybody's, only one that the client cannot give, or
 # nobody's, so that whatever would ask is refused.
-Channel = Literal["any", "console", "none"]
+ApprovalChannel = Literal["any", "console", "none"]
 _CLIENT = "client"
 # By another call, which came first.
 _USE = "use"
@@ -86,7 +86,7 @@ class Approval:
         trail: ApprovalTrail,
         *,
         fallback: Asker | None = None,
-        channel: Channel = "any",
+        channel: ApprovalChannel = "any",
     ) -> None:
         """`fallback` asks where the client cannot; without one the answer is no."""
         self._cases = cases

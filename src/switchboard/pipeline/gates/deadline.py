@@ -41,8 +41,8 @@ class Deadline:
             alarms = self._set[limit] = {}
             self._loop.call_later(limit, self._look, limit)
         alarms[alarm] = None
-        if call.line is not None:
-            call.line.alarm = alarm
+        if call.channel is not None:
+            call.channel.alarm = alarm
         try:
             return await proceed(call)
         except asyncio.CancelledError as cancelled:

@@ -43,8 +43,8 @@ class Run:
         self._appeared: tuple[str, ...] = ()
         self._secrets = KnownSecrets(plan.secrets)
         self._teller = None
-        if call.line is not None:
-            self._teller = Teller(call.line, tool=call.tool.name, call_id=call.id)
+        if call.channel is not None:
+            self._teller = Teller(call.channel, tool=call.tool.name, call_id=call.id)
         streams = self._teller if plan.entry.streaming else None
         self._stdout = Output(self._secrets, None if streams is None else streams.stdout)
         self._stderr = Output(self._secrets, None if streams is None else streams.stderr)
@@ -119,7 +119,7 @@ class Run:
         self._stdout.finish()
         self._stderr.finish()
         status = running.exited.result() if running.exited.done() else None
-        alarm = self._call.line.alarm if self._call.line is not None else None
+        alarm = self._call.channel.alarm if self._call.channel is not None else None
         late = alarm is not None and alarm.has_rung
         self._tell_end("timed-out" if late else "cancelled", status)
         said = {"stdout": self._stdout.kept()[0], "stderr": self._stderr.kept()[0]}

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Raw
 
-from switchboard.core.lines import Line
+from switchboard.core.channel import Channel
 
 End = Literal["completed", "cancelled", "timed-out"]
 _LONGEST_LINE = 200
@@ -15,8 +15,8 @@ _LONGEST_LINE = 200
 class Teller:
     """Passes output on as log messages and progress, in pieces that the client keeps up with."""
 
-    def __init__(self, line: Line, *, tool: str, call_id: str) -> None:
-        self._line = line
+    def __init__(self, channel: Channel, *, tool: str, call_id: str) -> None:
+        self._channel = channel
         self._tool = tool
         self._call_id = call_id
         self._told = 0
@@ -39,10 +39,10 @@ class Teller:
         self._told += len(text)
         last = text.strip().rpartition("\n")[2][-_LONGEST_LINE:]
         progress = {"progress": self._told, "message": last}
-        self._line.progress(Raw(msgspec.json.encode(progress)))
-        return self._line.relieved() if self._line.is_pressed else None
+        self._channel.progress(Raw(msgspec.json.encode(progress)))
+        return self._channel.relieved() if self._channel.is_pressed else None
 
     def _log(self, level: str, about: dict[str, Any]) -> None:
         data = {"call_id": self._call_id, **about}
         message = {"level": level, "logger": self._tool, "data": data}
-        self._line.log(level, msgspec.json.encode(message))
+        self._channel.log(level, msgspec.json.encode(message))

@@ -11,10 +11,10 @@ from switchboard.children.child import Child
 from switchboard.children.listing import Kind, Listing
 from switchboard.children.results import passed_through
 from switchboard.core.calls import Call, Outcome
+from switchboard.core.channel import Channel
 from switchboard.core.events import NamesClashed
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
-from switchboard.core.lines import Line
 from switchboard.core.ports import Events, ShownTool
 from switchboard.core.sessions import Session
 from switchboard.core.tasks import TaskSet
@@ -63,15 +63,15 @@ class RelayProvider:
 
     # The port of the surface
 
-    async def tools(self, session: Session, line: Line | None) -> Mapping[str, ShownTool]:
-        return (await self._toolbox(session, line)).tools
+    async def tools(self, session: Session, channel: Channel | None) -> Mapping[str, ShownTool]:
+        return (await self._toolbox(session, channel)).tools
 
-    async def tool(self, name: str, session: Session, line: Line | None) -> ToolSpec | None:
-        shown = (await self._toolbox_with(name, session, line)).tools.get(name)
+    async def tool(self, name: str, session: Session, channel: Channel | None) -> ToolSpec | None:
+        shown = (await self._toolbox_with(name, session, channel)).tools.get(name)
         return None if shown is None else shown.spec
 
-    async def entries(self, kind: str, session: Session, line: Line | None) -> Sequence[Raw]:
-        return (await self._shelf(cast("Kind", kind), session, line)).entries
+    async def entries(self, kind: str, session: Session, channel: Channel | None) -> Sequence[Raw]:
+        return (await self._shelf(cast("Kind", kind), session, channel)).entries
 
     def spec(self, method: str) -> ToolSpec | None:
         return self._specs.get(method)
@@ -104,7 +104,7 @@ class RelayProvider:
         if shown is None:
             # It was recalled: its own child alone knows what it is now, or why it cannot say.
             place = await self._place(call)
-            await place.offering.children.of(call.session).tools(call.line)
+            await place.offering.children.of(call.session).tools(call.channel)
             shown = self._known_toolbox(call.session).tools.get(call.tool.name)
         if shown is None:
             raise _gone(call.tool.name)
@@ -125,16 +125,16 @@ class RelayProvider:
         if call.tool.is_tool:
             place = await self._place(call)
             child = place.offering.children.of(call.session)
-            result = await child.call(place.own, call.arguments, call.line)
+            result = await child.call(place.own, call.arguments, call.channel)
             return passed_through(result, is_modern=child.is_modern)
         request = read_request(call.tool.name, call.arguments)
-        place = await request.place(self._routes(call.session, call.line))
+        place = await request.place(self._routes(call.session, call.channel))
         child = place.offering.children.of(call.session)
-        result = await child.ask(call.tool.name, request.params(place), call.line)
+        result = await child.ask(call.tool.name, request.params(place), call.channel)
         return passed_through(request.result(place, result), is_modern=child.is_modern)
 
     async def _place(self, call: Call) -> Place:
-        toolbox = await self._toolbox_with(call.tool.name, call.session, call.line)
+        toolbox = await self._toolbox_with(call.tool.name, call.session, call.channel)
         place = toolbox.places.get(call.tool)
         if place is None:
             # The listing has changed since the name was looked up.
@@ -150,10 +150,10 @@ class RelayProvider:
 
     # What the children list
 
-    async def _toolbox(self, session: Session, line: Line | None) -> Toolbox:
-        return self._filled(await self._listings("tools", self._showing, session, line))
+    async def _toolbox(self, session: Session, channel: Channel | None) -> Toolbox:
+        return self._filled(await self._listings("tools", self._showing, session, channel))
 
-    async def _toolbox_with(self, name: str, session: Session, line: Line | None) -> Toolbox:
+    async def _toolbox_with(self, name: str, session: Session, channel: Channel | None) -> Toolbox:
         """The tools as soon as one of this name is among them, else all of them."""
         toolbox = self._known_toolbox(session)
         if name in toolbox.tools:
@@ -162,7 +162,7 @@ class RelayProvider:
             "tools",
             self._showing,
             session,
-            line,
+            channel,
             is_enough=lambda: name in self._known_toolbox(session).tools,
         )
         return self._filled(found)
@@ -179,9 +179,9 @@ class RelayProvider:
         self._tell(toolbox.clashes)
         return toolbox
 
-    async def _shelf(self, kind: Kind, session: Session, line: Line | None) -> Shelf:
+    async def _shelf(self, kind: Kind, session: Session, channel: Channel | None) -> Shelf:
         offerings = [each for each in self._offerings if each.relays]
-        found = await self._listings(kind, offerings, session, line)
+        found = await self._listings(kind, offerings, session, channel)
         # Empty listings are all the same one, so the kind is part of what tells shelves apart.
         mark = 1 + ("prompts", "resources", "templates").index(kind)
         return self._shelves.get(mark, found, lambda: put_together(kind, found))
@@ -191,7 +191,7 @@ class RelayProvider:
         kind: Kind,
         offerings: Sequence[Offering],
         session: Session,
-        line: Line | None,
+        channel: Channel | None,
         *,
         is_enough: Callable[[], bool] = lambda: False,
     ) -> list[Found]:
@@ -206,7 +206,7 @@ class RelayProvider:
             if known is not None:
                 found[index] = known
             elif (kind, child) not in self._late:
-                waiting[self._tasks.start(child.offered(kind, line))] = (index, child)
+                waiting[self._tasks.start(child.offered(kind, channel))] = (index, child)
         late = await _first_of(set(waiting), PATIENCE_S, is_enough)
         for task, (index, child) in waiting.items():
             if task in late:
@@ -231,10 +231,10 @@ class RelayProvider:
 
         task.add_done_callback(arrived)
 
-    def _routes(self, session: Session, line: Line | None) -> Routes:
+    def _routes(self, session: Session, channel: Channel | None) -> Routes:
         return Routes(
             self._offerings,
-            lambda kind: self._shelf(kind, session, line),
+            lambda kind: self._shelf(kind, session, channel),
             lambda offering: _can_read(offering.children.of(session)),
         )
 

@@ -9,9 +9,9 @@ from switchboard.children.listing import ToolListing
 from switchboard.children.results import passed_through
 from switchboard.config.problems import did_you_mean
 from switchboard.core.calls import Call, Outcome, TextBlock
+from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
-from switchboard.core.lines import Line
 from switchboard.core.tools import ToolSpec
 from switchboard.providers.suites.arguments import read_arguments
 from switchboard.providers.suites.results import outcome_from_result
@@ -52,7 +52,7 @@ class SuitesProvider:
     async def _tool(self, suite: Suite, name: str, call: Call) -> ToolSpec:
         if not self._is_guarded:
             return suite.subtool(name, call.session)
-        listing = await suite.children.of(call.session).tools(call.line)
+        listing = await suite.children.of(call.session).tools(call.channel)
         tool = suite.listed(name, listing)
         if tool is None:
             raise _unknown_subtool(suite, name, listing)
@@ -74,9 +74,9 @@ class SuitesProvider:
         child = suite.children.of(call.session)
         if call.tool is suite.introspection:
             subtool = read_arguments(call.arguments).subtool
-            return await self._introspect(suite, child, subtool, call.line)
+            return await self._introspect(suite, child, subtool, call.channel)
         try:
-            result = await child.call(call.tool.name, call.arguments, call.line)
+            result = await child.call(call.tool.name, call.arguments, call.channel)
         except Fault as fault:
             await self._explain(suite, child, call.tool.name, fault)
             raise
@@ -85,9 +85,9 @@ class SuitesProvider:
         return outcome_from_result(result)
 
     async def _introspect(
-        self, suite: Suite, child: Child, subtool: str, line: Line | None
+        self, suite: Suite, child: Child, subtool: str, channel: Channel | None
     ) -> Outcome:
-        listing = await child.tools(line)
+        listing = await child.tools(channel)
         if not subtool:
             return Outcome(blocks=(TextBlock(suite.introspect(listing)),))
         tool = listing.tools.get(subtool)

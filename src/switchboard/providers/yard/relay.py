@@ -9,9 +9,9 @@ from msgspec import Raw, Struct
 from msgspec.json import encode
 
 from switchboard.core.calls import Call, Outcome
+from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
-from switchboard.core.lines import Line
 from switchboard.core.ports import Provider, Relay, ShownTool
 from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
@@ -56,14 +56,14 @@ class YardRelay:
 
     # The port of the surface
 
-    async def tools(self, session: Session, line: Line | None) -> Mapping[str, ShownTool]:
-        return await self._children.tools(session, line)
+    async def tools(self, session: Session, channel: Channel | None) -> Mapping[str, ShownTool]:
+        return await self._children.tools(session, channel)
 
-    async def tool(self, name: str, session: Session, line: Line | None) -> ToolSpec | None:
-        return await self._children.tool(name, session, line)
+    async def tool(self, name: str, session: Session, channel: Channel | None) -> ToolSpec | None:
+        return await self._children.tool(name, session, channel)
 
-    async def entries(self, kind: str, session: Session, line: Line | None) -> Sequence[Raw]:
-        theirs = await self._children.entries(kind, session, line)
+    async def entries(self, kind: str, session: Session, channel: Channel | None) -> Sequence[Raw]:
+        theirs = await self._children.entries(kind, session, channel)
         own = _OWN.get(kind)
         if own is None:
             return theirs

@@ -34,7 +34,7 @@ class Alarm(Protocol):
         ...
 
 
-class Line(Protocol):
+class Channel(Protocol):
     """What may be told and asked of the client while its request is under way."""
 
     # Set by the gate that limits the call's time.
@@ -42,7 +42,7 @@ class Line(Protocol):
 
     @property
     def session_id(self) -> str:
-        """Whose line it is."""
+        """Whose channel it is."""
         ...
 
     @property

@@ -1,4 +1,4 @@
-"""The line of a request that waits for its client to come back with an answer."""
+"""The channel of a request that waits for its client to come back with an answer."""
 
 import json
 from typing import Any
@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from fakes.calls import a_session
 from fakes.fronts import Visitor
 from switchboard.core.sessions import Era
-from switchboard.surface.lines import MOST_HELD_BYTES, ClientLine
+from switchboard.surface.channel import MOST_HELD_BYTES, ClientChannel
 
 LONG = "x" * 1_000
 
@@ -18,19 +18,19 @@ def progress(step: int) -> Raw:
     return Raw(json.dumps({"progressToken": 1, "progress": step, "message": LONG}).encode())
 
 
-def a_line(visitor: Visitor, token: bytes | None) -> ClientLine:
+def a_channel(visitor: Visitor, token: bytes | None) -> ClientChannel:
     session = replace(a_session(), era=Era.MODERN)
-    return ClientLine(session, visitor, token=None if token is None else Raw(token))
+    return ClientChannel(session, visitor, token=None if token is None else Raw(token))
 
 
 async def test_what_is_kept_for_a_client_that_may_never_come_back_is_bounded() -> None:
     visitor = Visitor()
-    line = a_line(visitor, b"7")
-    line.rest()
+    channel = a_channel(visitor, b"7")
+    channel.rest()
     for step in range(500):
-        line.progress(progress(step))
+        channel.progress(progress(step))
     assert visitor.told == []
-    line.move(a_line(visitor, b'"new"'))
+    channel.move(a_channel(visitor, b'"new"'))
     told: list[dict[str, Any]] = [params for _, params in visitor.told]
     assert {params["progressToken"] for params in told} == {"new"}
     steps = [params["progress"] for params in told]
@@ -40,9 +40,9 @@ async def test_what_is_kept_for_a_client_that_may_never_come_back_is_bounded() -
 
 async def test_a_client_that_wants_no_progress_any_more_gets_none_that_was_kept() -> None:
     visitor = Visitor()
-    line = a_line(visitor, b"7")
-    line.rest()
-    line.progress(progress(1))
-    line.move(a_line(visitor, None))
-    line.progress(progress(2))
+    channel = a_channel(visitor, b"7")
+    channel.rest()
+    channel.progress(progress(1))
+    channel.move(a_channel(visitor, None))
+    channel.progress(progress(2))
     assert visitor.told == []

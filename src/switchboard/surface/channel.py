@@ -1,4 +1,4 @@
-"""The line of one request: what the client is told and asked while the request is under way."""
+"""The channel of one request: what the client is told and asked while the request is under way."""
 
 import asyncio
 import secrets
@@ -9,9 +9,9 @@ from typing import Any, cast
 import msgspec
 from msgspec import Raw
 
+from switchboard.core.channel import Alarm, Input
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.levels import reaches
-from switchboard.core.lines import Alarm, Input
 from switchboard.core.sessions import Era, Session
 from switchboard.surface.outlets import Outlet
 from switchboard.wire.messages import RpcError, encode
@@ -37,8 +37,8 @@ _read_members = msgspec.json.Decoder(dict[str, Raw]).decode
 _read_any = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-class ClientLine:
-    """A line to a client of either era."""
+class ClientChannel:
+    """A channel to a client of either era."""
 
     __slots__ = (
         *("_ask", "_held", "_held_bytes", "_is_resting", "_patience_s", "_session"),
@@ -88,10 +88,10 @@ class ClientLine:
         """The request has an answer. Until another takes its place nothing can be told."""
         self._is_resting = True
 
-    def move(self, line: "ClientLine") -> None:
-        """The client goes on with its request by another one, over this line."""
-        self.outlet = line.outlet
-        self.token = line.token
+    def move(self, channel: "ClientChannel") -> None:
+        """The client goes on with its request by another one, over this channel."""
+        self.outlet = channel.outlet
+        self.token = channel.token
         self._is_resting = False
         held, self._held, self._held_bytes = self._held, None, 0
         for method, params in held or ():
