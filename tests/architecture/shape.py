@@ -13,7 +13,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "wire": {"core"},
     "config": {"core"},
     "procs": {"core"},
-    "store": {"core"},
+    "audit": {"core"},
     "vault": {"core"},
     "approvals": {"core"},
     "pipeline": {"core"},
@@ -29,7 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "control": {"core", "wire", "ipc"},
     "web": {"control"},
     "daemon": {
-        *("core", "ipc", "wire", "config", "procs", "store", "vault", "approvals", "pipeline"),
+        *("core", "ipc", "wire", "config", "procs", "audit", "vault", "approvals", "pipeline"),
         *("sandbox", "children", "providers", "providers/*", "settings", "surface", "control"),
         "web",
     },
@@ -54,13 +54,13 @@ ALSO_MAY_IMPORT = (
     Allowance("entry.py", {"shim", "cli"}, "every command begins here, and goes one of two ways"),
     Allowance("cli/*.py", {"config"}, "it reads the environment and shows problems"),
     Allowance("cli/verbs/*.py", {"settings", "daemon"}, "a verb works on settings or on a board"),
-    Allowance("cli/verbs/*audit*.py", {"store"}, "the log is read where no daemon runs, too"),
+    Allowance("cli/verbs/*audit*.py", {"audit"}, "the log is read where no daemon runs, too"),
     Allowance("cli/verbs/approvals.py", {"approvals"}, "it decides at the desk, daemon or not"),
     Allowance("cli/verbs/parts/watching.py", {"approvals"}, "as above"),
     Allowance("cli/verbs/call.py", {"surface"}, "it prints what a client would be sent"),
     Allowance(
         "cli/verbs/parts/noting.py",
-        {"approvals", "store"},
+        {"approvals", "audit"},
         "what is decided of a changed tool is written down, daemon or not",
     ),
     Allowance(
