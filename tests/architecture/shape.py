@@ -17,6 +17,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "vault": {"core"},
     "approvals": {"core"},
     "pipeline": {"core"},
+    "directory": {"core"},
     "sandbox": {"core", "procs"},
     "children": {"core", "ipc", "wire", "config", "procs", "vault"},
     "providers": {"core", "config", "procs", "sandbox", "children", "settings", "providers/*"},
@@ -30,6 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "web": {"control"},
     "daemon": {
         *("core", "ipc", "wire", "config", "procs", "audit", "vault", "approvals", "pipeline"),
+        "directory",
         *("sandbox", "children", "providers", "providers/*", "settings", "surface", "control"),
         "web",
     },
@@ -127,7 +129,9 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
             ("yard/source.py", "children.environment.base_environment"),
             ("yard/source.py", "providers.yard.crew.Crew"),
             ("yard/source.py", "providers.yard.provider.YardProvider"),
-            ("yard/provider.py", "providers.yard.relay.YardRelay"),
+            ("direct/source.py", "children.launcher.Launcher"),
+            ("direct/source.py", "providers.direct.exposure.DirectExposure"),
+            ("direct/source.py", "providers.direct.provider.DirectProvider"),
         )
     },
     **{

@@ -2,53 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from switchboard.children.environment import EnvironmentSecrets
-from switchboard.children.launcher import Launcher
 from switchboard.children.life import Limits
 from switchboard.children.memory import Memories
 from switchboard.children.pool import ChildPool, ChildSource
 from switchboard.children.schema import ServerEntry
 from switchboard.core.discretion import DiscreetEvents
-from switchboard.core.names import fold
-from switchboard.core.ports import Audit, Events, Next, Provider, Relay
+from switchboard.core.ports import Audit, Directory, Events, Next, Provider
 from switchboard.core.secrets import SecretBook
-from switchboard.core.visibility import Visibility
+from switchboard.core.tasks import TaskSet
 from switchboard.daemon.assemble import Assembly, usable_servers
 from switchboard.daemon.commons import Commons
 from switchboard.daemon.confining import Confining
 from switchboard.daemon.memory import return_large_blocks
 from switchboard.daemon.sandbox_trail import SandboxTrail
 from switchboard.daemon.secret_values import secret_values
+from switchboard.directory.directory import OfferDirectory
 from switchboard.pipeline.order import build_road
 from switchboard.procs.limits import leave_no_core
 from switchboard.procs.spawn import Warden
 from switchboard.providers.context import Context, State
-from switchboard.providers.relay.offering import Offering
-from switchboard.providers.relay.provider import RelayProvider
 from switchboard.providers.suites.schema import SuiteSettings
-from switchboard.providers.table import source_of
+from switchboard.providers.table import is_reserved, source_of
 from switchboard.settings.sections import Settings
 from switchboard.settings.trust import still_trusted
 
 if TYPE_CHECKING:
+    from switchboard.children.child import Child
     from switchboard.daemon.gatehouse import Gatehouse, Gates
 
 _DEFAULT = SuiteSettings()
 
 
 class Built(Struct, frozen=True, eq=False, kw_only=True):
-    """What one board needs."""
+    """What runs the calls of one board."""
 
-    road: Next
-    relay: Relay
+    pipeline: Next
+    directory: Directory
+    providers: Mapping[str, Provider]
     # Where its children come from.
-    sources: list[ChildSource]
+    children: Sequence[ChildSource]
+
+    async def aclose(self) -> None:
+        """Close its providers. The engine keeps children that another board uses too."""
+        await asyncio.gather(*(provider.aclose() for provider in self.providers.values()))
 
 
 class Engine:
@@ -91,12 +95,12 @@ class Engine:
         self._announce = announce
         self._gatehouse: Gatehouse | None = None
         self._state = State()
+        self._tasks = TaskSet()
         for pool in self._pools:
             pool.on_changed.add(announce)
 
-    def road(self, settings: Settings, assembly: Assembly) -> Built:
-        """The road to the providers of these settings, and what it leads past."""
-        taken = {fold(name) for name in assembly.catalog.tools}
+    def build(self, settings: Settings, assembly: Assembly) -> Built:
+        """What runs the calls of a board with these settings."""
         for pool in self._pools:
             pool.book.learn(secret_values(settings, self._environ))
         limits = Limits(
@@ -112,18 +116,7 @@ class Engine:
             )
             for entry in servers
         }
-        shown = Visibility(settings.tools.allow, settings.tools.deny)
-        children = RelayProvider(
-            [
-                _offering(entry, settings.suites.get(entry.name, _DEFAULT), sources[entry.name])
-                for entry in servers
-            ],
-            visibility=shown,
-            taken=taken.__contains__,
-            is_guarded=settings.enable_mcp_server_surface,
-            events=self._events,
-            announce=self._announce,
-        )
+        providers: dict[str, Provider] = {}
         context = Context(
             settings=settings,
             environ=self._environ,
@@ -134,25 +127,39 @@ class Engine:
             state=self._state,
             book=self._book,
             announce=self._announce,
+            directory=lambda: directory,
         )
-        providers: dict[str, Provider] = {children.key: children}
-        relay: Relay = children
         for key in assembly.listed:
-            provider = providers[key] = source_of(key).build(context)
-            join = getattr(provider, "before", None)
-            if join is not None:
-                relay = providers[children.key] = join(children)
-        is_guarded = settings.enable_mcp_server_surface
-        gates = self._gates(settings, providers) if is_guarded else None
-        road = build_road(
+            providers[key] = source_of(key).build(context)
+        directory = OfferDirectory(
             providers,
-            shown,
+            assembly.catalog,
+            {key: listed.offers for key, listed in assembly.listed.items()},
+            events=self._events,
+            visibility=context.visibility,
+            is_reserved=is_reserved,
+        )
+        providers[directory.key] = directory
+        gates = self._gates(settings, providers) if context.is_guarded else None
+        pipeline = build_road(
+            providers,
+            context.visibility,
             self._events,
             approval=gates.approval if gates is not None else None,
             audit=gates.audit if gates is not None else None,
             hide=self._hide,
         )
-        return Built(road=road, relay=relay, sources=list(sources.values()))
+        return Built(
+            pipeline=pipeline,
+            directory=directory,
+            providers=providers,
+            children=tuple(sources.values()),
+        )
+
+    def retire(self, built: Built, needed: Iterable[Child]) -> None:
+        """Nobody uses this board any more: let go of its children that no other needs."""
+        self._tasks.start(built.aclose())
+        self.pool.retain(needed)
 
     def _gates(self, settings: Settings, providers: Mapping[str, Provider]) -> Gates:
         """The gates that ask and write down, for the boards that want them."""
@@ -194,6 +201,7 @@ class Engine:
 
     async def aclose(self) -> None:
         """End every child."""
+        await self._tasks.aclose()
         await self._state.aclose()
         if self._shared is not None:
             self._shared.on_changed.discard(self._announce)
@@ -215,17 +223,4 @@ def _limits_of(entry: ServerEntry, own: SuiteSettings, limits: Limits) -> Limits
         limits,
         rpc_s=rpc_ms / 1000 if rpc_ms else limits.rpc_s,
         idle_s=limits.idle_s if own.idle_ms is None else own.idle_ms / 1000,
-    )
-
-
-def _offering(entry: ServerEntry, own: SuiteSettings, source: ChildSource) -> Offering:
-    return Offering(
-        name=entry.name,
-        children=source,
-        launcher=Launcher(entry),
-        origin=entry.origin,
-        shows_tools=entry.expose == "tools",
-        prefix=entry.tool_prefix,
-        subtools=Visibility(own.allow, own.deny),
-        relays=entry.relay,
     )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from switchboard.children.pool import ChildSource
     from switchboard.children.schema import ServerEntry
-    from switchboard.core.ports import Events
+    from switchboard.core.ports import Directory, Events
     from switchboard.core.secrets import SecretBook
     from switchboard.procs.spawn import Warden
     from switchboard.sandbox.sandbox import Sandbox
@@ -65,6 +65,8 @@ class Context(Struct, frozen=True, kw_only=True, eq=False):
     children: Mapping[str, ChildSource] = {}
     # Has clients told that a listing changed: its kind, and of which session; empty means all.
     announce: Callable[[str, str], None] = lambda _kind, _session: None
+    # Everything that a session may use, for a provider that looks through it. Not while building.
+    directory: Callable[[], Directory] | None = None
     # In place of the sandbox of this platform.
     sandbox: Sandbox | None = None
 

@@ -38,6 +38,7 @@ class Row(Struct, frozen=True, kw_only=True):
 # In the order in which their tools are listed.
 TABLE: dict[str, Row] = {
     "suites": Row(module="switchboard.providers.suites.source"),
+    "direct": Row(module="switchboard.providers.direct.source"),
     "commands": Row(module="switchboard.providers.commands.source", section="mcp"),
     "yard": Row(
         module="switchboard.providers.yard.source",

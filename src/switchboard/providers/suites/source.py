@@ -29,13 +29,12 @@ class SuiteSource(Source[Struct]):
 
     def specs(self, listing: Listing) -> Listed:
         suites = listing.settings.suites
-        return Listed(
-            specs=tuple(
-                suite_spec(entry, suites.get(entry.name, _DEFAULT))
-                for entry in listing.servers
-                if entry.expose == "suite"
-            )
+        specs = tuple(
+            suite_spec(entry, suites.get(entry.name, _DEFAULT))
+            for entry in listing.servers
+            if entry.expose == "suite"
         )
+        return Listed(specs=specs, offers=frozenset({"subtools"}) if specs else frozenset())
 
     def build(self, context: Context) -> Provider:
         # It takes what talks to children, and a listing of suites does not.
@@ -48,7 +47,7 @@ class SuiteSource(Source[Struct]):
             introspection=context.settings.introspection,
             sources=context.children,
         )
-        return SuitesProvider(suites, is_guarded=context.is_guarded)
+        return SuitesProvider(suites, is_guarded=context.is_guarded, announce=context.announce)
 
     def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
         del environ

@@ -1,20 +1,22 @@
 """The yard behind the gates: the same results as from its own server."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Raw
 
 from switchboard.core.calls import Call, Outcome
+from switchboard.core.channel import Channel
+from switchboard.core.contents import Completing, ContentRequest, Filling, Reading
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
-from switchboard.core.tools import ToolSpec
+from switchboard.core.offers import Kind, Offer
+from switchboard.core.sessions import Session
+from switchboard.core.tools import Policy, ToolSpec
 from switchboard.providers.yard.crew import Crew
 from switchboard.providers.yard.specs import PROVIDER
 from switchyard.config import FILE_NAME
@@ -23,14 +25,23 @@ from switchyard.environ import on_behalf_of
 from switchyard.fault import Fault as YardFault
 from switchyard.home import default_home
 from switchyard.mcp.answering import call_tool, read_resource, seen_from
-from switchyard.mcp.catalogue import TOOLS
+from switchyard.mcp.catalogue import RESOURCES, TOOLS
 from switchyard.mcp.session import pinned
+from switchyard.mcp.texts import PROMPTS, prompt
 from switchyard.scope import Scope, locate
 
-if TYPE_CHECKING:
-    from switchboard.providers.yard.relay import ChildRelay, YardRelay
-
 T = TypeVar("T")
+_NO_COMPLETION = Raw(b'{"completion":{"values":[],"total":0,"hasMore":false}}')
+_CONTENTS: dict[str, tuple[Offer, ...]] = {
+    "resources": tuple(
+        Offer(name=each["uri"], provider=PROVIDER, entry=Raw(msgspec.json.encode(each)))
+        for each in RESOURCES
+    ),
+    "prompts": tuple(
+        Offer(name=each["name"], provider=PROVIDER, entry=Raw(msgspec.json.encode(each)))
+        for each in PROMPTS
+    ),
+}
 _EFFECTS = {
     "switchyard_up": ("filesystem-write", "network"),
     "switchyard_create": ("filesystem-write",),
@@ -41,6 +52,8 @@ class YardProvider:
     """The project of one workspace. Every call finds its place anew, as every command does."""
 
     key = PROVIDER
+    owners: Collection[str] = ()
+    content_policy = Policy()
 
     def __init__(
         self,
@@ -90,16 +103,42 @@ class YardProvider:
         result = await self._done(call, lambda scope: self._called(scope, name, given))
         return Outcome(raw=_raw(result), is_error=result["isError"])
 
-    def before(self, children: ChildRelay) -> YardRelay:
-        """The names of the yard before those of children."""
-        from switchboard.providers.yard.relay import YardRelay  # noqa: PLC0415
+    # Resources and prompts
 
-        return YardRelay(self, children)
+    async def offers(
+        self, kind: Kind, session: Session, channel: Channel | None, wanted: str = ""
+    ) -> tuple[Offer, ...]:
+        del session, channel, wanted
+        return _CONTENTS.get(kind, ())
 
-    async def read(self, call: Call, uri: str) -> Outcome:
-        """A resource. The call is one that passed the gates."""
-        result = await self._done(call, lambda scope: read_resource(scope, uri))
-        return Outcome(raw=_raw(result))
+    def unlisted(self, session: Session) -> Sequence[str]:
+        """It lists all that it has."""
+        del session
+        return ()
+
+    async def fetch(self, call: Call, offer: Offer, request: ContentRequest) -> Outcome:
+        match request:
+            case Reading():
+                result = await self._done(call, lambda scope: read_resource(scope, offer.own))
+                return Outcome(raw=_raw(result))
+            case Filling():
+                return Outcome(raw=_filled(request))
+            case Completing():
+                return Outcome(raw=_NO_COMPLETION)
+
+    async def follow(
+        self, offer: Offer, session: Session, tell: Callable[[str], None]
+    ) -> Callable[[], None]:
+        del session, tell
+        raise Fault(
+            FaultCode.UNIMPLEMENTED,
+            "resource-not-followed",
+            f"`{offer.own}` is computed when it is read, and nobody is told of changes",
+            hint="read it again",
+        )
+
+    def pass_on(self, method: str, session: Session) -> None:
+        """It serves no session for longer than a call."""
 
     async def aclose(self) -> None:
         """The crew belongs to the engine."""
@@ -154,3 +193,11 @@ class YardProvider:
 def _raw(result: Any) -> Raw:
     # Names of files need not be text; this writes them as the yard's own server does.
     return Raw(json.dumps(result, separators=(",", ":")).encode())
+
+
+def _filled(request: Filling) -> Raw:
+    try:
+        given = msgspec.json.decode(request.arguments, type=dict[str, Any] | None)
+        return Raw(json.dumps(prompt(request.name, given or {})).encode())
+    except (msgspec.MsgspecError, ValueError) as wrong:
+        raise Fault(FaultCode.INVALID_ARGUMENT, "params-invalid", str(wrong)) from None
