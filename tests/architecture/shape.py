@@ -81,7 +81,7 @@ class Outsider(NamedTuple):
     why: str
 
 
-_HTTP = ("wire/http_*", "surface/http*", "children/remote*")
+_HTTP = ("wire/http_*", "surface/http/*", "children/remote*")
 
 THIRD_PARTY = {
     "msgspec": Outsider(("*",), "values are frozen structs, decoded without a detour"),
@@ -91,7 +91,7 @@ THIRD_PARTY = {
     "jsonschema_rs": Outsider(("pipeline/*",), "arguments are checked in one gate"),
     "bpe_openai": Outsider(("cli/*",), "only the count of tokens needs a tokenizer"),
     "switchyard": Outsider(("providers/yard/*",), "one provider shows the local runtime"),
-    "opentelemetry": Outsider(("daemon/telemetry.py",), "one subscriber exports, if wanted"),
+    "opentelemetry": Outsider(("daemon/otel.py",), "one subscriber exports, if wanted"),
     "uvloop": Outsider(("daemon/*",), "the daemon chooses the loop"),
 }
 # The shim has to start in a blink, so it and what it stands on use the standard library alone.
@@ -104,7 +104,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("entry.py", "switchboard.cli.main.main"): "the shim does without the command line",
     ("ipc/paths.py", "hashlib.sha256"): "it loads slowly, and few homes have a path that long",
     ("cli/verbs/daemon.py", "switchboard.daemon.serve.run"): "only the daemon itself needs it",
-    ("cli/verbs/daemon.py", "switchboard.daemon.standing.run_daemon"): "as above",
+    ("cli/verbs/daemon.py", "switchboard.daemon.main.run_daemon"): "as above",
     ("children/pool.py", "switchboard.children.remote.open_remote"): "few have remote children",
     ("cli/verbs/serve.py", "switchboard.daemon.serve_http.serve_http"): "stdio needs no HTTP",
     ("config/front_matter.py", "yaml"): "only agents and skills have front matter",
@@ -117,7 +117,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("daemon/confining.py", "switchboard.daemon.enclosing.Enclosures"): "few are confined",
     ("daemon/confining.py", "switchboard.sandbox.sandbox.platform_sandbox"): "as above",
     ("daemon/engine.py", "switchboard.daemon.gatehouse.Gatehouse"): "few boards are guarded yet",
-    ("daemon/commons.py", "switchboard.daemon.gatehouse.Gatehouse"): "as above",
+    ("daemon/shared_children.py", "switchboard.daemon.gatehouse.Gatehouse"): "as above",
     **{
         (f"providers/{place}", f"switchboard.{name}"): "what only runs is not loaded for a listing"
         for place, name in (
@@ -142,7 +142,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
             ("yard/source.py", "yard.specs.WORDS"),
         )
     },
-    ("daemon/exporting.py", "switchboard.daemon.telemetry.Telemetry"): "few export anything",
+    ("daemon/telemetry.py", "switchboard.daemon.otel.Telemetry"): "few export anything",
     ("daemon/serve.py", "uvloop"): "absent on some systems",
     ("pipeline/schemas.py", "jsonschema_rs"): "it loads slowly, and listing needs no schema",
 }

@@ -19,11 +19,11 @@ from switchboard.core.ports import Audit, Directory, Events, Next, Provider
 from switchboard.core.secrets import SecretBook
 from switchboard.core.tasks import TaskSet
 from switchboard.daemon.assemble import Assembly, usable_servers
-from switchboard.daemon.commons import Commons
 from switchboard.daemon.confining import Confining
-from switchboard.daemon.memory import return_large_blocks
+from switchboard.daemon.malloc import return_large_blocks
 from switchboard.daemon.sandbox_trail import SandboxTrail
 from switchboard.daemon.secret_values import secret_values
+from switchboard.daemon.shared_children import SharedChildren
 from switchboard.directory.directory import OfferDirectory
 from switchboard.pipeline.order import build_road
 from switchboard.procs.limits import leave_no_core
@@ -65,7 +65,7 @@ class Engine:
         *,
         workspace: str,
         sessions: Collection[str] = (),
-        commons: Commons | None = None,
+        commons: SharedChildren | None = None,
         # Where it is remembered what children offer.
         home: str = "",
         # Told what kind of listing changed, and for which session; an empty id means all of them.

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, cast
 from switchboard.core.board import Board
 from switchboard.core.events import ConfigLoaded, SessionClosed, SessionOpened
 from switchboard.daemon.assemble import Assembly, assemble
-from switchboard.daemon.boards import BoardRack
-from switchboard.daemon.exporting import exported
+from switchboard.daemon.board_lease import CurrentBoard
+from switchboard.daemon.telemetry import exporting
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from switchboard.children.child import Child
     from switchboard.core.bus import EventBus
     from switchboard.core.events import Event
-    from switchboard.daemon.commons import Commons
     from switchboard.daemon.engine import Built, Engine
+    from switchboard.daemon.shared_children import SharedChildren
     from switchboard.settings.sections import Settings
 
 
@@ -31,7 +31,7 @@ class Runtime:
         *,
         environ: Mapping[str, str],
         events: EventBus,
-        commons: Commons | None = None,
+        commons: SharedChildren | None = None,
     ) -> None:
         self.settings = settings
         self.events = events
@@ -48,7 +48,7 @@ class Runtime:
         self._board = self._assemble(settings)
         # The current board and those that calls still use.
         self._boards = [self._board]
-        self.boards = BoardRack(self._board)
+        self.boards = CurrentBoard(self._board)
 
     @property
     def engine(self) -> Engine:
@@ -186,7 +186,7 @@ async def running(
     settings: Settings, *, environ: Mapping[str, str], events: EventBus
 ) -> AsyncGenerator[Runtime]:
     """A runtime that is closed whatever happens."""
-    with exported(events, environ):
+    with exporting(events, environ):
         runtime = Runtime(settings, environ=environ, events=events)
         try:
             yield runtime

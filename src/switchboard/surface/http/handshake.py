@@ -5,9 +5,9 @@ import asyncio
 import msgspec
 from msgspec import UNSET
 
-from switchboard.surface.http_answers import begin, read_message, request_id, start
-from switchboard.surface.http_exchange import Exchange, Refusal, Reply
-from switchboard.surface.http_sessions import HttpSession, MakeFront, Sessions
+from switchboard.surface.http.answers import begin, read_message, request_id, start
+from switchboard.surface.http.exchange import Exchange, Refusal, Reply
+from switchboard.surface.http.sessions import HttpSession, MakeFront, Sessions
 from switchboard.surface.outlets import Outlet
 from switchboard.wire.eras import HANDSHAKE_VERSIONS
 from switchboard.wire.http_headers import LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID

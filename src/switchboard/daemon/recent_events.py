@@ -35,7 +35,7 @@ class Tally:
         self.last_failure = ""
 
 
-class Ledger:
+class RecentEvents:
     """Hears the events of every board."""
 
     def __init__(self) -> None:

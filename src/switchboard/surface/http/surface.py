@@ -10,8 +10,8 @@ from msgspec import Raw
 from switchboard.core.ports import Boards, Events
 from switchboard.core.sessions import Session
 from switchboard.surface.front import Front
-from switchboard.surface.http_access import Access
-from switchboard.surface.http_exchange import (
+from switchboard.surface.http.access import Access
+from switchboard.surface.http.exchange import (
     ClientLeft,
     Exchange,
     Receive,
@@ -19,9 +19,9 @@ from switchboard.surface.http_exchange import (
     Scope,
     Send,
 )
-from switchboard.surface.http_handshake import HandshakeEra
-from switchboard.surface.http_modern import ModernEra, claims_modern
-from switchboard.surface.http_sessions import IDLE_S, Sessions
+from switchboard.surface.http.handshake import HandshakeEra
+from switchboard.surface.http.modern import ModernEra, claims_modern
+from switchboard.surface.http.sessions import IDLE_S, Sessions
 from switchboard.surface.outlets import Outlet
 from switchboard.surface.parking import Parking
 from switchboard.wire.eras import HANDSHAKE_VERSIONS

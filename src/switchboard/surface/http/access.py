@@ -8,7 +8,7 @@ import hmac
 
 from msgspec import Struct
 
-from switchboard.surface.http_exchange import Exchange, Refusal
+from switchboard.surface.http.exchange import Exchange, Refusal
 from switchboard.wire.http_hosts import in_url, is_any_address
 
 _CHALLENGE = ((b"www-authenticate", b'Bearer realm="switchboard"'),)

@@ -5,9 +5,9 @@ import contextlib
 import os
 
 from switchboard.core.sessions import Session
+from switchboard.daemon.boards import BoardHandle
 from switchboard.daemon.connection import Connection
 from switchboard.daemon.hello import Hello
-from switchboard.daemon.hosting import Hosted
 from switchboard.daemon.instructions import instructions_for
 from switchboard.ipc.lines import Gone
 from switchboard.ipc.words import BEAT, END, GREETING_S, MAX_HELLO_BYTES, STREAMS
@@ -18,15 +18,15 @@ from switchboard.wire.pipes import Loss, StreamPipe
 _STREAMS = 2
 
 
-class Guest:
+class Attachment:
     """A session from its streams' arrival to its end."""
 
-    def __init__(self, connection: Connection, hello: Hello, hosted: Hosted) -> None:
+    def __init__(self, connection: Connection, hello: Hello, board: BoardHandle) -> None:
         self._connection = connection
         self._leaving: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._client: StreamClient | None = None
         self.hello = hello
-        self.hosted = hosted
+        self.board = board
 
     @property
     def pid(self) -> int:
@@ -56,7 +56,7 @@ class Guest:
         if line + b"\n" != STREAMS or len(files) != _STREAMS:
             _close(files)
             raise Gone
-        runtime = self.hosted.runtime
+        runtime = self.board.runtime
         pipe = StreamPipe(style=None)
         self._client = client = StreamClient(
             pipe,

@@ -11,18 +11,17 @@ from msgspec.structs import replace
 from switchboard.config.problems import ConfigInvalid
 from switchboard.core.bus import EventBus, Subscriber
 from switchboard.core.tasks import TaskSet
-from switchboard.daemon.commons import Commons
-from switchboard.daemon.complaints import complain_of_failure
+from switchboard.daemon.attachment import Attachment
+from switchboard.daemon.boards import BoardRegistry, EndlessQuestions
 from switchboard.daemon.connection import Connection
-from switchboard.daemon.guest import Guest
+from switchboard.daemon.daemon_socket import DaemonSocket
 from switchboard.daemon.hello import Hello, NoHello, read_hello, read_values
-from switchboard.daemon.hosting import EndlessQuestions, Hosting
-from switchboard.daemon.ledger import Ledger
-from switchboard.daemon.listening import Listening
 from switchboard.daemon.log import Log
-from switchboard.daemon.log_file import keep_small
 from switchboard.daemon.orders import follow_orders
+from switchboard.daemon.recent_events import RecentEvents
 from switchboard.daemon.serve import until_signal
+from switchboard.daemon.shared_children import SharedChildren
+from switchboard.daemon.stderr import keep_small, write_failure
 from switchboard.ipc.lines import Gone
 from switchboard.ipc.paths import DaemonPlaces
 from switchboard.ipc.words import (
@@ -44,7 +43,7 @@ _TIDY_S = 1.0
 _LAST_CALLS_S = 2.0
 
 
-class House:
+class Daemon:
     """Who is here, and how long we stay."""
 
     def __init__(
@@ -54,21 +53,21 @@ class House:
         self._log = log
         self.idle_s = idle_s
         self.started_at = time.time()
-        self.ledger = Ledger()
-        self._events = EventBus(log, self.ledger.subscriber(""), *more)
-        self.commons = Commons(self._events)
-        self.hosting = Hosting(self.ledger, self.commons, *more)
-        self.guests: set[Guest] = set()
+        self.recent_events = RecentEvents()
+        self._events = EventBus(log, self.recent_events.subscriber(""), *more)
+        self.shared_children = SharedChildren(self._events)
+        self.boards = BoardRegistry(self.recent_events, self.shared_children, *more)
+        self.attachments: set[Attachment] = set()
         self.is_draining = False
         self._tasks = TaskSet()
         self._busy_at = time.monotonic()
         self._stopping = asyncio.get_running_loop().create_future()
-        self._listening = Listening(places)
+        self._socket = DaemonSocket(places)
 
     async def run(self, ready: "int | None" = None) -> int:
         """Serve until nobody needs us, somebody stops us, or a signal comes."""
         signalled = until_signal()
-        self._listening.start(self._arrive)
+        self._socket.start(self._arrive)
         if ready is not None:
             # Whoever started us may have gone meanwhile; others will come.
             with contextlib.suppress(OSError):
@@ -88,7 +87,7 @@ class House:
     def drain(self) -> None:
         """Take no client any more; those who are here finish in peace, and commands are heard."""
         self.is_draining = True
-        self._listening.step_aside()
+        self._socket.step_aside()
 
     # Arrivals
 
@@ -130,7 +129,7 @@ class House:
             return read_values(await connection.line(MAX_ENVIRONMENT_BYTES, GREETING_S))
 
         try:
-            hosted = await self.hosting.board_for(hello, ask)
+            board = await self.boards.board_for(hello, ask)
         except ConfigInvalid:
             # The shim reads the same files, and tells its user what is wrong with them.
             connection.say(f"{DECLINED} the configuration cannot be used as it is")
@@ -141,51 +140,51 @@ class House:
         except (Gone, NoHello, TimeoutError):
             raise
         except Exception as error:  # noqa: BLE001 - the shim does without us, and says why
-            complain_of_failure()
+            write_failure()
             connection.say(f"{DECLINED} it failed ({type(error).__name__}), see its log")
             return
-        guest = Guest(connection, hello, hosted)
-        self.guests.add(guest)
-        hosted.enter()
+        attachment = Attachment(connection, hello, board)
+        self.attachments.add(attachment)
+        board.enter()
         try:
             connection.say(READY)
-            await guest.stay()
+            await attachment.stay()
         finally:
-            self.guests.discard(guest)
-            hosted.leave()
+            self.attachments.discard(attachment)
+            board.leave()
 
     # Passing time
 
     async def _beat(self) -> None:
         while True:
             await asyncio.sleep(BEAT_S)
-            for guest in tuple(self.guests):
-                guest.beat()
+            for attachment in tuple(self.attachments):
+                attachment.beat()
 
     async def _tidy(self) -> None:
         while True:
             await asyncio.sleep(_TIDY_S)
-            if self.guests:
+            if self.attachments:
                 self._busy_at = time.monotonic()
             elif self.is_draining or 0 < self.idle_s <= time.monotonic() - self._busy_at:
                 self.stop()
             try:
                 keep_small(self.places.log)
-                await self.hosting.close_unused()
+                await self.boards.close_unused()
             except Exception:  # noqa: BLE001 - whatever it is, we must go on to end ourselves
-                complain_of_failure()
+                write_failure()
 
     async def _aclose(self) -> None:
-        self._listening.close()
-        for guest in tuple(self.guests):
-            guest.dismiss()
+        self._socket.close()
+        for attachment in tuple(self.attachments):
+            attachment.dismiss()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_LAST_CALLS_S):
-                while self.guests:  # noqa: ASYNC110 - each of them ends by itself
+                while self.attachments:  # noqa: ASYNC110 - each of them ends by itself
                     await asyncio.sleep(0.005)
         await self._tasks.aclose()
-        await self.hosting.aclose()
-        await self.commons.aclose()
+        await self.boards.aclose()
+        await self.shared_children.aclose()
         self._log.close()
 
 

@@ -7,7 +7,7 @@ from msgspec import UNSET
 
 from switchboard.core.tasks import TaskSet
 from switchboard.surface.front import Front
-from switchboard.surface.http_exchange import Refusal, Reply
+from switchboard.surface.http.exchange import Refusal, Reply
 from switchboard.surface.outlets import Outlet
 from switchboard.wire.eras import HTTP_STATUS
 from switchboard.wire.messages import (

@@ -1,13 +1,27 @@
-"""The file behind the daemon's standard error, which must not grow for ever."""
+"""The daemon's standard error: what it writes there of its own troubles, and the file behind it."""
 
 # ruff: noqa: PTH105, PTH116
 
 import contextlib
 import os
+import sys
+import traceback
 
 from switchboard.ipc.paths import MAX_LOG_BYTES
 
 _STDOUT, _STDERR = 1, 2
+
+
+def write_line(text: str) -> None:
+    """Write a line to the daemon's log. A full disk is not one more trouble."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+
+
+def write_failure() -> None:
+    """Write the traceback of the exception that is being handled."""
+    write_line(traceback.format_exc().rstrip())
 
 
 def keep_small(path: str) -> None:

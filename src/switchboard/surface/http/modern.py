@@ -7,12 +7,12 @@ from msgspec import UNSET, Raw, Struct
 
 from switchboard.core.tasks import TaskSet
 from switchboard.surface.front import Front
-from switchboard.surface.http_answers import begin, error_reply, read_message, request_id, start
-from switchboard.surface.http_delivery import Delivery
-from switchboard.surface.http_exchange import Exchange, Refusal, Reply
-from switchboard.surface.http_params import SchemaOf, check_params
-from switchboard.surface.http_sessions import MakeFront
-from switchboard.surface.http_streams import Stream
+from switchboard.surface.http.answers import begin, error_reply, read_message, request_id, start
+from switchboard.surface.http.delivery import Delivery
+from switchboard.surface.http.exchange import Exchange, Refusal, Reply
+from switchboard.surface.http.params import SchemaOf, check_params
+from switchboard.surface.http.sessions import MakeFront
+from switchboard.surface.http.streams import Stream
 from switchboard.wire.eras import (
     CLIENT_CAPABILITIES_KEY,
     HANDSHAKE_ONLY,

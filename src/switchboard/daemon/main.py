@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from switchboard.config.problems import ConfigInvalid
 from switchboard.core.bus import Subscriber
 from switchboard.core.faults import Fault
-from switchboard.daemon.exporting import telemetry_for
-from switchboard.daemon.house import House
 from switchboard.daemon.log import Log
 from switchboard.daemon.log_sink import LogSink
+from switchboard.daemon.server import Daemon
+from switchboard.daemon.telemetry import telemetry_for
 from switchboard.ipc.paths import places_from
 from switchboard.ipc.words import READY_VARIABLE
 from switchboard.procs.limits import raise_file_limit
@@ -28,19 +28,19 @@ async def run_daemon(environ: Mapping[str, str]) -> int:
     raise_file_limit(_OPEN_FILES)
     telemetry = telemetry_for(environ)
     try:
-        house = _house(environ, [] if telemetry is None else [telemetry])
+        daemon = _built(environ, [] if telemetry is None else [telemetry])
     except Fault as fault:
         if ready is not None:
             with contextlib.suppress(OSError):
                 os.write(ready, f"{fault.message}\n".encode())
         raise
-    code = await house.run(ready)
+    code = await daemon.run(ready)
     if telemetry is not None:
         telemetry.close()
     return code
 
 
-def _house(environ: Mapping[str, str], more: Sequence[Subscriber]) -> House:
+def _built(environ: Mapping[str, str], more: Sequence[Subscriber]) -> Daemon:
     places = places_from(dict(environ))
     settings = _home_settings(environ, places.home)
     log = Log(
@@ -49,7 +49,7 @@ def _house(environ: Mapping[str, str], more: Sequence[Subscriber]) -> House:
         directives=settings.logging.filter if settings else "info",
     )
     keeping = settings.keeping if settings else Keeping()
-    return House(places, log=log, idle_s=keeping.idle_ms / 1000, more=more)
+    return Daemon(places, log=log, idle_s=keeping.idle_ms / 1000, more=more)
 
 
 def _home_settings(environ: Mapping[str, str], home: str) -> Settings | None:

@@ -9,7 +9,7 @@ import uvicorn
 
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.tasks import TaskSet
-from switchboard.surface.http import PATH, HttpSurface
+from switchboard.surface.http.surface import PATH, HttpSurface
 from switchboard.wire.http_hosts import in_url, is_any_address, is_loopback
 
 _BACKLOG = 128

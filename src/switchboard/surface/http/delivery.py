@@ -6,8 +6,8 @@ A connection is not the stream: the client may leave it, and another may take it
 import asyncio
 
 from switchboard.core.tasks import TaskSet
-from switchboard.surface.http_exchange import Exchange, Reply
-from switchboard.surface.http_streams import Stream
+from switchboard.surface.http.exchange import Exchange, Reply
+from switchboard.surface.http.streams import Stream
 
 # Clients and proxies give up on a response that shows no sign of life.
 KEEP_ALIVE_S = 15.0

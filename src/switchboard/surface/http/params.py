@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from switchboard.surface.http_exchange import Exchange
+from switchboard.surface.http.exchange import Exchange
 from switchboard.wire.eras import CLIENT_CAPABILITIES_KEY, HEADER_MISMATCH
 from switchboard.wire.http_headers import text_of
 from switchboard.wire.messages import RpcError

@@ -15,9 +15,9 @@ from switchboard.core.events import SessionClosed, SessionOpened
 from switchboard.core.ports import Events
 from switchboard.core.tasks import TaskSet
 from switchboard.surface.front import Front
-from switchboard.surface.http_delivery import Delivery
-from switchboard.surface.http_exchange import Exchange, Refusal, Reply
-from switchboard.surface.http_streams import Stream
+from switchboard.surface.http.delivery import Delivery
+from switchboard.surface.http.exchange import Exchange, Refusal, Reply
+from switchboard.surface.http.streams import Stream
 from switchboard.surface.outlets import Outlet
 from switchboard.wire.messages import METHOD_NOT_FOUND, MessageId, Parts, RpcError
 from switchboard.wire.pending import Pending

@@ -10,8 +10,8 @@ from errno import ECONNABORTED
 from fcntl import LOCK_EX, LOCK_NB, flock
 
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.daemon.complaints import complain
 from switchboard.daemon.connection import Connection, OnConnection
+from switchboard.daemon.stderr import write_line
 from switchboard.ipc.lines import is_abandoned
 from switchboard.ipc.paths import DaemonPlaces
 from switchboard.ipc.private import NotPrivate, check_peer, make_private_folder
@@ -22,7 +22,7 @@ _BACKLOG = 1024
 _PAUSE_S = 0.5
 
 
-class Listening:
+class DaemonSocket:
     """Holds the socket and the lock that says whose it is."""
 
     def __init__(self, places: DaemonPlaces) -> None:
@@ -121,7 +121,7 @@ class Listening:
         self._pause = loop.call_later(_PAUSE_S, self._resume)
         if not self._is_short_of_files:
             self._is_short_of_files = True
-            complain(f"warning: clients have to wait: {error.strerror}")
+            write_line(f"warning: clients have to wait: {error.strerror}")
 
     def step_aside(self) -> None:
         """Let another daemon take the place; commands reach us beside it."""

@@ -11,7 +11,7 @@ from typing import Literal
 
 from msgspec import Raw, Struct
 
-from switchboard.surface.http_exchange import Reply
+from switchboard.surface.http.exchange import Reply
 from switchboard.wire.messages import METHOD_NOT_FOUND, Parts, RpcError, notification_parts
 from switchboard.wire.pending import PeerLost, Pending
 from switchboard.wire.pipes import Loss

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from switchboard.daemon.gatehouse import Gatehouse
 
 
-class Commons:
+class SharedChildren:
     """Owned by the daemon; a board in a process of its own does without."""
 
     def __init__(self, events: Events) -> None:
