@@ -13,7 +13,7 @@ from relay.bridges import EraName, each_bridge, each_client_era
 from relay.visiting import Guest, frank_entry
 from support.mcp_stdio import text_of
 from support.workspace import Json, child_command
-from switchboard.children import collector
+from switchboard.children.listings import collector
 from switchboard.children.schema import ServerEntry
 from switchboard.core.events import ChildStarted
 

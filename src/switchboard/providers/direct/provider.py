@@ -8,7 +8,7 @@ from msgspec import Raw
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from switchboard.children.collector import ListingCollector, known_listings
+from switchboard.children.listings.collector import ListingCollector, known_listings
 from switchboard.children.results import malformed_result, passed_through
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.channel import Channel

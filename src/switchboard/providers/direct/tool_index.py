@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.json import encode
 
-from switchboard.children.listing import Kind, Listing, ToolEntry, ToolListing
+from switchboard.children.listings.listing import Kind, Listing, ToolEntry, ToolListing
 from switchboard.core.names import fold, tool_name
 from switchboard.core.offers import Offer
 from switchboard.core.tools import Effects, Policy, ToolSpec

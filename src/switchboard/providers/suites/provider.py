@@ -6,8 +6,8 @@ from typing import cast
 from msgspec.structs import replace
 
 from switchboard.children.child import Child
-from switchboard.children.collector import ListingCollector
-from switchboard.children.listing import Listing, ToolListing
+from switchboard.children.listings.collector import ListingCollector
+from switchboard.children.listings.listing import Listing, ToolListing
 from switchboard.children.results import passed_through
 from switchboard.config.problems import did_you_mean
 from switchboard.core.calls import Call, Outcome, TextBlock

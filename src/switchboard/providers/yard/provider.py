@@ -19,16 +19,15 @@ from switchboard.core.sessions import Session
 from switchboard.core.tools import Policy, ToolSpec
 from switchboard.providers.yard.crew import Crew
 from switchboard.providers.yard.specs import PROVIDER
+from switchyard.api.answers import call_tool, read_resource, seen_from
+from switchyard.api.catalogue import RESOURCES, TOOLS
+from switchyard.api.texts import PROMPTS, prompt
 from switchyard.config import FILE_NAME
-from switchyard.configured import config_of
-from switchyard.environ import on_behalf_of
-from switchyard.fault import Fault as YardFault
-from switchyard.home import default_home
-from switchyard.mcp.answering import call_tool, read_resource, seen_from
-from switchyard.mcp.catalogue import RESOURCES, TOOLS
-from switchyard.mcp.session import pinned
-from switchyard.mcp.texts import PROMPTS, prompt
-from switchyard.scope import Scope, locate
+from switchyard.core.environ import on_behalf_of
+from switchyard.core.fault import Fault as YardFault
+from switchyard.project.configuration import config_of
+from switchyard.project.home import default_home
+from switchyard.project.scope import Scope, locate, pinned
 
 T = TypeVar("T")
 _NO_COMPLETION = Raw(b'{"completion":{"values":[],"total":0,"hasMore":false}}')
