@@ -6,7 +6,6 @@ from typing import cast
 from switchboard.core.ports import Events
 from switchboard.core.secrets import SecretBook
 from switchboard.core.tools import ToolSpec
-from switchboard.procs.spawn import Warden
 from switchboard.providers.commands.provider import CommandsProvider
 from switchboard.providers.commands.schema import CommandTools
 from switchboard.providers.context import Context, State
@@ -14,6 +13,7 @@ from switchboard.providers.source import Listing
 from switchboard.providers.table import source_of
 from switchboard.sandbox.sandbox import Sandbox
 from switchboard.settings.sections import Settings
+from switchkit.reaper_client import Reaper
 
 
 def command_tools(settings: Settings) -> CommandTools:
@@ -29,14 +29,14 @@ def command_specs(settings: Settings, environ: Mapping[str, str]) -> dict[str, T
 def commands_provider(
     settings: Settings,
     environ: Mapping[str, str],
-    warden: Warden,
+    reaper: Reaper,
     events: Events,
     sandbox: Sandbox | None = None,
 ) -> CommandsProvider:
     context = Context(
         settings=settings,
         environ=environ,
-        reaper=warden,
+        reaper=reaper,
         events=events,
         state=State(),
         book=SecretBook(),

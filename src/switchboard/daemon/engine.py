@@ -27,12 +27,12 @@ from switchboard.daemon.shared_children import SharedChildren
 from switchboard.directory.directory import OfferDirectory
 from switchboard.pipeline.order import build_road
 from switchboard.procs.limits import leave_no_core
-from switchboard.procs.spawn import Warden
 from switchboard.providers.context import Context, State
 from switchboard.providers.suites.schema import SuiteSettings
 from switchboard.providers.table import is_reserved, source_of
 from switchboard.settings.sections import Settings
 from switchboard.settings.trust import still_trusted
+from switchkit.reaper_client import Reaper
 
 if TYPE_CHECKING:
     from switchboard.children.child import Child
@@ -77,14 +77,14 @@ class Engine:
         self._events = events = DiscreetEvents(events, self._hide)
         self._environ = environ
         self._commons = commons
-        self._own_warden = None if commons is not None else Warden()
-        self._warden = commons.warden if commons is not None else cast("Warden", self._own_warden)
+        self._own_reaper = None if commons is not None else Reaper()
+        self._reaper = commons.reaper if commons is not None else cast("Reaper", self._own_reaper)
         self._shared = commons.enter(environ) if commons is not None else None
         self.pool = ChildPool(
             environ=environ,
             secrets=EnvironmentSecrets(environ),
             events=SandboxTrail(events, self._audit),
-            warden=self._warden,
+            reaper=self._reaper,
             sessions=sessions,
             commons=self._shared,
             caches=ListingCaches(home) if home else None,
@@ -122,7 +122,7 @@ class Engine:
             environ=self._environ,
             servers=servers,
             children=sources,
-            reaper=self._warden,
+            reaper=self._reaper,
             events=self._events,
             state=self._state,
             book=self._book,
@@ -210,8 +210,8 @@ class Engine:
         finally:
             if self._commons is not None:
                 self._commons.leave(self._environ)
-        if self._own_warden is not None:
-            self._own_warden.close()
+        if self._own_reaper is not None:
+            self._own_reaper.close()
         if self._gatehouse is not None and self._commons is None:
             self._gatehouse.close()
 

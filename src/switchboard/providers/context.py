@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from switchboard.children.schema import ServerEntry
     from switchboard.core.ports import Directory, Events
     from switchboard.core.secrets import SecretBook
-    from switchboard.procs.spawn import Warden
     from switchboard.sandbox.sandbox import Sandbox
     from switchboard.settings.sections import Settings
+    from switchkit.reaper_client import Reaper
 
 
 class Lasting(Protocol):
@@ -55,7 +55,7 @@ class Context(Struct, frozen=True, kw_only=True, eq=False):
     settings: Settings
     environ: Mapping[str, str]
     # Ends whatever a provider starts, should we end without doing so.
-    reaper: Warden
+    reaper: Reaper
     events: Events
     state: State
     # Secrets that a provider looks up are noted here, and nobody is told of them.

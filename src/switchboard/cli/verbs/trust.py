@@ -6,17 +6,18 @@ from typing import Literal
 
 from msgspec import Struct
 
-from switchboard.cli.options import Option, Usage, UsageError, Word
-from switchboard.cli.render import columns, counted, hint, shown_origin, visible
+from switchboard.cli.render import columns, hint, shown_origin
 from switchboard.cli.report import Report
 from switchboard.cli.request import Request
-from switchboard.cli.style import Style
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.servers import listed_servers, no_server, server_left_out
 from switchboard.providers.source import ItemKind
 from switchboard.providers.table import TABLE, configured
 from switchboard.settings.sections import Settings
 from switchboard.settings.trust import read_trust, trust, untrust
+from switchkit.cli.columns import counted, visible
+from switchkit.cli.style import Style
+from switchkit.cli.usage import Option, Usage, UsageError, Word
 
 # Files of a workspace that are trusted as a whole.
 _FILES = tuple(f"`{row.file}`" for row in TABLE.values() if row.file)

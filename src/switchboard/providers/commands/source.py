@@ -51,7 +51,7 @@ class CommandSource(Source[CommandTools]):
             self._judged(settings, environ).tools,
             ground=ground_of(settings, environ),
             sandbox=context.sandbox or platform_sandbox(),
-            warden=context.reaper,
+            reaper=context.reaper,
             events=context.events,
             fingerprint=lambda entry: fingerprint(entry.seal, settings.workspace),
             start_s=settings.timeouts.child_spawn_ms / 1000,

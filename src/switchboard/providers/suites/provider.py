@@ -9,7 +9,6 @@ from switchboard.children.child import Child
 from switchboard.children.listings.collector import ListingCollector
 from switchboard.children.listings.listing import Listing, ToolListing
 from switchboard.children.results import passed_through
-from switchboard.config.problems import did_you_mean
 from switchboard.core.calls import Call, Outcome, TextBlock
 from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault, FaultCode
@@ -21,6 +20,7 @@ from switchboard.providers.suites.arguments import read_arguments
 from switchboard.providers.suites.results import outcome_from_result
 from switchboard.providers.suites.specs import PROVIDER
 from switchboard.providers.suites.suite import Suite
+from switchkit.suggest import did_you_mean
 
 
 class SuitesProvider:

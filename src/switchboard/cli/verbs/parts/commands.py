@@ -4,10 +4,11 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from switchboard.cli.render import shown_origin, visible
+from switchboard.cli.render import shown_origin
 from switchboard.providers.source import Trust
 from switchboard.providers.table import configured
 from switchboard.settings.sections import Settings
+from switchkit.cli.columns import visible
 
 
 class ListedCommand(Struct, frozen=True, kw_only=True):

@@ -10,12 +10,13 @@ from shutil import which
 from msgspec import Struct
 
 from switchboard.children.schema import ServerEntry
-from switchboard.cli.render import shown_origin, visible
-from switchboard.config.problems import did_you_mean
+from switchboard.cli.render import shown_origin
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.providers.source import Trust
 from switchboard.settings.sections import Settings
 from switchboard.settings.validate import RENAME, shown_name
+from switchkit.cli.columns import visible
+from switchkit.suggest import did_you_mean
 
 
 class ListedServer(Struct, frozen=True, kw_only=True):
