@@ -113,6 +113,8 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("daemon/engine.py", "switchboard.daemon.yard.Yard"): "as above",
     ("daemon/telemetry.py", "switchboard.daemon.otel.Telemetry"): "few export anything",
     ("daemon/serve.py", "uvloop"): "absent on some systems",
+    ("config/reader.py", "switchkit.toml_positions.nearest"): "most files are right",
+    ("config/reader.py", "switchkit.toml_positions.statements"): "as above",
     ("platform/linux.py", "ctypes"): "only a supervisor needs it, and the reaper loads the rest",
     ("processes.py", "threading.Thread"): "only old kernels have no event for the end of a process",
     ("pipeline/schemas.py", "jsonschema_rs"): "it loads slowly, and listing needs no schema",
