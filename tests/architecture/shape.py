@@ -113,7 +113,9 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("daemon/engine.py", "switchboard.daemon.yard.Yard"): "as above",
     ("daemon/telemetry.py", "switchboard.daemon.otel.Telemetry"): "few export anything",
     ("daemon/serve.py", "uvloop"): "absent on some systems",
+    ("shim/main.py", "switchboard.shim.launch.start_daemon"): "mostly there is a daemon",
     ("config/reader.py", "switchkit.toml_positions.nearest"): "most files are right",
+    ("shim/main.py", "switchboard.shim.launch.start_daemon"): "mostly there is a daemon",
     ("config/reader.py", "switchkit.toml_positions.statements"): "as above",
     ("platform/linux.py", "ctypes"): "only a supervisor needs it, and the reaper loads the rest",
     ("processes.py", "threading.Thread"): "only old kernels have no event for the end of a process",
@@ -133,6 +135,7 @@ MAY_SAY_SYSTEM_WORDS = (
 # The shim and the reaper start in a blink, so what they stand on loads none of these.
 LIGHT = (
     *("switchboard/shim/*", "switchboard/ipc/*", "switchkit/files.py", "switchkit/sockets.py"),
+    "switchkit/locks.py",
     *("switchkit/daemons.py", "switchkit/processes.py", "switchkit/reaper.py"),
     *(
         "switchkit/platform/__init__.py",

@@ -15,6 +15,10 @@ class Gone(Exception):  # noqa: N818 - states what happened
     """The other side closed the connection."""
 
 
+class CannotStart(Exception):  # noqa: N818 - states what is
+    """There is no daemon, and none can be started."""
+
+
 class Line:
     """One end of a connection."""
 

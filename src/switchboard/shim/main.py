@@ -11,7 +11,7 @@ import sys
 
 from switchboard.ipc.environment import hello_environment
 from switchboard.ipc.hello import hello_line, object_text
-from switchboard.ipc.lines import Gone, Line
+from switchboard.ipc.lines import CannotStart, Gone, Line, connect
 from switchboard.ipc.paths import DaemonPlaces, places_from
 from switchboard.ipc.words import (
     BEAT,
@@ -32,7 +32,6 @@ from switchboard.ipc.words import (
     STREAMS,
 )
 from switchboard.shim.flags import read_flags, wants_in_process
-from switchboard.shim.launch import CannotStart, reach
 from switchkit.files import NotPrivate, make_private_folder
 
 # A daemon of another version, then one that is just draining, then ours.
@@ -75,7 +74,7 @@ def _introduced(places: DaemonPlaces, flags: "dict[str, str]", environ: "dict[st
     try:
         make_private_folder(places.folder)
         for _ in range(_ATTEMPTS):
-            line = reach(places, environ)
+            line = _reached(places, environ)
             try:
                 answer, why = _greeted(line, places, flags, environ)
             except BaseException:
@@ -95,6 +94,16 @@ def _introduced(places: DaemonPlaces, flags: "dict[str, str]", environ: "dict[st
     except OSError as error:
         raise Stranded(f"the daemon cannot be reached: {error}") from None
     raise Stranded("every daemon that answered is about to end")
+
+
+def _reached(places: DaemonPlaces, environ: "dict[str, str]") -> Line:
+    line = connect(places.socket, GREETING_S)
+    if line is None:
+        # Only the first client waits for this to load, too.
+        from switchboard.shim.launch import start_daemon  # noqa: PLC0415
+
+        return start_daemon(places, environ)
+    return line
 
 
 def _greeted(

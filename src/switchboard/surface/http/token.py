@@ -5,7 +5,8 @@ import secrets
 from collections.abc import Mapping
 
 from switchboard.core.faults import Fault, FaultCode
-from switchkit.files import FolderLock, NotPrivate, make_folder, open_private, replace_file
+from switchkit.files import NotPrivate, make_folder, open_private, replace_file
+from switchkit.locks import FolderLock
 
 VARIABLE = "SWITCHBOARD_TOKEN"
 FILE = "http-token"
