@@ -1,4 +1,4 @@
-"""Locks that the kernel lets go of when their holder dies. Light: the shim starts daemons by them."""
+"""Locks that the kernel lets go of when their holder dies. Light: a client waits for the shim."""
 
 import os
 from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, flock

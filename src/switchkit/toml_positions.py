@@ -43,8 +43,8 @@ def statements(text: str) -> list[Statement]:
     place: Place = ()
     items: dict[Place, int] = {}
     depth = 0
-    for number, line in enumerate(_without_values(text), 1):
-        rest = line
+    lines = zip(_blanked(text, but_names=True), _blanked(text, but_names=False), strict=True)
+    for number, (line, rest) in enumerate(lines, 1):
         if depth == 0:
             if header := re.match(_HEADER, line):
                 table = _parts(header[2])
@@ -58,7 +58,7 @@ def statements(text: str) -> list[Statement]:
                 names = _parts(key[1])
                 at = (*place, *names)
                 made.append(Statement(table, names, at, number, number, key.start(1) + 1))
-                rest = line[key.end() :]
+                rest = rest[key.end() :]  # noqa: PLW2901 - what is left of the same line
         elif made:
             made[-1] = made[-1]._replace(last=number)
         depth = max(0, depth + sum(rest.count(c) for c in "[{") - sum(rest.count(c) for c in "]}"))
@@ -92,13 +92,12 @@ def _placed(table: Path, items: dict[Place, int]) -> Place:
     return place
 
 
-def _without_values(text: str) -> list[str]:
-    """The text with comments and all strings but those of keys blanked, line for line."""
+def _blanked(text: str, *, but_names: bool) -> list[str]:
+    """The lines with comments and strings blanked, but for strings that may be names of keys."""
 
     def blank(match: re.Match[str]) -> str:
         lead = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
-        is_name = re.compile(r"[ \t]*[.=\]]").match(text, match.end())
-        is_key = is_name and "=" not in lead and not match[0].startswith("#")
-        return match[0] if is_key else re.sub(r"[^\n]", " ", match[0])
+        is_name = but_names and "=" not in lead and not match[0].startswith("#")
+        return match[0] if is_name else re.sub(r"[^\n]", " ", match[0])
 
     return re.sub(_STRING_OR_COMMENT, blank, text).split("\n")

@@ -114,11 +114,16 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("daemon/telemetry.py", "switchboard.daemon.otel.Telemetry"): "few export anything",
     ("daemon/serve.py", "uvloop"): "absent on some systems",
     ("shim/main.py", "switchboard.shim.launch.start_daemon"): "mostly there is a daemon",
-    ("config/reader.py", "switchkit.toml_positions.nearest"): "most files are right",
-    ("shim/main.py", "switchboard.shim.launch.start_daemon"): "mostly there is a daemon",
-    ("config/reader.py", "switchkit.toml_positions.statements"): "as above",
     ("platform/linux.py", "ctypes"): "only a supervisor needs it, and the reaper loads the rest",
-    ("processes.py", "threading.Thread"): "only old kernels have no event for the end of a process",
+    (
+        "platform/linux.py",
+        "signal.pidfd_send_signal",
+    ): "slow to load; who only looks signals nobody",
+    ("platform/linux.py", "resource"): "as above",
+    ("processes.py", "signal.SIGKILL"): "as above",
+    ("processes.py", "signal.SIGCONT"): "as above",
+    ("processes.py", "switchkit.exits.wait_ended"): "as above",
+    ("exits.py", "threading.Thread"): "only old kernels have no event for the end of a process",
     ("pipeline/schemas.py", "jsonschema_rs"): "it loads slowly, and listing needs no schema",
 }
 
@@ -136,7 +141,8 @@ MAY_SAY_SYSTEM_WORDS = (
 LIGHT = (
     *("switchboard/shim/*", "switchboard/ipc/*", "switchkit/files.py", "switchkit/sockets.py"),
     "switchkit/locks.py",
-    *("switchkit/daemons.py", "switchkit/processes.py", "switchkit/reaper.py"),
+    *("switchkit/daemons.py", "switchkit/processes.py", "switchkit/exits.py"),
+    "switchkit/reaper.py",
     *(
         "switchkit/platform/__init__.py",
         "switchkit/platform/light.py",

@@ -12,8 +12,8 @@ from switchboard.ipc.hello import hello_line
 from switchboard.ipc.lines import Gone, Line, connect
 from switchboard.ipc.paths import DaemonPlaces
 from switchboard.ipc.words import CONTROL, GREETING_S
+from switchkit.exits import has_ended
 from switchkit.files import NotPrivate
-from switchkit.processes import has_ended
 from switchkit.sockets import is_abandoned
 
 # Children get a few seconds to end by themselves.
