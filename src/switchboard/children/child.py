@@ -368,6 +368,14 @@ class Child:
         """Its process, or 0 when none runs."""
         return self._life.link.pid if self._life.link is not None else 0
 
+    async def start(self) -> None:
+        """Start it if it does not run. Raises a fault."""
+        await self._life.ready()
+
+    async def stop(self) -> None:
+        """End its process; the next request starts another."""
+        await self._life.stop()
+
     async def drain(self) -> None:
         """End it for good as soon as nobody waits for it."""
         try:

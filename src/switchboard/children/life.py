@@ -268,6 +268,12 @@ class Life:
         self.link = None
         self._tasks.start(self._bury(link, Loss(message="idle"), expected=True))
 
+    async def stop(self) -> None:
+        """End the process; whoever comes next starts another."""
+        link, self.link = self.link, None
+        if link is not None:
+            await self._bury(link, Loss(message="stopped"), expected=True)
+
     async def drain(self) -> None:
         """End it for good as soon as nobody waits for it."""
         self._draining = asyncio.Event()

@@ -9,8 +9,8 @@ import socket
 from errno import ECONNABORTED
 from fcntl import LOCK_EX, LOCK_NB, flock
 
+from switchboard.control.connection import Connection, OnConnection
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.daemon.connection import Connection, OnConnection
 from switchboard.daemon.stderr import write_line
 from switchboard.ipc.lines import is_abandoned
 from switchboard.ipc.paths import DaemonPlaces

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, cast
 
 from switchboard.core.board import Board
@@ -13,7 +13,7 @@ from switchboard.daemon.board_lease import CurrentBoard
 from switchboard.daemon.telemetry import exporting
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator, Mapping
 
     from switchboard.children.child import Child
     from switchboard.children.pool import ChildSource
@@ -125,6 +125,20 @@ class Runtime:
             self.announce("prompts", "")
             self.announce("resources", "")
 
+    @contextmanager
+    def view(self, settings: Settings) -> Generator[Board]:
+        """Another board over the same children, for as long as the block runs."""
+        road = Road(self, settings, assemble(settings, self._environ))
+        self._roads.append(road)
+        try:
+            yield road.board()
+        finally:
+            # Before the board itself has been used nobody knows which children it leads to.
+            if self._road.is_open:
+                self._abandon(road)
+            else:
+                self._roads.remove(road)
+
     def announce(self, kind: str, session_id: str) -> None:
         """Have clients told that another listing is worth asking for."""
         for tell in tuple(self.on_changed):
@@ -169,6 +183,11 @@ class Road:
             self._built = self._runtime.engine.road(self._settings, folded.__contains__)
             self._next = self._built.road
         return self._built
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has been built."""
+        return self._built is not None
 
     @property
     def sources(self) -> list[ChildSource]:

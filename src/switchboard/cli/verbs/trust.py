@@ -13,9 +13,10 @@ from switchboard.cli.request import Request
 from switchboard.cli.style import Style
 from switchboard.cli.verbs.parts.commands import listed_commands
 from switchboard.cli.verbs.parts.loading import settings_for
-from switchboard.cli.verbs.parts.servers import listed_servers, no_server, server_left_out
+from switchboard.cli.verbs.parts.servers import listed_servers
 from switchboard.providers.yard.schema import FILE_NAME
 from switchboard.settings.sections import Settings
+from switchboard.settings.server_names import no_server, server_left_out
 from switchboard.settings.trust import read_trust, trust, untrust
 
 USAGE = Usage(

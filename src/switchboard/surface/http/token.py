@@ -10,6 +10,8 @@ from switchboard.core.faults import Fault, FaultCode
 
 VARIABLE = "SWITCHBOARD_TOKEN"
 FILE = "http-token"
+# Of who may look after the daemon over HTTP.
+CONTROL_FILE = "control-token"
 
 _RANDOM_BYTES = 32
 _LONGEST = 4096
@@ -20,14 +22,19 @@ def bearer_token(home: str, environ: Mapping[str, str]) -> str:
     given = environ.get(VARIABLE)
     if given:
         return _checked(given, f"${VARIABLE}")
-    path = Path(home) / FILE
+    return kept_token(home)
+
+
+def kept_token(home: str, name: str = FILE) -> str:
+    """The token in a file of the home, which is made if need be. Raises a fault."""
+    path = Path(home) / name
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not os.path.lexists(path):
             _create(path)
-        return _checked(_read(path), f"the file `{FILE}`")
+        return _checked(_read(path), f"the file `{name}`")
     except OSError as error:
-        raise _unusable(f"it cannot be read or written: {error.strerror}") from error
+        raise _unusable(name, f"it cannot be read or written: {error.strerror}") from error
 
 
 def _create(path: Path) -> None:
@@ -51,11 +58,11 @@ def _read(path: Path) -> str:
     with os.fdopen(handle) as file:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode):
-            raise _unusable("it is not a plain file")
+            raise _unusable(path.name, "it is not a plain file")
         if found.st_uid != os.geteuid():
-            raise _unusable("it belongs to another user")
+            raise _unusable(path.name, "it belongs to another user")
         if found.st_mode & 0o077:
-            raise _unusable("other users may read it")
+            raise _unusable(path.name, "other users may read it")
         return file.read(_LONGEST).strip()
 
 
@@ -70,10 +77,10 @@ def _checked(token: str, where: str) -> str:
     return token
 
 
-def _unusable(why: str) -> Fault:
+def _unusable(name: str, why: str) -> Fault:
     return Fault(
         FaultCode.FAILED_PRECONDITION,
         "token-unusable",
-        f"the file `{FILE}` in Switchboard's home is not used: {why}",
+        f"the file `{name}` in Switchboard's home is not used: {why}",
         hint=f"remove it, and a new token is made; or set {VARIABLE}",
     )

@@ -14,7 +14,7 @@ from switchboard.settings.sections import Settings
 
 def settings_for(request: Request, **flags: Any) -> Settings:
     """Read the configuration. Raises `ConfigInvalid` with every problem."""
-    _check_directory(request)
+    check_directory(request)
     return load_settings(
         workspace=request.workspace,
         environ=request.environ,
@@ -40,7 +40,7 @@ def followed_settings(request: Request, **flags: Any) -> tuple[Settings, Callabl
 
 def places_for(request: Request) -> Places:
     """Where home and workspace are. Raises `ConfigInvalid` when the workspace is no directory."""
-    _check_directory(request)
+    check_directory(request)
     problems: list[Problem] = []
     places = find_places(request.environ, request.workspace, problems)
     if problems:
@@ -48,7 +48,8 @@ def places_for(request: Request) -> Places:
     return places
 
 
-def _check_directory(request: Request) -> None:
+def check_directory(request: Request) -> None:
+    """Raise `UsageError` when the directory that we are in, and mean, does not exist."""
     if request.workspace or request.environ.get("WORKSPACE_DIR"):
         return
     try:
