@@ -44,7 +44,7 @@ from switchboard.core.sessions import Era, Session
 from switchboard.core.tasks import TaskSet
 from switchboard.wire.eras import LOG_LEVEL_KEY
 from switchboard.wire.messages import Parts, RpcError, encode
-from switchboard.wire.peer import PeerLost
+from switchboard.wire.pending import PeerLost
 
 _NOTHING = Listing()
 _FEATURES: dict[Kind, str] = {
@@ -146,7 +146,7 @@ class Child:
     ) -> Raw:
         peer = link.peer
         # The id of the request is its progress token too: one number that tells both apart.
-        token = peer.next_id
+        token = peer.pending.next_id
         said = self._introduction(channel) if self._meta else b""
         if channel is None:
             tail = b',"_meta":{%b"progressToken":%d}}' % (said, token)

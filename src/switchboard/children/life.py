@@ -29,7 +29,8 @@ from switchboard.core.faults import Fault
 from switchboard.core.ports import Events
 from switchboard.core.tasks import TaskSet
 from switchboard.wire.messages import RpcError
-from switchboard.wire.peer import OnLost, OnNotification, OnRequest, PeerLost
+from switchboard.wire.peer import OnLost, OnNotification, OnRequest
+from switchboard.wire.pending import PeerLost
 from switchboard.wire.pipes import Loss
 
 # A wait this short is not worth an error.
@@ -181,8 +182,8 @@ class Life:
             async with asyncio.timeout(self._limits.rpc_s):
                 greeting = await greet(link.peer, mode, self._capabilities())
             # It may have ended behind its last word, before anybody could be told.
-            if link.peer.lost is not None:
-                raise PeerLost(link.peer.lost)
+            if link.peer.pending.lost is not None:
+                raise PeerLost(link.peer.pending.lost)
         except TimeoutError:
             await self._close(link)
             raise fault_from_timeout(

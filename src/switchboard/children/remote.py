@@ -6,13 +6,12 @@ import httpx2
 
 from switchboard.children.hiding import Hiding, hiding
 from switchboard.children.remote_client import RemoteClient
-from switchboard.children.remote_peer import RemotePeer
 from switchboard.children.remote_sse import SsePipe
 from switchboard.children.remote_streamable import StreamablePipe
 from switchboard.children.schema import ServerEntry
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.secrets import SecretBook
-from switchboard.wire.peer import OnLost, OnNotification, OnRequest
+from switchboard.wire.peer import OnLost, OnNotification, OnRequest, Peer
 
 
 class RemoteLink:
@@ -20,7 +19,7 @@ class RemoteLink:
 
     pid = 0
 
-    def __init__(self, pipe: StreamablePipe | SsePipe, peer: RemotePeer, hidden: Hiding) -> None:
+    def __init__(self, pipe: StreamablePipe | SsePipe, peer: Peer, hidden: Hiding) -> None:
         self._pipe = pipe
         self.peer = peer
         self.hidden = hidden
@@ -59,7 +58,7 @@ async def open_remote(
             f"the `url` or a header of `{entry.name}` is none that HTTP can carry",
         ) from None
     pipe = StreamablePipe(client) if entry.transport == "http" else SsePipe(client, entry.name)
-    peer = RemotePeer(
+    peer = Peer(
         pipe,
         on_request=on_request,
         on_notification=on_notification,

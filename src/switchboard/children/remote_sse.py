@@ -9,7 +9,6 @@ import msgspec
 
 from switchboard.children.remote_client import RemoteClient
 from switchboard.children.remote_outgoing import ACCEPT_EVENTS, Outgoing, read_outgoing
-from switchboard.children.remote_peer import RemotePeer
 from switchboard.children.remote_replies import as_line, refusal
 from switchboard.children.remote_streamable import OPENING_S
 from switchboard.core.faults import Fault, FaultCode
@@ -18,6 +17,7 @@ from switchboard.wire.eras import MODERN_ONLY
 from switchboard.wire.frames import FrameTooLarge
 from switchboard.wire.http_headers import SSE_TYPE, media_type
 from switchboard.wire.messages import METHOD_NOT_FOUND, Parts, RpcError
+from switchboard.wire.peer import Peer
 from switchboard.wire.pipes import Loss
 from switchboard.wire.sse import EventReader, ServerEvent
 
@@ -30,7 +30,7 @@ class SsePipe:
     def __init__(self, client: RemoteClient, name: str) -> None:
         self._client = client
         self._name = name
-        self._peer: RemotePeer | None = None
+        self._peer: Peer | None = None
         self._tasks = TaskSet()
         self._opening: asyncio.Task[None] | None = None
         self._closing = False
@@ -38,7 +38,7 @@ class SsePipe:
         self._found: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.ended = "it closed the stream"
 
-    def attach(self, peer: RemotePeer) -> None:
+    def attach(self, peer: Peer) -> None:
         """Say who gets the messages."""
         self._peer = peer
 
@@ -130,7 +130,7 @@ class SsePipe:
 
     def _fail(self, message: Outgoing, error: Exception) -> None:
         if message.is_request and self._peer is not None and message.id is not msgspec.UNSET:
-            self._peer.fail(message.id, error)
+            self._peer.pending.fail(message.id, error)
 
     def pause(self) -> None:
         """A child is never held back."""

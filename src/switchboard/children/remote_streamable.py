@@ -25,7 +25,6 @@ from switchboard.children.remote_events import (
 )
 from switchboard.children.remote_outgoing import ACCEPT_EVENTS, Outgoing, meta_of, read_outgoing
 from switchboard.children.remote_params import NO_HEADERS, ParamHeaders
-from switchboard.children.remote_peer import RemotePeer
 from switchboard.children.remote_replies import as_line, refusal
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.tasks import TaskSet
@@ -39,8 +38,9 @@ from switchboard.wire.http_headers import (
     SSE_TYPE,
     media_type,
 )
-from switchboard.wire.messages import INTERNAL_ERROR, MessageId, Parts, RpcError
-from switchboard.wire.peer import CANCELLED, PeerLost
+from switchboard.wire.messages import CANCELLED, INTERNAL_ERROR, MessageId, Parts, RpcError
+from switchboard.wire.peer import Peer
+from switchboard.wire.pending import PeerLost
 from switchboard.wire.pipes import Loss
 
 # How long requests wait behind the word that the handshake is over.
@@ -73,7 +73,7 @@ class StreamablePipe:
 
     def __init__(self, client: RemoteClient) -> None:
         self._client = client
-        self._peer: RemotePeer | None = None
+        self._peer: Peer | None = None
         self._tasks = TaskSet()
         self._posts: dict[MessageId, _Post] = {}
         self._opening: asyncio.Task[None] | None = None
@@ -83,7 +83,7 @@ class StreamablePipe:
         self._closing = False
         self.ended = "the connection was closed"
 
-    def attach(self, peer: RemotePeer) -> None:
+    def attach(self, peer: Peer) -> None:
         """Say who gets the messages."""
         self._peer = peer
 
@@ -168,7 +168,7 @@ class StreamablePipe:
 
     def _fail(self, message: Outgoing, error: Exception) -> None:
         if message.is_request and self._peer is not None and message.id is not msgspec.UNSET:
-            self._peer.fail(message.id, error)
+            self._peer.pending.fail(message.id, error)
 
     async def _exchange(
         self, message: Outgoing, body: bytes, params: Mapping[str, str] = NO_HEADERS
@@ -258,7 +258,7 @@ class StreamablePipe:
         return (
             self._peer is not None
             and message.id is not msgspec.UNSET
-            and self._peer.awaits(message.id)
+            and message.id in self._peer.pending
         )
 
     def _receive(self, data: bytes, message: Outgoing | None) -> None:
@@ -332,7 +332,7 @@ class StreamablePipe:
         await self._client.aclose()
 
 
-async def _ask_for_tools(peer: RemotePeer, meta: Raw, members: bytes) -> Raw:
+async def _ask_for_tools(peer: Peer, meta: Raw, members: bytes) -> Raw:
     return await peer.request(
         "tools/list", (b'{"_meta":', meta, b"," + members if members else b"", b"}")
     )

@@ -9,7 +9,7 @@ from switchboard.children.links import Link
 from switchboard.core.faults import Fault
 from switchboard.core.tasks import TaskSet
 from switchboard.wire.messages import RpcError, encode
-from switchboard.wire.peer import PeerLost
+from switchboard.wire.pending import PeerLost
 
 # How long a child may take to answer what nobody waits for, before the next word to it.
 _PATIENCE_S = 10.0

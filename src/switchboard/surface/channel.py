@@ -15,7 +15,7 @@ from switchboard.core.levels import reaches
 from switchboard.core.sessions import Era, Session
 from switchboard.surface.outlets import Outlet
 from switchboard.wire.messages import RpcError, encode
-from switchboard.wire.peer import PeerLost
+from switchboard.wire.pending import PeerLost
 
 # How long a client may take to answer a question.
 PATIENCE_S = 300.0

@@ -17,10 +17,10 @@ from switchboard.core.tasks import TaskSet
 from switchboard.surface.front import Front
 from switchboard.surface.http.delivery import Delivery
 from switchboard.surface.http.exchange import Exchange, Refusal, Reply
-from switchboard.surface.http.questions import Questions
 from switchboard.surface.http.streams import Stream
 from switchboard.surface.outlets import Outlet
 from switchboard.wire.messages import METHOD_NOT_FOUND, MessageId, Parts, RpcError
+from switchboard.wire.pending import Pending
 from switchboard.wire.pipes import Loss
 
 IDLE_S = 30 * 60.0
@@ -30,6 +30,7 @@ RESUME_S = 30.0
 # How much one session may leave behind for a client that is not there.
 MOST_LEFT = 16
 MOST_LEFT_BYTES = 16 * 1024 * 1024
+MOST_QUESTIONS = 256
 
 _ID_BYTES = 32
 _MOST_WAITING = 256
@@ -47,7 +48,7 @@ class HttpSession:
         self.front = make_front(self)
         self.under_way: dict[MessageId, asyncio.Task[Reply]] = {}
         self.tasks = TaskSet()
-        self.questions = Questions()
+        self.questions = Pending(most=MOST_QUESTIONS)
         self.last_used = asyncio.get_running_loop().time()
         self._keys = itertools.count()
         # What we had to say while nobody listened waits in it.

@@ -12,9 +12,8 @@ from typing import Literal
 from msgspec import Raw, Struct
 
 from switchboard.surface.http.exchange import Reply
-from switchboard.surface.http.questions import Questions
 from switchboard.wire.messages import METHOD_NOT_FOUND, Parts, RpcError, notification_parts
-from switchboard.wire.peer import PeerLost
+from switchboard.wire.pending import PeerLost, Pending
 from switchboard.wire.pipes import Loss
 
 # A burst of small notifications comes in one piece, before anybody gets to send the first of them.
@@ -48,7 +47,7 @@ class Stream:
         key: str = "",
         *,
         accepts_events: bool,
-        questions: Questions | None = None,
+        questions: Pending | None = None,
         has_ids: bool = False,
         most_waiting: int = MOST_WAITING,
     ) -> None:
