@@ -8,14 +8,14 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from switchboard.audit.chain import NOTHING, START, Row, Tip, hash_of
+from switchboard.audit.database import SegmentDamaged
+from switchboard.audit.head import Head, read_head
+from switchboard.audit.key import AuditKey, KeyUnusable, read_key
+from switchboard.audit.paths import AuditPaths
+from switchboard.audit.private import NotPrivate
+from switchboard.audit.segment_reader import SegmentReader
 from switchboard.core.audit import AuditMark
-from switchboard.store.chain import NOTHING, START, Link, Row, hash_of
-from switchboard.store.database import SegmentDamaged
-from switchboard.store.head import Head, read_head
-from switchboard.store.key import AuditKey, KeyUnusable, read_key
-from switchboard.store.places import AuditPlaces
-from switchboard.store.private import NotPrivate
-from switchboard.store.segment_reader import SegmentReader
 
 _MOST_FINDINGS = 100
 _LOOKS = 5
@@ -80,7 +80,7 @@ class _Body(Struct):
 _read_body = msgspec.json.Decoder(_Body).decode
 
 
-def verify(places: AuditPlaces, *, expect: AuditMark | None = None) -> Verification:
+def verify(paths: AuditPaths, *, expect: AuditMark | None = None) -> Verification:
     """Walk through all of it. Others may write meanwhile.
 
     `expect` is a place that was noted elsewhere; the beginning of its hash will do.
@@ -89,11 +89,11 @@ def verify(places: AuditPlaces, *, expect: AuditMark | None = None) -> Verificat
     while True:
         walks += 1
         # The head first: records only become more, so none is missing for having looked late.
-        key, head = _key_of(places), _settled_head(places)
-        numbers = places.segments()
-        found = _Walk(places, key, head, expect).result(numbers)
+        key, head = _key_of(paths), _settled_head(paths)
+        numbers = paths.segments()
+        found = _Walk(paths, key, head, expect).result(numbers)
         # A segment that was made or given up meanwhile may explain what looks wrong.
-        if found.is_whole or walks == _WALKS or places.segments() == numbers:
+        if found.is_whole or walks == _WALKS or paths.segments() == numbers:
             return found
 
 
@@ -101,9 +101,9 @@ class _Walk:
     """One pass over every segment."""
 
     def __init__(
-        self, places: AuditPlaces, key: AuditKey | None, head: Head | None, expect: AuditMark | None
+        self, paths: AuditPaths, key: AuditKey | None, head: Head | None, expect: AuditMark | None
     ) -> None:
-        self._places = places
+        self._paths = paths
         self._key = key
         self._head = head
         self._expect = expect
@@ -152,7 +152,7 @@ class _Walk:
 
     def _segment(self, number: int, *, is_full: bool) -> None:
         try:
-            with SegmentReader(self._places.segment(number)) as reader:
+            with SegmentReader(self._paths.segment(number)) as reader:
                 for row in reader.rows():
                     self._row(row)
                 for problem in reader.problems(is_full=is_full):
@@ -173,7 +173,7 @@ class _Walk:
             self._find("edited", row.seq, "its content is not what was written")
         self._read(row)
         self._records += 1
-        self._end = row.link
+        self._end = row.tip
         if row.seal is not None:
             self._seal(row)
         if self._head is not None and row.seq == self._head.seq:
@@ -203,7 +203,7 @@ class _Walk:
         if self._key is None:
             return
         if hmac.compare_digest(seal, self._key.seal(row.seq, row.hash)):
-            self._sealed = row.link
+            self._sealed = row.tip
             return
         self._bad_seals += 1
         if self._bad_seals == 1:
@@ -242,23 +242,23 @@ class _Walk:
             self._more += 1
 
 
-def _unsealed(sealed: Link, end: Link) -> str:
+def _unsealed(sealed: Tip, end: Tip) -> str:
     return f"records {sealed.seq + 1} to {end.seq} were written by somebody without our key"
 
 
-def _key_of(places: AuditPlaces) -> AuditKey | None:
+def _key_of(paths: AuditPaths) -> AuditKey | None:
     try:
-        return read_key(places)
+        return read_key(paths)
     except (OSError, NotPrivate, KeyUnusable):
         return None
 
 
-def _settled_head(places: AuditPlaces) -> Head | None:
+def _settled_head(paths: AuditPaths) -> Head | None:
     """The head; looked at again while it makes no sense, for it may just be written."""
     head = None
     for _ in range(_LOOKS):
         try:
-            head = read_head(places)
+            head = read_head(paths)
         except (OSError, NotPrivate):
             return None
         if head is None or head.seq >= 0:

@@ -6,13 +6,13 @@ from collections.abc import AsyncGenerator, Generator, Iterable
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
+from switchboard.audit.chain import NOTHING, Row, hash_of
+from switchboard.audit.lines import record_in
+from switchboard.audit.paths import AuditPaths
+from switchboard.audit.reader import AuditReader
+from switchboard.audit.verify import Verification, verify
+from switchboard.audit.writer import AuditWriter, Told
 from switchboard.core.audit import AuditRecord, stamp
-from switchboard.store.chain import NOTHING, Row, hash_of
-from switchboard.store.lines import record_in
-from switchboard.store.places import AuditPlaces
-from switchboard.store.reader import AuditReader
-from switchboard.store.verify import Verification, verify
-from switchboard.store.writer import AuditWriter, Told
 
 
 def a_record(
@@ -34,7 +34,7 @@ class Ground:
     """The files of a log."""
 
     def __init__(self, home: Path) -> None:
-        self.places = AuditPlaces(home)
+        self.paths = AuditPaths(home)
         self.told: list[Told] = []
 
     @asynccontextmanager
@@ -42,7 +42,7 @@ class Ground:
         self, *, segment_bytes: int | None = None, patience_s: float = 30
     ) -> AsyncGenerator[AuditWriter]:
         writer = AuditWriter(
-            self.places,
+            self.paths,
             tell=self.told.append,
             segment_bytes=segment_bytes,
             segments_kept=3,
@@ -60,13 +60,13 @@ class Ground:
                 await writer.append(a_record(f"call-{number}", status="ok"))
 
     def verified(self) -> Verification:
-        return verify(self.places)
+        return verify(self.paths)
 
     def found(self) -> set[str]:
         return {finding.kind for finding in self.verified().findings}
 
     def rows(self) -> list[Row]:
-        return list(AuditReader(self.places).rows())
+        return list(AuditReader(self.paths).rows())
 
     def calls(self) -> list[str]:
         """The calls that have a record, oldest first."""
@@ -77,13 +77,13 @@ class Ground:
         return [record.note for record in records if record is not None and record.event == event]
 
     def copy_to(self, folder: Path) -> None:
-        for part in (self.places.folder, self.places.state):
+        for part in (self.paths.folder, self.paths.state):
             shutil.copytree(part, folder / part.name)
 
     def put_back(self, folder: Path, parts: Iterable[str] = ("audit", "state")) -> None:
         for part in parts:
-            shutil.rmtree(self.places.home / part)
-            shutil.copytree(folder / part, self.places.home / part)
+            shutil.rmtree(self.paths.home / part)
+            shutil.copytree(folder / part, self.paths.home / part)
 
 
 @contextmanager

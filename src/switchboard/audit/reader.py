@@ -1,14 +1,14 @@
-"""The audit log as those see it who only look. A broken place does not hide the rest."""
+"""Read-only view of the audit log. A broken place does not hide the rest."""
 
 import sqlite3
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 
-from switchboard.store.chain import Row
-from switchboard.store.database import SegmentDamaged
-from switchboard.store.places import AuditPlaces
-from switchboard.store.private import NotPrivate
-from switchboard.store.segment_reader import SegmentReader
+from switchboard.audit.chain import Row
+from switchboard.audit.database import SegmentDamaged
+from switchboard.audit.paths import AuditPaths
+from switchboard.audit.private import NotPrivate
+from switchboard.audit.segment_reader import SegmentReader
 
 _UNREADABLE = (SegmentDamaged, NotPrivate, OSError, sqlite3.Error)
 
@@ -16,21 +16,19 @@ _UNREADABLE = (SegmentDamaged, NotPrivate, OSError, sqlite3.Error)
 class AuditReader:
     """Reads every segment. What cannot be read is told once, in words."""
 
-    def __init__(
-        self, places: AuditPlaces, *, tell: Callable[[str], None] = lambda _: None
-    ) -> None:
-        self._places = places
+    def __init__(self, paths: AuditPaths, *, tell: Callable[[str], None] = lambda _: None) -> None:
+        self._paths = paths
         self._tell = tell
         self._told: set[str] = set()
 
     def rows(self, after: int = -1) -> Iterator[Row]:
         """Every record after a number, oldest first."""
-        for number in self._places.segments():
+        for number in self._paths.segments():
             yield from self._rows_in(number, after)
 
     def backwards(self) -> Iterator[Row]:
         """Every record, newest first."""
-        for number in reversed(self._places.segments()):
+        for number in reversed(self._paths.segments()):
             with self._reading(number) as reader:
                 if reader is not None:
                     yield from reader.backwards()
@@ -38,7 +36,7 @@ class AuditReader:
     def of_call(self, call: str) -> list[Row]:
         """The records about one call, oldest first."""
         found: list[Row] = []
-        for number in self._places.segments():
+        for number in self._paths.segments():
             with self._reading(number) as reader:
                 if reader is not None:
                     found += reader.rows_of(call)
@@ -46,7 +44,7 @@ class AuditReader:
 
     def at(self, seq: int) -> Row | None:
         """The record of a number."""
-        for number in reversed(self._places.segments()):
+        for number in reversed(self._paths.segments()):
             with self._reading(number) as reader:
                 if reader is not None and (found := reader.row(seq)) is not None:
                     return found
@@ -75,7 +73,7 @@ class AuditReader:
     @contextmanager
     def _reading(self, number: int) -> Generator[SegmentReader | None]:
         try:
-            reader = SegmentReader(self._places.segment(number))
+            reader = SegmentReader(self._paths.segment(number))
         except FileNotFoundError:
             # Given up for its size since we looked.
             yield None

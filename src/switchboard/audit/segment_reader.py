@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
-from switchboard.store.chain import Row
-from switchboard.store.database import (
+from switchboard.audit.chain import Row
+from switchboard.audit.database import (
     FIELDS,
     OBJECTS,
     OBJECTS_WHEN_FULL,
@@ -16,7 +16,7 @@ from switchboard.store.database import (
     row_at,
     row_of,
 )
-from switchboard.store.private import check_private_file
+from switchboard.audit.private import check_private_file
 
 _ALL = f"SELECT {FIELDS} FROM records"  # noqa: S608 - a constant
 

@@ -14,17 +14,17 @@ from pathlib import Path
 
 import msgspec
 
+from switchboard.audit.bootstrap import ensure_key
+from switchboard.audit.chain import START, Entry, Tip, chained
+from switchboard.audit.database import SegmentDamaged, make_segment
+from switchboard.audit.head import Head, HeadFile
+from switchboard.audit.key import AuditKey
+from switchboard.audit.paths import AuditPaths
+from switchboard.audit.private import open_private, private_folder
+from switchboard.audit.segment import Segment
+from switchboard.audit.segment_reader import SegmentReader
+from switchboard.audit.tamper_check import Tampering, check_tampering
 from switchboard.core.audit import AuditMark, AuditRecord, stamp
-from switchboard.store.chain import START, Entry, Link, chained
-from switchboard.store.database import SegmentDamaged, make_segment
-from switchboard.store.foundation import founded
-from switchboard.store.head import Head, HeadFile
-from switchboard.store.key import AuditKey
-from switchboard.store.places import AuditPlaces
-from switchboard.store.private import open_private, private_folder
-from switchboard.store.segment import Segment
-from switchboard.store.segment_reader import SegmentReader
-from switchboard.store.suspicion import Suspicion, suspicion_of
 
 SEGMENT_BYTES = 64 << 20
 SEGMENTS_KEPT = 8
@@ -49,13 +49,13 @@ class AuditLog:
 
     def __init__(
         self,
-        places: AuditPlaces,
+        paths: AuditPaths,
         *,
         segment_bytes: int = SEGMENT_BYTES,
         segments_kept: int = SEGMENTS_KEPT,
         on_found: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._places = places
+        self._paths = paths
         self._segment_bytes = segment_bytes
         self._segments_kept = max(segments_kept, 1)
         self._on_found = on_found
@@ -70,8 +70,8 @@ class AuditLog:
         """Write a group. Raises `OSError`, `sqlite3.Error`, `NotPrivate` or `KeyUnusable`."""
         try:
             with self._locked():
-                key = self._key = self._key or founded(self._places)
-                with HeadFile(self._places) as head:
+                key = self._key = self._key or ensure_key(self._paths)
+                with HeadFile(self._paths) as head:
                     self._write(entries, head, key)
         except BaseException:
             # Whatever it was, the next one looks at everything anew.
@@ -89,7 +89,7 @@ class AuditLog:
         head = file.read()
         if head is not None and not head.is_signed_by(key):
             # Perhaps the key was lost and somebody else made another.
-            key = self._key = founded(self._places)
+            key = self._key = ensure_key(self._paths)
         try:
             segment = self._current(key)
             last = segment.begin()
@@ -97,11 +97,11 @@ class AuditLog:
             segment = self._after_damage(head, key, damage)
             last = segment.begin()
         notes: list[AuditRecord] = []
-        suspicion = suspicion_of(last, head, self._seen, key, segment.row)
-        if suspicion is not None:
-            notes.append(_recovered(suspicion))
-            self._on_found(suspicion.says)
-        end = self._add(segment, last.link, [*map(entry_of, notes), *entries], file, key)
+        tampering = check_tampering(last, head, self._seen, key, segment.row)
+        if tampering is not None:
+            notes.append(_recovered(tampering))
+            self._on_found(tampering.says)
+        end = self._add(segment, last.tip, [*map(entry_of, notes), *entries], file, key)
         if segment.size >= self._segment_bytes:
             try:
                 self._rotate(segment, end, file, key)
@@ -113,12 +113,12 @@ class AuditLog:
             self._synced_at = time.monotonic()
 
     def _add(
-        self, segment: Segment, end: Link, entries: Sequence[Entry], file: HeadFile, key: AuditKey
-    ) -> Link:
+        self, segment: Segment, end: Tip, entries: Sequence[Entry], file: HeadFile, key: AuditKey
+    ) -> Tip:
         rows = chained(end, entries, key)
         segment.add(rows)
         segment.commit()
-        self._seen = rows[-1].link
+        self._seen = rows[-1].tip
         file.write(self._seen, key)
         return self._seen
 
@@ -132,43 +132,43 @@ class AuditLog:
                 return segment
             segment.close()
             self._segment = None
-        numbers = self._places.segments()
+        numbers = self._paths.segments()
         if not numbers:
             return self._make(1, START, key)
-        self._segment = Segment(self._places, numbers[-1])
+        self._segment = Segment(self._paths, numbers[-1])
         return self._segment
 
-    def _make(self, number: int, end: Link, key: AuditKey) -> Segment:
+    def _make(self, number: int, end: Tip, key: AuditKey) -> Segment:
         opened = AuditRecord(
             ts=stamp(), event="audit.opened", pid=os.getpid(), note=f"segment {number}"
         )
         (first,) = chained(end, [entry_of(opened)], key)
-        make_segment(self._places.segment(number), first)
-        self._segment = Segment(self._places, number)
+        make_segment(self._paths.segment(number), first)
+        self._segment = Segment(self._paths, number)
         return self._segment
 
-    def _rotate(self, full: Segment, end: Link, file: HeadFile, key: AuditKey) -> None:
+    def _rotate(self, full: Segment, end: Tip, file: HeadFile, key: AuditKey) -> None:
         """Go on in a new segment, which begins with the hash that the full one ended with."""
         full.complete()
         full.close()
         segment = self._make(full.number + 1, end, key)
         last = segment.begin()
-        self._seen = last.link
-        old = self._places.segments()[: -self._segments_kept]
+        self._seen = last.tip
+        old = self._paths.segments()[: -self._segments_kept]
         if old:
             retired = _retired(self._mark_before(old[-1] + 1), len(old))
             # Written down first: a segment that is missing without it was taken away.
-            self._add(segment, last.link, [entry_of(retired)], file, key)
+            self._add(segment, last.tip, [entry_of(retired)], file, key)
         else:
             segment.commit()
             file.write(self._seen, key)
         for number in old:
             for end_of_name in ("", "-wal", "-shm"):
-                path = self._places.segment(number)
+                path = self._paths.segment(number)
                 path.with_name(path.name + end_of_name).unlink(missing_ok=True)
 
     def _mark_before(self, number: int) -> AuditMark:
-        with SegmentReader(self._places.segment(number)) as reader:
+        with SegmentReader(self._paths.segment(number)) as reader:
             first = next(reader.rows())
         return AuditMark(seq=first.seq - 1, hash=first.prev.hex())
 
@@ -177,15 +177,15 @@ class AuditLog:
         if self._segment is not None:
             self._segment.close()
             self._segment = None
-        number = self._places.segments()[-1]
+        number = self._paths.segments()[-1]
         end = self._seen
         if head is not None and head.is_signed_by(key) and head.seq > end.seq:
-            end = head.link
+            end = head.tip
         self._on_found(f"segment {number} of the audit log cannot be read: {damage}")
         segment = self._make(number + 1, end, key)
         last = segment.begin()
-        note = Suspicion(f"segment {number} could not be read: {damage}", end)
-        segment.add(chained(last.link, [entry_of(_recovered(note))], key))
+        note = Tampering(f"segment {number} could not be read: {damage}", end)
+        segment.add(chained(last.tip, [entry_of(_recovered(note))], key))
         segment.commit()
         return segment
 
@@ -193,11 +193,11 @@ class AuditLog:
 
     @contextmanager
     def _locked(self) -> Generator[None]:
-        path = self._places.lock
+        path = self._paths.lock
         while True:
             if self._lock is None:
-                private_folder(self._places.folder)
-                private_folder(self._places.state)
+                private_folder(self._paths.folder)
+                private_folder(self._paths.state)
                 self._lock = open_private(path, os.O_RDWR | os.O_CREAT)
             handle = self._lock
             fcntl.flock(handle, fcntl.LOCK_EX)
@@ -225,13 +225,13 @@ def _is_at(handle: int, path: Path) -> bool:
         return False
 
 
-def _recovered(suspicion: Suspicion) -> AuditRecord:
-    mark = suspicion.mark
+def _recovered(tampering: Tampering) -> AuditRecord:
+    mark = tampering.mark
     return AuditRecord(
         ts=stamp(),
         event="audit.recovered",
         pid=os.getpid(),
-        note=suspicion.says,
+        note=tampering.says,
         mark=None if mark is None else AuditMark(seq=mark.seq, hash=mark.hash.hex()),
     )
 

@@ -7,15 +7,15 @@ import asyncio
 import sys
 from pathlib import Path
 
+from switchboard.audit.paths import AuditPaths
+from switchboard.audit.writer import AuditWriter
 from switchboard.core.audit import AuditRecord, stamp
 from switchboard.core.faults import Fault
-from switchboard.store.places import AuditPlaces
-from switchboard.store.writer import AuditWriter
 
 
 async def main() -> None:
     home, name, count, callers, segment_bytes = sys.argv[1:]
-    writer = AuditWriter(AuditPlaces(Path(home)), segment_bytes=int(segment_bytes))
+    writer = AuditWriter(AuditPaths(Path(home)), segment_bytes=int(segment_bytes))
 
     async def caller(number: int) -> None:
         for turn in range(int(count)):

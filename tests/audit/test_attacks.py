@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from store.ground import Ground, a_record, rehash, unguarded
+from audit.ground import Ground, a_record, rehash, unguarded
 from support.requirements import requirement
+from switchboard.audit.chain import hash_of
+from switchboard.audit.verify import verify
 from switchboard.core.audit import AuditMark
 from switchboard.core.events import AuditRecovered
-from switchboard.store.chain import hash_of
-from switchboard.store.verify import verify
 
 RECORDS = 20
 
 
 def segment(ground: Ground) -> Path:
-    return ground.places.segment(1)
+    return ground.paths.segment(1)
 
 
 def edit(ground: Ground) -> None:
@@ -67,7 +67,7 @@ def truncate_with_the_seal_of_the_last_group_as_head(ground: Ground) -> None:
             "SELECT seq, hash, seal FROM records ORDER BY seq DESC LIMIT 1"
         ).fetchone()
     head = json.dumps({"seq": seq, "hash": found.hex(), "signature": seal.hex()})
-    ground.places.head.write_text(head.ljust(511) + "\n", "utf-8")
+    ground.paths.head.write_text(head.ljust(511) + "\n", "utf-8")
 
 
 def hash_everything_again(ground: Ground) -> None:
@@ -82,7 +82,7 @@ def hash_everything_again_with_a_new_head(ground: Ground) -> None:
         found = rehash(database)
         (seq,) = database.execute("SELECT max(seq) FROM records").fetchone()
     head = json.dumps({"seq": seq, "hash": found.hex(), "signature": "00" * 32})
-    ground.places.head.write_text(head.ljust(511) + "\n", "utf-8")
+    ground.paths.head.write_text(head.ljust(511) + "\n", "utf-8")
 
 
 def append_without_the_key(ground: Ground) -> None:
@@ -111,23 +111,23 @@ def take_a_guard_away(ground: Ground) -> None:
 
 
 def remove_head(ground: Ground) -> None:
-    ground.places.head.unlink()
+    ground.paths.head.unlink()
 
 
 def garble_head(ground: Ground) -> None:
-    ground.places.head.write_bytes(b"\xff" * 512)
+    ground.paths.head.write_bytes(b"\xff" * 512)
 
 
 def remove_key(ground: Ground) -> None:
-    ground.places.key.unlink()
+    ground.paths.key.unlink()
 
 
 def replace_key(ground: Ground) -> None:
-    ground.places.key.write_bytes(os.urandom(32))
+    ground.paths.key.write_bytes(os.urandom(32))
 
 
 def remove_records(ground: Ground) -> None:
-    shutil.rmtree(ground.places.folder)
+    shutil.rmtree(ground.paths.folder)
 
 
 ATTACKS: list[tuple[Callable[[Ground], None], set[str]]] = [
@@ -192,8 +192,8 @@ async def test_whoever_writes_next_does_not_hide_it(
 async def test_a_running_process_notices_that_the_files_are_others(ground: Ground) -> None:
     async with ground.writing() as writer:
         await writer.append(a_record("before"))
-        shutil.rmtree(ground.places.folder)
-        shutil.rmtree(ground.places.state)
+        shutil.rmtree(ground.paths.folder)
+        shutil.rmtree(ground.paths.state)
         await writer.append(a_record("after"))
         assert ground.calls() == ["after"]
         assert "recovered" in ground.found()
@@ -213,9 +213,9 @@ async def test_a_roll_back_of_everything_is_found_by_what_was_noted_elsewhere(
     ground.put_back(tmp_path / "old")
     assert ground.verified().is_whole
     noted = AuditMark(seq=later.last, hash=later.hash[:16])
-    found = verify(ground.places, expect=noted)
+    found = verify(ground.paths, expect=noted)
     assert [finding.kind for finding in found.findings] == ["unexpected"]
-    assert not verify(ground.places, expect=AuditMark(seq=3, hash="00" * 8)).is_whole
+    assert not verify(ground.paths, expect=AuditMark(seq=3, hash="00" * 8)).is_whole
 
 
 async def test_a_roll_back_under_a_running_process_is_found_by_it(
@@ -262,12 +262,12 @@ async def test_the_key_is_in_no_record_and_arguments_cannot_be_guessed(ground: G
     async with ground.writing() as writer:
         ours = writer.fingerprint(b'{"pin":"hunter2hunter2"}')
         await writer.append(a_record(args_sha256=ours))
-    other = Ground(ground.places.home.with_name("other"))
+    other = Ground(ground.paths.home.with_name("other"))
     async with other.writing() as writer:
         theirs = writer.fingerprint(b'{"pin":"hunter2hunter2"}')
     assert ours != theirs
     assert len(ours) == 64
-    key = ground.places.key.read_bytes()
-    for path in ground.places.folder.iterdir():
+    key = ground.paths.key.read_bytes()
+    for path in ground.paths.folder.iterdir():
         assert key not in path.read_bytes()
         assert b"hunter2hunter2" not in path.read_bytes()

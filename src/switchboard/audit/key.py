@@ -5,8 +5,8 @@ import os
 from functools import lru_cache
 from hashlib import sha256
 
-from switchboard.store.places import AuditPlaces
-from switchboard.store.private import open_private
+from switchboard.audit.paths import AuditPaths
+from switchboard.audit.private import open_private
 
 KEY_BYTES = 32
 # Of the last groups: what a writer finds at the end of the log it has mostly signed itself.
@@ -51,9 +51,9 @@ class AuditKey:
         return hmac.digest(self._secret, domain + seq.to_bytes(8, "big") + found, "sha256")
 
 
-def read_key(places: AuditPlaces) -> AuditKey:
+def read_key(paths: AuditPaths) -> AuditKey:
     """The key of a home. Raises `KeyUnusable`, `NotPrivate` or `OSError`."""
-    handle = open_private(places.key, os.O_RDONLY)
+    handle = open_private(paths.key, os.O_RDONLY)
     try:
         secret = os.read(handle, KEY_BYTES + 1)
     finally:

@@ -11,18 +11,18 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from switchboard.audit.bootstrap import ensure_key
+from switchboard.audit.chain import Entry
+from switchboard.audit.database import SegmentDamaged
+from switchboard.audit.errors import explained, unwritable
+from switchboard.audit.key import AuditKey, KeyUnusable
+from switchboard.audit.log import AuditLog, entry_of
+from switchboard.audit.paths import AuditPaths
+from switchboard.audit.private import NotPrivate
+from switchboard.audit.waiters import Waiters
 from switchboard.core.audit import AuditRecord, stamp
 from switchboard.core.events import AuditFailed, AuditRecovered
 from switchboard.core.faults import Fault
-from switchboard.store.chain import Entry
-from switchboard.store.database import SegmentDamaged
-from switchboard.store.foundation import founded
-from switchboard.store.key import AuditKey, KeyUnusable
-from switchboard.store.log import AuditLog, entry_of
-from switchboard.store.patience import Patience
-from switchboard.store.places import AuditPlaces
-from switchboard.store.private import NotPrivate
-from switchboard.store.unwritable import explained, unwritable
 
 # How long a record that nobody waits for may lie.
 _LINGER_S = 0.15
@@ -52,20 +52,20 @@ class AuditWriter:
 
     def __init__(
         self,
-        places: AuditPlaces,
+        paths: AuditPaths,
         *,
         tell: Callable[[Told], None] = lambda _: None,
         segment_bytes: int | None = None,
         segments_kept: int | None = None,
         patience_s: float = _PATIENCE_S,
     ) -> None:
-        self._places = places
+        self._paths = paths
         self._tell_them = tell
         self._patience_s = patience_s
-        self._patience: Patience | None = None
+        self._waiters: Waiters | None = None
         limits = {"segment_bytes": segment_bytes, "segments_kept": segments_kept}
         self._log = AuditLog(
-            places,
+            paths,
             on_found=self._found,
             **{name: value for name, value in limits.items() if value is not None},
         )
@@ -117,7 +117,7 @@ class AuditWriter:
         """A salted hash of a payload, or nothing while the salt cannot be read."""
         if self._key is None:
             try:
-                self._key = founded(self._places)
+                self._key = ensure_key(self._paths)
             except _FAILURES:
                 return ""
         return self._key.fingerprint(payload)
@@ -131,11 +131,11 @@ class AuditWriter:
             self._thread.join(_GOODBYE_S)
 
     async def _put(self, record: AuditRecord | None) -> None:
-        patience = self._patience
+        waiters = self._waiters
         loop = asyncio.get_running_loop()
-        if patience is None or patience.loop is not loop:
-            patience = self._patience = Patience(loop, self._patience_s)
-        waiter = patience.begin()
+        if waiters is None or waiters.loop is not loop:
+            waiters = self._waiters = Waiters(loop, self._patience_s)
+        waiter = waiters.begin()
         try:
             with self._lock:
                 if self._is_closing:
@@ -146,7 +146,7 @@ class AuditWriter:
                     self._wake()
             await waiter
         finally:
-            patience.end(waiter)
+            waiters.end(waiter)
 
     def _wake(self) -> None:
         if self._thread.ident is None:

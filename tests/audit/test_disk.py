@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from store.ground import Ground, a_record
+from audit.ground import Ground, a_record
+from switchboard.audit.private import NotPrivate, private_folder
+from switchboard.audit.verify import verify
 from switchboard.core.events import AuditFailed, AuditRecovered
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.store.private import NotPrivate, private_folder
-from switchboard.store.verify import verify
 
 PATIENCE = 60
 SCRIBBLER = Path(__file__).with_name("scribbler.py")
@@ -82,7 +82,7 @@ def test_a_limit_on_the_size_of_files_is_like_a_full_disk(ground: Ground) -> Non
         resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 
     done = subprocess.run(
-        [sys.executable, SCRIBBLER, ground.places.home, "limit", "100000", "2", "67108864"],
+        [sys.executable, SCRIBBLER, ground.paths.home, "limit", "100000", "2", "67108864"],
         check=False,
         capture_output=True,
         text=True,
@@ -102,9 +102,9 @@ def test_a_limit_on_the_size_of_files_is_like_a_full_disk(ground: Ground) -> Non
 async def test_a_log_that_cannot_be_written_is_told_once_and_again_when_it_can_be(
     ground: Ground,
 ) -> None:
-    ground.places.home.mkdir()
+    ground.paths.home.mkdir()
     # A file where the folder should be stops root as well as anybody.
-    ground.places.folder.write_text("", "utf-8")
+    ground.paths.folder.write_text("", "utf-8")
     async with ground.writing() as writer:
         for _ in range(3):
             with pytest.raises(Fault) as caught:
@@ -113,9 +113,9 @@ async def test_a_log_that_cannot_be_written_is_told_once_and_again_when_it_can_b
             assert (fault.code, fault.reason) == (FaultCode.UNAVAILABLE, "audit-unwritable")
             assert fault.hint
             # A client may see it, so it names no place on this machine.
-            assert str(ground.places.home) not in f"{fault.message} {fault.hint}"
+            assert str(ground.paths.home) not in f"{fault.message} {fault.hint}"
         writer.post(a_record("posted meanwhile"))
-        ground.places.folder.unlink()
+        ground.paths.folder.unlink()
         await writer.append(a_record("accepted"))
         await asyncio.sleep(0)
         assert ground.calls() == ["posted meanwhile", "accepted"]
@@ -125,12 +125,12 @@ async def test_a_log_that_cannot_be_written_is_told_once_and_again_when_it_can_b
 
 
 async def test_what_finds_no_room_is_counted_and_written_down(ground: Ground) -> None:
-    ground.places.home.mkdir()
-    ground.places.folder.write_text("", "utf-8")
+    ground.paths.home.mkdir()
+    ground.paths.folder.write_text("", "utf-8")
     async with ground.writing() as writer:
         for number in range(10_050):
             writer.post(a_record(f"c{number}"))
-        ground.places.folder.unlink()
+        ground.paths.folder.unlink()
         await writer.flush()
     found = ground.verified()
     assert (found.is_whole, found.lost) == (True, 1)
@@ -140,7 +140,7 @@ async def test_what_finds_no_room_is_counted_and_written_down(ground: Ground) ->
 
 async def test_a_folder_that_cannot_be_written_is_told(ground: Ground) -> None:
     await ground.write(1)
-    words = [str(ground.places.home), sys.executable, str(SCRIBBLER)]
+    words = [str(ground.paths.home), sys.executable, str(SCRIBBLER)]
     refused = await asyncio.to_thread(in_a_namespace, READ_ONLY, *words)
     assert refused.startswith("! audit-unwritable the audit log cannot be written (its folder")
     assert "writable for you" in refused
@@ -150,11 +150,11 @@ async def test_a_folder_that_cannot_be_written_is_told(ground: Ground) -> None:
 
 async def test_a_copy_that_cannot_be_written_can_be_checked_and_read(ground: Ground) -> None:
     await ground.write(3)
-    for path in ground.places.folder.glob("*-[sw]*"):
+    for path in ground.paths.folder.glob("*-[sw]*"):
         path.unlink()
     switchboard = str(Path(sys.executable).with_name("switchboard"))
     shown = await asyncio.to_thread(
-        in_a_namespace, READ_READ_ONLY, str(ground.places.home), switchboard
+        in_a_namespace, READ_READ_ONLY, str(ground.paths.home), switchboard
     )
     assert "whole: 4 records" in shown
     assert "call-2" in shown
@@ -169,7 +169,7 @@ async def test_everything_is_closed_to_others(ground: Ground) -> None:
         await ground.write(2)
         async with ground.writing() as writer:
             await writer.append(a_record())
-            for folder in (ground.places.folder, ground.places.state):
+            for folder in (ground.paths.folder, ground.paths.state):
                 assert folder.stat().st_mode & 0o777 == 0o700
                 for path in folder.iterdir():
                     assert path.stat().st_mode & 0o777 == 0o600, path
@@ -179,22 +179,22 @@ async def test_everything_is_closed_to_others(ground: Ground) -> None:
 
 async def test_what_was_opened_to_others_is_closed_again(ground: Ground) -> None:
     await ground.write(1)
-    ground.places.folder.chmod(0o755)
-    ground.places.key.chmod(0o644)
+    ground.paths.folder.chmod(0o755)
+    ground.paths.key.chmod(0o644)
     await ground.write(1, start=1)
-    assert ground.places.folder.stat().st_mode & 0o777 == 0o700
-    assert ground.places.key.stat().st_mode & 0o777 == 0o600
+    assert ground.paths.folder.stat().st_mode & 0o777 == 0o700
+    assert ground.paths.key.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("which", ["segment", "head", "key", "lock"])
 async def test_a_link_is_never_followed(ground: Ground, tmp_path: Path, which: str) -> None:
     await ground.write(1)
-    places = ground.places
+    paths = ground.paths
     path = {
-        "segment": places.segment(1),
-        "head": places.head,
-        "key": places.key,
-        "lock": places.lock,
+        "segment": paths.segment(1),
+        "head": paths.head,
+        "key": paths.key,
+        "lock": paths.lock,
     }[which]
     elsewhere = tmp_path / "elsewhere"
     shutil.move(path, elsewhere)
@@ -206,25 +206,25 @@ async def test_a_link_is_never_followed(ground: Ground, tmp_path: Path, which: s
     assert caught.value.reason == "audit-unwritable"
     assert elsewhere.read_bytes() == before
     if which != "lock":
-        assert not verify(ground.places).is_whole
+        assert not verify(ground.paths).is_whole
 
 
 async def test_a_link_in_place_of_the_folder_is_refused(ground: Ground, tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.mkdir()
-    ground.places.home.mkdir()
-    ground.places.folder.symlink_to(target)
+    ground.paths.home.mkdir()
+    ground.paths.folder.symlink_to(target)
     async with ground.writing() as writer:
         with pytest.raises(Fault):
             await writer.append(a_record())
     assert list(target.iterdir()) == []
     with pytest.raises(NotPrivate):
-        private_folder(ground.places.folder)
+        private_folder(ground.paths.folder)
 
 
 async def test_a_key_file_without_a_key_is_told(ground: Ground) -> None:
     await ground.write(1)
-    ground.places.key.write_bytes(b"short")
+    ground.paths.key.write_bytes(b"short")
     async with ground.writing() as writer:
         assert writer.fingerprint(b"x") == ""
         with pytest.raises(Fault) as caught:

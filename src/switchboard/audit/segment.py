@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from switchboard.store.chain import Row
-from switchboard.store.database import (
+from switchboard.audit.chain import Row
+from switchboard.audit.database import (
     FIELDS,
     DamageTold,
     SegmentDamaged,
@@ -13,8 +13,8 @@ from switchboard.store.database import (
     row_at,
     row_of,
 )
-from switchboard.store.places import AuditPlaces
-from switchboard.store.private import check_private_file
+from switchboard.audit.paths import AuditPaths
+from switchboard.audit.private import check_private_file
 
 _LAST = f"SELECT {FIELDS} FROM records ORDER BY seq DESC LIMIT 1"  # noqa: S608 - a constant
 
@@ -22,11 +22,11 @@ _LAST = f"SELECT {FIELDS} FROM records ORDER BY seq DESC LIMIT 1"  # noqa: S608 
 class Segment:
     """One open file of the log. A group is `begin`, `add`, `commit`."""
 
-    def __init__(self, places: AuditPlaces, number: int) -> None:
-        path = places.segment(number)
+    def __init__(self, paths: AuditPaths, number: int) -> None:
+        path = paths.segment(number)
         self.number = number
         self._path = path
-        self._next_path = places.segment(number + 1)
+        self._next_path = paths.segment(number + 1)
         self._inode = check_private_file(path).st_ino
         self._database = connect(path)
         self._database.execute("PRAGMA synchronous = FULL")

@@ -12,10 +12,10 @@ from typing import Self
 import msgspec
 from msgspec import Struct
 
-from switchboard.store.chain import Link
-from switchboard.store.key import AuditKey
-from switchboard.store.places import AuditPlaces
-from switchboard.store.private import open_private
+from switchboard.audit.chain import Tip
+from switchboard.audit.key import AuditKey
+from switchboard.audit.paths import AuditPaths
+from switchboard.audit.private import open_private
 
 # One sector: written whole or not at all, also when the power goes.
 _BYTES = 512
@@ -29,8 +29,8 @@ class Head(Struct, frozen=True):
     signature: str
 
     @property
-    def link(self) -> Link:
-        return Link(self.seq, bytes.fromhex(self.hash))
+    def tip(self) -> Tip:
+        return Tip(self.seq, bytes.fromhex(self.hash))
 
     def is_signed_by(self, key: AuditKey) -> bool:
         """Whether the holder of the key wrote it."""
@@ -48,8 +48,8 @@ UNREADABLE = Head(-1, "", "")
 class HeadFile:
     """The file of the head, open for as long as its `with` lasts."""
 
-    def __init__(self, places: AuditPlaces) -> None:
-        self._path = places.head
+    def __init__(self, paths: AuditPaths) -> None:
+        self._path = paths.head
         self._handle: int | None = None
 
     def __enter__(self) -> Self:
@@ -68,11 +68,11 @@ class HeadFile:
             return None
         return _head_in(os.pread(self._handle, _BYTES, 0))
 
-    def write(self, link: Link, key: AuditKey) -> None:
+    def write(self, tip: Tip, key: AuditKey) -> None:
         """Say where the log ends now."""
         if self._handle is None:
             self._handle = open_private(self._path, os.O_RDWR | os.O_CREAT)
-        head = Head(link.seq, link.hash.hex(), key.sign_head(link.seq, link.hash).hex())
+        head = Head(tip.seq, tip.hash.hex(), key.sign_head(tip.seq, tip.hash).hex())
         os.pwrite(self._handle, msgspec.json.encode(head).ljust(_BYTES - 1) + b"\n", 0)
 
     def sync(self) -> None:
@@ -81,10 +81,10 @@ class HeadFile:
             os.fsync(self._handle)
 
 
-def read_head(places: AuditPlaces) -> Head | None:
+def read_head(paths: AuditPaths) -> Head | None:
     """As `HeadFile.read`, for those who only look."""
     try:
-        handle = open_private(places.head, os.O_RDONLY)
+        handle = open_private(paths.head, os.O_RDONLY)
     except FileNotFoundError:
         return None
     try:

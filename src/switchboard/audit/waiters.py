@@ -1,12 +1,12 @@
-"""How long callers wait for the log. Those of one loop share a timer: none pays for its own."""
+"""Callers that wait for the log. Those of one loop share a timer, so that none pays for its own."""
 
 import asyncio
 
-from switchboard.store.unwritable import unwritable
+from switchboard.audit.errors import unwritable
 
 
-class Patience:
-    """Those who wait on one loop. Whoever has waited too long is told that the log is held."""
+class Waiters:
+    """The callers waiting on one loop. One that has waited too long gets a fault."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
         self.loop = loop

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from store.ground import Ground
+from audit.ground import Ground
 
 PATIENCE = 60
 SCRIBBLER = Path(__file__).with_name("scribbler.py")
@@ -21,7 +21,7 @@ UNREAD_BYTES = 8 << 10
 def start(
     ground: Ground, name: str, *, count: int, callers: int = 4, segment: int = WITHOUT_ROTATION
 ) -> "subprocess.Popen[str]":
-    words = [str(ground.places.home), name, str(count), str(callers), str(segment)]
+    words = [str(ground.paths.home), name, str(count), str(callers), str(segment)]
     return subprocess.Popen(
         [sys.executable, str(SCRIBBLER), *words],
         stdout=subprocess.PIPE,
@@ -71,7 +71,7 @@ def test_a_log_is_whole_while_others_write_and_rotate(ground: Ground) -> None:
         looks = 0
         while len(segments) < 5 or looks < 10:
             assert ground.verified().findings == ()
-            segments |= set(ground.places.segments())
+            segments |= set(ground.paths.segments())
             looks += 1
             for writer in writers:
                 assert writer.stdout is not None

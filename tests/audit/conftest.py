@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from store.ground import Ground
+from audit.ground import Ground
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from msgspec import Struct
 _SEGMENT = re.compile(r"log-(\d{6})\.db")
 
 
-class AuditPlaces(Struct, frozen=True, dict=True):
+class AuditPaths(Struct, frozen=True, dict=True):
     """The files of one home's audit log. Each group asks for them, so each path is made once."""
 
     home: Path

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from store.ground import Ground, a_record
+from audit.ground import Ground, a_record
 from switchboard.core.audit import AuditRecord
 from switchboard.core.faults import Fault, FaultCode
 
@@ -141,7 +141,7 @@ class holding:  # noqa: N801 - reads as a verb
     """Another process that holds the log."""
 
     def __init__(self, ground: Ground) -> None:
-        self._path = ground.places.lock
+        self._path = ground.paths.lock
 
     def __enter__(self) -> None:
         self._handle = os.open(self._path, os.O_RDWR)

@@ -6,9 +6,9 @@ from fnmatch import fnmatchcase
 import msgspec
 from msgspec import Raw, Struct
 
+from switchboard.audit.chain import Row
+from switchboard.audit.reader import AuditReader
 from switchboard.core.audit import AuditRecord
-from switchboard.store.chain import Row
-from switchboard.store.reader import AuditReader
 
 _read_record = msgspec.json.Decoder(AuditRecord).decode
 

@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import Any, Literal
 from urllib.parse import quote
 
-from switchboard.store.chain import Row
-from switchboard.store.private import open_private, sync_folder
+from switchboard.audit.chain import Row
+from switchboard.audit.private import open_private, sync_folder
 
 FIELDS = "seq, call, CAST(body AS BLOB), prev, hash, seal"
 # What a segment is made of, by the names below, and what a full one has besides.

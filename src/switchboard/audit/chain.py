@@ -11,20 +11,20 @@ from hashlib import sha256
 from msgspec import Struct
 from msgspec.structs import replace
 
-from switchboard.store.key import AuditKey
+from switchboard.audit.key import AuditKey
 
 NOTHING = bytes(32)
 _DOMAIN = b"switchboard.audit/1\n"
 
 
-class Link(Struct, frozen=True):
+class Tip(Struct, frozen=True):
     """The end of a chain: the number of its last record, and that record's hash."""
 
     seq: int
     hash: bytes
 
 
-START = Link(0, NOTHING)
+START = Tip(0, NOTHING)
 
 
 class Row(Struct, frozen=True):
@@ -38,8 +38,8 @@ class Row(Struct, frozen=True):
     seal: bytes | None = None
 
     @property
-    def link(self) -> Link:
-        return Link(self.seq, self.hash)
+    def tip(self) -> Tip:
+        return Tip(self.seq, self.hash)
 
 
 class Entry(Struct, frozen=True):
@@ -54,7 +54,7 @@ def hash_of(seq: int, prev: bytes, body: bytes) -> bytes:
     return sha256(_DOMAIN + seq.to_bytes(8, "big") + prev + body).digest()
 
 
-def chained(end: Link, entries: Sequence[Entry], key: AuditKey) -> list[Row]:
+def chained(end: Tip, entries: Sequence[Entry], key: AuditKey) -> list[Row]:
     """The rows of one group, the last one sealed."""
     rows: list[Row] = []
     prev = end.hash
