@@ -1,6 +1,5 @@
 """What a daemon answers about tools: calls, introspections, and what a count of tokens needs."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Raw, Struct
@@ -9,13 +8,13 @@ from switchboard.core.faults import Fault, FaultCode
 
 
 class Failure(Struct, frozen=True, kw_only=True):
-    """A fault as a value."""
+    """Why a suite could not be asked."""
 
     code: str
     reason: str
     message: str
     hint: str = ""
-    details: Mapping[str, Any] = {}
+    details: dict[str, Any] = {}
 
     @classmethod
     def of(cls, fault: Fault) -> "Failure":

@@ -98,7 +98,6 @@ def run(request: Request) -> Report:
         arguments=_arguments(request.arguments.one("args")),
         asks=can_ask(),
     )
-    request.talk.progress(f"calling {subtool} of {name} …" if subtool else f"calling {name} …")
     answer = ask_board(request, wanted, CallAnswer)
     return CallReport(
         suite=answer.suite,
@@ -136,7 +135,9 @@ def _arguments(given: str | None) -> Raw:
         ) from None
     if not isinstance(value, dict):
         raise UsageError("`--args` must be a JSON object", """--args '{"name": "value"}'""")
-    return Raw(text.encode())
+    raw = text.encode()
+    # A server that reads lines takes the first one for the whole message.
+    return Raw(msgspec.json.format(raw, indent=-1) if b"\n" in raw else raw)
 
 
 def _text_of(given: str) -> str:

@@ -90,7 +90,6 @@ def run(request: Request) -> Report:
         subtool=request.arguments.word(1),
         full=request.arguments.has("full"),
     )
-    request.talk.progress(f"asking {wanted.name or 'every server'} …")
     answer = ask_board(request, wanted, IntrospectAnswer)
     return IntrospectReport(suites=answer.suites, tools=answer.tools, tool=answer.tool)
 

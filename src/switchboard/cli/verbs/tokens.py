@@ -85,7 +85,6 @@ class _Read(Struct, rename="camel"):
 
 
 def run(request: Request) -> Report:
-    request.talk.progress("asking every server …")
     answer = ask_board(request, TokensRequest(), TokensAnswer)
     servers = tuple(map(_measured, answer.servers))
     counted = [server for server in servers if server.failure is None]

@@ -9,7 +9,7 @@ from switchboard.cli.request import Request
 from switchboard.cli.verbs.parts.asking import Terminal, tell_where_to_answer
 from switchboard.cli.verbs.parts.loading import check_directory
 from switchboard.control.board_client import BoardClient
-from switchboard.control.requests import USAGE, BoardRequest
+from switchboard.control.requests import USAGE, BoardRequest, CallRequest
 from switchboard.core.faults import Fault
 from switchboard.ipc.paths import places_from
 from switchboard.shim.flags import wants_in_process
@@ -30,6 +30,7 @@ def ask_board(request: Request, wanted: BoardRequest, kind: type[T]) -> T:
             return _ask_own(request, wanted, kind, str(stranded))
         if client is None:
             return _ask_own(request, wanted, kind)
+        request.talk.progress(progress_of(wanted))
         try:
             return client.ask(
                 wanted,
@@ -56,6 +57,13 @@ def attach(request: Request) -> BoardClient | None:
         return None
     flags = {"workspace": request.workspace or "", "config": request.config or ""}
     return BoardClient(introduce(places_from(environ), flags, environ))
+
+
+def progress_of(wanted: BoardRequest) -> str:
+    """What is going on meanwhile."""
+    if isinstance(wanted, CallRequest):
+        return f"calling {' of '.join(filter(None, (wanted.subtool, wanted.name)))} …"
+    return "asking the servers …"
 
 
 def _ask_own(request: Request, wanted: BoardRequest, kind: type[T], why: str = "") -> T:

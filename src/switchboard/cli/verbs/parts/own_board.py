@@ -11,8 +11,10 @@ from typing import TypeVar
 from msgspec import Struct
 
 from switchboard.cli.printer import Talk
+from switchboard.cli.render import counted
 from switchboard.cli.request import Request
 from switchboard.cli.verbs.parts.asking import Terminal, tell_where_to_answer
+from switchboard.cli.verbs.parts.board import progress_of
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.control.requests import BoardRequest, CallRequest, IntrospectRequest
 from switchboard.core.bus import EventBus
@@ -20,6 +22,7 @@ from switchboard.core.questions import Answer, Question
 from switchboard.daemon.caller import Caller, open_caller
 from switchboard.daemon.runtime import running
 from switchboard.settings.sections import Settings
+from switchboard.settings.validate import shown_name
 
 T = TypeVar("T", bound=Struct)
 
@@ -38,6 +41,7 @@ def ask_own_board(request: Request, wanted: BoardRequest, kind: type[T], why: st
 
 
 async def _answer(request: Request, settings: Settings, wanted: BoardRequest) -> Struct:
+    request.talk.progress(_progress(settings, wanted))
     async with own_caller(settings, request.environ) as caller:
         if isinstance(wanted, CallRequest):
             return await caller.call(
@@ -48,6 +52,17 @@ async def _answer(request: Request, settings: Settings, wanted: BoardRequest) ->
         if isinstance(wanted, IntrospectRequest):
             return await caller.introspect(wanted)
         return await caller.tokens()
+
+
+def _progress(settings: Settings, wanted: BoardRequest) -> str:
+    names = {shown_name(entry, settings.suites): entry.name for entry in settings.servers}
+    if isinstance(wanted, IntrospectRequest):
+        for suite, server in names.items():
+            if wanted.name in {suite, server}:
+                return f"starting the server of {suite} …"
+    if isinstance(wanted, CallRequest):
+        return progress_of(wanted)
+    return f"starting {counted(len(names), 'server')} …"
 
 
 @asynccontextmanager
