@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from switchboard.audit.paths import AuditPaths
 from switchboard.audit.verify import verify
 from switchboard.audit.writer import AuditWriter
-from switchboard.children.life import Limits
+from switchboard.children.connection import Limits
 from switchboard.core.audit import AuditRecord, stamp
 from switchboard.core.bus import EventBus
 from switchboard.core.calls import Call, Outcome

@@ -69,7 +69,7 @@ class Outsider(NamedTuple):
     why: str
 
 
-_HTTP = ("wire/http_*", "surface/http/*", "children/remote*")
+_HTTP = ("wire/http_*", "surface/http/*", "children/http/*")
 
 THIRD_PARTY = {
     "msgspec": Outsider(("*",), "values are frozen structs, decoded without a detour"),
@@ -93,7 +93,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("ipc/paths.py", "hashlib.sha256"): "it loads slowly, and few homes have a path that long",
     ("cli/verbs/daemon.py", "switchboard.daemon.serve.run"): "only the daemon itself needs it",
     ("cli/verbs/daemon.py", "switchboard.daemon.main.run_daemon"): "as above",
-    ("children/pool.py", "switchboard.children.remote.open_remote"): "few have remote children",
+    ("children/pool.py", "switchboard.children.http.remote.open_remote"): "few are remote",
     ("cli/verbs/serve.py", "switchboard.daemon.serve_http.serve_http"): "stdio needs no HTTP",
     ("cli/verbs/serve.py", "switchboard.surface.http.listener.bind"): "as above",
     ("cli/verbs/serve.py", "switchboard.surface.http.listener.url_of"): "as above",

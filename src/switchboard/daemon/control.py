@@ -173,6 +173,7 @@ class DaemonControl:
 def _status_of(child: Child, workspace: str, session_id: str) -> ChildStatus:
     inside = program_behind(child.pid) if child.entry.sandbox_profile != "none" else 0
     pid = inside or child.pid
+    fault = child.connection.last_fault
     return ChildStatus(
         name=child.entry.name,
         scope=child.entry.scope,
@@ -182,11 +183,11 @@ def _status_of(child: Child, workspace: str, session_id: str) -> ChildStatus:
         is_running=child.is_running,
         pid=pid,
         sandbox_pid=child.pid if inside else 0,
-        age_s=round(child.age_s, 3),
+        age_s=round(child.connection.age_s, 3),
         memory_bytes=resident_bytes(pid) if pid else 0,
         calls=child.calls,
-        under_way=child.in_flight,
-        last_error=child.last_fault.message if child.last_fault is not None else "",
+        under_way=child.connection.in_flight,
+        last_error=fault.message if fault is not None else "",
     )
 
 

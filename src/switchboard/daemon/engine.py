@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
+from switchboard.children.connection import Limits
 from switchboard.children.environment import EnvironmentSecrets
 from switchboard.children.launcher import Launcher
-from switchboard.children.life import Limits
-from switchboard.children.memory import Memories
+from switchboard.children.listings.listing_cache import ListingCaches
 from switchboard.children.pool import ChildPool, ChildSource
 from switchboard.children.schema import ServerEntry
 from switchboard.core.discretion import DiscreetEvents
@@ -83,7 +83,7 @@ class Engine:
             warden=self._warden,
             sessions=sessions,
             commons=self._shared,
-            memories=Memories(home) if home else None,
+            caches=ListingCaches(home) if home else None,
             is_trusted=lambda entry: still_trusted(entry, workspace),
             enclose=Confining(environ, workspace),
             book=self._book,

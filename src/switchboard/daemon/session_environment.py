@@ -5,7 +5,7 @@
 import os
 from collections.abc import Iterator, Mapping
 
-from switchboard.children.remote_proxy import PROXY_NAMES
+from switchboard.children.http.proxy import PROXY_NAMES
 from switchboard.config.environ import VARIABLES
 from switchboard.daemon.hello import Hello
 from switchboard.providers.yard.schema import VARIABLES as VARIABLES_OF_YARD
