@@ -73,7 +73,7 @@ def test_a_call_sees_the_variables_of_its_own_shell(workspace: Workspace) -> Non
         ("call", "echo", "nothing"),
         ("call", "echo"),
         ("call", "ehco", "x"),
-        ("call", "echo", "echo", "--args", "{\n}"),
+        ("call", "echo", "echo", "--args", '{\n"text": "x"}'),
         ("introspect",),
         ("introspect", "echo", "add"),
         ("introspect", "--full"),
