@@ -6,7 +6,6 @@ No event loop: a command that asks once should not wait for one to load.
 import select
 import sys
 from collections.abc import Callable
-from socket import socket
 from typing import Literal, Protocol, TypeVar
 
 import msgspec
@@ -78,10 +77,10 @@ class BoardClient:
             else:
                 return msgspec.json.decode(text, type=kind)
 
-    def listen(self, listening: socket, request: ListenRequest) -> None:
-        """Hand a listening socket over, to be served over HTTP. Raises a fault."""
+    def listen(self, listening: int, request: ListenRequest) -> None:
+        """Hand over the descriptor of a listening socket, for HTTP. Raises a fault."""
         try:
-            self._line.hand_over(line_of(request), (listening.fileno(),))
+            self._line.hand_over(line_of(request), (listening,))
         except OSError as error:
             raise silent(self._line.pid) from error
         while (word := self._hear()) != LISTENING:

@@ -95,7 +95,7 @@ def _attached(request: Request, settings: Settings, client: BoardClient) -> Repo
     wanted = ListenRequest(host=listener.host, token=bearer_token(settings.home, request.environ))
     try:
         with bind(listener.host, listener.port, allow_remote=listener.allow_remote) as listening:
-            client.listen(listening, wanted)
+            client.listen(listening.fileno(), wanted)
             url = url_of(listening)
         try:
             with _signals():

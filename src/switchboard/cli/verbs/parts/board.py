@@ -7,7 +7,6 @@ from msgspec import Struct
 from switchboard.cli.options import Option, UsageError
 from switchboard.cli.request import Request
 from switchboard.cli.verbs.parts.asking import Terminal, tell_where_to_answer
-from switchboard.cli.verbs.parts.loading import check_directory
 from switchboard.control.board_client import BoardClient
 from switchboard.control.requests import USAGE, BoardRequest, CallRequest
 from switchboard.core.faults import Fault
@@ -22,7 +21,7 @@ IN_PROCESS = Option(name="in-process", about="do without the daemon, in this pro
 
 def ask_board(request: Request, wanted: BoardRequest, kind: type[T]) -> T:
     """What the board answers. Raises `UsageError`, `ConfigInvalid` or a fault."""
-    check_directory(request)
+    request.check_directory()
     try:
         try:
             client = attach(request)
