@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from switchboard.cli.options import Arguments, UsageError
 from switchboard.cli.printer import Talk
 from switchboard.cli.report import Report
+from switchkit.cli.usage import Arguments, UsageError
 
 
 class Request(Struct, frozen=True, kw_only=True, eq=False):

@@ -18,8 +18,8 @@ from switchboard.daemon.caller import Caller, open_caller
 from switchboard.daemon.recent_events import Tally
 from switchboard.daemon.state import DaemonState
 from switchboard.ipc.words import ABI
-from switchboard.procs.memory import resident_bytes
-from switchboard.procs.table import program_behind
+from switchkit.platform.system import resident_bytes
+from switchkit.processes import program_behind
 
 _NO_TALLY = Tally()
 
@@ -44,7 +44,7 @@ class DaemonControl:
             socket=state.places.socket,
             log=state.places.log,
             age_s=_age(state.started_at),
-            memory_bytes=resident_bytes(os.getpid()),
+            memory_bytes=resident_bytes(os.getpid()) or 0,
             idle_s=state.idle_s,
             is_draining=state.is_draining,
             sessions=self.sessions().sessions,
@@ -184,7 +184,7 @@ def _status_of(child: Child, workspace: str, session_id: str) -> ChildStatus:
         pid=pid,
         sandbox_pid=child.pid if inside else 0,
         age_s=round(child.connection.age_s, 3),
-        memory_bytes=resident_bytes(pid) if pid else 0,
+        memory_bytes=(resident_bytes(pid) or 0) if pid else 0,
         calls=child.calls,
         under_way=child.connection.in_flight,
         last_error=fault.message if fault is not None else "",

@@ -3,10 +3,10 @@
 import shlex
 from collections.abc import Iterable
 
-from switchboard.config.problems import did_you_mean
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.settings.sections import Settings
 from switchboard.settings.validate import RENAME, shown_name
+from switchkit.suggest import did_you_mean
 
 
 def suite_for(settings: Settings, wanted: str) -> str:

@@ -9,15 +9,15 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from switchboard.cli.options import Option, Usage, UsageError, Word
 from switchboard.cli.render import as_json
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import Request
-from switchboard.cli.style import Style
 from switchboard.cli.verbs.parts.asking import can_ask
 from switchboard.cli.verbs.parts.board import IN_PROCESS, ask_board
 from switchboard.control.requests import CallRequest
 from switchboard.control.tools import CallAnswer
+from switchkit.cli.style import Style
+from switchkit.cli.usage import Option, Usage, UsageError, Word
 
 USAGE = Usage(
     verb="call",

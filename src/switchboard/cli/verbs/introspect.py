@@ -5,14 +5,15 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import Raw, Struct
 
-from switchboard.cli.options import Option, Usage, Word
-from switchboard.cli.render import as_json, counted, hint
+from switchboard.cli.render import as_json, hint
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import Request
-from switchboard.cli.style import Style
 from switchboard.cli.verbs.parts.board import IN_PROCESS, ask_board
 from switchboard.control.requests import IntrospectRequest
 from switchboard.control.tools import IntrospectAnswer, IntrospectedSuite, Subtool
+from switchkit.cli.columns import counted
+from switchkit.cli.style import Style
+from switchkit.cli.usage import Option, Usage, Word
 
 USAGE = Usage(
     verb="introspect",

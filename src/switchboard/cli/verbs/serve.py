@@ -7,11 +7,9 @@ import signal
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 
-from switchboard.cli.options import Option, Usage, UsageError
 from switchboard.cli.render import hint
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import Request
-from switchboard.cli.style import Style
 from switchboard.cli.verbs.parts.board import IN_PROCESS, attach
 from switchboard.cli.verbs.parts.loading import followed_settings
 from switchboard.control.board_client import BoardClient
@@ -20,6 +18,8 @@ from switchboard.daemon.serve import run as run_loop
 from switchboard.daemon.serve import serve_stdio
 from switchboard.settings.sections import Settings
 from switchboard.shim.main import Stranded
+from switchkit.cli.style import Style
+from switchkit.cli.usage import Option, Usage, UsageError
 
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _TOKEN = "SWITCHBOARD_TOKEN"  # noqa: S105 - the name of a variable

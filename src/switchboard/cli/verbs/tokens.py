@@ -5,15 +5,15 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import Raw, Struct
 
-from switchboard.cli.options import Usage
 from switchboard.cli.render import columns, hint
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import Request
-from switchboard.cli.style import Style
 from switchboard.cli.table import TOKENIZER, loaded
 from switchboard.cli.verbs.parts.board import IN_PROCESS, ask_board
 from switchboard.control.requests import TokensRequest
 from switchboard.control.tools import Failure, ServerTools, Subtool, TokensAnswer
+from switchkit.cli.style import Style
+from switchkit.cli.usage import Usage
 
 ENCODING = "o200k_base"
 

@@ -4,10 +4,10 @@ import sys
 from typing import Literal
 
 from switchboard.cli.printer import Talk
-from switchboard.cli.style import is_terminal
 from switchboard.cli.verbs.parts.questions import question_lines
 from switchboard.core.events import ApprovalAsked
 from switchboard.core.questions import Question
+from switchkit.cli.style import is_terminal
 
 
 def can_ask() -> bool:

@@ -4,7 +4,6 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from switchboard.cli.options import Option, UsageError
 from switchboard.cli.request import Request
 from switchboard.cli.verbs.parts.asking import Terminal, tell_where_to_answer
 from switchboard.control.board_client import BoardClient
@@ -13,6 +12,7 @@ from switchboard.core.faults import Fault
 from switchboard.ipc.paths import places_from
 from switchboard.shim.flags import wants_in_process
 from switchboard.shim.main import Stranded, introduce
+from switchkit.cli.usage import Option, UsageError
 
 T = TypeVar("T", bound=Struct)
 

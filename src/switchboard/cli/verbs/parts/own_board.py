@@ -11,7 +11,6 @@ from typing import TypeVar
 from msgspec import Struct
 
 from switchboard.cli.printer import Talk
-from switchboard.cli.render import counted
 from switchboard.cli.request import Request
 from switchboard.cli.verbs.parts.asking import Terminal, tell_where_to_answer
 from switchboard.cli.verbs.parts.board import progress_of
@@ -23,6 +22,7 @@ from switchboard.daemon.caller import Caller, open_caller
 from switchboard.daemon.runtime import running
 from switchboard.settings.sections import Settings
 from switchboard.settings.validate import shown_name
+from switchkit.cli.columns import counted
 
 T = TypeVar("T", bound=Struct)
 
