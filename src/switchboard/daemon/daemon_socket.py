@@ -8,8 +8,8 @@ import os
 import socket
 from errno import ECONNABORTED
 
+from switchboard.control.connection import Connection, OnConnection
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.daemon.connection import Connection, OnConnection
 from switchboard.daemon.stderr import write_line
 from switchboard.ipc.paths import DaemonPlaces
 from switchkit.files import NotPrivate, make_private_folder

@@ -52,7 +52,7 @@ def serve(words: "list[str]", environ: "dict[str, str]") -> "int | None":
         return None
     places = places_from(environ, flags.get("home", ""))
     try:
-        return _follow(_introduced(places, flags, environ))
+        return _follow(introduce(places, flags, environ))
     except Stranded as stranded:
         _say(f"warning: {stranded}; serving in this process instead")
         return None
@@ -69,8 +69,8 @@ def _is_stream(number: int) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
-def _introduced(places: DaemonPlaces, flags: "dict[str, str]", environ: "dict[str, str]") -> Line:
-    """A daemon that is ready for our streams. Raises `Stranded` when there is none."""
+def introduce(places: DaemonPlaces, flags: "dict[str, str]", environ: "dict[str, str]") -> Line:
+    """A daemon that is ready with our board. Raises `Stranded` when there is none."""
     try:
         make_private_folder(places.folder)
         for _ in range(_ATTEMPTS):
