@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
 from switchboard.approvals.approver import Approver
 from switchboard.cli.report import Report, Silent
-from switchboard.cli.verbs.parts.asking import typed_line
 from switchboard.core.faults import Fault
 from switchboard.core.questions import Answer, Extent, Question, Verdict
 from switchboard.core.stores import ApprovalStore, Held, Subscription
@@ -137,7 +136,7 @@ async def _take_answer(waiting: Waiting, news: Subscription) -> bool:
 
 async def _line_while(waiting: Waiting, news: Subscription) -> str | None:
     """What is typed, or nothing once it does not wait any more."""
-    typing = asyncio.ensure_future(typed_line())
+    typing = asyncio.ensure_future(_typed_line())
     try:
         while await waiting.still_waits():
             changing = asyncio.ensure_future(news.changed(_LOOK_S))
@@ -148,6 +147,18 @@ async def _line_while(waiting: Waiting, news: Subscription) -> str | None:
     finally:
         typing.cancel()
     return None
+
+
+async def _typed_line() -> str:
+    """What is typed next. A thread that reads could not be stopped when it waits no more."""
+    loop = asyncio.get_running_loop()
+    ready = loop.create_future()
+    loop.add_reader(sys.stdin.fileno(), lambda: ready.done() or ready.set_result(None))
+    try:
+        await ready
+    finally:
+        loop.remove_reader(sys.stdin.fileno())
+    return sys.stdin.readline()
 
 
 def _say(text: str) -> None:
