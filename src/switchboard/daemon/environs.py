@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterator, Mapping
 
 from switchboard.children.remote_proxy import PROXY_NAMES
-from switchboard.config.environ import VARIABLES
 from switchboard.daemon.hello import Hello
 from switchboard.providers.yard.schema import VARIABLES as VARIABLES_OF_YARD
+from switchboard.settings.fields import VARIABLES
 from switchboard.settings.sections import Settings
 
 # Asked of every client, because the settings look at them whatever the files say.

@@ -10,9 +10,11 @@ from switchboard.config.layers import Merged
 from switchboard.config.problems import did_you_mean
 from switchboard.config.spots import KeyPath, dotted
 from switchboard.core.origins import Origin
+from switchboard.core.redaction import redacted_text, redacted_words
+from switchboard.core.secret_names import is_secret_name
+from switchboard.core.secrets import REDACTED
+from switchboard.settings.fields import SECTIONS
 from switchboard.settings.load import Loading
-from switchboard.settings.redaction import redacted
-from switchboard.settings.sections import Settings
 
 _ALIASES = {"mcpServers": "mcp_servers"}
 
@@ -91,25 +93,31 @@ def show(loading: Loading) -> list[Shown]:
     return shown
 
 
+def redacted(value: Any, at: KeyPath) -> Any:
+    """The value of a key without what its name or its shape tells to be a secret."""
+    if isinstance(value, dict):
+        members = cast("dict[str, Any]", value)
+        return {name: redacted(inner, (*at, name)) for name, inner in members.items()}
+    if isinstance(value, list):
+        return redacted_words(cast("list[Any]", value))
+    if not isinstance(value, str) or not value:
+        return value
+    holder, name = ("", *map(str, at))[-2:]
+    # The names of headers tell nothing of their values.
+    if holder == "headers" or (holder == "env" and is_secret_name(name)):
+        return REDACTED
+    return redacted_text(value)
+
+
 def _defaults() -> dict[str, Any]:
-    blank = Settings(workspace="", home="")
-    return {
-        "discoverGlobs": [".switchboard/mcps/*/.mcp.json"],
-        "timeouts": {
-            "childSpawnMs": blank.timeouts.child_spawn_ms,
-            "rpcMs": blank.timeouts.rpc_ms,
-            "idleMs": blank.timeouts.idle_ms,
-        },
-        "introspection": {
-            "mode": blank.introspection.mode,
-            "summaryMaxChars": blank.introspection.summary_max_chars,
-        },
-        "server": msgspec.to_builtins(blank.listener),
-        "logging": msgspec.to_builtins(blank.logging),
-        "yard": {"enabled": True, "inherit_env": False},
-        "enable_mcp_server_surface": blank.enable_mcp_server_surface,
-        "approval_channel": blank.approval_channel,
-    }
+    found: dict[str, Any] = {}
+    for section in SECTIONS:
+        table = found.setdefault(section.name, {}) if section.name else found
+        for field in section.fields if not section.is_named else ():
+            default: Any = msgspec.json.decode(msgspec.json.encode(section.default(field)))
+            if default not in (None, []):
+                table[field.spelled(section.file)] = default
+    return {name: default for name, default in found.items() if default != {}}
 
 
 DEFAULTS = _defaults()

@@ -6,19 +6,21 @@ from typing import Any, cast
 from switchboard.config.layers import Layer, Merged
 from switchboard.config.problems import Problem
 from switchboard.config.spots import KeyPath
+from switchboard.settings.server_fields import SERVER
 
 
 def without_effect(merged: Merged) -> Iterator[Problem]:
     """A warning for each thing that is declared in vain."""
     tree = merged.tree
     for name, fields in cast("dict[str, dict[str, Any]]", tree.get("mcp_servers", {})).items():
-        if fields.get("auth"):
-            yield _warning(
-                merged,
-                ("mcp_servers", name, "auth"),
-                "`auth` has no effect yet: requests carry no token",
-                "send the token in `headers`: `config.toml` fills `${NAME}`",
-            )
+        for field in SERVER.fields:
+            if field.unused and fields.get(field.name):
+                yield _warning(
+                    merged,
+                    (SERVER.name, name, field.name),
+                    f"`{field.name}` has no effect yet: {field.unused}",
+                    field.instead,
+                )
         for variable, reference in cast("dict[str, str]", fields.get("secret_env", {})).items():
             if reference.startswith("vault:"):
                 yield _warning(
