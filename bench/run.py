@@ -21,7 +21,7 @@ from gauge.cold import measure_cold
 from gauge.fleet import Fleet
 from gauge.latency import measure_latency
 from gauge.memory import measure_memory
-from gauge.our_rows import BASE, FLOOR, OUR_ROWS
+from gauge.our_rows import BASE, BEFORE, FLOOR, OUR_ROWS, switchboard_rows
 from gauge.peer_rows import Missing, peer_rows
 from gauge.processes import Programs
 from gauge.readme import README, write_between
@@ -103,6 +103,12 @@ def _options() -> argparse.Namespace:
         help=f"only these: {', '.join(PHASES)}",
     )
     parser.add_argument("--peers", type=Path, metavar="DIR", help="where peers.py installed them")
+    parser.add_argument(
+        "--before",
+        type=Path,
+        metavar="VENV",
+        help="measure the Switchboard of another environment in the same rounds, and compare",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
     parser.add_argument("--readme", action="store_true", help="put the tables into README.md")
     options = parser.parse_args()
@@ -115,6 +121,8 @@ def _options() -> argparse.Namespace:
 def _rows(options: argparse.Namespace) -> list[Row]:
     """The rows to measure. The base and the floor are always there: ratios need them."""
     rows = list(OUR_ROWS)
+    if options.before is not None:
+        rows += switchboard_rows(options.before.absolute() / "bin", BEFORE)
     if options.peers is None:
         print("left out: the peers; install them with bench/peers.py and pass --peers DIR")
     elif options.quick and not options.rows:

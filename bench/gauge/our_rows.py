@@ -2,26 +2,30 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
 from .row import BENCH, CHILD, SCRIPTS, Row, Site, always, as_suite
 
-SWITCHBOARD = str(SCRIPTS / "switchboard")
 TOKEN = "bench-only-on-loopback"
 BASE = "direct"
 FLOOR = "floor asyncio"
 OURS = "switchboard stdio"
+# Ends the names of the rows of another Switchboard.
+BEFORE = " before"
 
 
 def _floor(site: Site) -> list[str]:
     return [sys.executable, str(BENCH / "floor.py"), str(site.config)]
 
 
-def _serve(site: Site) -> list[str]:
-    return [SWITCHBOARD, "serve", "--stdio", "--config", str(site.config)]
+def _serve(program: str, site: Site) -> list[str]:
+    return [program, "serve", "--stdio", "--config", str(site.config)]
 
 
-def _serve_http(site: Site) -> list[str]:
-    command = [SWITCHBOARD, "serve", "--http", "--host", "127.0.0.1", "--port", str(site.port)]
+def _serve_http(program: str, site: Site) -> list[str]:
+    command = [program, "serve", "--http", "--host", "127.0.0.1", "--port", str(site.port)]
     return [*command, "--config", str(site.config)]
 
 
@@ -29,19 +33,46 @@ def _token(_site: Site) -> dict[str, str]:
     return {"SWITCHBOARD_TOKEN": TOKEN}
 
 
-def _workspace(site: Site) -> None:
+def _workspace(scripts: Path, site: Site) -> None:
     """Make the folder a workspace whose owner has trusted its servers."""
     settings = site.folder / ".switchboard"
     settings.mkdir()
     site.config.rename(settings / "mcp.json")
     subprocess.run(
-        [SWITCHBOARD, "trust", "--all"],
+        [str(scripts / "switchboard"), "trust", "--all"],
         cwd=site.folder,
-        env={"HOME": str(site.home), "PATH": str(SCRIPTS)},
+        env={"HOME": str(site.home), "PATH": str(scripts)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=30,
         check=True,
+    )
+
+
+def switchboard_rows(scripts: Path, suffix: str = "") -> tuple[Row, ...]:
+    """The Switchboard whose programs lie in this folder, in every way that it is reached."""
+    program = str(scripts / "switchboard")
+    serve: Callable[[Site], list[str]] = partial(_serve, program)
+    put = as_suite("_suite")
+    return (
+        Row(OURS + suffix, "ours", serve, put=put, compact=True),
+        Row(
+            "switchboard mcp" + suffix,
+            "ours",
+            always(program, "mcp", "--in-process"),
+            put=put,
+            prepare=partial(_workspace, scripts),
+        ),
+        Row("switchboard modern" + suffix, "ours", serve, put=put, modern=True),
+        Row(
+            "switchboard http" + suffix,
+            "ours",
+            partial(_serve_http, program),
+            put=put,
+            front="http",
+            headers={"Authorization": f"Bearer {TOKEN}"},
+            environ=_token,
+        ),
     )
 
 
@@ -55,22 +86,5 @@ OUR_ROWS = (
         most_children=1,
         relays=False,
     ),
-    Row(OURS, "ours", _serve, put=as_suite("_suite"), compact=True),
-    Row(
-        "switchboard mcp",
-        "ours",
-        always(SWITCHBOARD, "mcp", "--in-process"),
-        put=as_suite("_suite"),
-        prepare=_workspace,
-    ),
-    Row("switchboard modern", "ours", _serve, put=as_suite("_suite"), modern=True),
-    Row(
-        "switchboard http",
-        "ours",
-        _serve_http,
-        put=as_suite("_suite"),
-        front="http",
-        headers={"Authorization": f"Bearer {TOKEN}"},
-        environ=_token,
-    ),
+    *switchboard_rows(SCRIPTS),
 )

@@ -49,14 +49,13 @@ class Results:
         return percentile([sample for samples in rounds.values() for sample in samples], percent)
 
     def p50_over_direct(self, row: str) -> float | None:
-        own, base = (
-            {
-                number: percentile(samples, 50) or 0.0
-                for number, samples in self.latency.get(name, {}).items()
-            }
-            for name in (row, BASE)
-        )
-        return ratio(own, base)
+        return ratio(self._p50(row), self._p50(BASE))
+
+    def _p50(self, row: str) -> Rounds:
+        return {
+            number: percentile(samples, 50) or 0.0
+            for number, samples in self.latency.get(row, {}).items()
+        }
 
     def rate(self, row: str, window: int) -> float | None:
         rates = self.throughput.get(row, {}).get(window)
@@ -70,6 +69,25 @@ class Results:
     def rate_over_direct(self, row: str, window: int) -> float | None:
         own, base = (self.throughput.get(name, {}).get(window) for name in (row, BASE))
         return ratio(own.per_second, base.per_second) if own and base else None
+
+    def over(self, row: str, other: str) -> dict[str, float | None]:
+        """What a row costs of what the other does, by round where the two were measured alike."""
+        most, window = self.counts[-1], WINDOWS[-1]
+        own, base = (self.throughput.get(name, {}).get(window) for name in (row, other))
+        memory = [self.memory.get(name) for name in (row, other)]
+        return {
+            f"cold list {most}": ratio(self.listing(row, most), self.listing(other, most)),
+            "p50": ratio(self._p50(row), self._p50(other)),
+            f"calls a second, {window} in flight": ratio(own.per_second, base.per_second)
+            if own and base
+            else None,
+            f"CPU a call, {window} in flight": ratio(own.effort, base.effort)
+            if own and base
+            else None,
+            "memory with helpers": memory[0].with_helpers / memory[1].with_helpers
+            if memory[0] and memory[1]
+            else None,
+        }
 
     def tokens_over_direct(self, row: str) -> float | None:
         own, base = self.tokens.get(row), self.tokens.get(BASE)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from .figures import Rounds, middle
-from .our_rows import BASE
+from .our_rows import BASE, BEFORE
 from .results import Results
 from .throughput import WINDOWS
 
@@ -26,6 +26,8 @@ def tables(results: Results) -> Iterable[str]:
     for found, table in makers:
         if found:
             yield table(results)
+    if any(row.name.endswith(BEFORE) for row in results.rows):
+        yield before_table(results)
 
 
 def cold_table(results: Results) -> str:
@@ -116,6 +118,19 @@ def tokens_table(results: Results) -> str:
         for name, cost in _measured(results, results.tokens)
     ]
     return table_of(heads, lines)
+
+
+def before_table(results: Results) -> str:
+    pairs = [
+        (row.name.removesuffix(BEFORE), row.name)
+        for row in results.rows
+        if row.name.endswith(BEFORE)
+    ]
+    found = {now: results.over(now, before) for now, before in pairs}
+    heads = ["now ÷ before", *next(iter(found.values()))]
+    return table_of(
+        heads, [[now, *(_number(each, 3) for each in row.values())] for now, row in found.items()]
+    )
 
 
 def table_of(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:

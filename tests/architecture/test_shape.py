@@ -19,6 +19,7 @@ from architecture.shape import (
 CODEMAP = SOURCES.parent / "ARCHITECTURE.md"
 OURS = modules("switchboard")
 YARD = modules("switchyard")
+KIT = modules("switchkit")
 
 
 def rows(package: str) -> set[str]:
@@ -65,7 +66,7 @@ def test_imports_point_down_the_table() -> None:
 def test_imports_name_their_module_in_full() -> None:
     relative = [
         f"{module.place}:{found.line}"
-        for module in OURS + YARD
+        for module in OURS + YARD + KIT
         for found in module.imports
         if found.name.startswith(".")
     ]
@@ -77,7 +78,7 @@ def test_third_party_names_appear_only_where_they_belong() -> None:
     for module in OURS:
         for found in module.imports:
             name = found.name.split(".")[0]
-            if name in sys.stdlib_module_names or name == "switchboard":
+            if name in {"switchboard", "switchkit", *sys.stdlib_module_names}:
                 continue
             outsider = THIRD_PARTY.get(name)
             home = outsider is not None and any(fnmatch(module.place, p) for p in outsider.where)
@@ -94,20 +95,28 @@ def test_some_third_party_names_are_known_to_one_module_only() -> None:
     assert {name: places for name, places in users.items() if len(places) > 1} == {}
 
 
-def test_switchyard_knows_the_standard_library_alone() -> None:
-    wrong = [
-        f"{module.place}:{found.line} imports {found.name}"
-        for module in YARD
+def test_switchyard_knows_the_standard_library_and_the_kit_alone() -> None:
+    assert strangers(YARD, {"switchyard", "switchkit"}) == []
+
+
+def test_the_kit_knows_the_standard_library_alone() -> None:
+    assert strangers(KIT, {"switchkit"}) == []
+
+
+def strangers(among: list[Module], known: set[str]) -> list[str]:
+    """Imports of what is neither known nor of the standard library."""
+    return [
+        f"{module.root}/{module.place}:{found.line} imports {found.name}"
+        for module in among
         for found in module.imports
-        if found.name.split(".")[0] not in {"switchyard", *sys.stdlib_module_names}
+        if found.name.split(".")[0] not in known | sys.stdlib_module_names
     ]
-    assert wrong == []
 
 
 def test_imports_sit_at_the_top_of_their_module() -> None:
     late = [
         f"{module.place}:{found.line} imports {found.name}"
-        for module in OURS + YARD
+        for module in OURS + KIT
         for found in module.imports
         if not found.on_top and (module.place, found.name) not in LATE_IMPORTS
     ]
@@ -115,7 +124,7 @@ def test_imports_sit_at_the_top_of_their_module() -> None:
 
 
 def test_the_list_of_late_imports_is_true() -> None:
-    late = {(m.place, found.name) for m in OURS + YARD for found in m.imports if not found.on_top}
+    late = {(m.place, found.name) for m in OURS + KIT for found in m.imports if not found.on_top}
     assert set(LATE_IMPORTS) - late == set()
 
 
@@ -125,7 +134,7 @@ def test_values_are_structs_not_dataclasses() -> None:
 
 
 def test_files_are_short_enough_to_hold_one_noun() -> None:
-    long = {m.place: n for m in OURS + YARD if (n := len(m.text.splitlines())) > MAX_LINES}
+    long = {m.place: n for m in OURS + YARD + KIT if (n := len(m.text.splitlines())) > MAX_LINES}
     assert long == {}
 
 
@@ -146,3 +155,6 @@ def test_the_codemap_has_one_line_for_each_package() -> None:
     providers = [folder for folder in folders if re.fullmatch(r"providers/\w+", folder)]
     assert [name for name in providers if f"`{Path(name).name}`" not in codemap] == []
     assert "`src/switchyard`" in codemap
+    for module in KIT:
+        if module.path.name != "__init__.py":
+            assert f"`{module.place.removesuffix('.py')}`" in codemap

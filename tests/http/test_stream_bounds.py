@@ -6,10 +6,9 @@ import json
 import pytest
 from edges.asking import asking, progress, said, tool
 
-from switchboard.surface.http_exchange import Reply
-from switchboard.surface.http_questions import MOST_WAITING as MOST_QUESTIONS
-from switchboard.surface.http_questions import Questions
-from switchboard.surface.http_streams import (
+from switchboard.surface.http.exchange import Reply
+from switchboard.surface.http.sessions import MOST_QUESTIONS
+from switchboard.surface.http.streams import (
     MOST_KEPT,
     MOST_KEPT_BYTES,
     MOST_WAITING,
@@ -18,6 +17,7 @@ from switchboard.surface.http_streams import (
 )
 from switchboard.surface.outlets import Outlet
 from switchboard.wire.messages import RpcError
+from switchboard.wire.pending import Pending
 
 KILOBYTE = "x" * 1000
 
@@ -107,7 +107,7 @@ def test_a_client_without_events_costs_nothing() -> None:
 
 
 async def test_questions_are_bounded() -> None:
-    questions = Questions()
+    questions = Pending(most=MOST_QUESTIONS)
     asked: list[bytes] = []
 
     def ask() -> "asyncio.Task[object]":

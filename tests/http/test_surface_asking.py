@@ -15,7 +15,7 @@ from mcp_types import ElicitResult, TextContent
 
 from switchboard.surface.outlets import Outlet
 from switchboard.wire.messages import RpcError
-from switchboard.wire.peer import PeerLost
+from switchboard.wire.pending import PeerLost
 
 VERSIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
 QUESTION: Json = {"message": "your name?", "requestedSchema": {"type": "object", "properties": {}}}

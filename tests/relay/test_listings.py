@@ -6,9 +6,9 @@ from typing import Any, cast
 
 from msgspec import Raw
 
+from switchboard.children.connection import Limits
 from switchboard.children.launcher import Launcher
-from switchboard.children.life import Limits
-from switchboard.children.listing import Listing, ToolEntry, ToolListing
+from switchboard.children.listings.listing import Listing, ToolEntry, ToolListing
 from switchboard.children.pool import ChildSource
 from switchboard.core.bus import EventBus
 from switchboard.core.sessions import Session

@@ -18,7 +18,8 @@ from switchboard.surface.channel import PATIENCE_S
 from switchboard.surface.front import Front
 from switchboard.surface.parking import Parked, Parking
 from switchboard.wire.messages import Parts, RpcError
-from switchboard.wire.peer import Answer, PeerLost
+from switchboard.wire.peer import Answer
+from switchboard.wire.pending import PeerLost
 from switchboard.wire.pipes import Loss
 
 

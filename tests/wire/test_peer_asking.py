@@ -9,7 +9,8 @@ from msgspec import Raw
 from fakes.pipes import FakePipe
 from support.requirements import requirement
 from switchboard.wire.messages import METHOD_NOT_FOUND, MessageId, Parts, RpcError
-from switchboard.wire.peer import Peer, PeerLost
+from switchboard.wire.peer import Peer
+from switchboard.wire.pending import PeerLost
 from switchboard.wire.pipes import Loss
 
 
@@ -51,7 +52,7 @@ async def test_answers_that_come_in_another_order_reach_whom_they_belong_to() ->
         peer.receive(b'{"id":%d,"result":[%d]}' % (message["id"], message["id"]))
     ids = [message["id"] for message in pipe.messages]
     assert [bytes(await task) for task in tasks] == [b"[%d]" % id_ for id_ in ids]
-    assert peer.busy == 0
+    assert len(peer.pending) == 0
 
 
 async def test_an_answer_to_nobody_is_ignored() -> None:
@@ -97,7 +98,7 @@ async def test_a_request_that_is_given_up_is_cancelled_at_the_other_side() -> No
     assert cancelled["method"] == "notifications/cancelled"
     assert cancelled["params"]["requestId"] == request["id"]
     peer.receive(b'{"id":%d,"result":{}}' % request["id"])
-    assert peer.busy == 0
+    assert len(peer.pending) == 0
 
 
 async def test_everybody_who_waits_hears_that_the_other_side_is_gone() -> None:

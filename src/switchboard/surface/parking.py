@@ -16,7 +16,8 @@ from switchboard.core.channel import Input
 from switchboard.surface.channel import Ask, ClientChannel
 from switchboard.surface.results import input_required_parts
 from switchboard.wire.messages import INVALID_PARAMS, Parts, RpcError
-from switchboard.wire.peer import Answer, PeerLost
+from switchboard.wire.peer import Answer
+from switchboard.wire.pending import PeerLost
 from switchboard.wire.pipes import Loss
 
 _STATE_BYTES = 32

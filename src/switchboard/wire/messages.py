@@ -18,6 +18,8 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 
+CANCELLED = "notifications/cancelled"
+
 
 class Envelope(Struct):
     """A request, notification or response; which one shows in what is there."""

@@ -1,4 +1,4 @@
-"""One JSON-RPC peer: ids, waiting requests, requests under way, cancellation both ways.
+"""One JSON-RPC peer: its pending requests, requests under way, cancellation both ways.
 
 It knows the envelope and `notifications/cancelled`, and nothing else of MCP.
 """
@@ -11,6 +11,7 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from switchboard.wire.messages import (
+    CANCELLED,
     INTERNAL_ERROR,
     INVALID_REQUEST,
     PARSE_ERROR,
@@ -19,19 +20,15 @@ from switchboard.wire.messages import (
     Parts,
     RpcError,
     cancelled_id,
-    error_from_raw,
     error_parts,
     notification_parts,
     read_batch,
     read_envelope,
-    request_parts,
     result_parts,
 )
+from switchboard.wire.pending import Pending
 from switchboard.wire.pipes import Loss, Pipe
 
-CANCELLED = "notifications/cancelled"
-# Beside a result, some servers write an error that is none.
-_NULL = Raw(b"null")
 NO_PARAMS: Parts = (b"{}",)
 
 Answer = Coroutine[Any, Any, Parts]
@@ -40,14 +37,6 @@ OnRequest = Callable[[str, Raw, MessageId], "Parts | Answer"]
 OnNotification = Callable[[str, Raw], None]
 OnLost = Callable[[Loss], None]
 OnJunk = Callable[[bytes], None]
-
-
-class PeerLost(Exception):  # noqa: N818 - states what happened
-    """The other side went away before it answered."""
-
-    def __init__(self, loss: Loss) -> None:
-        super().__init__(loss.message)
-        self.loss = loss
 
 
 class Peer:
@@ -70,44 +59,19 @@ class Peer:
         self._on_junk = on_junk
         self._throttled = throttled
         self._loop = asyncio.get_running_loop()
-        self._last_id = 0
-        self._waiting: dict[MessageId, asyncio.Future[list[Envelope]]] = {}
+        # What we asked. Over HTTP each request travels, and fails, on its own.
+        self.pending = Pending()
         # The tasks are ours: each takes itself out as its last act.
         self._under_way: dict[MessageId, tuple[asyncio.Task[None], Answer]] = {}
         # Which request of ours the message being received belongs to, where the pipe can tell.
         self.about: MessageId = None
-        self.lost: Loss | None = None
         self._pressed_until: asyncio.Future[None] | None = None
 
     # What we ask
 
-    async def request(self, method: str, params: Parts = NO_PARAMS) -> Raw:
-        """The result of a request. Cancelling the await cancels the request at the other side.
-
-        Raises RpcError when the answer is an error, PeerLost when none can come any more.
-        """
-        if self.lost is not None:
-            raise PeerLost(self.lost)
-        self._last_id += 1
-        message_id = self._last_id
-        future: asyncio.Future[list[Envelope]] = self._loop.create_future()
-        self._waiting[message_id] = future
-        self._pipe.send(request_parts(message_id, method, params))
-        try:
-            # The loop holds the future until we wait again; emptied, it does not hold the message.
-            envelope = (await future).pop()
-        except asyncio.CancelledError:
-            if self._waiting.pop(message_id, None) is not None:
-                self.notify(CANCELLED, (b'{"requestId":%d}' % message_id,))
-            raise
-        if envelope.error and envelope.error != _NULL:
-            raise error_from_raw(envelope.error)
-        return envelope.result
-
-    @property
-    def next_id(self) -> int:
-        """The id that the next request will have."""
-        return self._last_id + 1
+    def request(self, method: str, params: Parts = NO_PARAMS) -> Coroutine[Any, Any, Raw]:
+        """The result of a request; see `Pending.ask`."""
+        return self.pending.ask(self._pipe.send, method, params)
 
     def notify(self, method: str, params: Parts = NO_PARAMS) -> None:
         """Send a notification."""
@@ -137,9 +101,7 @@ class Peer:
         if envelope.method is not UNSET:
             self._receive_call(envelope)
         elif envelope.id is not UNSET:
-            future = self._waiting.pop(envelope.id, None)
-            if future is not None and not future.done():
-                future.set_result([envelope])
+            self.pending.take(envelope)
         else:
             self._receive_junk(message)
 
@@ -213,7 +175,7 @@ class Peer:
 
         A child is not throttled: it may be waiting for us to read before it reads again.
         """
-        if on and self._pressed_until is None and self.lost is None:
+        if on and self._pressed_until is None and self.pending.lost is None:
             self._pressed_until = self._loop.create_future()
         elif not on:
             self._relieve()
@@ -241,26 +203,17 @@ class Peer:
 
     def lose(self, loss: Loss) -> None:
         """The other side is gone: nothing waits for it, and nothing works for it."""
-        if self.lost is not None:
+        if self.pending.lost is not None:
             return
-        self.lost = loss
+        self.pending.lose(loss)
         self._relieve()
         if self._throttled and loss.reason == "too-large":
             # The last word to a client, whose message nobody can tell the id of.
             self._pipe.send(error_parts(None, RpcError(INVALID_REQUEST, loss.message)))
-        waiting, self._waiting = self._waiting, {}
-        for future in waiting.values():
-            if not future.done():
-                future.set_exception(PeerLost(loss))
         for message_id in self._under_way:
             self._cancel(message_id)
         if self._on_lost is not None:
             self._on_lost(loss)
-
-    @property
-    def busy(self) -> int:
-        """How many requests wait at the other side."""
-        return len(self._waiting)
 
     async def aclose(self) -> None:
         """End what is under way, say goodbye and close."""

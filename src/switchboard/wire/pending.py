@@ -1,0 +1,97 @@
+"""Requests of ours that wait for an answer. Who carries them, and how, is for the caller to say."""
+
+import asyncio
+from collections.abc import Callable
+
+from msgspec import UNSET, Raw
+
+from switchboard.wire.messages import (
+    CANCELLED,
+    INTERNAL_ERROR,
+    Envelope,
+    MessageId,
+    Parts,
+    RpcError,
+    error_from_raw,
+    notification_parts,
+    request_parts,
+)
+from switchboard.wire.pipes import Loss
+
+# Beside a result, some peers write an error that is none.
+_NULL = Raw(b"null")
+
+Send = Callable[[Parts], None]
+
+
+class PeerLost(Exception):  # noqa: N818 - states what happened
+    """The other side went away before it answered."""
+
+    def __init__(self, loss: Loss) -> None:
+        super().__init__(loss.message)
+        self.loss = loss
+
+
+class Pending:
+    """The requests to one other side, by ids that are ours alone. `most` of them wait at once."""
+
+    __slots__ = ("_most", "_waiting", "lost", "next_id")
+
+    def __init__(self, *, most: int | None = None) -> None:
+        self._most = most
+        self._waiting: dict[MessageId, asyncio.Future[list[Envelope]]] = {}
+        # The id that the next request will have.
+        self.next_id = 1
+        self.lost: Loss | None = None
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def __contains__(self, message_id: MessageId) -> bool:
+        return message_id in self._waiting
+
+    async def ask(self, send: Send, method: str, params: Parts) -> Raw:
+        """Send a request and wait. Cancelling the wait cancels the request at the other side.
+
+        Raises RpcError when the answer is an error, PeerLost when none can come any more.
+        """
+        if self.lost is not None:
+            raise PeerLost(self.lost)
+        waiting = self._waiting
+        if self._most is not None and len(waiting) >= self._most:
+            raise RpcError(INTERNAL_ERROR, "too many questions wait for an answer")
+        message_id = self.next_id
+        self.next_id = message_id + 1
+        future: asyncio.Future[list[Envelope]] = asyncio.get_running_loop().create_future()
+        waiting[message_id] = future
+        send(request_parts(message_id, method, params))
+        try:
+            # The loop holds the future until we wait again; emptied, it does not hold the message.
+            envelope = (await future).pop()
+        except asyncio.CancelledError:
+            if waiting.pop(message_id, None) is not None:
+                send(notification_parts(CANCELLED, (b'{"requestId":%d}' % message_id,)))
+            raise
+        if envelope.error and envelope.error != _NULL:
+            raise error_from_raw(envelope.error)
+        return envelope.result
+
+    def take(self, envelope: Envelope) -> None:
+        """Take an answer in. One to nothing that we asked, or a second one, is ignored."""
+        if envelope.id is UNSET:
+            return
+        future = self._waiting.pop(envelope.id, None)
+        if future is not None and not future.done():
+            future.set_result([envelope])
+
+    def fail(self, message_id: MessageId, error: Exception) -> None:
+        """End one request with an error of our own: no answer to it can come any more."""
+        future = self._waiting.pop(message_id, None)
+        if future is not None and not future.done():
+            future.set_exception(error)
+
+    def lose(self, loss: Loss) -> None:
+        """No answer will come any more, to any request."""
+        self.lost = loss
+        for message_id in tuple(self._waiting):
+            self.fail(message_id, PeerLost(loss))
