@@ -39,7 +39,7 @@ NEW_LINES = (
     ("children/schema.py", "    description: str = ", "    nice_level: int = 0\n"),
     (
         "settings/fields.py",
-        '        Field(\n            name="idle_ms",\n            kind=Whole(about="End the daemon',
+        '    Field("idle_ms", Whole(about="End the daemon',
         """        Field(
             name="greeting_word",
             kind=Text(empty=False, about="What every client is greeted with."),

@@ -28,7 +28,7 @@ Bound = Literal["no", "value", "names", "unless-default", "sandboxed"]
 Admit = Callable[[Merged, Layer, dict[str, Any], list[Problem]], dict[str, Any]]
 
 
-class Field(Struct, frozen=True, kw_only=True):
+class Field(Struct, frozen=True):
     """One key: what it may hold, how it is written, and who may set it."""
 
     # In snake case: the attribute of the value that the section is read into.
