@@ -7,7 +7,6 @@ import msgspec
 from msgspec import Struct
 
 from switchboard.config.layers import Merged
-from switchboard.config.problems import did_you_mean
 from switchboard.config.spots import KeyPath, dotted
 from switchboard.core.origins import Origin
 from switchboard.core.redaction import redacted_text, redacted_words
@@ -15,6 +14,7 @@ from switchboard.core.secret_names import is_secret_name
 from switchboard.core.secrets import REDACTED
 from switchboard.settings.fields import SECTIONS
 from switchboard.settings.load import Loading
+from switchkit.suggest import did_you_mean
 
 _ALIASES = {"mcpServers": "mcp_servers"}
 
