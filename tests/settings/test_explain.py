@@ -75,6 +75,23 @@ def test_an_unknown_key_comes_with_a_suggestion(loaded: Callable[..., Loading]) 
     assert caught.value.hint == "did you mean `timeouts.rpcMs`?"
 
 
+def test_a_known_key_that_nobody_sets_is_explained_by_its_default(
+    ground: Ground, loaded: Callable[..., Loading]
+) -> None:
+    ground.put(ground.home / "mcp.json", '{"mcpServers": {"x": {"command": "one"}}}')
+    for key, value in (
+        ("mcp_servers.x.relay", True),
+        ("mcp_servers.x.scope", "workspace"),
+        ("daemon.idle_ms", 900_000),
+        ("tools.allow", None),
+    ):
+        told = explain(loaded(), key)
+        assert (told.key, told.value, told.origin, told.replaced) == (key, value, Origin(), ())
+    with pytest.raises(UnknownKey) as caught:
+        explain(loaded(), "mcp_servers.x.rely")
+    assert caught.value.hint == "did you mean `mcp_servers.x.relay`?"
+
+
 def test_show_lists_everything_with_origins_and_no_secret(
     ground: Ground, loaded: Callable[..., Loading]
 ) -> None:

@@ -12,8 +12,9 @@ from switchboard.core.origins import Origin
 from switchboard.core.redaction import redacted_text, redacted_words
 from switchboard.core.secret_names import is_secret_name
 from switchboard.core.secrets import REDACTED
-from switchboard.settings.fields import SECTIONS
+from switchboard.settings.fields import SECTIONS, path_of
 from switchboard.settings.load import Loading
+from switchboard.settings.server_fields import SERVER
 from switchkit.suggest import did_you_mean
 
 _ALIASES = {"mcpServers": "mcp_servers"}
@@ -61,7 +62,10 @@ def explain(loading: Loading, key: str) -> Explanation:
     tree = _with_defaults(merged.tree)
     at = _path(tree, key)
     if at is None:
-        meant = did_you_mean(key, [dotted(path) for path, _ in _leaves(tree, ())])
+        known = _unset(tree)
+        if key in known:
+            return Explanation(key=key, value=known[key], origin=Origin())
+        meant = did_you_mean(key, [*known, *(dotted(path) for path, _ in _leaves(tree, ()))])
         raise UnknownKey(key, f"did you mean `{meant}`?" if meant else "")
     value: Any = tree
     for step in at:
@@ -121,6 +125,20 @@ def _defaults() -> dict[str, Any]:
 
 
 DEFAULTS = _defaults()
+
+
+def _unset(tree: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of the table that nobody sets and that have no default to show."""
+    found = {
+        dotted(path_of(section, field)): section.default(field)
+        for section in SECTIONS
+        for field in section.fields
+        if not section.is_named
+    }
+    for name in tree.get(SERVER.name, {}):
+        at = f"{SERVER.name}.{name}"
+        found |= {f"{at}.{field.name}": SERVER.default(field) for field in SERVER.fields}
+    return found
 
 
 def _with_defaults(tree: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, cast
 
-from switchboard.config.layers import Layer, Merged
+from switchboard.config.layers import Merged
 from switchboard.config.problems import Problem
 from switchboard.config.spots import KeyPath
 from switchboard.settings.server_fields import SERVER
@@ -32,9 +32,6 @@ def without_effect(merged: Merged) -> Iterator[Problem]:
 
 
 def _warning(merged: Merged, at: KeyPath, message: str, hint: str = "") -> Problem:
-    layer = merged.layer_of(at) or _layer_below(merged, at)
+    layer = merged.layer_near(at)
+    assert layer is not None, "what is in the tree was set by a layer"
     return layer.problem(at, message, hint, "warning")
-
-
-def _layer_below(merged: Merged, at: KeyPath) -> Layer:
-    return next(layer for path, layer in merged.layers.items() if path[: len(at)] == at)
