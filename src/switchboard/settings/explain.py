@@ -12,7 +12,7 @@ from switchboard.core.origins import Origin
 from switchboard.core.redaction import redacted_text, redacted_words
 from switchboard.core.secret_names import is_secret_name
 from switchboard.core.secrets import REDACTED
-from switchboard.settings.fields import SECTIONS, path_of
+from switchboard.settings.fields import all_sections, path_of
 from switchboard.settings.load import Loading
 from switchboard.settings.server_fields import SERVER
 from switchkit.suggest import did_you_mean
@@ -115,7 +115,7 @@ def redacted(value: Any, at: KeyPath) -> Any:
 
 def _defaults() -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for section in SECTIONS:
+    for section in all_sections():
         table = found.setdefault(section.name, {}) if section.name else found
         for field in section.fields if not section.is_named else ():
             default: Any = msgspec.json.decode(msgspec.json.encode(section.default(field)))
@@ -131,7 +131,7 @@ def _unset(tree: Mapping[str, Any]) -> dict[str, Any]:
     """The keys of the table that nobody sets and that have no default to show."""
     found = {
         dotted(path_of(section, field)): section.default(field)
-        for section in SECTIONS
+        for section in all_sections()
         for field in section.fields
         if not section.is_named
     }

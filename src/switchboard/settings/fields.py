@@ -14,8 +14,8 @@ from switchboard.config.keys import Field, Section
 from switchboard.config.locate import DEFAULT_GLOBS
 from switchboard.config.strict import Items, Text, Truth, Whole
 from switchboard.providers.suites.schema import Introspection
+from switchboard.providers.table import TABLE, source_of
 from switchboard.settings.narrowing import narrowed_suites, narrowed_tools
-from switchboard.settings.provider_sections import COMMANDS, YARD
 from switchboard.settings.sections import Keeping, Listener, Logging, Timeouts, ToolFilters
 from switchboard.settings.server_fields import SUITE
 from switchboard.settings.server_shapes import PROVIDERS, TOML_SERVERS
@@ -146,10 +146,23 @@ INTROSPECTION = Section(
 
 # Without the sections of providers. Problems of variables are told in this order.
 SECTIONS = (
-    *(LISTENER, LOGGING, ROOT, AGENTS, DAEMON, TOOLS, YARD, SKILLS),
+    *(LISTENER, LOGGING, ROOT, AGENTS, DAEMON, TOOLS, SKILLS),
     *(DISCOVERY, replace(SUITE, admit=narrowed_suites), TIMEOUTS, INTROSPECTION),
 )
-BY_NAME = {section.name: section for section in (*SECTIONS, COMMANDS) if section.name}
+_BY_NAME = {section.name: section for section in SECTIONS if section.name}
+_OF_PROVIDERS = {row.section: key for key, row in TABLE.items() if row.section}
+
+
+def section_of(name: str) -> Section | None:
+    """The section of a name. That of a provider is loaded when somebody writes it."""
+    key = _OF_PROVIDERS.get(name)
+    return _BY_NAME.get(name) if key is None else source_of(key).section
+
+
+def all_sections() -> tuple[Section, ...]:
+    """Every section, those of providers too."""
+    others = (section_of(name) for name in _OF_PROVIDERS)
+    return (*SECTIONS, *(section for section in others if section is not None))
 
 
 def path_of(section: Section, field: Field) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from switchboard.config.layers import Layer, Merged, merge_fields, replace_whole
 from switchboard.config.placeholders import Unfilled, expand_tree
 from switchboard.config.problems import Problem
 from switchboard.config.spots import KeyPath
-from switchboard.settings.fields import BY_NAME, ROOT
+from switchboard.settings.fields import ROOT, section_of
 from switchboard.settings.narrowing import admitted
 from switchboard.settings.server_fields import SERVER
 
@@ -36,7 +36,7 @@ def _lay_sections(
             set_value(merged, layer, (name,), value)
             continue
         fields = cast("dict[str, Any]", value)
-        section = BY_NAME.get(name)
+        section = section_of(name)
         if section is not None:
             fields = admitted(merged, layer, section, fields, problems)
         if layer.expands and not (section and section.fills_late):

@@ -12,7 +12,7 @@ from msgspec import json
 
 from switchboard.config.keys import Field, FileName, Section
 from switchboard.config.strict import Either, Items, Members, Text, Truth, Whole
-from switchboard.settings.fields import SECTIONS
+from switchboard.settings.fields import all_sections
 from switchboard.settings.server_fields import SERVER
 
 BEGIN, END = "<!-- keys: written by `make schemas` -->\n", "<!-- end of keys -->\n"
@@ -29,7 +29,7 @@ _BOUND = {
 
 def reference() -> str:
     """Every key, section by section."""
-    parts = [_part(section) for section in (SERVER, *SECTIONS) if section.fields]
+    parts = [_part(section) for section in (SERVER, *all_sections()) if section.fields]
     return "\n".join(parts)
 
 
