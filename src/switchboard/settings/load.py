@@ -28,19 +28,10 @@ from switchboard.config.locate import (
 )
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.core.origins import Origin, Scope
-from switchboard.providers.suites.schema import Introspection
 from switchboard.providers.table import TABLE, source_of
 from switchboard.settings import build
 from switchboard.settings.child_files import child_layers
-from switchboard.settings.fields import (
-    DAEMON,
-    FLAGS,
-    INTROSPECTION,
-    LISTENER,
-    LOGGING,
-    TIMEOUTS,
-    VARIABLES,
-)
+from switchboard.settings.fields import FLAGS, VARIABLES
 from switchboard.settings.fingerprints import files_to_watch
 from switchboard.settings.later import without_effect
 from switchboard.settings.layering import (
@@ -51,14 +42,7 @@ from switchboard.settings.layering import (
     toml_layer,
 )
 from switchboard.settings.merging import lay_all
-from switchboard.settings.sections import (
-    Keeping,
-    Listener,
-    Logging,
-    ReadFile,
-    Settings,
-    Timeouts,
-)
+from switchboard.settings.sections import ReadFile, Settings
 from switchboard.settings.servers import Resolution, merged_servers
 from switchboard.settings.trust import read_trust
 from switchboard.settings.validate import omissions
@@ -198,12 +182,8 @@ def _freeze(loading: Loading) -> Settings:
         omitted=tuple(omitted),
         suites=suites,
         sources=sources,
-        introspection=build.read_section(INTROSPECTION, Introspection, tree),
-        timeouts=build.read_section(TIMEOUTS, Timeouts, tree),
-        listener=build.read_section(LISTENER, Listener, tree),
-        logging=build.read_section(LOGGING, Logging, tree),
+        **build.sections_from_tree(tree),
         tools=build.tools_from_tree(tree, places.workspace, places.user_home),
-        keeping=build.read_section(DAEMON, Keeping, tree),
         enable_mcp_server_surface=tree.get("enable_mcp_server_surface", False),
         approval_channel=tree.get("approval_channel", "any"),
         agents=tree.get("agents", {}),
