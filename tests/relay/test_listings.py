@@ -6,10 +6,10 @@ from typing import Any, cast
 
 from msgspec import Raw
 
-from switchboard.children.launcher import Launcher
 from switchboard.children.life import Limits
 from switchboard.children.listing import Listing, ToolEntry, ToolListing
 from switchboard.children.pool import ChildSource
+from switchboard.children.server_launches import ServerLaunches
 from switchboard.core.bus import EventBus
 from switchboard.core.sessions import Session
 from switchboard.core.visibility import Visibility
@@ -46,7 +46,7 @@ def offering(name: str, lister: Lister) -> Offering:
     return Offering(
         name=name,
         children=cast("ChildSource", lister),
-        launcher=cast("Launcher", None),
+        launches=cast("ServerLaunches", None),
         shows_tools=True,
     )
 

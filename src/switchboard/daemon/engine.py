@@ -9,11 +9,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from switchboard.children.environment import EnvironmentSecrets
-from switchboard.children.launcher import Launcher
 from switchboard.children.life import Limits
 from switchboard.children.memory import Memories
 from switchboard.children.pool import ChildPool, ChildSource
 from switchboard.children.schema import ServerEntry
+from switchboard.children.server_launches import ServerLaunches
 from switchboard.core.discretion import DiscreetEvents
 from switchboard.core.ports import Audit, Events, Next, Provider, Relay
 from switchboard.core.secrets import SecretBook
@@ -228,7 +228,7 @@ def _offering(entry: ServerEntry, own: SuiteSettings, source: ChildSource) -> Of
     return Offering(
         name=entry.name,
         children=source,
-        launcher=Launcher(entry),
+        launches=ServerLaunches(entry),
         origin=entry.origin,
         shows_tools=entry.expose == "tools",
         prefix=entry.tool_prefix,

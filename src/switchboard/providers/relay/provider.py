@@ -48,6 +48,7 @@ class RelayProvider:
         is_guarded: bool = False,
     ) -> None:
         self._offerings = tuple(offerings)
+        self._by_server = {each.name: each for each in self._offerings}
         self._showing = tuple(each for each in self._offerings if each.shows_tools)
         self._specs = specs_for(each.children.limits for each in self._offerings)
         self._visibility = visibility
@@ -110,22 +111,28 @@ class RelayProvider:
             raise _gone(call.tool.name)
         return replace(call, tool=shown.spec)
 
-    def launch(self, call: Call) -> Launch | None:
+    async def launch(self, call: Call) -> Launch | None:
         if not call.tool.is_tool:
             return None
+        if not self._is_guarded:
+            place = await self._place(call)
+            return place.offering.launches.named(call.tool, place.own)
         # The child may have changed the tool since the call was made.
         toolbox = self._known_toolbox(call.session)
         shown = toolbox.tools.get(call.tool.name)
         if shown is None:
             # Nobody knows what it is now, so nothing that was agreed to can be meant.
             return Launch(tool=call.tool, server="", fingerprint="", runs="", cwd="")
-        return toolbox.places[shown.spec].offering.launcher.of(shown.spec)
+        place = toolbox.places[shown.spec]
+        return place.offering.launches.named(shown.spec, place.own)
 
     async def invoke(self, call: Call) -> Outcome:
-        if call.tool.is_tool:
-            place = await self._place(call)
-            child = place.offering.children.of(call.session)
-            result = await child.call(place.own, call.arguments, call.channel)
+        if call.launch is not None:
+            offering = self._by_server.get(call.launch.server)
+            if offering is None:
+                raise _gone(call.tool.name)
+            child = offering.children.of(call.session)
+            result = await child.call(call.launch.own_name, call.arguments, call.channel)
             return passed_through(result, is_modern=child.is_modern)
         request = read_request(call.tool.name, call.arguments)
         place = await request.place(self._routes(call.session, call.channel))

@@ -97,8 +97,8 @@ class YardRelay:
     async def narrow(self, call: Call) -> Call:
         return await self._children.narrow(call)
 
-    def launch(self, call: Call) -> Launch | None:
-        return self._children.launch(call)
+    async def launch(self, call: Call) -> Launch | None:
+        return await self._children.launch(call)
 
     async def invoke(self, call: Call) -> Outcome:
         if not call.tool.is_tool:

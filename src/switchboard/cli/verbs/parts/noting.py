@@ -6,8 +6,7 @@ from pathlib import Path
 from switchboard.approvals.approver import Approver
 from switchboard.approvals.pins import Held
 from switchboard.cli.request import Request
-from switchboard.core.audit import AuditApproval, AuditRecord, stamp
-from switchboard.core.principal import this_user
+from switchboard.core.audit import AuditApproval, new_record
 from switchboard.ipc.paths import places_from
 from switchboard.store.places import AuditPlaces
 from switchboard.store.writer import AuditWriter
@@ -15,13 +14,10 @@ from switchboard.store.writer import AuditWriter
 
 def note_decision(request: Request, held: Held, approver: Approver, *, approves: bool) -> None:
     """Put a decision on disk. Raises a fault; what cannot be noted is not acted on."""
-    record = AuditRecord(
-        ts=stamp(),
-        event="approval.decided",
+    record = new_record(
+        "approval.decided",
         tool=held.tool,
         server=held.server,
-        principal=str(this_user()),
-        uid0=this_user().is_root,
         approval=AuditApproval(
             decision="approved" if approves else "denied",
             id=held.id,
