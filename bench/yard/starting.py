@@ -80,7 +80,7 @@ def supervisor_of(stage: Stage) -> int:
         if entry.name.isdigit():
             try:
                 words = (entry / "cmdline").read_bytes()
-                if b"supervisor.control" in words and home in (entry / "environ").read_bytes():
+                if b"switchyard.supervisor" in words and home in (entry / "environ").read_bytes():
                     return int(entry.name)
             except OSError:
                 continue

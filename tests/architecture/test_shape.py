@@ -116,7 +116,7 @@ def strangers(among: list[Module], known: set[str]) -> list[str]:
 def test_imports_sit_at_the_top_of_their_module() -> None:
     late = [
         f"{module.place}:{found.line} imports {found.name}"
-        for module in OURS + YARD + KIT
+        for module in OURS + KIT
         for found in module.imports
         if not found.on_top and (module.place, found.name) not in LATE_IMPORTS
     ]
@@ -124,9 +124,7 @@ def test_imports_sit_at_the_top_of_their_module() -> None:
 
 
 def test_the_list_of_late_imports_is_true() -> None:
-    late = {
-        (m.place, found.name) for m in OURS + YARD + KIT for found in m.imports if not found.on_top
-    }
+    late = {(m.place, found.name) for m in OURS + KIT for found in m.imports if not found.on_top}
     assert set(LATE_IMPORTS) - late == set()
 
 

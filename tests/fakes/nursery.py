@@ -14,8 +14,8 @@ from fakes.events import MemoryEvents
 from support.processes import wait_until_none_mention
 from support.workspace import child_command
 from switchboard.children.child import Child
+from switchboard.children.connection import Limits
 from switchboard.children.environment import EnvironmentSecrets
-from switchboard.children.life import Limits
 from switchboard.children.pool import ChildPool
 from switchboard.children.schema import ServerEntry
 from switchboard.procs.spawn import Warden

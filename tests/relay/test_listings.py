@@ -6,8 +6,8 @@ from typing import Any, cast
 
 from msgspec import Raw
 
-from switchboard.children.life import Limits
-from switchboard.children.listing import Listing, ToolEntry, ToolListing
+from switchboard.children.connection import Limits
+from switchboard.children.listings.listing import Listing, ToolEntry, ToolListing
 from switchboard.children.pool import ChildSource
 from switchboard.children.server_launches import ServerLaunches
 from switchboard.core.bus import EventBus

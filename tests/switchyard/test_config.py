@@ -12,8 +12,8 @@ from switchyard.config.graph import levels
 from switchyard.config.load import load
 from switchyard.config.positions import key_lines
 from switchyard.config.reader import words_of
-from switchyard.fault import Fault
-from switchyard.slugs import slug
+from switchyard.core.fault import Fault
+from switchyard.core.slugs import slug
 
 FULL = """schema = 1
 

@@ -10,12 +10,13 @@ import pytest
 from yardlab import Lab, free_port
 
 from switchyard.config.shapes import Ports
-from switchyard.fault import Fault
+from switchyard.core.fault import Fault
 from switchyard.files import write_json
-from switchyard.home import Home
-from switchyard.ports import PortTable, is_bindable
 from switchyard.proc import listeners
-from switchyard.registry import Registry
+from switchyard.proc.port_probe import is_bindable
+from switchyard.project.home import Home
+from switchyard.project.registry import Registry
+from switchyard.runtime.ports import PortTable
 
 SERVE = '[services.web]\ncommand = [SVC, "serve"]\nport = 0\n'
 

@@ -244,7 +244,7 @@ class Lab:
             if one["state"] not in "ZX" and one["env"].get("SWITCHYARD_HOME") == str(self.home):
                 with contextlib.suppress(OSError):
                     words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-                    if any(b"supervisor.control" in word for word in words):
+                    if any(b"switchyard.supervisor" in word for word in words):
                         return pid
         return None
 

@@ -16,10 +16,10 @@ from switchboard.approvals.pins import Pins
 from switchboard.approvals.request import ApprovalRequests, LaunchOf
 from switchboard.approvals.trail import ApprovalTrail
 from switchboard.approvals.trust import TrustBook
+from switchboard.audit.paths import AuditPaths
+from switchboard.audit.writer import AuditWriter
 from switchboard.core.ports import CallAudit, Events
 from switchboard.core.secrets import NO_SECRETS, Redact
-from switchboard.store.places import AuditPlaces
-from switchboard.store.writer import AuditWriter
 
 
 class Gates(Struct, frozen=True, eq=False):
@@ -36,7 +36,7 @@ class Gatehouse:
         self._database = Database(home)
         self._desk = Desk(self._database)
         self._trust = TrustBook()
-        self.audit = AuditWriter(AuditPlaces(Path(home)), tell=events.emit)
+        self.audit = AuditWriter(AuditPaths(Path(home)), tell=events.emit)
 
     def gates(
         self,

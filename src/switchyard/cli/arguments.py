@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from switchyard.cli.table import VERBS, Option, options_of
-from switchyard.fault import USAGE, Fault
+from switchyard.core.fault import USAGE, Fault
 from switchyard.suggest import hint
 
 

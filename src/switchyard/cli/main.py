@@ -8,7 +8,7 @@ import sys
 from switchyard.cli.arguments import Arguments, read_arguments
 from switchyard.cli.report import show, show_fault
 from switchyard.cli.table import VERBS
-from switchyard.fault import Fault
+from switchyard.core.fault import Fault
 
 INTERRUPTED = 130
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from switchyard.fault import Fault
+from switchyard.core.fault import Fault
 
 
 class Report(NamedTuple):

@@ -21,8 +21,8 @@ from switchyard.config.shapes import (
     Proxy,
     Service,
 )
-from switchyard.fault import USAGE, Fault
-from switchyard.slugs import slug
+from switchyard.core.fault import USAGE, Fault
+from switchyard.core.slugs import slug
 from switchyard.suggest import hint
 
 SCHEMA = 1

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from switchyard.slugs import variable
+from switchyard.core.slugs import variable
 
 OWN = (
     "port",

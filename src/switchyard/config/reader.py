@@ -3,7 +3,7 @@
 import importlib
 from typing import Any, NamedTuple, cast
 
-from switchyard.quantities import seconds, size_bytes
+from switchyard.core.quantities import seconds, size_bytes
 from switchyard.suggest import hint
 
 

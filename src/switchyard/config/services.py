@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from switchyard.config.reader import Table
 from switchyard.config.shapes import Check, CheckKind, Condition, Restart, Service, Stop
-from switchyard.quantities import seconds
+from switchyard.core.quantities import seconds
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 HIGHEST_PORT = 65535

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from switchyard.config.positions import Statement, statements
-from switchyard.fault import CONFLICT, USAGE, Fault
+from switchyard.core.fault import CONFLICT, USAGE, Fault
 from switchyard.files import write_text
 
 PROGRAM = "switchyard"

@@ -1,16 +1,15 @@
 """One MCP conversation: a message in, an answer out. Knows both eras, and no pipes."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, cast
 
 from switchyard import __version__
-from switchyard.fault import Fault
-from switchyard.mcp import schemas
-from switchyard.mcp.answering import call_tool, read_resource, seen_from
-from switchyard.mcp.catalogue import RESOURCES, TOOLS, Tool
-from switchyard.mcp.texts import INSTRUCTIONS, PROMPTS, prompt
-from switchyard.scope import Scope, within
+from switchyard.api import schemas
+from switchyard.api.answers import call_tool, read_resource, seen_from
+from switchyard.api.catalogue import RESOURCES, TOOLS, Tool
+from switchyard.api.texts import INSTRUCTIONS, PROMPTS, prompt
+from switchyard.core.fault import Fault
+from switchyard.project.scope import Scope
 from switchyard.suggest import hint
 
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -214,11 +213,3 @@ class Session:
             return prompt(name, cast("Json", given))
         except ValueError as wrong:
             raise Refused(INVALID_PARAMS, str(wrong)) from None
-
-
-def pinned(scope: Scope, cwd: Path) -> Scope:
-    """The project as seen from where the server was started, when that is part of it."""
-    try:
-        return within(scope, cwd)
-    except Fault:
-        return scope

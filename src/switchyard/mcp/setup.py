@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from switchyard.config import FILE_NAME
-from switchyard.configured import config_of
-from switchyard.home import Home, default_home
 from switchyard.mcp import codex
-from switchyard.registry import Registry, alias_taken
-from switchyard.scope import Scope
+from switchyard.project.configuration import config_of
+from switchyard.project.home import Home, default_home
+from switchyard.project.registry import Registry, alias_taken
+from switchyard.project.scope import Scope
 
 DEFAULT_NAME = "switchyard"
 

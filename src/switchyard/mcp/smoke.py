@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from switchyard.mcp.codex import PROGRAM
-from switchyard.scope import Scope
+from switchyard.project.scope import Scope
 
 STEP_S = 30.0
 

@@ -7,9 +7,9 @@ import signal
 import time
 from typing import NamedTuple
 
-from switchyard.ports import is_bindable
 from switchyard.proc.family import Leader, leader_vitals, members
 from switchyard.proc.identity import Vitals, vitals
+from switchyard.proc.port_probe import is_bindable
 
 KILL_WAIT_S = 5.0
 PORT_WAIT_S = 2.0

@@ -9,8 +9,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from switchyard.environ import on_path
-from switchyard.hooks import HOOK_S
+from switchyard.core.environ import on_path
+from switchyard.runtime.hooks import HOOK_S
 
 _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 

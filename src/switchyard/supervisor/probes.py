@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from switchyard.config.shapes import Check
 from switchyard.supervisor.children import Children
-from switchyard.supervisor.dialling import dial
+from switchyard.supervisor.forwarding.sockets import dial
 
 ANSWER_S = 1.0
 COMMAND_S = 10.0

@@ -7,22 +7,23 @@ from pathlib import Path
 from typing import Any
 
 from switchyard.config.shapes import Config
-from switchyard.configured import config_of
-from switchyard.fault import Fault
-from switchyard.home import Home
-from switchyard.ports import PortTable
+from switchyard.core.fault import Fault
 from switchyard.proc.identity import environment
-from switchyard.recover import all_runs
-from switchyard.registry import Registry
-from switchyard.runs import Run, RunBook
-from switchyard.scope import SHARED_BRANCH, SHARED_SLUG, Scope, Target
+from switchyard.project.configuration import config_of
+from switchyard.project.home import Home
+from switchyard.project.registry import Registry
+from switchyard.project.scope import SHARED_BRANCH, SHARED_SLUG, Scope, Target
+from switchyard.runtime.launch import Launch, Planner
+from switchyard.runtime.lost_runs import all_runs
+from switchyard.runtime.observed import Truth, direct_url
+from switchyard.runtime.ports import PortTable
+from switchyard.runtime.runs import Run, RunBook
 from switchyard.supervisor.children import Children
-from switchyard.supervisor.forwarders import Forwarders
-from switchyard.supervisor.keeper import Board, Keeper
-from switchyard.supervisor.launch import Launch, Planner
-from switchyard.supervisor.names import foreign_names, loopback_sockets, names_gate
-from switchyard.supervisor.relay import Relay
-from switchyard.truth import Truth, direct_url
+from switchyard.supervisor.forwarding.forwarders import Forwarders
+from switchyard.supervisor.forwarding.names import foreign_names, names_gate
+from switchyard.supervisor.forwarding.sockets import loopback_sockets
+from switchyard.supervisor.forwarding.tcp_relay import Relay
+from switchyard.supervisor.service_thread import Board, Keeper
 
 Emit = Callable[[dict[str, Any]], None]
 

@@ -4,7 +4,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from switchyard.hooks import HOOK_S
+from switchyard.runtime.hooks import HOOK_S
 
 
 def run_here(command: list[str], cwd: Path, env: Mapping[str, str], output: int) -> int | None:

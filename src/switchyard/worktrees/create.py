@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from switchyard.config.shapes import Config
-from switchyard.configured import config_of
-from switchyard.environ import caller, expanded
-from switchyard.fault import CONFLICT, USAGE, Fault
-from switchyard.githead import main_checkout
-from switchyard.gitrepo import check_branch_name, git, listed_worktrees
-from switchyard.hooks import HookSite, run_hooks
-from switchyard.registry import Worktree
-from switchyard.scope import Scope, Target
-from switchyard.slugs import slug
+from switchyard.core.environ import caller, expanded
+from switchyard.core.fault import CONFLICT, USAGE, Fault
+from switchyard.core.slugs import slug
+from switchyard.git.head import main_checkout
+from switchyard.git.repository import check_branch_name, git, listed_worktrees
+from switchyard.project.configuration import config_of
+from switchyard.project.registry import Worktree
+from switchyard.project.scope import Scope, Target
+from switchyard.runtime.hooks import HookSite, run_hooks
 from switchyard.worktrees.clone import clone
 from switchyard.worktrees.commands import run_here
 from switchyard.worktrees.envsync import sync

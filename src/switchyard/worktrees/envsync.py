@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from switchyard.config.shapes import EnvSync
-from switchyard.fault import Fault
-from switchyard.gitrepo import git
+from switchyard.core.fault import Fault
+from switchyard.git.repository import git
 
 INCLUDE_FILE = ".worktreeinclude"
 

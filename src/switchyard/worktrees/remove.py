@@ -8,18 +8,18 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from switchyard.client import ask
-from switchyard.configured import config_of
-from switchyard.environ import caller
-from switchyard.fault import CONFLICT, USAGE, Fault
-from switchyard.gitrepo import git, git_ok, listed_worktrees
-from switchyard.gitstatus import changed_files
-from switchyard.hooks import HookSite, run_hooks
-from switchyard.ports import PortTable
+from switchyard.control.client import ask
+from switchyard.core.environ import caller
+from switchyard.core.fault import CONFLICT, USAGE, Fault
+from switchyard.git.repository import git, git_ok, listed_worktrees
+from switchyard.git.status import changed_files
 from switchyard.proc.identity import command_line, pids
-from switchyard.registry import Worktree
-from switchyard.runs import RunBook
-from switchyard.scope import SHARED_BRANCH, Scope, Target
+from switchyard.project.configuration import config_of
+from switchyard.project.registry import Worktree
+from switchyard.project.scope import SHARED_BRANCH, Scope, Target
+from switchyard.runtime.hooks import HookSite, run_hooks
+from switchyard.runtime.ports import PortTable
+from switchyard.runtime.runs import RunBook
 from switchyard.worktrees.commands import run_here
 
 TRASH = "switchyard-trash"

@@ -13,8 +13,8 @@ from typing import Any
 from msgspec import Raw
 
 from switchboard.children.child import Child
+from switchboard.children.connection import Limits
 from switchboard.children.environment import EnvironmentSecrets
-from switchboard.children.life import Limits
 from switchboard.children.pool import ChildPool
 from switchboard.children.schema import ServerEntry
 from switchboard.core.bus import EventBus
@@ -34,7 +34,7 @@ class Remote:
         self.child = child
         self.events = events
         self.changed = asyncio.Event()
-        child.on_changed = lambda _: self.changed.set()
+        child.listings.on_changed = lambda _: self.changed.set()
 
     async def call(self, name: str, /, **arguments: Any) -> Any:
         """Give the result of a call."""

@@ -8,7 +8,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from switchboard.children.child import Child
-from switchboard.children.listing import Kind, Listing
+from switchboard.children.listings.listing import Kind, Listing
 from switchboard.children.results import passed_through
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.channel import Channel

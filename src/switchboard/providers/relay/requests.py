@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.json import encode
 
-from switchboard.children.life import Limits
+from switchboard.children.connection import Limits
 from switchboard.children.results import malformed_result
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.tools import Effects, Policy, ToolSpec

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from switchboard.children.listing import Kind
+from switchboard.children.listings.listing import Kind
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.providers.relay.addresses import matches, prefixed, split
 from switchboard.providers.relay.offering import Offering

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.json import encode
 
-from switchboard.children.listing import Kind, Listing
+from switchboard.children.listings.listing import Kind, Listing
 from switchboard.core.names import tool_name
 from switchboard.providers.relay.addresses import is_ours, prefixed
 from switchboard.providers.relay.offering import Offering

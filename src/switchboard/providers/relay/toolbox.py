@@ -5,7 +5,7 @@ from typing import cast
 
 from msgspec import Raw, Struct
 
-from switchboard.children.listing import ToolEntry, ToolListing
+from switchboard.children.listings.listing import ToolEntry, ToolListing
 from switchboard.core.names import fold, is_reserved, tool_name
 from switchboard.core.ports import ShownTool
 from switchboard.core.tools import Effects, Policy, ToolSpec

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from switchboard.children.child import Child
-from switchboard.children.listing import ToolListing
+from switchboard.children.listings.listing import ToolListing
 from switchboard.children.results import passed_through
 from switchboard.config.problems import did_you_mean
 from switchboard.core.calls import Call, Outcome, TextBlock

@@ -3,7 +3,7 @@
 from msgspec import Raw, Struct
 from msgspec.json import encode
 
-from switchboard.children.listing import ToolEntry, ToolListing
+from switchboard.children.listings.listing import ToolEntry, ToolListing
 from switchboard.children.pool import ChildSource
 from switchboard.children.server_launches import ServerLaunches
 from switchboard.core.tools import Effects, Policy, ToolSpec

@@ -17,15 +17,14 @@ from switchboard.core.launches import Launch
 from switchboard.core.tools import ToolSpec
 from switchboard.providers.yard.crew import Crew
 from switchboard.providers.yard.specs import PROVIDER
+from switchyard.api.answers import call_tool, read_resource, seen_from
+from switchyard.api.catalogue import TOOLS
 from switchyard.config import FILE_NAME
-from switchyard.configured import config_of
-from switchyard.environ import on_behalf_of
-from switchyard.fault import Fault as YardFault
-from switchyard.home import default_home
-from switchyard.mcp.answering import call_tool, read_resource, seen_from
-from switchyard.mcp.catalogue import TOOLS
-from switchyard.mcp.session import pinned
-from switchyard.scope import Scope, locate
+from switchyard.core.environ import on_behalf_of
+from switchyard.core.fault import Fault as YardFault
+from switchyard.project.configuration import config_of
+from switchyard.project.home import default_home
+from switchyard.project.scope import Scope, locate, pinned
 
 T = TypeVar("T")
 _EFFECTS = {

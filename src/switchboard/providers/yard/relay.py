@@ -16,8 +16,8 @@ from switchboard.core.ports import Provider, Relay, ShownTool
 from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
 from switchboard.providers.yard.provider import YardProvider
-from switchyard.mcp.catalogue import RESOURCES
-from switchyard.mcp.texts import PROMPTS, prompt
+from switchyard.api.catalogue import RESOURCES
+from switchyard.api.texts import PROMPTS, prompt
 
 _OWN: dict[str, dict[str, Raw]] = {
     "resources": {each["uri"]: Raw(encode(each)) for each in RESOURCES},

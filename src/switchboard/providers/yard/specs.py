@@ -11,9 +11,9 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.origins import Origin, Scope
 from switchboard.core.tools import ArgumentsCheck, Effects, Policy, ToolSpec
 from switchboard.providers.yard.schema import FILE_NAME, YardEntry
-from switchyard.mcp.catalogue import TOOLS, Tool
-from switchyard.mcp.schemas import mistake
-from switchyard.mcp.texts import INSTRUCTIONS
+from switchyard.api.catalogue import TOOLS, Tool
+from switchyard.api.schemas import mistake
+from switchyard.api.texts import INSTRUCTIONS
 
 PROVIDER = "yard"
 WORDS = INSTRUCTIONS

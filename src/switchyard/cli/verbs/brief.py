@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from switchyard.brief import brief
 from switchyard.cli.arguments import Arguments
 from switchyard.cli.report import Report, service_lines
-from switchyard.home import default_home
-from switchyard.scope import locate
+from switchyard.project.home import default_home
+from switchyard.project.scope import locate
+from switchyard.queries.brief import brief
 
 
 def run(arguments: Arguments) -> Report:

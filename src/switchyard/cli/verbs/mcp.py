@@ -4,13 +4,13 @@ from pathlib import Path
 
 from switchyard.cli.arguments import Arguments, usage_fault
 from switchyard.cli.report import Report
-from switchyard.fault import Fault
-from switchyard.home import default_home
+from switchyard.core.fault import Fault
 from switchyard.mcp.server import serve_stdio
-from switchyard.mcp.session import Session, pinned
+from switchyard.mcp.session import Session
 from switchyard.mcp.setup import config, install, projects
 from switchyard.mcp.smoke import smoke
-from switchyard.scope import Scope, locate, locate_alias
+from switchyard.project.home import default_home
+from switchyard.project.scope import Scope, locate, locate_alias, pinned
 from switchyard.suggest import hint
 
 STEPS = ("config", "install", "projects", "smoke")

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 
-from switchyard.answers import log_files, logs, sift_for, worktrees
 from switchyard.cli.arguments import Arguments, usage_fault
 from switchyard.cli.report import Report, columns
-from switchyard.configured import config_of
-from switchyard.doctor import doctor
-from switchyard.excerpts import LINES
-from switchyard.home import default_home
-from switchyard.logs import follow
-from switchyard.quantities import seconds
-from switchyard.scope import Scope, locate
+from switchyard.core.quantities import seconds
+from switchyard.project.configuration import config_of
+from switchyard.project.home import default_home
+from switchyard.project.scope import Scope, locate
+from switchyard.queries.doctor import doctor
+from switchyard.queries.logs import log_files, logs, sift_for
+from switchyard.queries.worktrees import worktrees
+from switchyard.runtime.logs import DEFAULT_LINES, follow
 
 
 def _list(scope: Scope, _: Arguments) -> Report:
@@ -34,7 +34,7 @@ def _doctor(scope: Scope, _: Arguments) -> Report:
 
 
 def _number(arguments: Arguments) -> int:
-    text = arguments.value("lines") or str(LINES)
+    text = arguments.value("lines") or str(DEFAULT_LINES)
     if not text.isdigit():
         raise usage_fault(f"`{text}` is no number of lines", "logs")
     return int(text)

@@ -6,18 +6,18 @@ import shutil
 import subprocess
 import sys
 
-from switchyard.answers import where
 from switchyard.cli.arguments import Arguments, usage_fault
 from switchyard.cli.report import Report
-from switchyard.configured import check_service, config_for
-from switchyard.fault import Fault
-from switchyard.home import default_home
-from switchyard.ports import PortTable
+from switchyard.core.fault import Fault
 from switchyard.proc.identity import environment
-from switchyard.runs import RunBook
-from switchyard.scope import SHARED_BRANCH, SHARED_SLUG, Scope, Target, locate
-from switchyard.supervisor.launch import Planner
-from switchyard.truth import Truth
+from switchyard.project.configuration import check_service, config_for
+from switchyard.project.home import default_home
+from switchyard.project.scope import SHARED_BRANCH, SHARED_SLUG, Scope, Target, locate
+from switchyard.queries.services import where
+from switchyard.runtime.launch import Planner
+from switchyard.runtime.observed import Truth
+from switchyard.runtime.ports import PortTable
+from switchyard.runtime.runs import RunBook
 
 _SECRET = re.compile(r"(?i)(pass|secret|token|key|credential|auth|cookie|dsn|private)")
 _IN_URL = re.compile(r"(?<=://)([^:/@\s]+):[^@/\s]+(?=@)")

@@ -1,15 +1,14 @@
 """The verbs that change what runs: up, down, restart, checkout, uncheckout."""
 
-import importlib
 import os
 from typing import Any
 
-from switchyard.actions import checkout, down, uncheckout, up
 from switchyard.cli.arguments import Arguments, usage_fault
 from switchyard.cli.report import Report, say, service_lines
-from switchyard.home import default_home
-from switchyard.quantities import seconds
-from switchyard.scope import Scope, locate
+from switchyard.control.actions import checkout, down, uncheckout, up
+from switchyard.core.quantities import seconds
+from switchyard.project.home import default_home
+from switchyard.project.scope import Scope, locate
 
 
 def _split(scope: Scope, arguments: Arguments) -> tuple[str | None, list[str]]:
@@ -18,7 +17,9 @@ def _split(scope: Scope, arguments: Arguments) -> tuple[str | None, list[str]]:
     branch = arguments.value("branch")
     if branch is None and words:
         # Only a word that may be either needs the configuration to tell.
-        services = importlib.import_module("switchyard.configured").config_of(scope).services
+        from switchyard.project.configuration import config_of  # noqa: PLC0415 - see above
+
+        services = config_of(scope).services
         branches = {one.branch for one in scope.targets()} | {one.slug for one in scope.targets()}
         if words[0] in branches or words[0] not in services:
             branch = words.pop(0)

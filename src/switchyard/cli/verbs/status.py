@@ -2,9 +2,9 @@
 
 from switchyard.cli.arguments import Arguments
 from switchyard.cli.report import Report, service_lines
-from switchyard.home import default_home
-from switchyard.scope import locate
-from switchyard.standings import status
+from switchyard.project.home import default_home
+from switchyard.project.scope import locate
+from switchyard.queries.services import status
 
 
 def run(arguments: Arguments) -> Report:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from switchyard.cli.arguments import Arguments, usage_fault
 from switchyard.cli.report import Report
-from switchyard.home import default_home
-from switchyard.scope import Scope, locate
+from switchyard.project.home import default_home
+from switchyard.project.scope import Scope, locate
 from switchyard.worktrees.create import adopt, create
 from switchyard.worktrees.remove import Force, prune, remove
 

@@ -1,0 +1,80 @@
+"""The environment of a session: what its hello brought, and what its configuration asks for."""
+
+# ruff: noqa: PTH117, PTH118
+
+import os
+from collections.abc import Iterator, Mapping
+
+from switchboard.children.http.proxy import PROXY_NAMES
+from switchboard.config.environ import VARIABLES
+from switchboard.daemon.hello import Hello
+from switchboard.providers.yard.schema import VARIABLES as VARIABLES_OF_YARD
+from switchboard.settings.sections import Settings
+
+# Asked of every client, because the settings look at them whatever the files say.
+OWN_NAMES = frozenset(variable.name for variable in VARIABLES) | {"WORKSPACE_DIR", "AGH_HOME"}
+# Relative ones mean the client's directory, and the daemon stands elsewhere.
+_PATHS = ("WORKSPACE_DIR", "AGH_HOME", "LOG_DIR", "SWITCHYARD_HOME")
+
+
+class Lookup(Mapping[str, str]):
+    """An environment that remembers what was looked for, and what of it in vain."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self._values = values
+        self.sought: set[str] = set()
+        self.missed: set[str] = set()
+
+    def __getitem__(self, name: str) -> str:
+        self.sought.add(name)
+        try:
+            return self._values[name]
+        except KeyError:
+            self.missed.add(name)
+            raise
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+def first_environ(hello: Hello) -> dict[str, str]:
+    """What is known before anything was asked."""
+    return {**hello.environ, "SWITCHBOARD_HOME": hello.home}
+
+
+def with_absolute_paths(environ: Mapping[str, str], cwd: str) -> dict[str, str]:
+    """The same with the client's directory in front of relative paths."""
+    return {
+        **environ,
+        **{name: absolute(environ[name], cwd) for name in _PATHS if environ.get(name)},
+    }
+
+
+def absolute(path: str, cwd: str) -> str:
+    """A path as the client means it. `~` is understood later."""
+    return path if path.startswith("~") or os.path.isabs(path) else os.path.join(cwd, path)
+
+
+def names_in(settings: Settings) -> set[str]:
+    """The variables that servers and the yard will look up when they start."""
+    references = [
+        reference for entry in settings.servers for reference in entry.secret_env.values()
+    ]
+    references += [entry.auth.client_secret_ref for entry in settings.servers if entry.auth]
+    names = {
+        name for kind, _, name in (each.partition(":") for each in references) if kind == "env"
+    }
+    if settings.yard is not None:
+        names |= set(VARIABLES_OF_YARD)
+    if any(entry.transport != "stdio" for entry in settings.servers):
+        names |= PROXY_NAMES
+    return names
+
+
+def wants_everything(settings: Settings) -> bool:
+    """Whether a server, or the yard, inherits the whole environment."""
+    yard = settings.yard is not None and settings.yard.inherit_env
+    return yard or any(entry.inherit_env for entry in settings.servers)

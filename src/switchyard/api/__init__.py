@@ -1,0 +1,1 @@
+"""The tools, resources and prompts that a server offers, whichever server that is."""

@@ -1,0 +1,52 @@
+"""The results of tools and resources, as every server that offers them gives them."""
+
+import json
+from typing import Any
+
+from switchyard.api.catalogue import RESOURCES
+from switchyard.api.texts import GUIDE
+from switchyard.api.tools import CALLS
+from switchyard.core.fault import Fault
+from switchyard.project.scope import Scope, within
+from switchyard.queries.brief import brief
+from switchyard.queries.doctor import doctor
+
+Json = dict[str, Any]
+
+
+def seen_from(scope: Scope, given: Json) -> Scope:
+    """The project as the call sees it. Raises `Fault` when its `cwd` lies outside."""
+    return within(scope, scope.root / given["cwd"]) if "cwd" in given else scope
+
+
+def call_tool(scope: Scope, name: str, given: Json) -> Json:
+    """The result of `tools/call`, of a call that was checked. What goes wrong is told in it."""
+    try:
+        found = CALLS[name](scope, given)
+    except Fault as fault:
+        error = {"error": fault.as_json()}
+        return {
+            "content": [{"type": "text", "text": json.dumps(error)}],
+            "isError": True,
+            "_meta": {"switchyard/error": error["error"]},
+        }
+    return {
+        "content": [{"type": "text", "text": json.dumps(found)}],
+        "structuredContent": found,
+        "isError": False,
+    }
+
+
+def read_resource(scope: Scope, uri: str) -> Json | None:
+    """The result of `resources/read`; nothing when there is no such resource.
+
+    Raises `Fault` when it cannot be read.
+    """
+    kinds = {one["uri"]: one["mimeType"] for one in RESOURCES}
+    if uri not in kinds:
+        return None
+    if uri.endswith("/guide"):
+        text = GUIDE
+    else:
+        text = json.dumps(brief(scope) if uri.endswith("/brief") else doctor(scope))
+    return {"contents": [{"uri": uri, "mimeType": kinds[uri], "text": text}]}

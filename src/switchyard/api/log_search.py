@@ -1,0 +1,70 @@
+"""Searching logs with a stranger's pattern, in a process of its own.
+
+Some regular expressions take years, and nothing in this interpreter could go on meanwhile.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from switchyard.core.environ import base_environment, caller
+from switchyard.core.fault import USAGE, Fault, fault_from_json
+from switchyard.project.home import Home
+from switchyard.project.registry import Registry
+from switchyard.project.scope import Scope, within
+from switchyard.queries.logs import logs
+
+PATIENCE_S = 5.0
+# Without these a pattern takes time in proportion to the log, however it is written.
+RISKY = "*+?{("
+_BOOT = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from switchyard.api.log_search import main; sys.exit(main())"
+)
+
+
+def searched(scope: Scope, wanted: dict[str, Any]) -> dict[str, Any]:
+    """What `answers.logs` says. Raises `Fault` when the pattern takes too long."""
+    grep: str = wanted["grep"] or ""
+    if not any(sign in grep for sign in RISKY):
+        return logs(scope, **wanted)
+    request = {
+        "home": str(scope.home.path),
+        "root": str(scope.root),
+        "cwd": str(scope.here.worktree if scope.here else scope.root),
+        "wanted": wanted,
+    }
+    package_parent = str(Path(__file__).resolve().parents[2])
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", _BOOT, package_parent],
+            input=json.dumps(request).encode(),
+            env=base_environment(caller()),
+            capture_output=True,
+            timeout=PATIENCE_S,
+            check=True,
+        )
+    except subprocess.TimeoutExpired:
+        told = f"`{grep}` takes longer than {PATIENCE_S:g} s"
+        raise Fault(
+            "slow-pattern", told, hint="repeat less inside of what repeats", exit_code=USAGE
+        ) from None
+    answer: dict[str, Any] = json.loads(done.stdout)
+    if "error" in answer:
+        raise fault_from_json(answer["error"])
+    return answer
+
+
+def main() -> int:
+    """Answer one request from stdin."""
+    request: dict[str, Any] = json.load(sys.stdin)
+    home = Home(Path(request["home"]))
+    scope = Scope(home, Registry(home), Path(request["root"]), None)
+    try:
+        answer = logs(within(scope, Path(request["cwd"])), **request["wanted"])
+    except Fault as fault:
+        answer = {"error": fault.as_json()}
+    sys.stdout.write(json.dumps(answer))
+    return 0

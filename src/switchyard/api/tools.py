@@ -1,0 +1,92 @@
+"""What the eleven tools do."""
+
+from collections.abc import Callable
+from typing import Any
+
+from switchyard.api.log_search import searched
+from switchyard.control import actions
+from switchyard.core.environ import caller
+from switchyard.core.fault import NOT_READY, Fault
+from switchyard.project.scope import Scope
+from switchyard.queries.brief import brief
+from switchyard.queries.doctor import doctor
+from switchyard.queries.services import status, where
+from switchyard.queries.worktrees import worktrees
+from switchyard.runtime.logs import DEFAULT_LINES
+from switchyard.worktrees.create import create
+
+Arguments = dict[str, Any]
+UP_WAIT_S = 50.0
+
+
+def _here(scope: Scope, given: Arguments) -> str | None:
+    branch = given.get("branch")
+    if branch is not None:
+        return scope.target(branch).branch
+    return scope.here.branch if scope.here else None
+
+
+def _logs(scope: Scope, given: Arguments) -> dict[str, Any]:
+    wanted: Arguments = {
+        "service": given.get("service"),
+        "branch": given.get("branch"),
+        "lines": given.get("lines", DEFAULT_LINES),
+        "grep": given.get("grep"),
+        "errors": given.get("errors", False),
+    }
+    return searched(scope, wanted)
+
+
+def _create(scope: Scope, given: Arguments) -> dict[str, Any]:
+    force_env = given.get("force_env", False)
+    return create(scope, given["branch"], base=given.get("base"), force_env=force_env)
+
+
+def _up(scope: Scope, given: Arguments) -> dict[str, Any]:
+    target = scope.target(given.get("branch"))
+    try:
+        return actions.up(
+            scope,
+            branch=target.branch,
+            services=given.get("services", ()),
+            profile=given.get("profile"),
+            wait=given.get("wait", True),
+            timeout_s=UP_WAIT_S,
+            env=caller(),
+        )
+    except Fault as fault:
+        # Clients give a tool about a minute. What still starts then is told, not failed.
+        rows: list[dict[str, Any]] = fault.details.get("services") or []
+        waiting = rows and all(one["phase"] in ("starting", "waiting") for one in rows)
+        late = any(one.get("reason") == "not-ready-in-time" for one in rows)
+        if fault.exit_code != NOT_READY or not waiting or late:
+            raise
+        found = status(scope, target.branch)
+        return {
+            "branch": target.branch,
+            "services": found["services"],
+            "started": [one["service"] for one in rows],
+            "already_running": [],
+            "warnings": [f"not all are ready yet: {fault.message}"],
+        }
+
+
+CALLS: dict[str, Callable[[Scope, Arguments], dict[str, Any]]] = {
+    "switchyard_doctor": lambda scope, _: doctor(scope),
+    "switchyard_create": _create,
+    "switchyard_list": lambda scope, _: worktrees(scope),
+    "switchyard_status": lambda scope, given: status(scope, _here(scope, given)),
+    "switchyard_brief": lambda scope, given: brief(scope, given.get("branch")),
+    "switchyard_where": lambda scope, given: where(scope, given["service"], given.get("branch")),
+    "switchyard_logs": _logs,
+    "switchyard_up": _up,
+    "switchyard_checkout": lambda scope, given: actions.checkout(
+        scope, branch=given.get("branch"), services=given.get("services", ())
+    ),
+    "switchyard_uncheckout": lambda scope, given: actions.uncheckout(
+        scope, branch=given.get("branch"), services=given.get("services", ())
+    ),
+    "switchyard_down": lambda scope, given: actions.down(
+        scope, branch=given.get("branch"), services=given.get("services", ())
+    ),
+}

@@ -1,0 +1,1 @@
+"""Asking the supervisor of a project, and starting it when it is needed."""

@@ -1,0 +1,1 @@
+"""The vocabulary: faults, names, durations, and whose variables count. Imports nothing of ours."""

@@ -1,0 +1,1 @@
+"""Git: what its files say, and what its command line tool answers."""

@@ -1,0 +1,1 @@
+"""A project: where its state is, which branch is meant, what its configuration says."""

@@ -1,0 +1,32 @@
+"""The configuration that governs a project, or one branch of it."""
+
+from switchyard.config import FILE_NAME
+from switchyard.config.load import load
+from switchyard.config.shapes import Config
+from switchyard.core.fault import USAGE, Fault
+from switchyard.project.scope import Scope, Target
+from switchyard.suggest import hint
+
+
+def config_of(scope: Scope) -> Config:
+    """The configuration at the root."""
+    return load(scope.root / FILE_NAME)
+
+
+def config_for(scope: Scope, target: Target) -> Config:
+    """The configuration of one branch: the root's, unless the project says otherwise."""
+    config = config_of(scope)
+    path = target.worktree / FILE_NAME
+    if config.source == "worktree" and target.worktree != scope.root and path.exists():
+        return load(path)._replace(root=scope.root, name=config.name, slug=config.slug)
+    return config
+
+
+def check_service(config: Config, name: str) -> None:
+    """Refuse a name that is not configured."""
+    if name not in config.services:
+        raise Fault(
+            "unknown-service",
+            f"unknown service `{name}`; {hint(name, config.services)}",
+            exit_code=USAGE,
+        )

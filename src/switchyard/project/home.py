@@ -1,0 +1,101 @@
+"""Where the yard keeps its state, and how its files are named. Creates nothing."""
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from switchyard.core.environ import caller, expanded
+from switchyard.core.slugs import digest, slug
+from switchyard.files import is_locked
+
+LONGEST_SOCKET_PATH = 100
+
+
+class ProjectPlaces(NamedTuple):
+    """The files of one project under the home."""
+
+    folder: Path
+
+    @property
+    def mirror(self) -> Path:
+        """A copy of the project's part of the registry, to rebuild it from."""
+        return self.folder / "project.json"
+
+    @property
+    def supervisor_lock(self) -> Path:
+        """Held by the supervisor for as long as it lives."""
+        return self.folder / "supervisor.lock"
+
+    def is_supervised(self) -> bool:
+        """Whether a supervisor lives. Creates nothing."""
+        return is_locked(self.supervisor_lock)
+
+    @property
+    def supervisor_log(self) -> Path:
+        """What the supervisor itself has to say."""
+        return self.folder / "supervisor.log"
+
+    @property
+    def checkouts(self) -> Path:
+        """Which canonical port leads to which branch."""
+        return self.folder / "checkouts.json"
+
+    @property
+    def socket(self) -> Path:
+        """Where the supervisor listens; elsewhere when the path is too long for a socket."""
+        path = self.folder / "supervisor.sock"
+        if len(os.fsencode(path)) <= LONGEST_SOCKET_PATH:
+            return path
+        runtime = caller().get("XDG_RUNTIME_DIR") or f"/tmp/switchyard-{os.getuid()}"  # noqa: S108 - made for this user alone, and the peer is checked
+        return Path(runtime) / f"sy-{digest(str(self.folder), 16)}.sock"
+
+    def runs(self, branch_slug: str) -> Path:
+        """The run records of one branch."""
+        return self.folder / "runs" / branch_slug
+
+    def record(self, branch_slug: str, service: str) -> Path:
+        """The run record of one service."""
+        return self.runs(branch_slug) / f"{slug(service)}.json"
+
+    def log(self, branch_slug: str, service: str) -> Path:
+        """The log of one service; it outlives runs."""
+        return self.folder / "logs" / branch_slug / f"{slug(service)}.log"
+
+    def data(self, branch_slug: str, service: str) -> Path:
+        """The folder a service may keep data of its branch in."""
+        return self.folder / "data" / branch_slug / slug(service)
+
+
+class Home(NamedTuple):
+    """The root of all state."""
+
+    path: Path
+
+    @property
+    def state(self) -> Path:
+        """The registry: aliases, projects, worktrees."""
+        return self.path / "state.json"
+
+    @property
+    def lock(self) -> Path:
+        """Taken by whoever changes the registry."""
+        return self.path / "state.lock"
+
+    @property
+    def ports(self) -> Path:
+        """Which port belongs to which service of which branch."""
+        return self.path / "ports.json"
+
+    def project(self, root: Path) -> ProjectPlaces:
+        """The places of the project at this root."""
+        label = slug(root.name)[:40]
+        return ProjectPlaces(self.path / "projects" / f"{label}-{digest(str(root))}")
+
+    def worktrees(self, root: Path, name_slug: str) -> Path:
+        """Where new worktrees go when the project does not say."""
+        return self.path / "worktrees" / f"{name_slug}-{digest(str(root))}"
+
+
+def default_home() -> Home:
+    """`SWITCHYARD_HOME`, or `~/.switchyard`."""
+    return Home(expanded(caller().get("SWITCHYARD_HOME") or "~/.switchyard").absolute())

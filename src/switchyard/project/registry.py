@@ -1,0 +1,233 @@
+"""The registry of the home: project aliases, projects and their worktrees.
+
+Reading never writes. A corrupt file is kept aside and rebuilt from the mirrors of the projects.
+"""
+
+import contextlib
+import json
+import time
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from switchyard.core.fault import Fault
+from switchyard.files import locked, private_directory, read_json, write_json
+from switchyard.project.home import Home, ProjectPlaces
+
+VERSION = 1
+
+
+class Worktree(NamedTuple):
+    """A worktree the yard knows."""
+
+    branch: str
+    slug: str
+    path: Path
+    managed: bool
+    created_at: float
+
+    def as_json(self) -> dict[str, Any]:
+        """As it is stored."""
+        return {
+            "slug": self.slug,
+            "path": str(self.path),
+            "managed": self.managed,
+            "created_at": self.created_at,
+        }
+
+
+class Registration(NamedTuple):
+    """A project the yard knows."""
+
+    root: Path
+    name: str
+    folder: str
+    worktrees: tuple[Worktree, ...]
+
+    def worktree(self, branch: str) -> Worktree | None:
+        """The worktree of this branch."""
+        return next((one for one in self.worktrees if one.branch == branch), None)
+
+
+class State(NamedTuple):
+    """The whole registry at one moment."""
+
+    aliases: dict[str, Path]
+    projects: dict[str, Registration]
+    rebuilt: bool = False
+
+    def project_of(self, root: Path) -> Registration | None:
+        """The registration of the project at this root."""
+        return self.projects.get(str(root))
+
+    def holding(self, path: Path) -> tuple[Registration, Worktree] | None:
+        """The registered worktree that holds this path; the innermost one wins."""
+        found: tuple[Registration, Worktree] | None = None
+        for project in self.projects.values():
+            for worktree in project.worktrees:
+                inside = path == worktree.path or worktree.path in path.parents
+                if inside and (not found or len(worktree.path.parts) > len(found[1].path.parts)):
+                    found = project, worktree
+        return found
+
+
+def _worktree(branch: str, value: dict[str, Any]) -> Worktree:
+    return Worktree(
+        branch,
+        str(value["slug"]),
+        Path(value["path"]),
+        bool(value["managed"]),
+        float(value["created_at"]),
+    )
+
+
+def _registration(root: str, value: dict[str, Any]) -> Registration:
+    worktrees: dict[str, Any] = value.get("worktrees", {})
+    return Registration(
+        Path(root),
+        str(value["name"]),
+        str(value["folder"]),
+        tuple(_worktree(branch, one) for branch, one in worktrees.items()),
+    )
+
+
+def _project_json(project: Registration) -> dict[str, Any]:
+    return {
+        "name": project.name,
+        "folder": project.folder,
+        "worktrees": {one.branch: one.as_json() for one in project.worktrees},
+    }
+
+
+class Registry:
+    """Reads and changes the registry of one home."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self._cached: tuple[tuple[int, int, int], State] | None = None
+
+    def read(self) -> State:
+        """The registry as it is now. Writes nothing, whatever it finds."""
+        try:
+            status = self.home.state.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return State({}, {}) if not self._mirrors() else self._rebuilt()
+        stamp = (status.st_ino, status.st_mtime_ns, status.st_size)
+        if self._cached and self._cached[0] == stamp:
+            return self._cached[1]
+        try:
+            state = self._parsed()
+        except (ValueError, KeyError, TypeError):
+            return self._rebuilt()
+        self._cached = stamp, state
+        return state
+
+    def _parsed(self) -> State:
+        raw = read_json(self.home.state) or {}
+        if int(raw.get("version", VERSION)) > VERSION:
+            raise Fault(
+                "state-newer",
+                f"{self.home.state} was written by a newer switchyard",
+                hint="upgrade switchyard",
+            )
+        aliases: dict[str, Any] = raw.get("project_aliases", {})
+        projects: dict[str, Any] = raw.get("projects", {})
+        return State(
+            {name: Path(one["root"]) for name, one in aliases.items()},
+            {root: _registration(root, one) for root, one in projects.items()},
+        )
+
+    def _mirrors(self) -> list[Path]:
+        return sorted((self.home.path / "projects").glob("*/project.json"))
+
+    def _rebuilt(self) -> State:
+        aliases: dict[str, Path] = {}
+        projects: dict[str, Registration] = {}
+        for path in self._mirrors():
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                raw = read_json(path) or {}
+                root = str(raw["root"])
+                projects[root] = _registration(root, raw)
+                aliases.update({str(name): Path(root) for name in raw.get("aliases", [])})
+        return State(aliases, projects, rebuilt=True)
+
+    @contextlib.contextmanager
+    def _changing(self) -> Generator[State]:
+        private_directory(self.home.path)
+        with locked(self.home.lock):
+            state = self.read()
+            if state.rebuilt and self.home.state.exists():
+                aside = self.home.path / f"state.corrupt-{time.strftime('%Y%m%dT%H%M%S')}.json"
+                self.home.state.replace(aside)
+            yield state
+
+    def _save(self, state: State, *, durable: bool = True) -> None:
+        projects = {root: _project_json(one) for root, one in state.projects.items()}
+        aliases = {name: {"root": str(root)} for name, root in state.aliases.items()}
+        for root, one in projects.items():
+            folder = private_directory(self.home.path / "projects" / one["folder"])
+            names = [name for name, target in state.aliases.items() if str(target) == root]
+            mirror = {"root": root, "aliases": names, **one}
+            with contextlib.suppress(ValueError):
+                if read_json(folder / "project.json") == json.loads(json.dumps(mirror)):
+                    continue
+            write_json(folder / "project.json", mirror, durable=False)
+        write_json(
+            self.home.state,
+            {"version": VERSION, "project_aliases": aliases, "projects": projects},
+            durable=durable,
+        )
+
+    def register(self, root: Path, name: str) -> Registration:
+        """Make the project known; what is known of it stays."""
+        known = self.read().project_of(root)
+        if known and known.name == name:
+            return known
+        with self._changing() as state:
+            known = state.project_of(root)
+            folder = known.folder if known else self.home.project(root).folder.name
+            made = Registration(root, name, folder, known.worktrees if known else ())
+            # Any command makes it again; only what a user decided is worth waiting for the disk.
+            changed = state._replace(projects={**state.projects, str(root): made})
+            self._save(changed, durable=False)
+        return made
+
+    def change_worktrees(
+        self, root: Path, change: Callable[[tuple[Worktree, ...]], tuple[Worktree, ...]]
+    ) -> None:
+        """Replace the project's worktrees by what `change` makes of them, as one step."""
+        with self._changing() as state:
+            project = state.projects[str(root)]
+            made = project._replace(worktrees=change(project.worktrees))
+            self._save(state._replace(projects={**state.projects, str(root): made}))
+
+    def alias(self, name: str, root: Path, *, force: bool = False) -> str:
+        """Point the alias at the project. Says `created`, `unchanged` or `repointed`.
+
+        Raises `Fault` when the name leads elsewhere and `force` is not set.
+        """
+        with self._changing() as state:
+            there = state.aliases.get(name)
+            if there == root:
+                return "unchanged"
+            if there is not None and not force:
+                raise alias_taken(name, there)
+            self._save(state._replace(aliases={**state.aliases, name: root}))
+            return "repointed" if there else "created"
+
+    def places(self, root: Path) -> ProjectPlaces:
+        """Where the project's files are, or would be."""
+        known = self.read().project_of(root)
+        if known:
+            return ProjectPlaces(self.home.path / "projects" / known.folder)
+        return self.home.project(root)
+
+
+def alias_taken(name: str, there: Path) -> Fault:
+    """An alias never moves by itself, not even off a path that is gone."""
+    return Fault(
+        "alias-taken",
+        f"the alias `{name}` already leads to {there}",
+        hint=f"choose another `--name`, or pass `--force` to repoint `{name}`",
+        exit_code=4,
+    )

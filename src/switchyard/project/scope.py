@@ -1,0 +1,160 @@
+"""Where a command stands: which project, which branch, which folder. Reads only."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from switchyard.config import FILE_NAME
+from switchyard.core.fault import USAGE, Fault
+from switchyard.core.slugs import slug
+from switchyard.git.head import current_branch
+from switchyard.project.home import Home, ProjectPlaces
+from switchyard.project.registry import Registration, Registry
+from switchyard.suggest import hint
+
+SHARED_BRANCH = "*"
+SHARED_SLUG = "_project"
+
+
+class Target(NamedTuple):
+    """One branch of the project, with the folder it runs in."""
+
+    branch: str
+    slug: str
+    worktree: Path
+
+
+class Scope(NamedTuple):
+    """A project seen from a folder. `here` is set when that folder is a registered worktree."""
+
+    home: Home
+    registry: Registry
+    root: Path
+    here: Target | None
+
+    @property
+    def places(self) -> ProjectPlaces:
+        """The project's files."""
+        return self.registry.places(self.root)
+
+    @property
+    def registration(self) -> Registration | None:
+        """What the registry knows of the project."""
+        return self.registry.read().project_of(self.root)
+
+    def main(self) -> Target:
+        """The branch that is checked out at the root."""
+        branch = current_branch(self.root)
+        return Target(branch, slug(branch), self.root)
+
+    def targets(self) -> list[Target]:
+        """The root's branch and every registered worktree."""
+        known = self.registration
+        listed = [
+            Target(one.branch, one.slug, one.path) for one in (known.worktrees if known else ())
+        ]
+        return [self.main(), *listed]
+
+    def target(self, branch: str | None = None) -> Target:
+        """The branch asked for; without a name, the one this scope stands in.
+
+        Raises `Fault` when no checkout of that branch is known.
+        """
+        if branch is None:
+            return self.here or self.main()
+        targets = self.targets()
+        for one in targets:
+            if one.branch == branch:
+                return one
+        for one in targets:
+            if one.slug == branch:
+                return one
+        known = hint(branch, {one.branch for one in targets})
+        raise Fault(
+            "unknown-branch",
+            f"no worktree is registered for `{branch}`; {known}",
+            hint=f"switchyard create {branch}",
+            exit_code=USAGE,
+        )
+
+
+def nearest_project(cwd: Path) -> Path | None:
+    """The nearest folder upwards with a `switchyard.toml`."""
+    for folder in (cwd, *cwd.parents):
+        if (folder / FILE_NAME).is_file():
+            return folder
+    return None
+
+
+def locate(cwd: Path, home: Home) -> Scope:
+    """The project that holds this folder. A registered worktree leads to its parent project.
+
+    Raises `Fault` when there is none.
+    """
+    cwd = cwd.resolve()
+    registry = Registry(home)
+    held = registry.read().holding(cwd)
+    if held:
+        project, worktree = held
+        here = Target(worktree.branch, worktree.slug, worktree.path)
+        return Scope(home, registry, project.root, here)
+    root = nearest_project(cwd)
+    if root is None:
+        raise Fault(
+            "no-project",
+            f"there is no `{FILE_NAME}` in {cwd} or above it",
+            hint="run `switchyard init` in your project",
+            exit_code=USAGE,
+        )
+    return Scope(home, registry, root, None)
+
+
+def locate_alias(name: str, home: Home) -> Scope:
+    """The project behind an alias.
+
+    Raises `Fault` when the alias is unknown or leads nowhere.
+    """
+    registry = Registry(home)
+    aliases = registry.read().aliases
+    root = aliases.get(name)
+    if root is None:
+        raise Fault(
+            "unknown-alias",
+            f"no project is registered as `{name}`; {hint(name, aliases)}",
+            hint=f"run `switchyard mcp install --name {name}` in the project",
+            exit_code=USAGE,
+        )
+    if not (root / FILE_NAME).is_file():
+        raise Fault(
+            "stale-alias",
+            f"the alias `{name}` leads to {root}, where there is no `{FILE_NAME}`",
+            hint=f"run `switchyard mcp install --name {name} --force` in the project",
+            exit_code=USAGE,
+        )
+    return Scope(home, registry, root, None)
+
+
+def within(scope: Scope, cwd: Path) -> Scope:
+    """The same project seen from another folder; a call can never leave it.
+
+    Raises `Fault` when the folder is neither under the root nor in a registered worktree.
+    """
+    real = cwd.resolve()
+    held = scope.registry.read().holding(real)
+    if held and held[0].root == scope.root:
+        worktree = held[1]
+        return scope._replace(here=Target(worktree.branch, worktree.slug, worktree.path))
+    if real == scope.root or scope.root in real.parents:
+        return scope._replace(here=None)
+    raise Fault(
+        "outside-project",
+        "`cwd` lies outside this project and its registered worktrees",
+        exit_code=USAGE,
+    )
+
+
+def pinned(scope: Scope, cwd: Path) -> Scope:
+    """The project as seen from where the server was started, when that is part of it."""
+    try:
+        return within(scope, cwd)
+    except Fault:
+        return scope

@@ -1,0 +1,122 @@
+"""The brief: a project in one bounded answer. Reads only."""
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from switchyard.core.fault import Fault
+from switchyard.git.status import Question
+from switchyard.project.scope import Scope, Target
+from switchyard.queries.services import standings, view
+from switchyard.runtime.checkouts import stored_checkouts
+from switchyard.runtime.logs import tail
+from switchyard.runtime.observed import Standing
+
+if TYPE_CHECKING:
+    from switchyard.config.shapes import Config
+
+MOST_FILES = 50
+MOST_ERRORS = 20
+MOST_ERRORS_EACH = 8
+MOST_SERVICES = 20
+MOST_NAMES = 60
+LONGEST_ERROR = 240
+ERROR_LINES = 200
+_SHOWN = ("service", "branch", "status", "phase", "pid", "port", "url")
+
+
+def env_warnings(scope: Scope, config: "Config") -> list[dict[str, str]]:
+    """Configured env files that are missing at the root, so that worktrees would lack them."""
+    made: list[dict[str, str]] = []
+    for mode, paths in (("link", config.env.link), ("copy", config.env.copy)):
+        for path in paths:
+            if path not in config.env.optional and not (scope.root / path).exists():
+                told = f"`{path}` is to be {mode}ed into worktrees and is missing at the root"
+                made.append(
+                    {"path": path, "mode": mode, "message": told.replace("copyed", "copied")}
+                )
+    return made
+
+
+def checkouts(scope: Scope) -> list[dict[str, Any]]:
+    """Canonical ports and where they lead; only a living supervisor serves them."""
+    active = scope.places.is_supervised()
+    return [
+        {"port": one.port, "service": one.service, "branch": one.branch, "active": active}
+        for one in stored_checkouts(scope.places)
+    ]
+
+
+def _errors(found: list[Standing], config: "Config | None") -> list[dict[str, str]]:
+    from switchyard.queries.logs import sift_for  # noqa: PLC0415 - git works meanwhile
+
+    made: list[dict[str, str]] = []
+    for one in found:
+        run = one.run
+        sift = sift_for(config, run.service, grep=None, errors=True)
+        path = Path(run.log)
+        for line in tail(path, MOST_ERRORS_EACH, sift, start=run.log_start):
+            shown = line[:LONGEST_ERROR]
+            made.append({"service": run.service, "branch": run.branch, "line": shown})
+    return made[-MOST_ERRORS:]
+
+
+def _bounded(made: dict[str, Any], key: str, values: list[Any], limit: int) -> None:
+    made[key] = values[:limit]
+    if len(values) > limit:
+        made[f"{key}_omitted"] = len(values) - limit
+
+
+def brief(scope: Scope, branch: str | None = None) -> dict[str, Any]:
+    """What an agent needs to know first, in a size that does not grow with the project.
+
+    Git is asked first, and works while the rest is loaded and read.
+    """
+    target = scope.target(branch) if branch else scope.here
+    folder = (target or scope.main()).worktree
+    if not folder.is_dir():
+        return _compose(scope, target, folder, None)
+    with contextlib.closing(Question(folder)) as question:
+        return _compose(scope, target, folder, question)
+
+
+def _compose(
+    scope: Scope, target: Target | None, folder: Path, question: Question | None
+) -> dict[str, Any]:
+    """The brief of a branch or of the whole project; what git says is fetched last."""
+    from switchyard.project.configuration import config_of  # noqa: PLC0415 - git works meanwhile
+
+    wanted = target.branch if target else None
+    problem: dict[str, Any] | None = None
+    try:
+        config: Config | None = config_of(scope)
+    except Fault as fault:
+        config, problem = None, fault.as_json()
+    supervised = scope.places.is_supervised()
+    found = standings(scope, wanted)
+    made: dict[str, Any] = {
+        "project": config.name if config else scope.root.name,
+        "root": str(scope.root),
+        "branch": (target or scope.main()).branch,
+        "worktree": str(folder),
+        "scope": "branch" if target else "project",
+        "supervised": supervised,
+    }
+    if problem:
+        made["config_error"] = problem
+    _bounded(made, "configured_services", list(config.services) if config else [], MOST_NAMES)
+    _bounded(made, "configured_profiles", list(config.profiles) if config else [], MOST_NAMES)
+    shown = [view(one, supervised=supervised) for one in found]
+    compact = [
+        {key: one[key] for key in _SHOWN}
+        | {key: one[key] for key in ("reason", "exit_code") if one.get(key) is not None}
+        for one in shown
+    ]
+    _bounded(made, "services", compact, MOST_SERVICES)
+    _bounded(made, "checkouts", checkouts(scope), MOST_SERVICES)
+    errors = _errors(found[:MOST_SERVICES], config)
+    changed = question.changed_files() if question else []
+    _bounded(made, "changed_files", [one[:200] for one in changed], MOST_FILES)
+    _bounded(made, "env_warnings", env_warnings(scope, config) if config else [], MOST_SERVICES)
+    made["recent_errors"] = errors
+    return made

@@ -1,0 +1,85 @@
+"""What the logs of a project say. Every call reads anew."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from switchyard.config.shapes import Config
+from switchyard.core.fault import USAGE, Fault
+from switchyard.core.slugs import slug
+from switchyard.project.configuration import check_service, config_of
+from switchyard.project.home import ProjectPlaces
+from switchyard.project.scope import SHARED_SLUG, Scope
+from switchyard.runtime.logs import DEFAULT_LINES, Sift, since_offset, tail
+from switchyard.runtime.runs import RunBook
+
+
+def sift_for(config: Config | None, service: str, *, grep: str | None, errors: bool) -> Sift:
+    """How to read the log of this service."""
+    known = config.services.get(service) if config else None
+    return Sift(
+        grep,
+        errors,
+        known.errors_match if known else (),
+        known.errors_ignore if known else (),
+        config.logs.redact if config else (),
+    )
+
+
+def log_files(scope: Scope, service: str | None, branch: str | None) -> list[tuple[str, str, Path]]:
+    """(service, branch, path) of every log asked for; a log outside the home is never read."""
+    places = scope.places
+    known = {target.slug: target.branch for target in scope.targets()} | {SHARED_SLUG: "*"}
+    wanted = scope.target(branch).slug if branch or scope.here else None
+    folder = places.folder / "logs"
+    found: list[tuple[str, str, Path]] = []
+    for path in sorted(folder.glob("*/*.log")):
+        where_slug, name = path.parent.name, path.stem
+        if wanted not in (None, where_slug) and where_slug != SHARED_SLUG:
+            continue
+        if service is not None and name != slug(service):
+            continue
+        if not path.is_symlink() and not path.parent.is_symlink():
+            found.append(
+                (_named(places, where_slug, name), known.get(where_slug, where_slug), path)
+            )
+    return found
+
+
+def _named(places: ProjectPlaces, branch_slug: str, name: str) -> str:
+    run = RunBook(places).get(branch_slug, name)
+    return run.service if run else name
+
+
+def logs(
+    scope: Scope,
+    service: str | None = None,
+    branch: str | None = None,
+    *,
+    lines: int = DEFAULT_LINES,
+    grep: str | None = None,
+    errors: bool = False,
+    since_s: float | None = None,
+) -> dict[str, Any]:
+    """The recent end of one service's log, or of every log of a branch."""
+    config = config_of(scope)
+    if service is not None:
+        check_service(config, service)
+    try:
+        re.compile(grep or "")
+    except re.error as wrong:
+        told = f"`{grep}` is no regular expression: {wrong}"
+        raise Fault("bad-pattern", told, exit_code=USAGE) from None
+    made: list[dict[str, Any]] = []
+    for name, where_branch, path in log_files(scope, service, branch):
+        sift = sift_for(config, name, grep=grep, errors=errors)
+        start = since_offset(path, since_s) if since_s is not None else 0
+        made.append(
+            {
+                "service": name,
+                "branch": where_branch,
+                "path": str(path),
+                "lines": tail(path, lines, sift, start=start),
+            }
+        )
+    return {"logs": made}

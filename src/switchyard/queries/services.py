@@ -1,0 +1,98 @@
+"""What is true of services: where one is, and how all stand. Reads only; every call asks anew."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from switchyard.core.slugs import slug
+from switchyard.proc.family import Leader
+from switchyard.project.scope import SHARED_SLUG, Scope, Target
+from switchyard.runtime.lost_runs import all_runs
+from switchyard.runtime.observed import Standing, Truth
+from switchyard.runtime.runs import RunBook
+
+MOST_OWNERS = 4096
+_OWNERS: dict[tuple[str, int], Leader] = {}
+
+
+def view(standing: Standing, *, supervised: bool) -> dict[str, Any]:
+    """One service as shown. A name is only given as URL while somebody serves it."""
+    shown = standing.as_json()
+    if not supervised and standing.run.protocol == "http":
+        shown["url"] = shown["direct_url"]
+    shown["supervised"] = supervised
+    return shown
+
+
+def standings(
+    scope: Scope, branch: str | None = None, services: Iterable[str] = ()
+) -> list[Standing]:
+    """What is true of every recorded run, of one branch or of all."""
+    names = set(services)
+    truth = Truth(_OWNERS)
+    if len(_OWNERS) > MOST_OWNERS:
+        _OWNERS.clear()
+    return [
+        truth.judge(run)
+        for run in all_runs(scope.root, scope.places)
+        if (branch is None or run.branch in (branch, "*")) and (not names or run.service in names)
+    ]
+
+
+def status(scope: Scope, branch: str | None = None, services: Iterable[str] = ()) -> dict[str, Any]:
+    """Registered services with running or stale state."""
+    supervised = scope.places.is_supervised()
+    found = standings(scope, branch, services)
+    return {"services": [view(one, supervised=supervised) for one in found]}
+
+
+def where(scope: Scope, service: str, branch: str | None = None) -> dict[str, Any]:
+    """URL, port, pid, worktree and log path of one service.
+
+    A service that does not run is answered for too; only an unknown one is a `Fault`.
+    """
+    target = scope.target(branch)
+    found = _started(scope, service, target, anywhere=branch is None and scope.here is None)
+    return {"service": found or _never_started(scope, service, target)}
+
+
+def _started(
+    scope: Scope, service: str, target: Target, *, anywhere: bool
+) -> dict[str, Any] | None:
+    """What is true of the service of this branch, or nothing when it was never started."""
+    places = scope.places
+    book = RunBook(places)
+    run = book.get(target.slug, service) or book.get(SHARED_SLUG, service)
+    if run is None:
+        found = all_runs(scope.root, places, target.slug)
+        run = next((one for one in found if one.service == service), None)
+    if run is None and anywhere:
+        others = [one for one in book.all() if one.service in (service, slug(service))]
+        run = others[0] if len(others) == 1 else None
+    if run is None:
+        return None
+    return view(Truth(_OWNERS).judge(run), supervised=places.is_supervised())
+
+
+def _never_started(scope: Scope, service: str, target: Target) -> dict[str, Any]:
+    # Reading the configuration costs more than all the rest, and few questions need it.
+    from switchyard.project.configuration import check_service, config_for  # noqa: PLC0415
+
+    config = config_for(scope, target)
+    check_service(config, service)
+    configured = config.services[service]
+    log = scope.places.log(target.slug, service)
+    return {
+        "service": service,
+        "branch": target.branch,
+        "status": "stale",
+        "phase": "stopped",
+        "kind": configured.kind,
+        "pid": None,
+        "port": None,
+        "canonical_port": configured.canonical_port,
+        "url": None,
+        "direct_url": None,
+        "worktree": str(target.worktree),
+        "log_path": str(log) if log.exists() else None,
+        "reason": "not-started",
+    }

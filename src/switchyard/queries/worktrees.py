@@ -1,0 +1,29 @@
+"""The registered worktrees of a project. Reads only."""
+
+from typing import Any
+
+from switchyard.project.scope import Scope
+from switchyard.queries.services import standings
+
+
+def worktrees(scope: Scope) -> dict[str, Any]:
+    """Registered worktrees of the project, with what runs in each."""
+    alive: dict[str, list[str]] = {}
+    for one in standings(scope):
+        if one.status == "running":
+            alive.setdefault(one.run.branch, []).append(one.run.service)
+    known = scope.registration
+    return {
+        "root": str(scope.root),
+        "worktrees": [
+            {
+                "branch": one.branch,
+                "slug": one.slug,
+                "path": str(one.path),
+                "exists": one.path.is_dir(),
+                "managed": one.managed,
+                "running": alive.get(one.branch, []),
+            }
+            for one in (known.worktrees if known else ())
+        ],
+    }

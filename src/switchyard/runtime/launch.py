@@ -1,0 +1,229 @@
+"""Everything needed to start one service of one branch: command, folder, variables, port."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from switchyard.config.placeholders import fill, used
+from switchyard.config.shapes import Config, Profile, Service
+from switchyard.core.environ import base_environment, on_path
+from switchyard.core.fault import USAGE, Fault
+from switchyard.core.slugs import slug, variable
+from switchyard.project.home import ProjectPlaces
+from switchyard.project.scope import SHARED_BRANCH, SHARED_SLUG, Target
+
+
+class Launch(NamedTuple):
+    """One service, ready to be started."""
+
+    service: Service
+    target: Target
+    command: tuple[str, ...]
+    probe_command: tuple[str, ...]
+    stop_command: tuple[str, ...]
+    cwd: Path
+    env: Mapping[str, str]
+    port: int | None
+    url: str | None
+    log: Path
+    data: Path | None
+    root: Path
+    profile: str | None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What the supervisor knows it by."""
+        return self.target.slug, self.service.name
+
+
+def target_of(service: Service, target: Target, root: Path) -> Target:
+    """The branch, or the place shared by all branches."""
+    return Target(SHARED_BRANCH, SHARED_SLUG, root) if service.scope == "project" else target
+
+
+def service_url(
+    config: Config, service: Service, target: Target, port: int | None, *, named: bool
+) -> str | None:
+    """The stable name of the service; its plain address when names are not served."""
+    if port is None:
+        return None
+    host = f"[{service.host}]" if ":" in service.host else service.host
+    if service.protocol != "http":
+        return f"{host}:{port}"
+    if not named:
+        return f"http://{host}:{port}"
+    labels = (slug(service.name), target.slug.lstrip("_"), config.slug, config.proxy.tld)
+    return f"http://{'.'.join(labels)}:{config.proxy.port}"
+
+
+def _env_file(path: Path) -> dict[str, str]:
+    made: dict[str, str] = {}
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return made
+    for raw in text.splitlines():
+        line = raw.strip().removeprefix("export ").lstrip()
+        name, equals, value = line.partition("=")
+        name, value = name.strip(), value.strip()
+        if not equals or line.startswith("#") or not name.replace("_", "a").isalnum():
+            continue
+        if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+            value = value[1:-1].replace("\\n", "\n") if value[0] == '"' else value[1:-1]
+        else:
+            value = value.partition(" #")[0].rstrip()
+        made[name] = value
+    return made
+
+
+class Planner:
+    """Fills in the services of one branch from the configuration and the reserved ports."""
+
+    def __init__(
+        self,
+        config: Config,
+        target: Target,
+        places: ProjectPlaces,
+        ports: Mapping[tuple[str, str], int],
+        *,
+        profile: Profile | None = None,
+        caller: Mapping[str, str] | None = None,
+        named: bool = True,
+    ) -> None:
+        self._config = config
+        self._target = target
+        self._places = places
+        self._ports = ports
+        self._profile = profile
+        self._caller: Mapping[str, str] = caller or {}
+        self._named = named
+        every = config.services.values()
+        self._addresses = {one.name: (self.port(one), self._url_of(one)) for one in every}
+
+    def port(self, service: Service) -> int | None:
+        """The port the service is to bind."""
+        if service.bind_canonical and service.canonical_port:
+            return service.canonical_port
+        key = target_of(service, self._target, self._config.root).slug, service.name
+        return self._ports.get(key)
+
+    def _url_of(self, service: Service) -> str | None:
+        target = target_of(service, self._target, self._config.root)
+        port = self.port(service)
+        return service_url(self._config, service, target, port, named=self._named)
+
+    def _values(self, service: Service) -> dict[str, str]:
+        target = target_of(service, self._target, self._config.root)
+        port, url = self._addresses[service.name]
+        values = {
+            "port": str(port or ""),
+            "host": service.host,
+            "url": url or "",
+            "service": service.name,
+            "branch": target.branch,
+            "branch_slug": target.slug,
+            "branch_db": target.slug.replace("-", "_").strip("_"),
+            "project": self._config.name,
+            "project_slug": self._config.slug,
+            "root": str(self._config.root),
+            "worktree": str(target.worktree),
+            "data_dir": str(self._places.data(target.slug, service.name)),
+        }
+        for peer in self._config.services.values():
+            name, (port, url) = variable(peer.name), self._addresses[peer.name]
+            values[f"{name}_port"] = str(port or "")
+            values[f"{name}_host"] = peer.host
+            values[f"{name}_url"] = url or ""
+        if self._profile:
+            for key, text in self._profile.env.items():
+                values.setdefault(key.lower(), fill(text, values))
+        return values
+
+    def _environment(self, service: Service, values: Mapping[str, str]) -> dict[str, str]:
+        target = target_of(service, self._target, self._config.root)
+        port, _ = self._addresses[service.name]
+        env = base_environment(self._caller)
+        for name in service.env_file:
+            env |= _env_file(target.worktree / name)
+        env |= {key: fill(text, values) for key, text in service.env.items()}
+        if self._profile:
+            env |= {key: fill(text, values) for key, text in self._profile.env.items()}
+        env |= {
+            "HOST": service.host,
+            "SWITCHYARD": "1",
+            "SWITCHYARD_PROJECT": self._config.name,
+            "SWITCHYARD_PROJECT_SLUG": self._config.slug,
+            "SWITCHYARD_BRANCH": target.branch,
+            "SWITCHYARD_BRANCH_SLUG": target.slug,
+            "SWITCHYARD_SERVICE": service.name,
+            "SWITCHYARD_ROOT": str(self._config.root),
+            "SWITCHYARD_WORKTREE": str(target.worktree),
+        }
+        if port is not None:
+            env |= {"PORT": str(port), "SWITCHYARD_PORT": str(port)}
+            env["SWITCHYARD_URL"] = values["url"]
+        if service.canonical_port:
+            env["CANONICAL_PORT"] = str(service.canonical_port)
+        for peer in self._config.services.values():
+            port, url = self._addresses[peer.name]
+            if port is not None:
+                name = f"SWITCHYARD_{variable(peer.name).upper()}"
+                env[f"{name}_PORT"] = str(port)
+                env[f"{name}_URL"] = url or ""
+        return env
+
+    def _data(self, service: Service, target: Target) -> Path | None:
+        texts = (*service.command, *service.env.values())
+        wanted = any("data_dir" in used(text) for text in texts)
+        return self._places.data(target.slug, service.name) if wanted else None
+
+    def launch(self, name: str) -> Launch:
+        """The service of this name with everything filled in.
+
+        Raises `Fault` when its folder is missing or a placeholder has no value here.
+        """
+        service = self._config.services[name]
+        target = target_of(service, self._target, self._config.root)
+        values = self._values(service)
+        for text in service.command:
+            for one in used(text):
+                if one not in values:
+                    raise Fault(
+                        "no-value",
+                        f"`{{{one}}}` in `services.{name}.command` has no value in this profile",
+                        exit_code=USAGE,
+                    )
+        env = self._environment(service, values)
+        cwd = target.worktree / service.cwd
+        if not cwd.is_dir():
+            raise Fault("no-folder", f"the folder of `{name}` is gone: {cwd}")
+        command = tuple(fill(text, values) for text in service.command)
+        port, url = self._addresses[name]
+        return Launch(
+            service=service,
+            target=target,
+            command=_found(command, env, cwd),
+            probe_command=tuple(fill(text, values) for text in service.ready.command),
+            stop_command=tuple(fill(text, values) for text in service.stop.command),
+            cwd=cwd,
+            env=env,
+            port=port,
+            url=url,
+            log=self._places.log(target.slug, name),
+            data=self._data(service, target),
+            root=self._config.root,
+            profile=self._profile.name if self._profile else None,
+        )
+
+
+def _found(command: tuple[str, ...], env: Mapping[str, str], cwd: Path) -> tuple[str, ...]:
+    """The command with its program resolved in the variables it will run with."""
+    program = command[0]
+    if os.sep in program:
+        return (str(cwd / program), *command[1:])
+    path = on_path(program, env.get("PATH", os.defpath))
+    if path is None and program in ("python", "python3"):
+        path = sys.executable
+    return (path or program, *command[1:])

@@ -1,0 +1,172 @@
+"""Logs: the end of one, the errors in one, following one. Files are only ever read here."""
+
+import contextlib
+import itertools
+import os
+import re
+import time
+from collections.abc import Generator, Iterable
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+DEFAULT_LINES = 80
+TAIL_BYTES = 1 << 18
+LONGEST_LINE = 4000
+_ERROR = (
+    r"\b(?:error|errors|exception|failed|failure|fatal|traceback|eaddrinuse|panic|panicked)\b"
+    r"|\w+(?:Error|Exception)\b"
+)
+_HARMLESS = r"\b(?:0|no) (?:errors?|failures?|failed)\b"
+_ANSI = r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"
+
+
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    """Compiled at the first line; most logs that are looked at have none."""
+    return re.compile(text, re.IGNORECASE)
+
+
+class Sift(NamedTuple):
+    """What to show of a log."""
+
+    grep: str | None = None
+    errors: bool = False
+    match: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    redact: tuple[str, ...] = ()
+
+    def shows(self, line: str) -> bool:
+        """Whether this line is wanted."""
+        if self.grep and not re.search(self.grep, line):
+            return False
+        return not self.errors or self.is_error(line)
+
+    def is_error(self, line: str) -> bool:
+        """Whether the line tells of something gone wrong."""
+        if any(re.search(one, line) for one in self.ignore):
+            return False
+        if any(re.search(one, line) for one in self.match):
+            return True
+        return bool(_pattern(_ERROR).search(_pattern(_HARMLESS).sub("", line)))
+
+    def clean(self, line: str) -> str:
+        """The line without colours and without what must not be shown."""
+        line = _pattern(_ANSI).sub("", line).rstrip("\r")[:LONGEST_LINE]
+        for one in self.redact:
+            line = re.sub(one, "[redacted]", line)
+        return line
+
+
+def _read_end(path: Path, limit: int, start: int) -> list[str]:
+    try:
+        with path.open("rb") as log:
+            size = log.seek(0, os.SEEK_END)
+            begin = max(start if start <= size else 0, size - limit, 0)
+            log.seek(begin)
+            raw = log.read(limit)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    lines = raw.lstrip(b"\0").decode("utf-8", "replace").split("\n")
+    if begin > start and len(lines) > 1:
+        lines = lines[1:]
+    if lines and not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def tail(path: Path, count: int, sift: Sift, *, start: int = 0) -> list[str]:
+    """The last `count` wanted lines, from byte `start` on; bounded however big the log is."""
+    limit = TAIL_BYTES
+    while True:
+        lines = [line for line in _read_end(path, limit, start) if sift.shows(line)]
+        with contextlib.suppress(OSError):
+            if len(lines) < count and limit < path.stat().st_size - start and limit < 1 << 24:
+                limit *= 8
+                continue
+        return [sift.clean(line) for line in lines[-count:]] if count > 0 else []
+
+
+def since_offset(path: Path, since_s: float) -> int:
+    """Where the log stood at that time ago or before, by the marks next to it."""
+    floor = time.time() - since_s
+    offset = 0
+    with contextlib.suppress(OSError, ValueError):
+        for line in marks_path(path).read_text(encoding="ascii").splitlines():
+            when, at = line.split()
+            if float(when) > floor:
+                break
+            offset = int(at)
+    return offset
+
+
+def marks_path(path: Path) -> Path:
+    """The side file of (time, offset) pairs."""
+    return path.with_suffix(".marks")
+
+
+def add_mark(path: Path) -> None:
+    """Note how long the log is now."""
+    with contextlib.suppress(OSError):
+        size = path.stat().st_size
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        marks = os.open(marks_path(path), flags, 0o600)
+        try:
+            os.write(marks, f"{time.time():.3f} {size}\n".encode())
+        finally:
+            os.close(marks)
+
+
+def rotate(path: Path, max_bytes: int, keep: int) -> None:
+    """Move a full log aside before a new run; nobody writes to it at that time."""
+    try:
+        if path.stat().st_size < max_bytes:
+            return
+    except OSError:
+        return
+    older = [path.with_name(f"{path.name}.{number}") for number in range(1, keep + 1)]
+    if not older:
+        path.unlink()
+        return
+    for newer, old in reversed(list(itertools.pairwise(older))):
+        with contextlib.suppress(FileNotFoundError):
+            newer.replace(old)
+    path.replace(older[0])
+    marks_path(path).unlink(missing_ok=True)
+
+
+def follow(
+    paths: Iterable[Path], sift: Sift, *, poll_s: float = 0.1
+) -> Generator[tuple[Path, str]]:
+    """New wanted lines of these logs as they come, for as long as the caller asks."""
+    offsets: dict[Path, int] = {}
+    partial: dict[Path, bytes] = {}
+    for path in paths:
+        with contextlib.suppress(OSError):
+            offsets[path] = path.stat().st_size
+        offsets.setdefault(path, 0)
+    while True:
+        quiet = True
+        for path in offsets:
+            for line in _news(path, offsets, partial):
+                quiet = False
+                if sift.shows(line):
+                    yield path, sift.clean(line)
+        if quiet:
+            time.sleep(poll_s)
+
+
+def _news(path: Path, offsets: dict[Path, int], partial: dict[Path, bytes]) -> list[str]:
+    try:
+        with path.open("rb") as log:
+            size = log.seek(0, os.SEEK_END)
+            if size < offsets[path]:
+                offsets[path] = 0
+            log.seek(offsets[path])
+            raw = log.read(TAIL_BYTES)
+    except OSError:
+        return []
+    offsets[path] += len(raw)
+    *lines, rest = (partial.get(path, b"") + raw).split(b"\n")
+    partial[path] = rest
+    return [line.decode("utf-8", "replace") for line in lines]

@@ -1,0 +1,141 @@
+"""What is true of a run now. Computed from the kernel each time; the record is only a claim."""
+
+from typing import Any, Literal, NamedTuple
+
+from switchyard.proc.family import Leader, descendants, leader_vitals, marked_runs, members
+from switchyard.proc.identity import Vitals, boot_id, vitals
+from switchyard.proc.listeners import PortHolder, holder, holds, listening
+from switchyard.runtime.runs import Run
+
+Status = Literal["running", "stale"]
+ENDED = ("exited", "crashed", "completed", "failed")
+
+
+class Standing(NamedTuple):
+    """A run with what the kernel says about it."""
+
+    run: Run
+    status: Status
+    phase: str
+    reason: str | None = None
+    survivors: tuple[int, ...] = ()
+    intruder: PortHolder | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The record of one service as every answer shows it."""
+        run = self.run
+        made: dict[str, Any] = {
+            "service": run.service,
+            "branch": run.branch,
+            "status": self.status,
+            "phase": self.phase,
+            "kind": run.kind,
+            "pid": run.pid if self.status == "running" else None,
+            "port": run.port,
+            "canonical_port": run.canonical_port,
+            "url": run.url,
+            "direct_url": direct_url(run),
+            "worktree": run.worktree,
+            "log_path": run.log,
+            "run_id": run.run_id,
+            "started_at": run.started_at,
+            "ready_at": run.ready_at,
+            "exit_code": run.exit_code,
+            "reason": self.reason,
+            "restarts": run.restarts,
+        }
+        if self.survivors:
+            made["pids"] = list(self.survivors)
+        if self.intruder:
+            made["port_owner"] = self.intruder._asdict()
+        return made
+
+
+def direct_url(run: Run) -> str | None:
+    """The address that needs no names and no proxy."""
+    if run.port is None:
+        return None
+    host = f"[{run.host}]" if ":" in run.host else run.host
+    return f"http://{host}:{run.port}" if run.protocol == "http" else f"{host}:{run.port}"
+
+
+class Truth:
+    """One moment's view of the machine, shared by all runs that are judged in it."""
+
+    def __init__(self, owners: dict[tuple[str, int], Leader] | None = None) -> None:
+        self._sockets: dict[int, set[int]] | None = None
+        self._marks: dict[int, str] | None = None
+        self._owners = {} if owners is None else owners
+
+    def judge(self, run: Run) -> Standing:
+        """Whether the run lives, and in what state."""
+        if run.boot_id != boot_id():
+            return Standing(run, "stale", _ended(run), "reboot")
+        found = leader_vitals(run.leader)
+        if found is None or found.is_dead:
+            return self._without_leader(run, found)
+        if run.kind == "task":
+            return Standing(run, "running", "starting", run.reason)
+        if found.state in "Tt":
+            return Standing(run, "running", "unhealthy", "suspended")
+        return self._with_leader(run)
+
+    def _without_leader(self, run: Run, found: Vitals | None) -> Standing:
+        survivors = tuple(sorted(self._marked(run.run_id) - {run.pid}))
+        if found is not None and not survivors:
+            survivors = tuple(one.pid for one in members(run.leader) if one.pid != run.pid)
+        if survivors:
+            return Standing(run, "stale", "orphaned", "leader-gone", survivors)
+        reused = found is None and vitals(run.pid) is not None
+        phase = _ended(run)
+        reason = run.reason if run.phase in ENDED else ("pid-reused" if reused else "gone")
+        return Standing(run, "stale", phase, reason)
+
+    def _with_leader(self, run: Run) -> Standing:
+        if run.port is None:
+            return Standing(run, "running", run.phase, run.reason)
+        if self._sockets is None:
+            self._sockets = listening()
+        inodes = self._sockets.get(run.port)
+        if not inodes:
+            if run.ready_at is None:
+                return Standing(run, "running", "starting", run.reason)
+            return Standing(run, "running", "unhealthy", "port-closed")
+        if self._is_ours(run, inodes):
+            return Standing(run, "running", run.phase, run.reason)
+        intruder = holder(inodes)
+        if intruder is None:
+            return Standing(run, "running", run.phase, "port-owner-hidden")
+        return Standing(run, "running", "port_conflict", "port-taken", (), intruder)
+
+    def _is_ours(self, run: Run, inodes: set[int]) -> bool:
+        for inode in inodes:
+            known = self._owners.get((run.run_id, inode))
+            if known and leader_vitals(known):
+                return True
+        for pid in (run.pid, *descendants(run.pid)):
+            if holds(pid, inodes):
+                self._remember(run, pid, inodes)
+                return True
+        for one in members(run.leader):
+            if holds(one.pid, inodes):
+                self._remember(run, one.pid, inodes)
+                return True
+        return False
+
+    def _remember(self, run: Run, pid: int, inodes: set[int]) -> None:
+        one = vitals(pid)
+        if one:
+            owner = Leader(pid, one.ticks, boot_id(), run.run_id)
+            self._owners.update({(run.run_id, inode): owner for inode in inodes})
+
+    def _marked(self, run_id: str) -> set[int]:
+        if self._marks is None:
+            self._marks = marked_runs()
+        return {pid for pid, mark in self._marks.items() if mark == run_id}
+
+
+def _ended(run: Run) -> str:
+    if run.phase in ENDED:
+        return run.phase
+    return "exited"

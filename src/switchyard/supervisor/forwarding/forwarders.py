@@ -1,0 +1,80 @@
+"""Canonical ports that lead to a branch: opened, switched while they listen, closed."""
+
+import contextlib
+from collections.abc import Container
+
+from switchyard.core.fault import CONFLICT, Fault
+from switchyard.files import write_json
+from switchyard.proc.listeners import holder, listening
+from switchyard.project.home import ProjectPlaces
+from switchyard.runtime.checkouts import Checkout, stored_checkouts
+from switchyard.supervisor.forwarding.sockets import loopback_sockets
+from switchyard.supervisor.forwarding.tcp_relay import Backend, Gate, Relay
+
+
+def _gate(checkout: Checkout) -> Gate:
+    goal = Backend(checkout.host, checkout.target_port)
+    return lambda _: goal
+
+
+class Forwarders:
+    """The canonical ports this supervisor listens on."""
+
+    def __init__(self, relay: Relay, places: ProjectPlaces) -> None:
+        self._relay = relay
+        self._places = places
+        self._open: dict[int, Checkout] = {}
+
+    def all(self) -> list[Checkout]:
+        """Those that are open now."""
+        return list(self._open.values())
+
+    def restore(self, families: tuple[str, ...], alive: Container[tuple[str, str]]) -> None:
+        """Open again what was open before this supervisor began and still leads somewhere."""
+        for one in stored_checkouts(self._places):
+            if (one.branch_slug, one.service) in alive:
+                with contextlib.suppress(Fault):
+                    self.open(one, families)
+
+    def open(self, checkout: Checkout, families: tuple[str, ...]) -> str:
+        """Let the port lead to the branch. Says `opened`, `switched` or `unchanged`.
+
+        Raises `Fault` when somebody else holds the port.
+        """
+        there = self._open.get(checkout.port)
+        if there == checkout:
+            return "unchanged"
+        if there is not None:
+            self._relay.retarget(checkout.port, _gate(checkout))
+        else:
+            try:
+                sockets = loopback_sockets(checkout.port, families, shared=False)
+            except Fault as wrong:
+                raise _named(checkout.port, wrong) from None
+            self._relay.listen(checkout.port, sockets, _gate(checkout), sniffs=False)
+        self._open[checkout.port] = checkout
+        self._save()
+        return "opened" if there is None else "switched"
+
+    def close(self, port: int) -> None:
+        """Stop listening on the port."""
+        if self._open.pop(port, None):
+            self._relay.close(port)
+            self._save()
+
+    def _save(self) -> None:
+        write_json(self._places.checkouts, {"checkouts": [one._asdict() for one in self.all()]})
+
+
+def _named(port: int, wrong: Fault) -> Fault:
+    inodes = listening().get(port)
+    found = holder(inodes) if inodes else None
+    if found is None:
+        return wrong
+    return Fault(
+        "port-taken",
+        f"port {port} is held by process {found.pid}: {found.command}",
+        hint="stop that process; switchyard never stops what it did not start",
+        exit_code=CONFLICT,
+        details={"port": port, "pid": found.pid, "command": found.command},
+    )

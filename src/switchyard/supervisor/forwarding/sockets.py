@@ -1,0 +1,54 @@
+"""Sockets on this machine's own addresses: to connect with, and to listen on."""
+
+import socket
+
+from switchyard.core.fault import CONFLICT, Fault
+
+
+def dial(host: str, port: int, timeout_s: float) -> socket.socket:
+    """Connect to a plain address. No resolver is asked, which would be loaded and locked first.
+
+    Raises `OSError` when nobody accepts in time.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        made.settimeout(timeout_s)
+        made.connect((host, port))
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def loopback_sockets(port: int, families: tuple[str, ...], *, shared: bool) -> list[socket.socket]:
+    """Listening sockets on this machine's own addresses, or a `Fault` naming the conflict."""
+    made: list[socket.socket] = []
+    for name, family, address in (
+        ("v4", socket.AF_INET, "127.0.0.1"),
+        ("v6", socket.AF_INET6, "::1"),
+    ):
+        if name not in families:
+            continue
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if shared:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            sock.bind((address, port))
+            sock.listen(1024)
+            sock.setblocking(False)
+            made.append(sock)
+        except OSError as wrong:
+            sock.close()
+            if family == socket.AF_INET6 and wrong.errno in (97, 99):
+                continue
+            for other in made:
+                other.close()
+            raise Fault(
+                "port-taken",
+                f"port {port} on {address} is held by somebody else: {wrong.strerror}",
+                hint=f"see who holds it with `ss -ltnp 'sport = :{port}'`",
+                exit_code=CONFLICT,
+            ) from None
+    return made

@@ -1,0 +1,1 @@
+"""What the supervisor does when it is asked: start, stop, check out."""

@@ -1,0 +1,79 @@
+"""Checkout and its undoing: canonical ports led to a branch and let go."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from switchyard.core.fault import CONFLICT, Fault
+from switchyard.project.configuration import check_service, config_for
+from switchyard.runtime.checkouts import Checkout
+from switchyard.runtime.observed import Truth
+from switchyard.supervisor.yard import Emit, Yard
+
+
+def checkout(yard: Yard, request: Mapping[str, Any], _: Emit) -> dict[str, Any]:
+    """Let the canonical ports lead to one branch."""
+    target = yard.scope.target(request.get("branch"))
+    config = config_for(yard.scope, target)
+    asked: list[str] = list(request.get("services") or ())
+    for name in asked:
+        check_service(config, name)
+    chosen: list[Checkout] = []
+    truth = Truth()
+    for service in config.services.values():
+        if (asked and service.name not in asked) or service.scope == "project":
+            continue
+        run = yard.book.get(target.slug, service.name)
+        running = bool(run and truth.judge(run).status == "running")
+        if run and running and run.port and service.canonical_port and not service.bind_canonical:
+            chosen.append(
+                Checkout(
+                    service.canonical_port,
+                    service.name,
+                    target.branch,
+                    target.slug,
+                    run.host,
+                    run.port,
+                )
+            )
+        elif service.name in asked:
+            why = "is not running" if service.canonical_port else "has no canonical port"
+            raise Fault(
+                "cannot-checkout",
+                f"`{service.name}` {why} on `{target.branch}`",
+                hint=f"switchyard up {target.branch}",
+                exit_code=CONFLICT,
+            )
+    if not chosen:
+        raise Fault(
+            "cannot-checkout",
+            f"nothing with a canonical port runs on `{target.branch}`",
+            hint=f"switchyard up {target.branch}",
+            exit_code=CONFLICT,
+        )
+    with yard.lock:
+        opened: list[tuple[Checkout, str]] = []
+        try:
+            opened.extend((one, yard.forwarders.open(one, config.families)) for one in chosen)
+        except Fault:
+            for one, how in opened:
+                if how == "opened":
+                    yard.forwarders.close(one.port)
+            raise
+    return {
+        "branch": target.branch,
+        "checkouts": [{**one._asdict(), "result": how} for one, how in opened],
+    }
+
+
+def uncheckout(yard: Yard, request: Mapping[str, Any], _: Emit) -> dict[str, Any]:
+    """Close canonical ports: those of one branch, or all."""
+    branch, names = request.get("branch"), set[str](request.get("services") or ())
+    with yard.lock:
+        chosen = [
+            one
+            for one in yard.forwarders.all()
+            if (branch is None or one.branch == branch) and (not names or one.service in names)
+        ]
+        for one in chosen:
+            yard.forwarders.close(one.port)
+    return {"closed": [one._asdict() for one in chosen]}
