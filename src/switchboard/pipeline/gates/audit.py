@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Callable
 
 from msgspec import Struct
 
@@ -10,6 +9,7 @@ from switchboard.core.audit import AuditRecord
 from switchboard.core.calls import Call, Figures, Interrupted, Outcome
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.ports import CallAudit, Next
+from switchboard.core.timers import Timers
 from switchboard.pipeline.call_records import CallRecords, figures_in, finished, size_of
 
 # A call that changes nothing and is over by then is one record, not two.
@@ -26,7 +26,9 @@ class Audit:
     def __init__(self, log: CallAudit) -> None:
         self._log = log
         self._records = CallRecords(log)
-        self._short = _ShortCalls(self._still_runs)
+        self._loop = asyncio.get_running_loop()
+        # Calls that change nothing and began a moment ago.
+        self._short = Timers(self._loop, self._still_runs)
         # The calls that have begun, by their ids.
         self._running: dict[str, _Running] = {}
 
@@ -55,7 +57,7 @@ class Audit:
         """The inner gate."""
         running = _Running(self._records, call, time.time_ns())
         if call.tool.effects.read_only is True:
-            self._short.add(running)
+            self._short[_SOON_S][running] = self._loop.time() + _SOON_S
         else:
             await self._log.append(running.started())
         self._running[call.id] = running
@@ -72,7 +74,8 @@ class Audit:
         running = self._running.pop(call.id, None)
         if running is None:
             return
-        self._short.discard(running)
+        if (short := self._short.get(_SOON_S)) is not None:
+            short.pop(running, None)
         running.ended = time.time_ns()
         running.status = status
         running.reason = reason
@@ -114,35 +117,3 @@ class _Running(Struct, eq=False):
             figures=self.figures,
             result_bytes=self.result_bytes,
         )
-
-
-class _ShortCalls:
-    """Calls that change nothing and began a moment ago. One timer for all: a call pays little."""
-
-    def __init__(self, on_long: Callable[[_Running], None]) -> None:
-        self._on_long = on_long
-        self._new: set[_Running] = set()
-        self._old: set[_Running] = set()
-        self._is_watching = False
-
-    def add(self, running: _Running) -> None:
-        """A call runs; if it still does after a while, that is written down."""
-        self._new.add(running)
-        if not self._is_watching:
-            self._is_watching = True
-            asyncio.get_running_loop().call_later(_SOON_S, self._look)
-
-    def discard(self, running: _Running) -> None:
-        """It has ended; if that was soon, its end is all that needs to be written."""
-        if running in self._new:
-            self._new.remove(running)
-        else:
-            self._old.discard(running)
-
-    def _look(self) -> None:
-        for running in self._old:
-            self._on_long(running)
-        self._old, self._new = self._new, set()
-        self._is_watching = bool(self._old)
-        if self._is_watching:
-            asyncio.get_running_loop().call_later(_SOON_S, self._look)
