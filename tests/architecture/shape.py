@@ -113,7 +113,32 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("daemon/engine.py", "switchboard.daemon.yard.Yard"): "as above",
     ("daemon/telemetry.py", "switchboard.daemon.otel.Telemetry"): "few export anything",
     ("daemon/serve.py", "uvloop"): "absent on some systems",
+    ("platform/linux.py", "ctypes"): "only a supervisor needs it, and the reaper loads the rest",
+    ("processes.py", "threading.Thread"): "only old kernels have no event for the end of a process",
     ("pipeline/schemas.py", "jsonschema_rs"): "it loads slowly, and listing needs no schema",
 }
+
+# What only one operating system has. `switchkit/platform` knows it, and tells the others.
+SYSTEM_WORDS = (
+    r"/proc\b|pidfd|prlimit|memfd_create|SO_PEERCRED|LOCAL_PEERCRED|AF_NETLINK|pipe2|SOCK_NONBLOCK"
+    r"|SOCK_CLOEXEC|MSG_CMSG_CLOEXEC|PR_SET_|FICLONE|fallocate|sys\.platform|os\.uname"
+)
+MAY_SAY_SYSTEM_WORDS = (
+    Allowance("switchkit/platform/*", set(), "it is the only place that knows the system"),
+    Allowance("switchboard/sandbox/*", set(), "it lists what a sandbox shows and refuses"),
+    Allowance("switchboard/cli/crash.py", set(), "a report of a crash names the system"),
+)
+# The shim and the reaper start in a blink, so what they stand on loads none of these.
+LIGHT = (
+    *("switchboard/shim/*", "switchboard/ipc/*", "switchkit/files.py", "switchkit/sockets.py"),
+    *("switchkit/daemons.py", "switchkit/processes.py", "switchkit/reaper.py"),
+    *(
+        "switchkit/platform/__init__.py",
+        "switchkit/platform/light.py",
+        "switchkit/platform/shapes.py",
+    ),
+    *("switchkit/platform/linux.py", "switchkit/platform/system.py"),
+)
+TOO_HEAVY = {"ctypes", "typing", "pathlib", "socket", "subprocess", "json", "asyncio", "contextlib"}
 
 MAX_LINES = 400

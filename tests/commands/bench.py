@@ -23,11 +23,11 @@ from switchboard.core.tools import ToolSpec
 from switchboard.core.visibility import Visibility
 from switchboard.daemon.command_tools import command_tools, commands_provider
 from switchboard.pipeline.order import build_road
-from switchboard.procs.spawn import Warden
 from switchboard.providers.commands.provider import CommandsProvider
 from switchboard.sandbox.sandbox import Sandbox
 from switchboard.settings.load import load_settings
 from switchboard.settings.sections import Settings
+from switchkit.reaper_client import Reaper
 
 Json = dict[str, Any]
 PATIENCE = 60.0
@@ -162,12 +162,12 @@ class Bench:
         self, sandbox: Sandbox | None = None
     ) -> AsyncGenerator[tuple[Next, CommandsProvider]]:
         """The gates, without a question and without a log, and what is behind them."""
-        warden = Warden()
+        reaper = Reaper()
         try:
-            provider = commands_provider(self.settings(), self.env, warden, self.events, sandbox)
+            provider = commands_provider(self.settings(), self.env, reaper, self.events, sandbox)
             yield build_road({provider.key: provider}, Visibility(), self.events), provider
         finally:
-            await asyncio.to_thread(warden.close)
+            await asyncio.to_thread(reaper.close)
 
     async def call(self, name: str, arguments: Json | bytes | None = None, **more: Any) -> Outcome:
         async with asyncio.timeout(PATIENCE), self.road() as (road, _):

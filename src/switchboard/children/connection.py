@@ -48,8 +48,8 @@ class Limits(Struct, frozen=True, kw_only=True):
     longest_s: float = 3_600.0
 
 
-class Receiver(typing.Protocol):
-    """Takes in what a child says of its own accord."""
+class InboundHandler(typing.Protocol):
+    """Takes in what a child says by itself."""
 
     def request(self, method: str, params: Raw, message_id: MessageId, /) -> "Parts | Answer":
         """Answer a request, at once or later."""
@@ -66,7 +66,7 @@ class Connection:
     def __init__(
         self,
         entry: ServerEntry,
-        receiver: Receiver,
+        inbound: InboundHandler,
         *,
         limits: Limits,
         open_link: OpenLink,
@@ -78,7 +78,7 @@ class Connection:
         self.limits = limits
         self._open_link = open_link
         self._events = events
-        self._receiver = receiver
+        self._inbound = inbound
         self._is_own = is_own
         self._loop = asyncio.get_running_loop()
         self._tasks = TaskSet()
@@ -228,8 +228,8 @@ class Connection:
     def _make_peer(self, pipe: Pipe) -> Peer:
         peer: Peer = Peer(
             pipe,
-            on_request=self._receiver.request,
-            on_notification=self._receiver.notification,
+            on_request=self._inbound.request,
+            on_notification=self._inbound.notification,
             on_lost=lambda loss: self._on_lost(peer, loss),
             # Many servers print a banner or a log line where only messages belong.
             on_junk=lambda _: None,

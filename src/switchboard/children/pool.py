@@ -24,8 +24,8 @@ from switchboard.core.ports import Events
 from switchboard.core.secrets import SecretBook
 from switchboard.core.sessions import Session
 from switchboard.core.tasks import TaskSet
-from switchboard.procs.spawn import Warden
 from switchboard.wire.messages import encode
+from switchkit.reaper_client import Reaper
 
 
 class ChildSource(Protocol):
@@ -54,7 +54,7 @@ class ChildPool:
         environ: Mapping[str, str],
         secrets: SecretSource,
         events: Events,
-        warden: Warden,
+        reaper: Reaper,
         sessions: Collection[str] = (),
         commons: "ChildPool | None" = None,
         caches: ListingCaches | None = None,
@@ -67,7 +67,7 @@ class ChildPool:
         self.book = book if book is not None else SecretBook()
         self._secrets = NotedSecrets(secrets, self.book.learn)
         self._events = events
-        self._warden = warden
+        self._reaper = reaper
         self._sessions = sessions
         self._commons = commons
         self._caches = caches
@@ -154,7 +154,7 @@ class ChildPool:
                 entry,
                 make_peer,
                 env=child_environment(entry, self._environ, self._secrets),
-                warden=self._warden,
+                reaper=self._reaper,
                 wrap=self._enclose(entry),
                 book=self.book,
                 timeout_s=timeout_s,

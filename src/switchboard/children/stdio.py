@@ -8,10 +8,11 @@ from switchboard.children.redaction import Redaction
 from switchboard.children.schema import ServerEntry
 from switchboard.core.faults import Fault
 from switchboard.core.secrets import SecretBook
-from switchboard.procs.spawn import Running, SpawnSpec, Warden, Wrap, spawn
+from switchboard.procs.spawn import Running, SpawnSpec, Wrap, spawn
 from switchboard.procs.stop import stop
 from switchboard.wire.peer import Peer
 from switchboard.wire.pipes import Loss, StreamPipe
+from switchkit.reaper_client import Reaper
 
 # After a process has ended its last words may still be in the pipe.
 _LAST_WORDS_S = 0.1
@@ -64,7 +65,7 @@ async def open_stdio(
     make_peer: MakePeer,
     *,
     env: Mapping[str, str],
-    warden: Warden,
+    reaper: Reaper,
     wrap: Wrap | None = None,
     # What is known beside the variables of its own.
     book: SecretBook,
@@ -73,7 +74,7 @@ async def open_stdio(
     """Start the child's process and connect to it."""
     running = await spawn(
         SpawnSpec(argv=(entry.command, *entry.args), cwd=entry.cwd, env=env, wrap=wrap),
-        warden=warden,
+        reaper=reaper,
         timeout_s=timeout_s,
     )
     pipe = StreamPipe(style="content-length" if entry.framing == "content-length" else "newline")

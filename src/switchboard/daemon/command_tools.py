@@ -12,7 +12,6 @@ from switchboard.core.ports import Events
 from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
 from switchboard.pipeline.schemas import check_for
-from switchboard.procs.spawn import Warden
 from switchboard.providers.commands.paths import PathFilter
 from switchboard.providers.commands.plans import Ground, place_of
 from switchboard.providers.commands.provider import CommandsProvider
@@ -22,6 +21,7 @@ from switchboard.providers.commands.standing import standing_launch
 from switchboard.sandbox.sandbox import Sandbox, platform_sandbox
 from switchboard.settings.fingerprints import fingerprint
 from switchboard.settings.sections import Settings
+from switchkit.reaper_client import Reaper
 
 _UNGUARDED = (
     "command tools are shown on a guarded surface only",
@@ -59,7 +59,7 @@ def command_tools(settings: Settings, environ: Mapping[str, str]) -> CommandTool
 def commands_provider(
     settings: Settings,
     environ: Mapping[str, str],
-    warden: Warden,
+    reaper: Reaper,
     events: Events,
     sandbox: Sandbox | None = None,
 ) -> CommandsProvider:
@@ -68,7 +68,7 @@ def commands_provider(
         command_tools(settings, environ).tools,
         ground=_ground(settings, environ),
         sandbox=sandbox or platform_sandbox(),
-        warden=warden,
+        reaper=reaper,
         events=events,
         fingerprint=lambda entry: fingerprint(entry.seal, settings.workspace),
         start_s=settings.timeouts.child_spawn_ms / 1000,

@@ -26,7 +26,6 @@ from switchboard.daemon.secret_values import secret_values
 from switchboard.daemon.shared_children import SharedChildren
 from switchboard.pipeline.order import build_road
 from switchboard.procs.limits import leave_no_core
-from switchboard.procs.spawn import Warden
 from switchboard.providers.relay.offering import Offering
 from switchboard.providers.relay.provider import RelayProvider
 from switchboard.providers.suites.build import build_suites
@@ -34,6 +33,7 @@ from switchboard.providers.suites.provider import SuitesProvider
 from switchboard.providers.suites.schema import SuiteSettings
 from switchboard.settings.sections import Settings
 from switchboard.settings.trust import still_trusted
+from switchkit.reaper_client import Reaper
 
 if TYPE_CHECKING:
     from switchboard.daemon.gatehouse import Gatehouse, Gates
@@ -73,14 +73,14 @@ class Engine:
         self._events = events = DiscreetEvents(events, self._hide)
         self._environ = environ
         self._commons = commons
-        self._own_warden = None if commons is not None else Warden()
-        self._warden = commons.warden if commons is not None else cast("Warden", self._own_warden)
+        self._own_reaper = None if commons is not None else Reaper()
+        self._reaper = commons.reaper if commons is not None else cast("Reaper", self._own_reaper)
         self._shared = commons.enter(environ) if commons is not None else None
         self.pool = ChildPool(
             environ=environ,
             secrets=EnvironmentSecrets(environ),
             events=SandboxTrail(events, self._audit),
-            warden=self._warden,
+            reaper=self._reaper,
             sessions=sessions,
             commons=self._shared,
             caches=ListingCaches(home) if home else None,
@@ -136,7 +136,7 @@ class Engine:
         if settings.commands:
             from switchboard.daemon.command_tools import commands_provider  # noqa: PLC0415 - few have any
 
-            commands = commands_provider(settings, self._environ, self._warden, self._events)
+            commands = commands_provider(settings, self._environ, self._reaper, self._events)
             providers[commands.key] = commands
         relay = self._with_yard(settings, providers, children) if settings.yard else children
         gates = self._gates(settings, providers) if is_guarded else None
@@ -208,8 +208,8 @@ class Engine:
         finally:
             if self._commons is not None:
                 self._commons.leave(self._environ)
-        if self._own_warden is not None:
-            self._own_warden.close()
+        if self._own_reaper is not None:
+            self._own_reaper.close()
         if self._gatehouse is not None and self._commons is None:
             self._gatehouse.close()
 

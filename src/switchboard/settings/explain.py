@@ -7,12 +7,12 @@ import msgspec
 from msgspec import Struct
 
 from switchboard.config.layers import Merged
-from switchboard.config.problems import did_you_mean
 from switchboard.config.spots import KeyPath, dotted
 from switchboard.core.origins import Origin
 from switchboard.settings.load import Loading
 from switchboard.settings.redaction import redacted
 from switchboard.settings.sections import Settings
+from switchkit.suggest import did_you_mean
 
 _ALIASES = {"mcpServers": "mcp_servers"}
 

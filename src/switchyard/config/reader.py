@@ -3,8 +3,8 @@
 import importlib
 from typing import Any, NamedTuple, cast
 
+from switchkit.suggest import suggestion
 from switchyard.core.quantities import seconds, size_bytes
-from switchyard.suggest import hint
 
 
 def words_of(line: str) -> list[str]:
@@ -101,7 +101,7 @@ class Table:
         """One of a few words."""
         value = self.text(key, default)
         if value not in known:
-            self.problem(key, f"`{value}` is no `{key}`; {hint(value, known)}")
+            self.problem(key, f"`{value}` is no `{key}`; {suggestion(value, known)}")
             return default
         return value
 
@@ -207,4 +207,4 @@ class Table:
         """Report every key that nobody asked for."""
         for key in self._values:
             if key not in self._asked:
-                self.problem(key, f"unknown key `{key}`; {hint(key, {*self._asked, *known})}")
+                self.problem(key, f"unknown key `{key}`; {suggestion(key, {*self._asked, *known})}")

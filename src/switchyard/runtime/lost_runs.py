@@ -3,9 +3,10 @@
 import time
 from pathlib import Path
 
+from switchkit.platform.system import vitals
+from switchkit.processes import environment
 from switchyard.core.slugs import slug
-from switchyard.proc.family import RUN_VARIABLE, marked_runs
-from switchyard.proc.identity import boot_id, environment, vitals
+from switchyard.proc.family import RUN_VARIABLE, boot_id, marked_runs
 from switchyard.project.home import ProjectPlaces
 from switchyard.runtime.runs import Run, RunBook
 
@@ -42,7 +43,7 @@ def _from_process(pid: int, places: ProjectPlaces) -> Run | None:
         branch_slug=branch_slug,
         kind="service",
         pid=pid,
-        ticks=one.ticks,
+        ticks=one.began,
         boot_id=boot_id(),
         command=(),
         root=env.get("SWITCHYARD_ROOT", ""),

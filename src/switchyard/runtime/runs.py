@@ -5,7 +5,8 @@ import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from switchyard.files import private_directory, read_json, write_json
+from switchkit.files import make_private_folder
+from switchyard.files import read_json, write_json
 from switchyard.proc.family import Leader
 from switchyard.project.home import ProjectPlaces
 
@@ -105,7 +106,7 @@ class RunBook:
         try:
             write_json(path, run._asdict(), durable=False)
         except FileNotFoundError:
-            private_directory(path.parent)
+            make_private_folder(path.parent)
             write_json(path, run._asdict(), durable=False)
 
     def drop(self, run: Run) -> None:

@@ -1,7 +1,6 @@
 """What the supervisor does with its socket: requests, one thread each, until nothing is left."""
 
 import contextlib
-import ctypes
 import gc
 import importlib
 import json
@@ -16,7 +15,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from switchyard.control.client import peer_uid
+from switchkit.platform.light import wake_pipe
+from switchkit.platform.system import adopt_orphans
+from switchkit.sockets import check_peer_user
 from switchyard.core.fault import Fault
 from switchyard.project.home import Home
 from switchyard.supervisor.operations.start import up
@@ -25,7 +26,6 @@ from switchyard.supervisor.yard import Emit, Yard
 LINGER_S = 1.0
 TIDY_S = 30.0
 LARGEST_REQUEST = 1 << 22
-SUBREAPER = 36
 
 Operation = Callable[[Yard, Mapping[str, Any], Emit], dict[str, Any]]
 
@@ -64,7 +64,7 @@ class Control:
         self._lock = threading.Lock()
         self._idle_since: float | None = time.monotonic()
         self._selector = selectors.DefaultSelector()
-        self._wake_read, self._wake_write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self._wake_read, self._wake_write = wake_pipe()
 
     def serve(self, listener: socket.socket) -> None:
         """Run until idle for a while, or told to end."""
@@ -111,7 +111,9 @@ class Control:
             connection, _ = listener.accept()
         except OSError:
             return
-        if peer_uid(connection) != os.getuid():
+        try:
+            check_peer_user(connection)
+        except OSError:
             connection.close()
             return
         with self._lock:
@@ -157,8 +159,7 @@ def serve(home: Home, root: Path, listener: socket.socket) -> None:
     """Look after the project until nothing is left to look after."""
     gc.freeze()
     gc.enable()
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
+    adopt_orphans()
     threading.stack_size(512 * 1024)
     yard = Yard(root, home)
     yard.adopt()

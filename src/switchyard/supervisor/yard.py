@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from switchkit.processes import environment
 from switchyard.config.shapes import Config
 from switchyard.core.fault import Fault
-from switchyard.proc.identity import environment
 from switchyard.project.configuration import config_of
 from switchyard.project.home import Home
 from switchyard.project.registry import Registry

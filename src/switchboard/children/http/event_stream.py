@@ -18,14 +18,14 @@ LAST_BYTES_S = 0.5
 _OK = 200
 
 
-class Place(Struct):
+class StreamPosition(Struct):
     """How far a stream was read, and how long to wait before it is taken up again."""
 
     event_id: str = ""
     pause_s: float = PAUSE_S
 
     def note(self, event: ServerEvent) -> None:
-        """Remember the place behind this event."""
+        """Remember the position behind this event."""
         self.event_id = event.id or self.event_id
         if event.retry_ms is not None:
             self.pause_s = min(event.retry_ms / 1000, LONGEST_PAUSE_S)
@@ -39,7 +39,7 @@ def is_event_stream(response: httpx2.Response) -> bool:
 
 async def take_events(
     response: httpx2.Response,
-    place: Place,
+    position: StreamPosition,
     *,
     receive: Callable[[bytes], None],
     is_done: Callable[[], bool],
@@ -53,13 +53,13 @@ async def take_events(
     try:
         async for chunk in chunks:
             for event in reader.feed(chunk):
-                place.note(event)
+                position.note(event)
                 if event.data and event.name == "message":
                     receive(event.data)
             if is_done():
                 break
     except httpx2.TransportError:
-        if not place.event_id:
+        if not position.event_id:
             raise
         return
     with contextlib.suppress(TimeoutError, httpx2.TransportError):

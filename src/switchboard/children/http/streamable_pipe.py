@@ -19,7 +19,7 @@ from switchboard.children.http.event_stream import (
     LAST_BYTES_S,
     LONGEST_PAUSE_S,
     PAUSE_S,
-    Place,
+    StreamPosition,
     is_event_stream,
     take_events,
 )
@@ -185,36 +185,36 @@ class StreamablePipe(HttpPipe):
         if kind == JSON_TYPE:
             self._take(await self._client.read(response), message)
         elif kind == SSE_TYPE:
-            place = Place()
-            await self._take_events(response, place, message)
-            await self._resume(place, message)
+            position = StreamPosition()
+            await self._take_events(response, position, message)
+            await self._resume(position, message)
         else:
             status = response.status_code
             raise RpcError(
                 INTERNAL_ERROR, f"it answered with HTTP status {status} and `{kind}`, not with JSON"
             )
 
-    async def _resume(self, place: Place, message: Outgoing) -> None:
+    async def _resume(self, position: StreamPosition, message: Outgoing) -> None:
         """Take up a stream that ended before the answer, where the server made that possible."""
         tries = 0
-        while self._is_open(message) and place.event_id and tries < _MOST_RESUMPTIONS:
-            await asyncio.sleep(place.pause_s)
-            before = place.event_id
+        while self._is_open(message) and position.event_id and tries < _MOST_RESUMPTIONS:
+            await asyncio.sleep(position.pause_s)
+            before = position.event_id
             headers = {**self._with_session(None), LAST_EVENT_ID: before}
             async with self._client.stream("GET", self._client.url, headers) as response:
                 if not is_event_stream(response):
                     return
-                await self._take_events(response, place, message)
-            tries = 0 if place.event_id != before else tries + 1
+                await self._take_events(response, position, message)
+            tries = 0 if position.event_id != before else tries + 1
 
     async def _take_events(
-        self, response: httpx2.Response, place: Place, message: Outgoing | None
+        self, response: httpx2.Response, position: StreamPosition, message: Outgoing | None
     ) -> None:
         """Take in what a stream brings, up to the answer if it is one request's stream."""
         try:
             await take_events(
                 response,
-                place,
+                position,
                 receive=lambda data: self._take(data, message),
                 is_done=lambda: message is not None and not self._is_open(message),
             )
@@ -246,26 +246,26 @@ class StreamablePipe(HttpPipe):
 
     async def _hear(self) -> None:
         """Follow the stream of the server's own messages for as long as it offers one."""
-        place = Place()
-        pause_s = place.pause_s
+        position = StreamPosition()
+        pause_s = position.pause_s
         while True:
             headers = self._with_session(None)
-            if place.event_id:
-                headers[LAST_EVENT_ID] = place.event_id
+            if position.event_id:
+                headers[LAST_EVENT_ID] = position.event_id
             try:
                 async with self._client.stream("GET", self._client.url, headers) as response:
                     if response.status_code == _NOT_FOUND and self._session_id:
                         self._end_session()
                     if not is_event_stream(response):
                         return
-                    pause_s = place.pause_s
-                    await self._take_events(response, place, None)
+                    pause_s = position.pause_s
+                    await self._take_events(response, position, None)
             except Fault as fault:
                 if fault.code is FaultCode.UNAUTHENTICATED:
                     return
                 pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
             await asyncio.sleep(pause_s)
-            if not place.event_id:
+            if not position.event_id:
                 self._distrust_listing()
 
     def _distrust_listing(self) -> None:

@@ -4,7 +4,7 @@ One small file for each server, by everything that makes it that server. It is a
 once the child runs its own word counts, and clients hear of what is different.
 """
 
-# ruff: noqa: PTH103, PTH105, PTH118
+# ruff: noqa: PTH118
 
 import contextlib
 import hashlib
@@ -16,9 +16,8 @@ from msgspec import Raw
 
 from switchboard.children.listings.listing import METHODS, Kind, Listing, listing_of
 from switchboard.wire.messages import encode
+from switchkit.files import make_folder, replace_file
 
-_PRIVATE = 0o700
-_PRIVATE_FILE = 0o600
 # More than this is quicker asked for than read.
 _MAX_BYTES = 4 * 1024 * 1024
 
@@ -61,13 +60,8 @@ class ListingCache:
         if len(text) > _MAX_BYTES:
             return
         with contextlib.suppress(OSError):
-            os.makedirs(self._folder, mode=_PRIVATE, exist_ok=True)
-            # `tempfile` would do, and load more than all of the rest of this.
-            beside = f"{self._path}.{os.getpid()}"
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-            with os.fdopen(os.open(beside, flags, _PRIVATE_FILE), "wb") as file:
-                file.write(text)
-            os.replace(beside, self._path)
+            make_folder(self._folder)
+            replace_file(self._path, text, durable=False)
 
     def _load(self) -> dict[Kind, Listing]:
         try:

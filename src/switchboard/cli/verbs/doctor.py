@@ -10,11 +10,9 @@ from typing import Literal
 from msgspec import Struct
 
 from switchboard import __version__
-from switchboard.cli.options import Option, Usage
-from switchboard.cli.render import counted, hint, shown_origin, visible
+from switchboard.cli.render import hint, shown_origin
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import Request
-from switchboard.cli.style import Style
 from switchboard.cli.verbs.parts.board import calling, run_to_end
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.servers import program_of, target_of
@@ -26,6 +24,9 @@ from switchboard.daemon.command_tools import command_tools
 from switchboard.daemon.enclosing import sandbox_here
 from switchboard.providers.yard.schema import FILE_NAME
 from switchboard.settings.sections import Settings
+from switchkit.cli.columns import counted, visible
+from switchkit.cli.style import Style
+from switchkit.cli.usage import Option, Usage
 
 USAGE = Usage(
     verb="doctor",

@@ -3,16 +3,16 @@
 import shlex
 from collections.abc import Iterator
 
-from switchboard.cli.options import Usage
 from switchboard.cli.render import columns, hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import Request
-from switchboard.cli.style import Style
 from switchboard.cli.verbs.parts.commands import ListedCommand, listed_commands
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.servers import ListedServer, listed_servers
 from switchboard.daemon.command_tools import command_tools
 from switchboard.settings.validate import RENAME
+from switchkit.cli.style import Style
+from switchkit.cli.usage import Usage
 
 USAGE = Usage(
     verb="list",

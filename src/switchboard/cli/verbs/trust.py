@@ -6,17 +6,18 @@ from typing import Literal
 
 from msgspec import Struct
 
-from switchboard.cli.options import Option, Usage, UsageError, Word
-from switchboard.cli.render import columns, counted, hint
+from switchboard.cli.render import columns, hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import Request
-from switchboard.cli.style import Style
 from switchboard.cli.verbs.parts.commands import listed_commands
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.servers import listed_servers, no_server, server_left_out
 from switchboard.providers.yard.schema import FILE_NAME
 from switchboard.settings.sections import Settings
 from switchboard.settings.trust import read_trust, trust, untrust
+from switchkit.cli.columns import counted
+from switchkit.cli.style import Style
+from switchkit.cli.usage import Option, Usage, UsageError, Word
 
 USAGE = Usage(
     verb="trust",

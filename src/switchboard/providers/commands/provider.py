@@ -8,7 +8,6 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
 from switchboard.core.ports import Events
 from switchboard.core.tools import ToolSpec
-from switchboard.procs.spawn import Warden
 from switchboard.providers.commands.confining import wrap_for
 from switchboard.providers.commands.launches import launch_of
 from switchboard.providers.commands.plans import Ground, Plan, plan_of
@@ -17,6 +16,7 @@ from switchboard.providers.commands.runs import Run
 from switchboard.providers.commands.schema import CommandEntry
 from switchboard.providers.commands.specs import PROVIDER
 from switchboard.sandbox.sandbox import Sandbox
+from switchkit.reaper_client import Reaper
 
 # The digest of everything that decides what an entry runs, files of the workspace included.
 Fingerprint = Callable[[CommandEntry], str]
@@ -33,7 +33,7 @@ class CommandsProvider:
         *,
         ground: Ground,
         sandbox: Sandbox,
-        warden: Warden,
+        reaper: Reaper,
         events: Events,
         fingerprint: Fingerprint,
         start_s: float,
@@ -41,7 +41,7 @@ class CommandsProvider:
         self._tools = tools
         self._ground = ground
         self._sandbox = sandbox
-        self._warden = warden
+        self._reaper = reaper
         self._events = events
         self._fingerprint = fingerprint
         self._start_s = start_s
@@ -72,7 +72,7 @@ class CommandsProvider:
         run = Run(plan, call, self._ground.workspace, self._events)
         ended = await run.to_end(
             wrap=wrap_for(plan, self._ground, self._sandbox),
-            warden=self._warden,
+            reaper=self._reaper,
             start_s=self._start_s,
         )
         return outcome_of(ended, entry.name)

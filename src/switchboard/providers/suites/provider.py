@@ -7,7 +7,6 @@ from msgspec.structs import replace
 from switchboard.children.child import Child
 from switchboard.children.listings.listing import ToolListing
 from switchboard.children.results import passed_through
-from switchboard.config.problems import did_you_mean
 from switchboard.core.calls import Call, Outcome, TextBlock
 from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault, FaultCode
@@ -17,6 +16,7 @@ from switchboard.providers.suites.arguments import read_arguments
 from switchboard.providers.suites.results import outcome_from_result
 from switchboard.providers.suites.specs import PROVIDER
 from switchboard.providers.suites.suite import Suite
+from switchkit.suggest import did_you_mean
 
 
 class SuitesProvider:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
+from switchkit.suggest import suggestion
 from switchyard.config.graph import closure
 from switchyard.config.shapes import Config, Profile
 from switchyard.core.fault import CONFLICT, NOT_READY, USAGE, Fault
@@ -15,7 +16,6 @@ from switchyard.runtime.hooks import HookSite, run_hooks
 from switchyard.runtime.launch import Launch, Planner, target_of
 from switchyard.runtime.logs import Sift, tail
 from switchyard.runtime.ports import PortTable
-from switchyard.suggest import hint
 from switchyard.supervisor.service_thread import BAD, SETTLED, STOP_SLACK_S, Keeper, end_run
 from switchyard.supervisor.yard import Emit, Yard
 
@@ -264,7 +264,7 @@ def _profile(config: Config, name: str | None) -> Profile | None:
     if chosen not in config.profiles:
         raise Fault(
             "unknown-profile",
-            f"unknown profile `{chosen}`; {hint(chosen, config.profiles)}",
+            f"unknown profile `{chosen}`; {suggestion(chosen, config.profiles)}",
             exit_code=USAGE,
         )
     return config.profiles[chosen]

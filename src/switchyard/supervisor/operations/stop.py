@@ -5,13 +5,13 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
+from switchkit.suggest import suggestion
 from switchyard.config.graph import levels
 from switchyard.config.shapes import Config
 from switchyard.core.fault import USAGE, Fault
 from switchyard.runtime.hooks import HookSite, run_hooks
 from switchyard.runtime.lost_runs import all_runs
 from switchyard.runtime.runs import Run
-from switchyard.suggest import hint
 from switchyard.supervisor.service_thread import STOP_SLACK_S, Keeper, end_run
 from switchyard.supervisor.yard import Emit, Yard
 
@@ -25,7 +25,7 @@ def down(yard: Yard, request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
             if not any(run.service == name for run in yard.book.all()):
                 raise Fault(
                     "unknown-service",
-                    f"unknown service `{name}`; {hint(name, config.services)}",
+                    f"unknown service `{name}`; {suggestion(name, config.services)}",
                     exit_code=USAGE,
                 )
     with yard.lock:

@@ -5,11 +5,12 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from switchboard.cli.render import shown_origin, visible
+from switchboard.cli.render import shown_origin
 from switchboard.cli.verbs.parts.servers import Trust
 from switchboard.core.origins import Origin
 from switchboard.providers.commands.schema import CommandEntry
 from switchboard.settings.sections import Settings
+from switchkit.cli.columns import visible
 
 
 class ListedCommand(Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""However we end, the warden ends what we started, and nobody else's processes."""
+"""However we end, the reaper ends what we started, and nobody else's processes."""
 
 import asyncio
 import contextlib
@@ -17,15 +17,16 @@ from procs.homes import has_looked, ignores
 from support.processes import alive, children_of, until_gone, until_true
 from support.requirements import requirement
 from support.workspace import CHECKOUT
-from switchboard.procs.table import start_ticks
+from switchkit.processes import began
 
 # Starts a family through `spawn`, tells who is in it, and waits to be killed.
 OWNER = """
 import asyncio, json, sys
-from switchboard.procs.spawn import SpawnSpec, Warden, spawn
+from switchboard.procs.spawn import SpawnSpec, spawn
+from switchkit.reaper_client import Reaper
 async def main():
     spec = SpawnSpec(argv=(sys.executable, "-I", "-S", "-c", sys.argv[1]), cwd="/", env={})
-    running = await spawn(spec, warden=Warden(), timeout_s=10)
+    running = await spawn(spec, reaper=Reaper(), timeout_s=10)
     child = int(await asyncio.to_thread(running.stdout.readline))
     print(json.dumps([running.pid, child]), flush=True)
     await asyncio.Event().wait()
@@ -65,7 +66,7 @@ async def test_when_our_process_is_ended_by_any_signal_no_child_outlives_it(
         await until_gone([*family, keeper])
 
 
-async def test_a_warden_that_was_killed_is_replaced_and_knows_what_its_forerunner_did() -> None:
+async def test_a_reaper_that_was_killed_is_replaced_and_knows_what_its_forerunner_did() -> None:
     async with _owner(STUBBORN) as (owner, family, keeper):
         os.kill(keeper, signal.SIGKILL)
         await until_true(lambda: bool({*children_of(owner.pid)} - {*family, keeper}))
@@ -75,10 +76,10 @@ async def test_a_warden_that_was_killed_is_replaced_and_knows_what_its_forerunne
         await until_gone([*family, other])
 
 
-async def test_the_warden_itself_cannot_be_ended_from_a_terminal() -> None:
+async def test_the_reaper_itself_cannot_be_ended_from_a_terminal() -> None:
     victim, keeper = await _sleeper(), await _keeper()
     assert keeper.stdin is not None
-    keeper.stdin.write(f"+{victim.pid} {start_ticks(victim.pid)}\n".encode())
+    keeper.stdin.write(f"+{victim.pid} {began(victim.pid)}\n".encode())
     await keeper.stdin.drain()
     # It ignores signals as soon as its main part runs, and then it reads.
     await until_true(lambda: ignores(keeper.pid, signal.SIGTERM))
@@ -91,11 +92,11 @@ async def test_the_warden_itself_cannot_be_ended_from_a_terminal() -> None:
         assert await victim.wait() == -signal.SIGTERM
 
 
-async def test_the_warden_forgets_what_has_ended_and_reads_lines_in_pieces() -> None:
+async def test_the_reaper_forgets_what_has_ended_and_reads_lines_in_pieces() -> None:
     kept, released = [await _sleeper() for _ in range(2)]
     keeper = await _keeper()
     assert keeper.stdin is not None
-    kept_line = f"+{kept.pid} {start_ticks(kept.pid)}\n"
+    kept_line = f"+{kept.pid} {began(kept.pid)}\n"
     released.kill()
     await released.wait()
     for piece in (f"+{released.pid} 1\n{kept_line[:3]}", f"{kept_line[3:]}-{released.pid}\n-44\n"):
@@ -113,7 +114,7 @@ async def test_a_number_that_belongs_to_somebody_else_by_now_is_left_alone(word:
     stranger, keeper = await _sleeper(), await _keeper()
     assert keeper.stdin is not None
     try:
-        keeper.stdin.write(f"+{stranger.pid} {start_ticks(stranger.pid) - 1}\n".encode())
+        keeper.stdin.write(f"+{stranger.pid} {began(stranger.pid) - 1}\n".encode())
         keeper.stdin.write(f"-{stranger.pid}\n".encode() if word else b"")
         keeper.stdin.close()
         async with asyncio.timeout(15):
@@ -126,7 +127,7 @@ async def test_a_number_that_belongs_to_somebody_else_by_now_is_left_alone(word:
 
 @asynccontextmanager
 async def _owner(program: str) -> AsyncGenerator[tuple[Process, list[int], int]]:
-    """Give a process that owns a family, the family, and the warden."""
+    """Give a process that owns a family, the family, and the reaper."""
     owner = await asyncio.create_subprocess_exec(
         sys.executable,
         "-c",
@@ -153,7 +154,7 @@ async def _owner(program: str) -> AsyncGenerator[tuple[Process, list[int], int]]
 
 async def _keeper() -> Process:
     command = f"import sys; sys.path.insert(0, {str(CHECKOUT / 'src')!r})\n"
-    command += "from switchboard.procs.warden import main; main()"
+    command += "from switchkit.reaper import main; main()"
     return await asyncio.create_subprocess_exec(
         sys.executable, "-I", "-S", "-c", command, stdin=subprocess.PIPE
     )

@@ -3,10 +3,8 @@
 import _socket  # without `socket.py`, whose import costs more than the question
 import os
 import sys
-from collections.abc import Iterable
-from typing import NamedTuple
 
-from switchyard.proc.identity import command_line, pids, read_proc
+from switchkit.platform.shapes import Unknown
 
 _LISTEN = b"0A"
 _LOCAL, _CODE, _INODE = 1, 3, 9
@@ -17,15 +15,10 @@ _REQUEST_LENGTH, _IN_LISTEN = 72, 10
 _PORT_AT, _INODE_AT = 16 + 4, 16 + 68
 
 
-class PortHolder(NamedTuple):
-    """A process with a listening socket on a port."""
-
-    pid: int
-    command: str
-
-
 def listening() -> dict[int, set[int]]:
-    """The socket inodes that listen, by port, on both families."""
+    """The sockets that listen, as numbers of inodes, by port. Raises `Unknown`."""
+    if sys.platform == "darwin":
+        raise Unknown("the system does not tell who listens")
     try:
         return asked()
     except OSError:
@@ -116,16 +109,3 @@ def holds(pid: int, inodes: set[int]) -> bool:
         except OSError:
             continue
     return False
-
-
-def holder(inodes: set[int], among: Iterable[int] | None = None) -> PortHolder | None:
-    """A process that has one of these sockets; looked for in `among`, or everywhere."""
-    for pid in pids() if among is None else among:
-        if holds(pid, inodes):
-            return PortHolder(pid, command_line(pid))
-    return None
-
-
-def is_readable(pid: int) -> bool:
-    """Whether the descriptors of the process can be seen at all by this user."""
-    return os.access(f"/proc/{pid}/fd", os.R_OK) and read_proc(f"/proc/{pid}/stat") is not None

@@ -1,4 +1,4 @@
-"""Our side of the warden: what is guarded, and that somebody guards it."""
+"""Our side of the reaper: what it guards, and that there is one."""
 
 import asyncio
 import contextlib
@@ -6,30 +6,32 @@ import os
 import subprocess
 import sys
 
-from switchboard.procs.table import start_ticks
+from switchkit.platform.shapes import Unknown
+from switchkit.platform.system import open_exit
+from switchkit.processes import began
 
 # Without site-packages it starts in a few milliseconds, so it has to be told where we are.
 _PROGRAM = (
-    f"import sys; sys.path.insert(0, {os.path.abspath(f'{__file__}/../../..')!r})\n"  # noqa: PTH100
-    "from switchboard.procs.warden import main; main()"
+    f"import sys; sys.path.insert(0, {os.path.abspath(f'{__file__}/../..')!r})\n"  # noqa: PTH100
+    "from switchkit.reaper import main; main()"
 )
 # After so many in a row the next one is not started before there is something to tell.
 _MOST_REPLACEMENTS = 5
 
 
-class Warden:
+class Reaper:
     """The process that ends our children after us. One per program, started late, replaced."""
 
     def __init__(self) -> None:
         self._guarded: dict[int, int] = {}
         self._process: subprocess.Popen[bytes] | None = None
         self._replacements = 0
-        self._pidfd = -1
+        self._exit = -1
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def guard(self, pid: int) -> None:
         """From now on what came of `pid` does not outlive us. Raises OSError."""
-        self._guarded[pid] = start_ticks(pid)
+        self._guarded[pid] = began(pid)
         self._tell(f"+{pid} {self._guarded[pid]}\n")
 
     def release(self, pid: int) -> None:
@@ -58,12 +60,12 @@ class Warden:
             cwd="/",
             start_new_session=True,
         )
-        _written(process, "".join(f"+{pid} {ticks}\n" for pid, ticks in self._guarded.items()))
-        # Where there is no pidfd its end is noticed when there is something to tell it.
-        with contextlib.suppress(AttributeError, OSError, RuntimeError):
+        _written(process, "".join(f"+{pid} {since}\n" for pid, since in self._guarded.items()))
+        # Where its end cannot be watched it is noticed when there is something to tell it.
+        with contextlib.suppress(OSError, RuntimeError, Unknown):
             self._loop = asyncio.get_running_loop()
-            self._pidfd = os.pidfd_open(process.pid)
-            self._loop.add_reader(self._pidfd, self._replace)
+            self._exit = open_exit(process.pid)
+            self._loop.add_reader(self._exit, self._replace)
 
     def _replace(self) -> None:
         """It ended, though we live."""
@@ -75,11 +77,11 @@ class Warden:
 
     def _forget(self) -> None:
         process, self._process = self._process, None
-        if self._pidfd >= 0:
+        if self._exit >= 0:
             if self._loop is not None and not self._loop.is_closed():
-                self._loop.remove_reader(self._pidfd)
-            os.close(self._pidfd)
-            self._pidfd = -1
+                self._loop.remove_reader(self._exit)
+            os.close(self._exit)
+            self._exit = -1
         if process is not None and process.stdin is not None:
             with contextlib.suppress(BrokenPipeError):
                 process.stdin.close()
