@@ -41,7 +41,7 @@ def allowed(module: Module, imported: str) -> bool:
         if fnmatch(module.place, extra.modules):
             may |= extra.packages
     kind = "providers/*" if target.startswith("providers/") else target
-    return kind in may or (f"{kind}:schema" in may and "schema" in parts)
+    return kind in may or any(f"{kind}:{part}" in may for part in parts)
 
 
 def _is_module(parts: list[str]) -> bool:

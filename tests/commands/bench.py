@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Raw
 
 from fakes.events import MemoryEvents
+from support.sources import command_specs, commands_provider
 from support.workspace import Workspace
 from switchboard.core.calls import Call, Outcome, TextBlock
 from switchboard.core.channel import Input
@@ -21,7 +22,6 @@ from switchboard.core.ports import Next
 from switchboard.core.sessions import NO_OVERRIDES, Overrides, Session
 from switchboard.core.tools import ToolSpec
 from switchboard.core.visibility import Visibility
-from switchboard.daemon.command_tools import command_tools, commands_provider
 from switchboard.pipeline.order import build_road
 from switchboard.providers.commands.provider import CommandsProvider
 from switchboard.sandbox.sandbox import Sandbox
@@ -126,8 +126,7 @@ class Bench:
         return load_settings(workspace=str(self.root), environ=self.env)
 
     def specs(self) -> dict[str, ToolSpec]:
-        tools = command_tools(self.settings(), self.env).tools
-        return {name: spec for name, (_, spec) in tools.items()}
+        return command_specs(self.settings(), self.env)
 
     def told(self, name: str, overrides: Overrides = NO_OVERRIDES) -> Json:
         """Give what a session is told of a tool."""

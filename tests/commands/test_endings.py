@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from commands.bench import Bench, MemoryChannel
 from support.processes import mentioning, until_true, wait_until_none_mention
 from support.requirements import requirement
+from support.sources import commands_provider
 from switchboard.core.calls import Interrupted
 from switchboard.core.events import CallFinished
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.daemon.command_tools import commands_provider
 from switchkit.reaper_client import Reaper
 
 # Says goodbye when it is asked to end, and not before.

@@ -23,7 +23,7 @@ from support.workspace import Json
 from switchboard.children.inbound import question_rate
 from switchboard.children.schema import ServerEntry
 from switchboard.core.events import NamesClashed
-from switchboard.providers.relay.addresses import matches
+from switchboard.directory.addresses import matches
 
 MEGABYTE = 1 << 20
 

@@ -127,7 +127,7 @@ def _check(settings: Settings) -> ConfigCheckReport:
     return ConfigCheckReport(
         workspace=settings.workspace,
         files=tuple(
-            shown_origin("", source.path, 0, settings.workspace) for source in settings.sources
+            shown_origin("", source.path, 0, settings.workspace) for source in settings.files
         ),
         servers=len(settings.servers) + len(settings.untrusted),
         waiting=len(settings.untrusted),

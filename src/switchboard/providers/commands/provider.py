@@ -4,9 +4,12 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
 from switchboard.core.calls import Call, Outcome
+from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
+from switchboard.core.offers import Kind, Offer
 from switchboard.core.ports import Events
+from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
 from switchboard.providers.commands.confining import wrap_for
 from switchboard.providers.commands.launches import launch_of
@@ -76,6 +79,13 @@ class CommandsProvider:
             start_s=self._start_s,
         )
         return outcome_of(ended, entry.name)
+
+    async def offers(
+        self, kind: Kind, session: Session, channel: Channel | None, wanted: str = ""
+    ) -> tuple[Offer, ...]:
+        """Nothing beside its specs."""
+        del kind, session, channel, wanted
+        return ()
 
     async def aclose(self) -> None:
         """Calls end their own processes."""

@@ -1,4 +1,4 @@
-"""The command tools of a configuration: which of them can be shown, and what runs them."""
+"""The command tools of a configuration that can be shown, and why others cannot."""
 
 from collections.abc import Mapping
 
@@ -8,20 +8,16 @@ from msgspec.structs import replace
 from switchboard.approvals.risk import asks, assess
 from switchboard.config.locate import find_places
 from switchboard.core.faults import Fault
-from switchboard.core.ports import Events
 from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
 from switchboard.pipeline.schemas import check_for
 from switchboard.providers.commands.paths import PathFilter
 from switchboard.providers.commands.plans import Ground, place_of
-from switchboard.providers.commands.provider import CommandsProvider
 from switchboard.providers.commands.schema import ANY_OBJECT, CommandEntry
 from switchboard.providers.commands.specs import command_spec
 from switchboard.providers.commands.standing import standing_launch
-from switchboard.sandbox.sandbox import Sandbox, platform_sandbox
-from switchboard.settings.fingerprints import fingerprint
+from switchboard.sandbox.sandbox import platform_sandbox
 from switchboard.settings.sections import Settings
-from switchkit.reaper_client import Reaper
 
 _UNGUARDED = (
     "command tools are shown on a guarded surface only",
@@ -29,22 +25,24 @@ _UNGUARDED = (
 )
 
 
-class CommandTools(Struct, frozen=True):
+class Judged(Struct, frozen=True):
     """The tools that can be run, and why others cannot, each with what to do about it."""
 
     tools: dict[str, tuple[CommandEntry, ToolSpec]]
     refusals: dict[str, tuple[str, str]]
 
 
-def command_tools(settings: Settings, environ: Mapping[str, str]) -> CommandTools:
+def judge_tools(
+    entries: Mapping[str, CommandEntry], settings: Settings, environ: Mapping[str, str]
+) -> Judged:
     """Look at every command tool. Starts none, but may try the sandbox."""
     if not settings.enable_mcp_server_surface:
         # Nothing runs a program on demand where nobody is asked and nothing is written down.
-        return CommandTools({}, dict.fromkeys(settings.commands, _UNGUARDED))
-    ground = _ground(settings, environ)
+        return Judged({}, dict.fromkeys(entries, _UNGUARDED))
+    ground = ground_of(settings, environ)
     tools: dict[str, tuple[CommandEntry, ToolSpec]] = {}
     refusals: dict[str, tuple[str, str]] = {}
-    for name, entry in settings.commands.items():
+    for name, entry in entries.items():
         refusal = _refusal(entry, ground)
         if refusal is None:
             try:
@@ -53,29 +51,11 @@ def command_tools(settings: Settings, environ: Mapping[str, str]) -> CommandTool
                 refusal = (fault.message, fault.hint)
         if refusal is not None:
             refusals[name] = refusal
-    return CommandTools(tools, refusals)
+    return Judged(tools, refusals)
 
 
-def commands_provider(
-    settings: Settings,
-    environ: Mapping[str, str],
-    reaper: Reaper,
-    events: Events,
-    sandbox: Sandbox | None = None,
-) -> CommandsProvider:
-    """What runs the command tools of these settings."""
-    return CommandsProvider(
-        command_tools(settings, environ).tools,
-        ground=_ground(settings, environ),
-        sandbox=sandbox or platform_sandbox(),
-        reaper=reaper,
-        events=events,
-        fingerprint=lambda entry: fingerprint(entry.seal, settings.workspace),
-        start_s=settings.timeouts.child_spawn_ms / 1000,
-    )
-
-
-def _ground(settings: Settings, environ: Mapping[str, str]) -> Ground:
+def ground_of(settings: Settings, environ: Mapping[str, str]) -> Ground:
+    """What every command tool of these settings stands on."""
     user_home = find_places(environ, settings.workspace, []).user_home
     return Ground(
         workspace=settings.workspace,

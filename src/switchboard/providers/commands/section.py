@@ -1,33 +1,42 @@
-"""Command tools after merging: judged, trusted or not, frozen. One that is wrong is left out.
+"""The section `[mcp]`: what it may hold, and how its merged fields become command tools.
 
-Unlike a wrong server, a wrong command tool does not refuse the whole configuration: the others of
-its file have nothing to do with it.
+A tool that is wrong is left out. Unlike a wrong server, it does not refuse the whole configuration:
+the others of its file have nothing to do with it.
 """
 
 # On the cold-start path, where pathlib would double the cost.
 # ruff: noqa: PTH118
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, cast
 
 import msgspec
 from msgspec import Raw
 from msgspec.structs import replace
 
+from switchboard.config.keys import Field, Section
 from switchboard.config.layers import Layer, Merged
 from switchboard.config.placeholders import Unfilled, expand
 from switchboard.config.problems import Problem
-from switchboard.core.names import MAX_TOOL_NAME, fold, is_reserved, tool_name
+from switchboard.config.strict import Anything, Items, Members, Text, Truth, Whole
+from switchboard.core.names import MAX_TOOL_NAME, fold, tool_name
 from switchboard.core.origins import Scope
 from switchboard.core.secret_names import is_secret_name
-from switchboard.providers.commands.schema import CommandEntry, CommandOmission
-from switchboard.settings.fingerprints import command_seal, fingerprint
-from switchboard.settings.narrowing import narrowed_command
+from switchboard.providers.commands.schema import CommandEntry, CommandOmission, CommandTools
+from switchboard.providers.table import is_reserved
+from switchboard.settings.fingerprints import fingerprint, seal_of
 from switchboard.settings.server_rules import loads_code
+from switchboard.settings.server_shape import (
+    ENV_NAME,
+    READ_ENV_FILES,
+    READ_ROOTS,
+    WRITABLE_ROOTS,
+)
 from switchboard.settings.servers import Resolution
 
 _SECTION = "mcp"
+_NAME = Text(pattern=ENV_NAME, says="a name of letters, digits and `_`")
 _PLAIN = (
     *("command", "cwd", "sandbox_profile", "allow_network", "read_env_files"),
     *("requires_approval", "streaming", "description", "display_name", "allow_cwd_override"),
@@ -44,23 +53,8 @@ class _Wrong(Exception):  # noqa: N818 - a fact about an entry, told to its auth
         self.hint = hint
 
 
-class Commands:
-    """Every command tool, by what can be done with it."""
-
-    def __init__(self) -> None:
-        self.usable: dict[str, CommandEntry] = {}
-        self.untrusted: dict[str, CommandEntry] = {}
-        self.omitted: list[CommandOmission] = []
-
-    def bound(self) -> Iterator[CommandEntry]:
-        """Those whose files count for their trust."""
-        for entry in (*self.usable.values(), *self.untrusted.values()):
-            if entry.fingerprint:
-                yield entry
-
-
-def undoubled(
-    merged: Merged, layer: Layer, tools: Mapping[str, Any], problems: list[Problem]
+def _undoubled(
+    merged: Merged, layer: Layer, tools: dict[str, Any], problems: list[Problem]
 ) -> dict[str, Any]:
     """The command tools of a layer whose names are not taken.
 
@@ -79,25 +73,27 @@ def undoubled(
     return kept
 
 
-def merged_commands(resolution: Resolution) -> Commands:
+def read_commands(resolution: Resolution) -> CommandTools | None:
     """The command tools that may be used, those that nobody has trusted, and those left out."""
-    found = Commands()
+    usable: dict[str, CommandEntry] = {}
+    untrusted: dict[str, CommandEntry] = {}
+    omitted: list[CommandOmission] = []
     merged = resolution.merged
     layers_of = merged.layers_by_name(_SECTION)
     tools = cast("dict[str, dict[str, Any]]", merged.tree.get(_SECTION, {}))
     for name, written in tools.items():
         layer = layers_of[name][-1]
-        fields = narrowed_command(merged, name, written, resolution.problems)
+        fields = _confined(merged, name, written, resolution.problems)
         origin = layer.origin((_SECTION, name))
         try:
             _check_name(name, tools, layers_of)
             entry = _entry(resolution, name, fields, layer)
             if entry.fingerprint and resolution.waits(entry.fingerprint):
-                found.untrusted[name] = entry
+                untrusted[name] = entry
                 continue
             _check_variables(entry, resolution.environ)
         except _Wrong as wrong:
-            found.omitted.append(
+            omitted.append(
                 CommandOmission(name=name, reason=wrong.reason, hint=wrong.hint, origin=origin)
             )
             message = f"the command tool `{name}` is left out: {wrong.reason}"
@@ -106,8 +102,27 @@ def merged_commands(resolution: Resolution) -> Commands:
             )
         else:
             _warn_of_arguments(entry, layer, resolution.problems)
-            found.usable[name] = entry
-    return found
+            usable[name] = entry
+    if not (usable or untrusted or omitted):
+        return None
+    return CommandTools(usable=usable, untrusted=untrusted, omitted=tuple(omitted))
+
+
+def _confined(
+    merged: Merged, name: str, fields: dict[str, Any], problems: list[Problem]
+) -> dict[str, Any]:
+    """A command tool without the word that would take it out of its sandbox.
+
+    Only the user's own files may say that, whatever else of a workspace is trusted.
+    """
+    at = (_SECTION, name, "sandbox_profile")
+    layer = merged.layer_of(at)
+    if fields.get(at[-1]) != "none" or layer is None or layer.scope is not Scope.WORKSPACE:
+        return fields
+    message = f"`sandbox_profile` is ignored in a workspace: `{name}` runs in the sandbox"
+    hint = "write `none` in the `config.toml` of your home, with the whole tool"
+    problems.append(layer.problem(at, message, hint, "warning"))
+    return {key: value for key, value in fields.items() if key != at[-1]}
 
 
 def _entry(
@@ -132,7 +147,8 @@ def _entry(
     workspace = resolution.workspace
     cwd = os.path.join(workspace, _expanded_or_not(entry.cwd, resolution.environ))
     binding = resolution.record is not None
-    seal = command_seal(entry, fields, workspace, cwd, binding=binding)
+    words = (entry.command, *entry.args)
+    seal = seal_of("command", name, fields, workspace, words=words, cwd=cwd, binding=binding)
     print_ = fingerprint(seal, workspace) if is_theirs else ""
     return replace(entry, seal=seal, fingerprint=print_)
 
@@ -189,3 +205,47 @@ def _expanded_or_not(text: str, environ: Mapping[str, str]) -> str:
         return expand(text, environ)
     except Unfilled:
         return text
+
+
+SECTION = Section(
+    name=_SECTION,
+    noun="a command tool",
+    about="Programs as tools, by name. Each runs once a call; arguments: `{name}`, and stdin.",
+    is_named=True,
+    required=("command",),
+    notes={"default_timeout_ms": "write `timeout_ms`", "allows_streaming": "write `streaming`"},
+    # What is not trusted yet must not be filled with values of the environment.
+    fills_late=True,
+    admit=_undoubled,
+    fields=tuple(
+        Field(name=name, kind=kind)
+        for name, kind in {
+            "command": Text(empty=False, about="The program. There is no shell."),
+            "args": Items(
+                item=Text(),
+                about="`{name}` is an argument; an item without its argument is left out.",
+            ),
+            "cwd": Text(empty=False, about="Where it runs, from the workspace; there by default."),
+            "env": Members(value=Text(), key=_NAME),
+            "sandbox_profile": Text(
+                choices=("default", "seatbelt", "none"), about="`none` counts in your home only."
+            ),
+            "allow_network": Truth(about="Off by default, and a high risk."),
+            "read_roots": READ_ROOTS,
+            "writable_roots": WRITABLE_ROOTS,
+            "read_env_files": READ_ENV_FILES,
+            "requires_approval": Truth(about="`false` counts in your home only, for a low risk."),
+            "timeout_ms": Whole(minimum=1, about="How long a call may take; 120,000 by default."),
+            "streaming": Truth(about="Pass on what it prints while it runs."),
+            "description": Text(about="What the model reads."),
+            "display_name": Text(empty=False, about="What people read."),
+            "input_schema": Members(value=Anything(), about="JSON Schema of the arguments."),
+            "side_effects": Items(
+                item=Text(choices=("filesystem-read", "filesystem-write", "network")),
+                about="What it does to the world. Nothing but reading needs no approval.",
+            ),
+            "allow_cwd_override": Truth(about="Let a session choose where it runs."),
+            "allow_env_overrides": Items(item=_NAME, about="The variables that a session may set."),
+        }.items()
+    ),
+)

@@ -1,4 +1,4 @@
-"""One child that offers things under their own names."""
+"""How one server is shown under its own names."""
 
 from msgspec import Struct
 
@@ -8,8 +8,8 @@ from switchboard.core.origins import Origin
 from switchboard.core.visibility import Visibility
 
 
-class Offering(Struct, frozen=True, eq=False, kw_only=True):
-    """A child, and how much of it is shown."""
+class DirectExposure(Struct, frozen=True, eq=False, kw_only=True):
+    """A server, and how much of it is shown."""
 
     name: str
     children: ChildSource
