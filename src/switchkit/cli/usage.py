@@ -15,8 +15,8 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 @dataclass_transform(frozen_default=True)
-class _Value:
-    """A frozen value with named fields."""
+class Value:
+    """A frozen value with named fields, which are those that its class annotates."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         self.__dict__.update(zip(type(self).__annotations__, given, strict=False), **named)
@@ -25,7 +25,7 @@ class _Value:
         raise AttributeError(f"`{name}` cannot be changed")
 
 
-class Option(_Value):
+class Option(Value):
     """One `--name`. Without the name of a value it is a switch."""
 
     name: str
@@ -42,7 +42,7 @@ class Option(_Value):
         return f"--{self.name}"
 
 
-class Word(_Value):
+class Word(Value):
     """One word that has its meaning by its place."""
 
     name: str
@@ -52,7 +52,7 @@ class Word(_Value):
     choices: tuple[str, ...] = ()
 
 
-class Usage(_Value):
+class Usage(Value):
     """Everything that one verb takes."""
 
     verb: str
@@ -65,14 +65,14 @@ class Usage(_Value):
     examples: tuple[str, ...] = ()
 
 
-class Program(_Value):
+class Program(Value):
     """What is typed before a verb, and the options that every verb has."""
 
     name: str
     options: tuple[Option, ...]
 
 
-class Arguments(_Value):
+class Arguments(Value):
     """A command line that was read."""
 
     switches: frozenset[str] = frozenset()
