@@ -230,5 +230,5 @@ def test_a_command_line_is_split_as_a_shell_does_it(line: str) -> None:
 def test_a_signal_that_is_none_is_refused(tmp_path: Path, name: str) -> None:
     path = tmp_path / "switchyard.toml"
     path.write_text(f'[services.a]\ncommand = "a"\n[services.a.stop]\nsignal = "{name}"\n')
-    with pytest.raises(Fault, match="is no signal"):
+    with pytest.raises(Fault, match="is not a signal"):
         load(path)

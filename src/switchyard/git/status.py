@@ -21,7 +21,7 @@ def git_environment() -> dict[str, str]:
     return {key: one for key, one in caller().items() if not key.startswith("GIT_")} | QUIET
 
 
-class Question:
+class StatusQuery:
     """One `git status` under way. Whoever asked closes it."""
 
     def __init__(self, path: Path) -> None:
@@ -77,5 +77,5 @@ class Question:
 
 def changed_files(path: Path) -> list[str]:
     """Files that differ from the last commit, with git's two letters in front."""
-    with contextlib.closing(Question(path)) as question:
+    with contextlib.closing(StatusQuery(path)) as question:
         return question.changed_files()

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from switchyard.core.fault import Fault
-from switchyard.git.status import Question
+from switchyard.git.status import StatusQuery
 from switchyard.project.scope import Scope, Target
-from switchyard.queries.services import standings, view
+from switchyard.queries.services import observed_runs, view
 from switchyard.runtime.checkouts import stored_checkouts
 from switchyard.runtime.logs import tail
-from switchyard.runtime.observed import Standing
+from switchyard.runtime.observed import ObservedRun
 
 if TYPE_CHECKING:
     from switchyard.config.shapes import Config
@@ -23,6 +23,7 @@ MOST_NAMES = 60
 LONGEST_ERROR = 240
 ERROR_LINES = 200
 _SHOWN = ("service", "branch", "status", "phase", "pid", "port", "url")
+_TOLD = ("reason", "exit_code")
 
 
 def env_warnings(scope: Scope, config: "Config") -> list[dict[str, str]]:
@@ -47,7 +48,7 @@ def checkouts(scope: Scope) -> list[dict[str, Any]]:
     ]
 
 
-def _errors(found: list[Standing], config: "Config | None") -> list[dict[str, str]]:
+def _errors(found: list[ObservedRun], config: "Config | None") -> list[dict[str, str]]:
     from switchyard.queries.logs import sift_for  # noqa: PLC0415 - git works meanwhile
 
     made: list[dict[str, str]] = []
@@ -76,12 +77,12 @@ def brief(scope: Scope, branch: str | None = None) -> dict[str, Any]:
     folder = (target or scope.main()).worktree
     if not folder.is_dir():
         return _compose(scope, target, folder, None)
-    with contextlib.closing(Question(folder)) as question:
+    with contextlib.closing(StatusQuery(folder)) as question:
         return _compose(scope, target, folder, question)
 
 
 def _compose(
-    scope: Scope, target: Target | None, folder: Path, question: Question | None
+    scope: Scope, target: Target | None, folder: Path, question: StatusQuery | None
 ) -> dict[str, Any]:
     """The brief of a branch or of the whole project; what git says is fetched last."""
     from switchyard.project.configuration import config_of  # noqa: PLC0415 - git works meanwhile
@@ -93,7 +94,7 @@ def _compose(
     except Fault as fault:
         config, problem = None, fault.as_json()
     supervised = scope.places.is_supervised()
-    found = standings(scope, wanted)
+    found = observed_runs(scope, wanted)
     made: dict[str, Any] = {
         "project": config.name if config else scope.root.name,
         "root": str(scope.root),
@@ -108,8 +109,8 @@ def _compose(
     _bounded(made, "configured_profiles", list(config.profiles) if config else [], MOST_NAMES)
     shown = [view(one, supervised=supervised) for one in found]
     compact = [
-        {key: one[key] for key in _SHOWN}
-        | {key: one[key] for key in ("reason", "exit_code") if one.get(key) is not None}
+        {key: one.get(key) for key in _SHOWN}
+        | {key: told for key in _TOLD if (told := one.get(key)) is not None}
         for one in shown
     ]
     _bounded(made, "services", compact, MOST_SERVICES)

@@ -46,7 +46,7 @@ class HookSite(NamedTuple):
 def run_hooks(
     hooks: Iterable[tuple[str, ...]], site: HookSite, run: Runner, *, fatal: bool
 ) -> list[str]:
-    """Run the commands one after the other; what failed is told.
+    """RunRecord the commands one after the other; what failed is told.
 
     Raises `Fault` at the first failure when `fatal`.
     """

@@ -7,10 +7,10 @@ from switchyard.core.slugs import slug
 from switchyard.proc.family import RUN_VARIABLE, marked_runs
 from switchyard.proc.identity import boot_id, environment, vitals
 from switchyard.project.home import ProjectPlaces
-from switchyard.runtime.runs import Run, RunBook
+from switchyard.runtime.runs import RunBook, RunRecord
 
 
-def lost_runs(root: Path, places: ProjectPlaces, known: set[str]) -> list[Run]:
+def lost_runs(root: Path, places: ProjectPlaces, known: set[str]) -> list[RunRecord]:
     """Living runs of this project that no readable record speaks of."""
     leaders: dict[str, int] = {}
     for pid, run_id in sorted(marked_runs().items()):
@@ -27,7 +27,7 @@ def _root_of(pid: int) -> str | None:
     return environment(pid).get("SWITCHYARD_ROOT")
 
 
-def _from_process(pid: int, places: ProjectPlaces) -> Run | None:
+def _from_process(pid: int, places: ProjectPlaces) -> RunRecord | None:
     env, one = environment(pid), vitals(pid)
     service, branch = env.get("SWITCHYARD_SERVICE"), env.get("SWITCHYARD_BRANCH")
     if one is None or not service or branch is None:
@@ -35,7 +35,7 @@ def _from_process(pid: int, places: ProjectPlaces) -> Run | None:
     branch_slug = env.get("SWITCHYARD_BRANCH_SLUG") or slug(branch)
     port = env.get("SWITCHYARD_PORT", "")
     canonical = env.get("CANONICAL_PORT", "")
-    return Run(
+    return RunRecord(
         run_id=env[RUN_VARIABLE],
         service=service,
         branch=branch,
@@ -59,7 +59,7 @@ def _from_process(pid: int, places: ProjectPlaces) -> Run | None:
     )
 
 
-def all_runs(root: Path, places: ProjectPlaces, branch_slug: str | None = None) -> list[Run]:
+def all_runs(root: Path, places: ProjectPlaces, branch_slug: str | None = None) -> list[RunRecord]:
     """Every recorded run; those with a broken record are found by their processes.
 
     The sweep of all processes is made only when a record is broken.

@@ -1,4 +1,4 @@
-"""Run records: what was started, written before it is announced, replaced as one step."""
+"""RunRecord records: what was started, written before it is announced, replaced as one step."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ from switchyard.project.home import ProjectPlaces
 MOST_LOADED = 4096
 
 
-class Run(NamedTuple):
+class RunRecord(NamedTuple):
     """One start of one service. `phase` is what was last seen of it, not what is true now."""
 
     run_id: str
@@ -52,18 +52,18 @@ class Run(NamedTuple):
         return Leader(self.pid, self.ticks, self.boot_id, self.run_id)
 
 
-def run_from_json(value: dict[str, Any]) -> Run:
+def run_from_json(value: dict[str, Any]) -> RunRecord:
     """A stored record. Raises `ValueError` when it is not one."""
-    known = {key: one for key, one in value.items() if key in Run._fields}
+    known = {key: one for key, one in value.items() if key in RunRecord._fields}
     for key in ("command", "stop_command"):
         known[key] = tuple(known.get(key, ()))
     try:
-        return Run(**known)
+        return RunRecord(**known)
     except TypeError as wrong:
         raise ValueError(str(wrong)) from None
 
 
-_LOADED: dict[str, tuple[tuple[int, int, int], Run]] = {}
+_LOADED: dict[str, tuple[tuple[int, int, int], RunRecord]] = {}
 
 
 class RunBook:
@@ -76,12 +76,12 @@ class RunBook:
         """Where the record of this service is."""
         return self._places.record(branch_slug, service)
 
-    def get(self, branch_slug: str, service: str) -> Run | None:
+    def get(self, branch_slug: str, service: str) -> RunRecord | None:
         """The record, or nothing when there is none that can be read."""
         return self._load(self.path(branch_slug, service))
 
     @staticmethod
-    def _load(path: Path | str) -> Run | None:
+    def _load(path: Path | str) -> RunRecord | None:
         """A record is replaced, never changed: the same file with the same times says the same."""
         try:
             status = os.stat(path)  # noqa: PTH116 - asked for every record of every answer
@@ -99,7 +99,7 @@ class RunBook:
             _LOADED[str(path)] = stamp, run
         return run
 
-    def put(self, run: Run) -> None:
+    def put(self, run: RunRecord) -> None:
         """Write the record. It outlives any kill; a power cut ends the run itself."""
         path = self.path(run.branch_slug, run.service)
         try:
@@ -108,19 +108,19 @@ class RunBook:
             private_directory(path.parent)
             write_json(path, run._asdict(), durable=False)
 
-    def drop(self, run: Run) -> None:
+    def drop(self, run: RunRecord) -> None:
         """Forget a run that has ended, unless another has taken its place."""
         there = self.get(run.branch_slug, run.service)
         if there is None or there.run_id == run.run_id:
             self.path(run.branch_slug, run.service).unlink(missing_ok=True)
 
-    def all(self, branch_slug: str | None = None) -> list[Run]:
+    def all(self, branch_slug: str | None = None) -> list[RunRecord]:
         """Every record, of one branch or of all, in a steady order."""
         return self.sorted_out(branch_slug)[0]
 
-    def sorted_out(self, branch_slug: str | None = None) -> tuple[list[Run], list[Path]]:
+    def sorted_out(self, branch_slug: str | None = None) -> tuple[list[RunRecord], list[Path]]:
         """The records, and the files that say nothing: cut short, or written by a strange hand."""
-        runs: list[Run] = []
+        runs: list[RunRecord] = []
         broken: list[Path] = []
         top = self._places.folder / "runs"
         folders = [str(top / branch_slug)] if branch_slug else self._folders(top)

@@ -1,7 +1,6 @@
 """How the supervisor process begins and ends: its lock, and its socket."""
 
 import fcntl
-import importlib
 import os
 import socket
 from pathlib import Path
@@ -45,8 +44,10 @@ def main(arguments: list[str]) -> int:
         return 0
     listener = _bind(places.socket)
     try:
-        # Whoever asked can say what is wanted while the greater part is loaded.
-        importlib.import_module("switchyard.supervisor.server").serve(home, root, listener)
+        # The caller can connect and send its request while the greater part is loaded.
+        from switchyard.supervisor.server import serve  # noqa: PLC0415
+
+        serve(home, root, listener)
     finally:
         places.socket.unlink(missing_ok=True)
         listener.close()
