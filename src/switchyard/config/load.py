@@ -27,7 +27,7 @@ from switchyard.suggest import hint
 
 SCHEMA = 1
 _AT_LINE = r"\(at line (\d+)"
-_LOADED: dict[Path, tuple[tuple[int, int, int], Config]] = {}
+_LOADED: dict[Path, tuple[tuple[int, int, int], Config | Fault]] = {}
 
 
 def config_fault(path: Path, problems: Iterable[ConfigProblem]) -> Fault:
@@ -188,7 +188,7 @@ def load(path: Path) -> Config:
         stamp = (status.st_ino, status.st_mtime_ns, status.st_size)
         known = _LOADED.get(path)
         if known and known[0] == stamp:
-            return known[1]
+            return _given(known[1])
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise Fault(
@@ -199,15 +199,24 @@ def load(path: Path) -> Config:
         ) from None
     except (OSError, UnicodeDecodeError) as wrong:
         raise config_fault(path, [ConfigProblem(1, "", f"cannot be read: {wrong}")]) from None
+    made: Config | Fault
     try:
-        values = tomllib.loads(text)
+        made = _read(path, TableReader(tomllib.loads(text), (), ProblemList(text)))
     except tomllib.TOMLDecodeError as wrong:
         at = re.search(_AT_LINE, str(wrong))
         line = int(at[1]) if at else text.count("\n") + 1
-        raise config_fault(path, [ConfigProblem(line, "", f"not TOML: {wrong}")]) from None
-    config = _read(path, TableReader(values, (), ProblemList(text)))
-    _LOADED[path] = stamp, config
-    return config
+        made = config_fault(path, [ConfigProblem(line, "", f"not TOML: {wrong}")])
+    except Fault as fault:
+        made = fault
+    _LOADED[path] = stamp, made
+    return _given(made)
+
+
+def _given(made: Config | Fault) -> Config:
+    if isinstance(made, Fault):
+        # Without the frames of the time before, which would pile up and never be let go.
+        raise made.with_traceback(None) from None
+    return made
 
 
 def _read(path: Path, top: TableReader) -> Config:
