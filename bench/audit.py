@@ -22,6 +22,9 @@ import uvloop
 from msgspec import Raw
 from msgspec.structs import replace
 
+from switchboard.audit.paths import AuditPaths
+from switchboard.audit.verify import verify
+from switchboard.audit.writer import AuditWriter
 from switchboard.children.life import Limits
 from switchboard.core.audit import AuditRecord, stamp
 from switchboard.core.bus import EventBus
@@ -36,9 +39,6 @@ from switchboard.pipeline.order import build_road
 from switchboard.providers.suites.build import build_suites
 from switchboard.providers.suites.provider import SuitesProvider
 from switchboard.settings.load import load_settings
-from switchboard.store.places import AuditPlaces
-from switchboard.store.verify import verify
-from switchboard.store.writer import AuditWriter
 
 BENCH = Path(__file__).parent
 README = BENCH / "README.md"
@@ -158,7 +158,7 @@ async def p50_us(road: Next, tool: ToolSpec, session: Session) -> float:
 
 
 async def measure(folder: Path, rounds: int) -> list[Figure]:
-    writer = AuditWriter(AuditPlaces(folder / "home"))
+    writer = AuditWriter(AuditPaths(folder / "home"))
     syncs = [sync_ms(folder, 50)]
     speeds: list[float] = []
     spent = on_loop = 0.0
@@ -172,7 +172,7 @@ async def measure(folder: Path, rounds: int) -> list[Figure]:
     calls = await measure_calls(folder, writer, rounds * PAIRS)
     writer.close()
     records = rounds * CALLERS * EACH
-    assert verify(AuditPlaces(folder / "home")).is_whole
+    assert verify(AuditPaths(folder / "home")).is_whole
     return [
         Figure(
             "records a second on disk, 64 callers, median", statistics.median(speeds), 10_000, True

@@ -13,20 +13,20 @@ MAY_IMPORT: dict[str, set[str]] = {
     "wire": {"core"},
     "config": {"core"},
     "procs": {"core"},
-    "store": {"core"},
+    "audit": {"core"},
     "vault": {"core"},
     "approvals": {"core"},
     "pipeline": {"core"},
     "sandbox": {"core", "procs"},
     "children": {"core", "ipc", "wire", "config", "procs", "vault"},
-    "providers": {"core", "config", "procs", "sandbox", "children", "store", "providers/*"},
-    "providers/*": {"core", "config", "procs", "sandbox", "children", "store"},
+    "providers": {"core", "config", "procs", "sandbox", "children", "audit", "providers/*"},
+    "providers/*": {"core", "config", "procs", "sandbox", "children", "audit"},
     "settings": {"core", "config", "children:schema", "providers/*:schema"},
     "surface": {"core", "wire", "ipc"},
     "control": {"core", "wire", "ipc"},
     "web": {"control"},
     "daemon": {
-        *("core", "ipc", "wire", "config", "procs", "store", "vault", "approvals", "pipeline"),
+        *("core", "ipc", "wire", "config", "procs", "audit", "vault", "approvals", "pipeline"),
         *("sandbox", "children", "providers", "providers/*", "settings", "surface", "control"),
         "web",
     },
@@ -47,13 +47,13 @@ ALSO_MAY_IMPORT = (
     Allowance("entry.py", {"shim", "cli"}, "every command begins here, and goes one of two ways"),
     Allowance("cli/*.py", {"config"}, "it reads the environment and shows problems"),
     Allowance("cli/verbs/*.py", {"settings", "daemon"}, "a verb works on settings or on a board"),
-    Allowance("cli/verbs/*audit*.py", {"store"}, "the log is read where no daemon runs, too"),
+    Allowance("cli/verbs/*audit*.py", {"audit"}, "the log is read where no daemon runs, too"),
     Allowance("cli/verbs/approvals.py", {"approvals"}, "it decides at the desk, daemon or not"),
     Allowance("cli/verbs/parts/watching.py", {"approvals"}, "as above"),
     Allowance("cli/verbs/call.py", {"surface"}, "it prints what a client would be sent"),
     Allowance(
         "cli/verbs/parts/noting.py",
-        {"approvals", "store"},
+        {"approvals", "audit"},
         "what is decided of a changed tool is written down, daemon or not",
     ),
     Allowance(
@@ -69,7 +69,7 @@ class Outsider(NamedTuple):
     why: str
 
 
-_HTTP = ("wire/http_*", "surface/http*", "children/remote*")
+_HTTP = ("wire/http_*", "surface/http/*", "children/remote*")
 
 THIRD_PARTY = {
     "msgspec": Outsider(("*",), "values are frozen structs, decoded without a detour"),
@@ -79,7 +79,7 @@ THIRD_PARTY = {
     "jsonschema_rs": Outsider(("pipeline/*",), "arguments are checked in one gate"),
     "bpe_openai": Outsider(("cli/*",), "only the count of tokens needs a tokenizer"),
     "switchyard": Outsider(("providers/yard/*",), "one provider shows the local runtime"),
-    "opentelemetry": Outsider(("daemon/telemetry.py",), "one subscriber exports, if wanted"),
+    "opentelemetry": Outsider(("daemon/otel.py",), "one subscriber exports, if wanted"),
     "uvloop": Outsider(("daemon/*",), "the daemon chooses the loop"),
 }
 # The shim has to start in a blink, so it and what it stands on use the standard library alone.
@@ -93,7 +93,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("ipc/paths.py", "hashlib.sha256"): "it loads slowly, and few homes have a path that long",
     ("cli/table.py", "*"): "one verb of many is loaded, by its name in the table",
     ("cli/verbs/daemon.py", "switchboard.daemon.serve.run"): "only the daemon itself needs it",
-    ("cli/verbs/daemon.py", "switchboard.daemon.standing.run_daemon"): "as above",
+    ("cli/verbs/daemon.py", "switchboard.daemon.main.run_daemon"): "as above",
     ("children/pool.py", "switchboard.children.remote.open_remote"): "few have remote children",
     ("cli/verbs/serve.py", "switchboard.daemon.serve_http.serve_http"): "stdio needs no HTTP",
     ("config/front_matter.py", "yaml"): "only agents and skills have front matter",
@@ -108,11 +108,11 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("daemon/confining.py", "switchboard.sandbox.sandbox.platform_sandbox"): "as above",
     ("daemon/engine.py", "switchboard.daemon.command_tools.commands_provider"): "few have commands",
     ("daemon/engine.py", "switchboard.daemon.gatehouse.Gatehouse"): "few boards are guarded yet",
-    ("daemon/commons.py", "switchboard.daemon.gatehouse.Gatehouse"): "as above",
+    ("daemon/shared_children.py", "switchboard.daemon.gatehouse.Gatehouse"): "as above",
     ("daemon/assemble.py", "switchboard.providers.yard.specs.yard_specs"): "few have a yard",
     ("daemon/assemble.py", "switchboard.providers.yard.specs.WORDS"): "as above",
     ("daemon/engine.py", "switchboard.daemon.yard.Yard"): "as above",
-    ("daemon/exporting.py", "switchboard.daemon.telemetry.Telemetry"): "few export anything",
+    ("daemon/telemetry.py", "switchboard.daemon.otel.Telemetry"): "few export anything",
     ("daemon/serve.py", "uvloop"): "absent on some systems",
     ("pipeline/schemas.py", "jsonschema_rs"): "it loads slowly, and listing needs no schema",
 }

@@ -17,14 +17,14 @@ from fakes.calls import FakeProvider, a_call, a_session, a_tool
 from fakes.events import MemoryEvents
 from support.requirements import requirement
 from support.workspace import Workspace
+from switchboard.audit.paths import AuditPaths
+from switchboard.audit.writer import AuditWriter
 from switchboard.core.audit import AuditApproval, AuditRecord, stamp
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.sessions import Era
 from switchboard.core.visibility import Visibility
 from switchboard.pipeline.order import build_road
-from switchboard.store.places import AuditPlaces
-from switchboard.store.writer import AuditWriter
 from switchboard.surface.results import fault_parts
 
 PATIENCE = 30.0
@@ -45,7 +45,7 @@ def a_record(
 
 def write(workspace: Workspace, records: Sequence[AuditRecord]) -> None:
     async def all_of_them() -> None:
-        writer = AuditWriter(AuditPlaces(workspace.home))
+        writer = AuditWriter(AuditPaths(workspace.home))
         for record in records:
             await writer.append(record)
         writer.close()
@@ -54,7 +54,7 @@ def write(workspace: Workspace, records: Sequence[AuditRecord]) -> None:
 
 
 def segment(workspace: Workspace) -> Path:
-    return AuditPlaces(workspace.home).segment(1)
+    return AuditPaths(workspace.home).segment(1)
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ def test_the_id_in_an_error_finds_its_record(workspace: Workspace) -> None:
         raise Fault(FaultCode.UNAVAILABLE, "child-exited", "the server has ended")
 
     async def call() -> bytes:
-        writer = AuditWriter(AuditPlaces(workspace.home))
+        writer = AuditWriter(AuditPaths(workspace.home))
         provider = FakeProvider(run=fail)
         road = build_road({"fake": provider}, Visibility(), MemoryEvents(), audit=writer)
         made = a_call(a_tool("write"), session=a_session("3f9c2a71be"))

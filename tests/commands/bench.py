@@ -15,7 +15,7 @@ from msgspec import Raw
 from fakes.events import MemoryEvents
 from support.workspace import Workspace
 from switchboard.core.calls import Call, Outcome, TextBlock
-from switchboard.core.channel import Alarm, Input
+from switchboard.core.channel import Input
 from switchboard.core.faults import Fault
 from switchboard.core.ports import Next
 from switchboard.core.sessions import NO_OVERRIDES, Overrides, Session
@@ -43,15 +43,18 @@ class MemoryChannel:
     log_level = ""
 
     def __init__(self) -> None:
-        self.alarm: Alarm | None = None
         self.logs: list[tuple[str, Json]] = []
         self.steps: list[Json] = []
         self.news = asyncio.Event()
         self._reads = asyncio.Event()
         self._reads.set()
 
+    def report(self, done: float, total: float | None = None, message: str = "") -> None:
+        assert total is None
+        self.steps.append({"progress": done, "message": message})
+
     def progress(self, params: Raw) -> None:
-        self.steps.append(msgspec.json.decode(params))
+        raise AssertionError(f"no command writes messages of the protocol: {bytes(params)!r}")
 
     def log(self, level: str, params: bytes) -> None:
         self.logs.append((level, json.loads(params)))

@@ -12,13 +12,13 @@ from support.daemons import daemon_pid, dial, log_text, mode_of, open_files, shi
 from support.processes import until_gone, until_true
 from support.workspace import Workspace, child_command, server
 from switchboard.core.bus import EventBus
-from switchboard.daemon.commons import Commons
+from switchboard.daemon.boards import BoardRegistry
 from switchboard.daemon.hello import Hello
-from switchboard.daemon.hosting import Hosting
-from switchboard.daemon.house import House
-from switchboard.daemon.ledger import Ledger
 from switchboard.daemon.log import Log
 from switchboard.daemon.log_sink import LogSink
+from switchboard.daemon.recent_events import RecentEvents
+from switchboard.daemon.server import Daemon
+from switchboard.daemon.shared_children import SharedChildren
 from switchboard.ipc.paths import MAX_LOG_BYTES
 from switchboard.ipc.words import ABI
 
@@ -97,15 +97,15 @@ async def test_trouble_with_one_board_does_not_keep_a_daemon_for_ever(
     workspace: Workspace,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    house = House(workspace.daemon_places, log=Log(LogSink(2)), idle_s=2.5)
+    daemon = Daemon(workspace.daemon_places, log=Log(LogSink(2)), idle_s=2.5)
 
     async def fail() -> None:
         raise RuntimeError("this board does not want to close")
 
     # What it is asked to do every second fails from the first time on.
-    house.hosting.close_unused = fail  # type: ignore[method-assign,assignment]
+    daemon.boards.close_unused = fail  # type: ignore[method-assign,assignment]
     async with asyncio.timeout(20):
-        assert await house.run() == 0
+        assert await daemon.run() == 0
     assert "this board does not want to close" in capfd.readouterr().err
 
 
@@ -116,8 +116,8 @@ async def nothing(_names: object) -> dict[str, str]:
 async def test_environments_that_nobody_has_any_more_are_forgotten(workspace: Workspace) -> None:
     entry = server(child_command("echo_child", "common"), scope="user")
     workspace.mcp_json({"common": entry}, scope="home")
-    commons = Commons(EventBus())
-    hosting = Hosting(Ledger(), commons)
+    shared_children = SharedChildren(EventBus())
+    boards = BoardRegistry(RecentEvents(), shared_children)
     pids: list[int] = []
     for number in range(5):
         hello = Hello(
@@ -128,17 +128,17 @@ async def test_environments_that_nobody_has_any_more_are_forgotten(workspace: Wo
             cwd=str(workspace.root),
             environ={**workspace.env, "LANG": f"number {number}"},
         )
-        hosted = await hosting.board_for(hello, nothing)
-        hosted.runtime.warm()
-        for child in commons.children():
+        board = await boards.board_for(hello, nothing)
+        board.runtime.warm()
+        for child in shared_children.children():
             await child.tools()
             pids.append(child.pid)
-    assert len(commons) == 5
-    await hosting.close_unused(rest_s=0)
+    assert len(shared_children) == 5
+    await boards.close_unused(rest_s=0)
     async with asyncio.timeout(20):
-        while len(commons):
+        while len(shared_children):
             await asyncio.sleep(0.01)
-            await hosting.close_unused(rest_s=0)
+            await boards.close_unused(rest_s=0)
     await until_gone(pids)
-    await hosting.aclose()
-    await commons.aclose()
+    await boards.aclose()
+    await shared_children.aclose()

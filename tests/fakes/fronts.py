@@ -13,7 +13,7 @@ from support.mcp_stdio import Json, modern_meta
 from switchboard.core.board import Board
 from switchboard.core.catalog import Catalog
 from switchboard.core.visibility import Visibility
-from switchboard.daemon.boards import BoardRack
+from switchboard.daemon.board_lease import CurrentBoard
 from switchboard.pipeline.order import build_road
 from switchboard.surface.front import Front
 from switchboard.wire.messages import ABSENT, METHOD_NOT_FOUND, Parts, RpcError
@@ -33,7 +33,7 @@ class Visitor:
         self.provider = FakeProvider(*specs, run=run)
         road = build_road({"fake": self.provider}, Visibility(), MemoryEvents())
         self.told: list[tuple[str, Json]] = []
-        rack = BoardRack(Board(catalog=Catalog(specs), pipeline=road))
+        rack = CurrentBoard(Board(catalog=Catalog(specs), pipeline=road))
         self.front = Front(rack, a_session("s"), outlet=self, instructions=lambda: "Be kind.")
         self.meta: Json | None = None
 

@@ -6,7 +6,7 @@ import gc
 import pytest
 
 from switchboard.core.tasks import TaskSet
-from switchboard.surface.http_answers import start
+from switchboard.surface.http.answers import start
 from switchboard.wire.messages import Parts
 
 

@@ -6,9 +6,9 @@ import json
 import pytest
 from edges.asking import asking, progress, said, tool
 
-from switchboard.surface.http_exchange import Reply
-from switchboard.surface.http_sessions import MOST_QUESTIONS
-from switchboard.surface.http_streams import (
+from switchboard.surface.http.exchange import Reply
+from switchboard.surface.http.sessions import MOST_QUESTIONS
+from switchboard.surface.http.streams import (
     MOST_KEPT,
     MOST_KEPT_BYTES,
     MOST_WAITING,

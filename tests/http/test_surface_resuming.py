@@ -168,7 +168,7 @@ async def test_a_newer_connection_takes_the_stream_over(monkeypatch: pytest.Monk
 async def test_nothing_is_done_for_a_client_that_does_not_come_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("switchboard.surface.http_sessions.RESUME_S", 0.1)
+    monkeypatch.setattr("switchboard.surface.http.sessions.RESUME_S", 0.1)
     async with working(monkeypatch) as (worker, board, http):
         last = await leave_after_the_first(board, http)
         await until_true(lambda: worker.cancelled == 1)
@@ -283,7 +283,7 @@ async def test_a_question_survives_the_connection(monkeypatch: pytest.MonkeyPatc
 
 
 async def test_what_is_left_behind_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("switchboard.surface.http_sessions.MOST_LEFT", 2)
+    monkeypatch.setattr("switchboard.surface.http.sessions.MOST_LEFT", 2)
 
     async def tell(outlet: Outlet) -> str:
         progress(outlet)

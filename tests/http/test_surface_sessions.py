@@ -216,7 +216,7 @@ async def test_a_large_result_arrives_whole(served: Served) -> None:
 async def test_a_long_silence_turns_the_answer_into_a_stream(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("switchboard.surface.http_delivery.KEEP_ALIVE_S", 0.05)
+    monkeypatch.setattr("switchboard.surface.http.delivery.KEEP_ALIVE_S", 0.05)
     async with served.client() as http:
         await served.session(http)
         async with http.stream("POST", served.url, json=call("stall", id_=5)) as response:
@@ -244,7 +244,7 @@ async def test_an_answer_leaves_nothing_running_while_its_connection_stays_open(
 async def test_the_longest_idle_session_makes_room_for_a_new_one(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("switchboard.surface.http_sessions.MOST_SESSIONS", 2)
+    monkeypatch.setattr("switchboard.surface.http.sessions.MOST_SESSIONS", 2)
     async with served.client() as one, served.client() as two, served.client() as three:
         await served.session(one)
         await served.session(two)
@@ -257,7 +257,7 @@ async def test_the_longest_idle_session_makes_room_for_a_new_one(
 async def test_nobody_is_pushed_out_while_busy(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("switchboard.surface.http_sessions.MOST_SESSIONS", 1)
+    monkeypatch.setattr("switchboard.surface.http.sessions.MOST_SESSIONS", 1)
     async with served.client() as http, served.client() as late:
         await served.session(http)
         async with http.stream("GET", served.url):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from switchboard.core.faults import Fault
-from switchboard.surface.http_token import bearer_token
+from switchboard.surface.http.token import bearer_token
 
 
 def token_of(home: Path) -> str:

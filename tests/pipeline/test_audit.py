@@ -11,6 +11,10 @@ from fakes.audit import MemoryAudit
 from fakes.calls import FakeProvider, Run, a_call, a_session, a_tool, answer, outcome
 from fakes.events import MemoryEvents
 from support.requirements import requirement
+from switchboard.audit.lines import record_in
+from switchboard.audit.paths import AuditPaths
+from switchboard.audit.reader import AuditReader
+from switchboard.audit.writer import AuditWriter
 from switchboard.core.audit import AuditApproval, AuditRecord
 from switchboard.core.calls import Call, Execution, Figures, Outcome
 from switchboard.core.faults import Fault, FaultCode
@@ -21,10 +25,6 @@ from switchboard.core.visibility import Visibility
 from switchboard.pipeline.call_records import CallRecords
 from switchboard.pipeline.gates.audit import Audit
 from switchboard.pipeline.order import build_road
-from switchboard.store.lines import record_in
-from switchboard.store.places import AuditPlaces
-from switchboard.store.reader import AuditReader
-from switchboard.store.writer import AuditWriter
 
 PATIENCE = 15.0
 SCHEMA = {
@@ -256,7 +256,7 @@ async def test_a_suite_call_is_written_down_as_its_subtool() -> None:
 
 
 async def test_the_record_is_on_disk_before_the_tool_runs(tmp_path: Path) -> None:
-    places = AuditPlaces(tmp_path / "home")
+    places = AuditPaths(tmp_path / "home")
     seen: list[str] = []
 
     async def run(_: Call) -> Outcome:
@@ -280,7 +280,7 @@ async def test_an_unwritable_log_stops_what_has_side_effects_and_nothing_else(
 ) -> None:
     (tmp_path / "home").write_text("a file where a folder should be", "utf-8")
     told: list[object] = []
-    writer = AuditWriter(AuditPlaces(tmp_path / "home"), tell=told.append)
+    writer = AuditWriter(AuditPaths(tmp_path / "home"), tell=told.append)
     road = a_road(writer)
     try:
         for _ in range(2):
@@ -300,6 +300,6 @@ async def forever(_: Call) -> Outcome:
     raise AssertionError
 
 
-def written(places: AuditPlaces) -> list[AuditRecord]:
+def written(places: AuditPaths) -> list[AuditRecord]:
     found = map(record_in, AuditReader(places).rows())
     return [record for record in found if record is not None]

@@ -134,7 +134,7 @@ async def test_a_timeout_inside_the_tool_is_not_taken_for_ours() -> None:
 
 async def test_a_call_that_ends_in_time_is_not_touched_afterwards() -> None:
     assert await Deadline()(a_call(a_tool(timeout_s=0.05)), answer)
-    # Longer than the limit: the alarm must not go off in what comes after.
+    # Longer than the limit: the clock must not ring in what comes after.
     await asyncio.sleep(0.1)
     current = asyncio.current_task()
     assert current is not None

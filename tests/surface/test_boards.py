@@ -3,7 +3,7 @@
 from fakes.calls import a_tool, answer
 from switchboard.core.board import Board
 from switchboard.core.catalog import Catalog
-from switchboard.daemon.boards import BoardRack
+from switchboard.daemon.board_lease import CurrentBoard
 
 
 def a_board(name: str) -> Board:
@@ -12,7 +12,7 @@ def a_board(name: str) -> Board:
 
 def test_new_calls_get_the_new_board_and_old_ones_keep_theirs() -> None:
     old, new = a_board("old"), a_board("new")
-    rack, retired = BoardRack(old), list[str]()
+    rack, retired = CurrentBoard(old), list[str]()
     with rack.lease() as held:
         rack.swap(new, lambda: retired.append("old"))
         with rack.lease() as other:
@@ -23,13 +23,13 @@ def test_new_calls_get_the_new_board_and_old_ones_keep_theirs() -> None:
 
 
 def test_a_board_that_nobody_holds_is_put_away_at_once() -> None:
-    rack, retired = BoardRack(a_board("old")), list[str]()
+    rack, retired = CurrentBoard(a_board("old")), list[str]()
     rack.swap(a_board("new"), lambda: retired.append("old"))
     assert retired == ["old"]
 
 
 def test_a_board_is_put_away_after_the_last_of_many_leases() -> None:
-    rack, retired = BoardRack(a_board("old")), list[str]()
+    rack, retired = CurrentBoard(a_board("old")), list[str]()
     first, second = rack.lease(), rack.lease()
     first.__enter__()
     second.__enter__()
@@ -41,7 +41,7 @@ def test_a_board_is_put_away_after_the_last_of_many_leases() -> None:
 
 
 def test_a_lease_is_given_back_when_its_call_fails() -> None:
-    rack, retired = BoardRack(a_board("old")), list[str]()
+    rack, retired = CurrentBoard(a_board("old")), list[str]()
     try:
         with rack.lease():
             rack.swap(a_board("new"), lambda: retired.append("old"))

@@ -205,8 +205,6 @@ class Inbox:
         channel = self.channels.get(_read_progress(params).token)
         if channel is None:
             return
-        if channel.alarm is not None:
-            channel.alarm.snooze()
         channel.progress(self._told(params, "message"))
 
     def _visited(self, params: Raw) -> None:

@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 
 from switchboard.core.channel import Channel
+from switchboard.core.clock import Clock
 from switchboard.core.questions import Approval, Asker
 from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
@@ -43,6 +44,8 @@ class Call(Struct, frozen=True, kw_only=True, eq=False):
     via: ToolSpec | None = None
     # The smaller of this and the tool's own limit applies.
     client_timeout_s: float | None = None
+    # How much of it is left. Whatever is told through the channel touches this clock.
+    clock: Clock = field(default_factory=Clock)
     # How the person behind this client can be asked, if at all.
     asker: Asker | None = None
     # Set by the approval gate on a call that needed an answer and got it.

@@ -13,32 +13,8 @@ class Input(Struct, frozen=True):
     params: Raw
 
 
-class Alarm(Protocol):
-    """What ends a call that takes too long."""
-
-    @property
-    def has_rung(self) -> bool:
-        """Whether it has ended the call."""
-        ...
-
-    def snooze(self) -> None:
-        """Begin its time anew: there was a sign of life."""
-        ...
-
-    def pause(self) -> None:
-        """Stop the clock while somebody is asked."""
-        ...
-
-    def resume(self) -> None:
-        """Let the clock go on, from the beginning."""
-        ...
-
-
 class Channel(Protocol):
     """What may be told and asked of the client while its request is under way."""
-
-    # Set by the gate that limits the call's time.
-    alarm: Alarm | None
 
     @property
     def session_id(self) -> str:
@@ -60,8 +36,12 @@ class Channel(Protocol):
         """From which level on the client wants log messages; empty when it did not say."""
         ...
 
+    def report(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Tell how far the work has come. The call gets its time anew."""
+        ...
+
     def progress(self, params: Raw) -> None:
-        """Pass on how far the work has come."""
+        """As `report`, in the words of a child."""
         ...
 
     def log(self, level: str, params: bytes) -> None:
@@ -82,5 +62,8 @@ class Channel(Protocol):
         ...
 
     async def ask(self, wanted: Mapping[str, Input]) -> Mapping[str, Raw]:
-        """The client's answers, by the same keys. Raises a fault when there will be none."""
+        """The client's answers, by the same keys. Raises a fault when there will be none.
+
+        The call's clock stands still meanwhile.
+        """
         ...

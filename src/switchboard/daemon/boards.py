@@ -1,55 +1,215 @@
-"""The current board, and those that calls still hold."""
+"""The boards of a daemon: one for each workspace, configuration and environment that clients have.
 
-from collections.abc import Callable
+Sessions share a board, and with it children, only where everything is alike that a child could see.
+"""
 
-from switchboard.core.board import Board
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from switchboard.config.problems import ConfigInvalid
+from switchboard.core.bus import EventBus, Subscriber
+from switchboard.core.tasks import TaskSet
+from switchboard.daemon.hello import Hello
+from switchboard.daemon.log import Log, log_for
+from switchboard.daemon.recent_events import RecentEvents
+from switchboard.daemon.reload import Load, Reloader
+from switchboard.daemon.runtime import Runtime
+from switchboard.daemon.session_environment import (
+    OWN_NAMES,
+    Lookup,
+    absolute,
+    first_environ,
+    names_in,
+    wants_everything,
+    with_absolute_paths,
+)
+from switchboard.daemon.shared_children import SharedChildren
+from switchboard.ipc.words import EVERYTHING
+from switchboard.settings.load import load_settings
+from switchboard.settings.sections import Settings
+
+# Gives the values of variables as the client has them.
+Ask = Callable[[Sequence[str]], Awaitable[dict[str, str]]]
+
+_MOST_ROUNDS = 6
+_REST_S = 600.0
 
 
-class BoardRack:
-    """Lends out the current board. An old one is retired after its last lease."""
-
-    def __init__(self, board: Board) -> None:
-        self._current = Lent(board)
-
-    @property
-    def current(self) -> Board:
-        """The board that new calls get."""
-        return self._current.board
-
-    def lease(self) -> "Lent":
-        return self._current
-
-    def swap(self, board: Board, retire: Callable[[], None]) -> None:
-        """Put a new board up; `retire` runs when the old one serves no call any more."""
-        old, self._current = self._current, Lent(board)
-        old.retire(retire)
+class EndlessQuestions(Exception):  # noqa: N818 - states what is
+    """The configuration names further variables each time that it is read."""
 
 
-class Lent:
-    """A board, and how many calls hold it. Each `with` is one lease; there may be many at once."""
+class BoardKey(Struct, frozen=True):
+    """What makes two sessions share a board."""
 
-    __slots__ = ("_leases", "_retire", "board")
+    workspace: str
+    config: str
+    # What was asked for. That a variable is not set is known only of those.
+    names: frozenset[str]
+    environ: frozenset[tuple[str, str]]
 
-    def __init__(self, board: Board) -> None:
-        self.board = board
-        self._leases = 0
-        self._retire: Callable[[], None] | None = None
 
-    def __enter__(self) -> Board:
-        self._leases += 1
-        return self.board
+class BoardHandle:
+    """One runtime, and how many sessions it has."""
 
-    def __exit__(self, *_: object) -> None:
-        self._leases -= 1
-        if self._retire is not None:
-            self._settle()
+    def __init__(self, key: BoardKey, runtime: Runtime, log: Log, load: Load) -> None:
+        self.key = key
+        self._log = log
+        self.runtime = runtime
+        # The settings for which a client was asked everything that they refer to.
+        self.settled = runtime.settings
+        self.started_at = time.time()
+        self.attachments = 0
+        self.unused_since = time.monotonic()
+        self.reloader = Reloader(runtime, load)
+        self.watching = TaskSet()
+        self.watching.start(self.reloader.watch())
 
-    def retire(self, retire: Callable[[], None]) -> None:
-        """Have this called, once, when nobody holds it any more."""
-        self._retire = retire
-        self._settle()
+    def enter(self) -> None:
+        self.attachments += 1
 
-    def _settle(self) -> None:
-        if not self._leases and self._retire is not None:
-            retire, self._retire = self._retire, None
-            retire()
+    def leave(self) -> None:
+        self.attachments -= 1
+        self.unused_since = time.monotonic()
+
+    async def aclose(self) -> None:
+        await self.watching.aclose()
+        await self.runtime.aclose()
+        self._log.close()
+
+
+class BoardRegistry:
+    """Finds the board of a client, or builds it."""
+
+    def __init__(
+        self, recent_events: RecentEvents, shared_children: SharedChildren, *more: Subscriber
+    ) -> None:
+        self._recent_events = recent_events
+        self._more = more
+        self._shared_children = shared_children
+        self._handles: dict[BoardKey, BoardHandle] = {}
+        # The variables that were asked for last time, so that once is enough this time.
+        self._names: dict[tuple[str, str, str], frozenset[str]] = {}
+
+    def __iter__(self) -> Iterator[BoardHandle]:
+        return iter(tuple(self._handles.values()))
+
+    async def board_for(self, hello: Hello, ask: Ask) -> BoardHandle:
+        """The board of this client. Raises `ConfigInvalid`, `EndlessQuestions`, what `ask` does."""
+        place = (hello.cwd, hello.workspace, hello.config)
+        names = OWN_NAMES | self._names.get(place, frozenset())
+        environ = {**first_environ(hello), **await ask(_listed(names))}
+        for _ in range(_MOST_ROUNDS):
+            found = self._try(hello, environ, names)
+            if isinstance(found, BoardHandle):
+                self._remember(place, found.key.names - OWN_NAMES)
+                return found
+            names |= found
+            environ |= await ask(_listed(found))
+        raise EndlessQuestions("the configuration asks for ever more variables")
+
+    def _remember(self, place: tuple[str, str, str], names: frozenset[str]) -> None:
+        if names:
+            self._names[place] = names
+        else:
+            self._names.pop(place, None)
+
+    def _try(
+        self, hello: Hello, given: dict[str, str], names: frozenset[str]
+    ) -> BoardHandle | frozenset[str]:
+        """The board, or the names of the variables that it still has to be told."""
+        key, environ = _key_for(hello, given, names)
+        board = self._handles.get(key)
+        if board is not None:
+            board.reloader.look()
+            # An edit since then may name other variables than this client has been asked for.
+            if board.reloader.invalid is None and board.runtime.settings is board.settled:
+                return board
+        lookup = Lookup(environ)
+        try:
+            settings = _load(key, lookup)
+        except ConfigInvalid:
+            unknown = lookup.missed - names
+            if unknown and EVERYTHING not in names:
+                return frozenset(unknown)
+            raise
+        named = names_in(settings)
+        unknown = lookup.missed | named
+        if wants_everything(settings):
+            unknown = {EVERYTHING}
+        unknown -= names
+        if unknown and EVERYTHING not in names:
+            return frozenset(unknown)
+        # What the files no longer name is neither kept nor asked for again.
+        if not wants_everything(settings):
+            told = first_environ(hello)
+            names = OWN_NAMES | named | (lookup.sought - told.keys())
+            given = {name: text for name, text in given.items() if name in names or name in told}
+        key, environ = _key_for(hello, given, names)
+        board = self._handles.get(key)
+        if board is None:
+            return self._host(key, environ, settings)
+        board.reloader.look()
+        board.settled = board.runtime.settings
+        return board
+
+    def _host(self, key: BoardKey, environ: dict[str, str], settings: Settings) -> BoardHandle:
+        log = log_for(settings)
+        events = EventBus(log, self._recent_events.subscriber(settings.workspace), *self._more)
+        runtime = Runtime(settings, environ=environ, events=events, commons=self._shared_children)
+        runtime.on_retired = self.prune
+        board = BoardHandle(key, runtime, log, lambda: _load(key, environ))
+        self._handles[key] = board
+        return board
+
+    def prune(self) -> None:
+        """Let go of shared children that no board leads to any more."""
+        self._shared_children.retain([child for board in self for child in board.runtime.needed()])
+
+    async def close_unused(self, rest_s: float = _REST_S) -> None:
+        """Close the boards that have had no session for a while."""
+        now = time.monotonic()
+        for key, board in tuple(self._handles.items()):
+            if not board.attachments and now - board.unused_since >= rest_s:
+                del self._handles[key]
+                try:
+                    await board.aclose()
+                finally:
+                    self.prune()
+        self._shared_children.close_unused()
+
+    async def aclose(self) -> None:
+        """Close every board."""
+        boards = tuple(self._handles.values())
+        self._handles.clear()
+        await asyncio.gather(*(each.aclose() for each in boards))
+
+
+def _key_for(
+    hello: Hello, given: Mapping[str, str], names: frozenset[str]
+) -> tuple[BoardKey, dict[str, str]]:
+    environ = with_absolute_paths(given, hello.cwd)
+    workspace = hello.workspace or environ.get("WORKSPACE_DIR") or hello.cwd
+    key = BoardKey(
+        absolute(workspace, hello.cwd),
+        absolute(hello.config, hello.cwd) if hello.config else "",
+        names,
+        frozenset(environ.items()),
+    )
+    return key, environ
+
+
+def _load(key: BoardKey, environ: Mapping[str, str]) -> Settings:
+    return load_settings(
+        workspace=key.workspace,
+        environ=environ,
+        flags={"transport": "stdio"},
+        config=key.config or None,
+    )
+
+
+def _listed(names: Iterable[str]) -> Sequence[str]:
+    return (EVERYTHING,) if EVERYTHING in names else sorted(names)

@@ -19,11 +19,11 @@ from switchboard.core.ports import Audit, Events, Next, Provider, Relay
 from switchboard.core.secrets import SecretBook
 from switchboard.core.visibility import Visibility
 from switchboard.daemon.assemble import sandbox_refusals
-from switchboard.daemon.commons import Commons
 from switchboard.daemon.confining import Confining
-from switchboard.daemon.memory import return_large_blocks
+from switchboard.daemon.malloc import return_large_blocks
 from switchboard.daemon.sandbox_trail import SandboxTrail
 from switchboard.daemon.secret_values import secret_values
+from switchboard.daemon.shared_children import SharedChildren
 from switchboard.pipeline.order import build_road
 from switchboard.procs.limits import leave_no_core
 from switchboard.procs.spawn import Warden
@@ -61,7 +61,7 @@ class Engine:
         *,
         workspace: str,
         sessions: Collection[str] = (),
-        commons: Commons | None = None,
+        commons: SharedChildren | None = None,
         # Where it is remembered what children offer.
         home: str = "",
         # Told what kind of listing changed, and for which session; an empty id means all of them.

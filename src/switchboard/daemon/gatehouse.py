@@ -15,14 +15,14 @@ from switchboard.approvals.desk import Desk
 from switchboard.approvals.desk_asker import DeskAsker
 from switchboard.approvals.pins import Pins
 from switchboard.approvals.trust import TrustBook
+from switchboard.audit.paths import AuditPaths
+from switchboard.audit.writer import AuditWriter
 from switchboard.core.calls import Call
 from switchboard.core.launches import Launch
 from switchboard.core.ports import CallAudit, Events
 from switchboard.core.secrets import NO_SECRETS, Redact
 from switchboard.pipeline.approval_trail import ApprovalTrail
 from switchboard.pipeline.gates.approval import Approval, ApprovalChannel
-from switchboard.store.places import AuditPlaces
-from switchboard.store.writer import AuditWriter
 
 
 class Gates(Struct, frozen=True, eq=False):
@@ -39,7 +39,7 @@ class Gatehouse:
         self._database = Database(home)
         self._desk = Desk(self._database)
         self._trust = TrustBook()
-        self.audit = AuditWriter(AuditPlaces(Path(home)), tell=events.emit)
+        self.audit = AuditWriter(AuditPaths(Path(home)), tell=events.emit)
 
     def gates(
         self,

@@ -13,7 +13,7 @@ from switchboard.wire.messages import encode
 
 if TYPE_CHECKING:
     from switchboard.daemon.connection import Connection
-    from switchboard.daemon.house import House
+    from switchboard.daemon.server import Daemon
 
 
 class Order(Struct, frozen=True, kw_only=True):
@@ -28,7 +28,7 @@ class Order(Struct, frozen=True, kw_only=True):
 _read = msgspec.json.Decoder(Order).decode
 
 
-async def follow_orders(house: "House", connection: "Connection") -> None:
+async def follow_orders(daemon: "Daemon", connection: "Connection") -> None:
     """Answer until the command leaves."""
     while True:
         line = await connection.line(MAX_HELLO_BYTES, GREETING_S)
@@ -39,30 +39,30 @@ async def follow_orders(house: "House", connection: "Connection") -> None:
             continue
         match order.do:
             case "status":
-                connection.say(encode(status_of(house)).decode())
+                connection.say(encode(status_of(daemon)).decode())
             case "events":
-                await _show_events(house, connection, order)
+                await _show_events(daemon, connection, order)
                 return
             case "drain":
-                house.drain()
+                daemon.drain()
                 connection.say("{}")
             case "stop":
                 connection.say("{}")
-                house.stop()
+                daemon.stop()
                 # It learns that we have ended when the connection does.
                 await connection.until_gone()
                 raise Gone
 
 
-async def _show_events(house: "House", connection: "Connection", order: Order) -> None:
-    for line in house.ledger.recent(order.last):
+async def _show_events(daemon: "Daemon", connection: "Connection", order: Order) -> None:
+    for line in daemon.recent_events.recent(order.last):
         connection.say(line)
     if not order.follow:
         # An empty line ends the list, so that its reader need not wait for our end.
         connection.say("")
         await asyncio.sleep(0)
         return
-    forget = house.ledger.follow(connection.say)
+    forget = daemon.recent_events.follow(connection.say)
     try:
         await connection.until_gone()
     finally:

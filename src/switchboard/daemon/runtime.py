@@ -9,8 +9,8 @@ from switchboard.core.board import Board
 from switchboard.core.events import ConfigLoaded, SessionClosed, SessionOpened
 from switchboard.core.names import fold
 from switchboard.daemon.assemble import Assembly, assemble
-from switchboard.daemon.boards import BoardRack
-from switchboard.daemon.exporting import exported
+from switchboard.daemon.board_lease import CurrentBoard
+from switchboard.daemon.telemetry import exporting
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from switchboard.core.calls import Call, Outcome
     from switchboard.core.events import Event
     from switchboard.core.ports import Next
-    from switchboard.daemon.commons import Commons
     from switchboard.daemon.engine import Built, Engine
+    from switchboard.daemon.shared_children import SharedChildren
     from switchboard.settings.sections import Settings
 
 
@@ -35,7 +35,7 @@ class Runtime:
         *,
         environ: Mapping[str, str],
         events: EventBus,
-        commons: Commons | None = None,
+        commons: SharedChildren | None = None,
     ) -> None:
         self.settings = settings
         self.events = events
@@ -53,7 +53,7 @@ class Runtime:
         self._road = Road(self, settings, self.assembly)
         # The current road and those that calls still travel.
         self._roads = [self._road]
-        self.boards = BoardRack(self._road.board())
+        self.boards = CurrentBoard(self._road.board())
 
     @property
     def engine(self) -> Engine:
@@ -189,7 +189,7 @@ async def running(
     settings: Settings, *, environ: Mapping[str, str], events: EventBus
 ) -> AsyncGenerator[Runtime]:
     """A runtime that is closed whatever happens."""
-    with exported(events, environ):
+    with exporting(events, environ):
         runtime = Runtime(settings, environ=environ, events=events)
         try:
             yield runtime

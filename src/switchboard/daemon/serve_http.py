@@ -6,10 +6,10 @@ from switchboard.daemon.instructions import instructions_for
 from switchboard.daemon.reload import Load, serving
 from switchboard.daemon.serve import until_signal
 from switchboard.settings.sections import Settings
-from switchboard.surface.http import HttpSurface
-from switchboard.surface.http_access import Access, hosts_of
-from switchboard.surface.http_server import bind, served, url_of
-from switchboard.surface.http_token import bearer_token
+from switchboard.surface.http.access import Access, hosts_of
+from switchboard.surface.http.server import bind, served, url_of
+from switchboard.surface.http.surface import HttpSurface
+from switchboard.surface.http.token import bearer_token
 
 Ready = Callable[[str, str], None]
 

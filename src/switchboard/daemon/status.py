@@ -8,48 +8,48 @@ from typing import TYPE_CHECKING
 from switchboard import __version__
 from switchboard.children.child import Child
 from switchboard.control.status import BoardStatus, ChildStatus, DaemonStatus, SessionStatus
-from switchboard.daemon.ledger import Tally
+from switchboard.daemon.recent_events import Tally
 from switchboard.ipc.words import ABI
 from switchboard.procs.memory import resident_bytes
 from switchboard.procs.table import program_behind
 
 if TYPE_CHECKING:
-    from switchboard.daemon.house import House
+    from switchboard.daemon.server import Daemon
 
 _NO_TALLY = Tally()
 
 
-def status_of(house: "House") -> DaemonStatus:
+def status_of(daemon: "Daemon") -> DaemonStatus:
     """Everything at this moment."""
     return DaemonStatus(
         pid=os.getpid(),
         version=__version__,
         abi=ABI,
-        home=house.places.home,
-        socket=house.places.socket,
-        log=house.places.log,
-        age_s=_age(house.started_at),
+        home=daemon.places.home,
+        socket=daemon.places.socket,
+        log=daemon.places.log,
+        age_s=_age(daemon.started_at),
         memory_bytes=resident_bytes(os.getpid()),
-        idle_s=house.idle_s,
-        is_draining=house.is_draining,
-        sessions=tuple(_sessions(house)),
-        boards=tuple(_boards(house)),
-        children=tuple(_children(house)),
+        idle_s=daemon.idle_s,
+        is_draining=daemon.is_draining,
+        sessions=tuple(_sessions(daemon)),
+        boards=tuple(_boards(daemon)),
+        children=tuple(_children(daemon)),
     )
 
 
-def _sessions(house: "House") -> Iterator[SessionStatus]:
-    for guest in house.guests:
-        session = guest.session
+def _sessions(daemon: "Daemon") -> Iterator[SessionStatus]:
+    for attachment in daemon.attachments:
+        session = attachment.session
         if session is None:
             continue
-        tally = house.ledger.tallies.get(session.id, _NO_TALLY)
+        tally = daemon.recent_events.tallies.get(session.id, _NO_TALLY)
         yield SessionStatus(
             id=session.id,
             client=session.client,
             protocol=session.protocol,
             workspace=session.workspace,
-            pid=guest.pid,
+            pid=attachment.pid,
             age_s=_age(session.started_at),
             calls=tally.calls,
             under_way=tally.calls - tally.finished,
@@ -58,26 +58,26 @@ def _sessions(house: "House") -> Iterator[SessionStatus]:
         )
 
 
-def _boards(house: "House") -> Iterator[BoardStatus]:
-    for hosted in house.hosting:
-        runtime = hosted.runtime
-        invalid = hosted.reloader.invalid
+def _boards(daemon: "Daemon") -> Iterator[BoardStatus]:
+    for board in daemon.boards:
+        runtime = board.runtime
+        invalid = board.reloader.invalid
         yield BoardStatus(
             workspace=runtime.settings.workspace,
-            config=hosted.key.config,
+            config=board.key.config,
             servers=len(runtime.settings.servers),
             tools=len(runtime.assembly.catalog.tools),
-            sessions=hosted.guests,
-            age_s=_age(hosted.started_at),
+            sessions=board.attachments,
+            age_s=_age(board.started_at),
             problem=str(invalid.problems[0]) if invalid is not None else "",
         )
 
 
-def _children(house: "House") -> Iterator[ChildStatus]:
-    for hosted in house.hosting:
-        for session_id, child in hosted.runtime.children():
-            yield _child(child, hosted.runtime.settings.workspace, session_id)
-    for child in house.commons.children():
+def _children(daemon: "Daemon") -> Iterator[ChildStatus]:
+    for board in daemon.boards:
+        for session_id, child in board.runtime.children():
+            yield _child(child, board.runtime.settings.workspace, session_id)
+    for child in daemon.shared_children.children():
         yield _child(child)
 
 

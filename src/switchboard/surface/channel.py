@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 
-from switchboard.core.channel import Alarm, Input
+from switchboard.core.channel import Input
+from switchboard.core.clock import Clock
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.levels import reaches
 from switchboard.core.sessions import Era, Session
@@ -37,12 +38,18 @@ _read_members = msgspec.json.Decoder(dict[str, Raw]).decode
 _read_any = msgspec.json.Decoder(dict[str, Any]).decode
 
 
+class _Progress(Struct, frozen=True, omit_defaults=True):
+    progress: float
+    total: float | None = None
+    message: str = ""
+
+
 class ClientChannel:
     """A channel to a client of either era."""
 
     __slots__ = (
         *("_ask", "_held", "_held_bytes", "_is_resting", "_patience_s", "_session"),
-        *("alarm", "declared", "log_level", "meta", "outlet", "timeout_s", "token"),
+        *("clock", "declared", "log_level", "meta", "outlet", "timeout_s", "token"),
     )
 
     def __init__(
@@ -72,7 +79,8 @@ class ClientChannel:
         self.declared = declared
         # How long the client waits for the answer to its request.
         self.timeout_s = timeout_s
-        self.alarm: Alarm | None = None
+        # Of the call that the request makes, if it makes one.
+        self.clock = Clock()
 
     @property
     def session_id(self) -> str:
@@ -99,7 +107,13 @@ class ClientChannel:
 
     # Telling
 
+    def report(self, done: float, total: float | None = None, message: str = "") -> None:
+        self.clock.touch()
+        if self.token is not None:
+            self._tell(_PROGRESS, encode(_Progress(done, total, message)))
+
     def progress(self, params: Raw) -> None:
+        self.clock.touch()
         if self.token is not None:
             self._tell(_PROGRESS, params)
 
@@ -141,8 +155,7 @@ class ClientChannel:
 
     async def ask(self, wanted: Mapping[str, Input]) -> Mapping[str, Raw]:
         wanted = {key: self._checked(each) for key, each in wanted.items()}
-        if self.alarm is not None:
-            self.alarm.pause()
+        self.clock.pause()
         try:
             async with asyncio.timeout(self._patience_s):
                 return await (self._ask or self._ask_one_by_one)(wanted)
@@ -163,8 +176,7 @@ class ClientChannel:
                 FaultCode.UNAVAILABLE, "client-gone", "the client went away before it answered"
             ) from lost
         finally:
-            if self.alarm is not None:
-                self.alarm.resume()
+            self.clock.resume()
 
     async def _ask_one_by_one(self, wanted: Mapping[str, Input]) -> Mapping[str, Raw]:
         """A person reads one question at a time."""

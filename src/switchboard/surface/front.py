@@ -334,6 +334,7 @@ class Front:
             arguments=arguments,
             channel=channel,
             client_timeout_s=channel.timeout_s,
+            clock=channel.clock,
             asker=ChannelAsker(channel) if channel.can_be_shown_forms else None,
         )
 

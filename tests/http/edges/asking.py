@@ -16,12 +16,12 @@ from fakes.events import MemoryEvents
 from switchboard.core.board import Board
 from switchboard.core.catalog import Catalog
 from switchboard.core.visibility import Visibility
-from switchboard.daemon.boards import BoardRack
+from switchboard.daemon.board_lease import CurrentBoard
 from switchboard.pipeline.order import build_road
 from switchboard.surface.front import Front
-from switchboard.surface.http import HttpSurface
-from switchboard.surface.http_access import Access, hosts_of
-from switchboard.surface.http_server import bind, served, url_of
+from switchboard.surface.http.access import Access, hosts_of
+from switchboard.surface.http.server import bind, served, url_of
+from switchboard.surface.http.surface import HttpSurface
 from switchboard.surface.outlets import Outlet
 from switchboard.wire.messages import MessageId, Parts
 from switchboard.wire.peer import Answer
@@ -152,12 +152,12 @@ async def asking(
 ) -> AsyncGenerator[Asking]:
     known: list[AskingFront] = []
     kind = type("AskingFront", (AskingFront,), {"tools": tools, "known": known})
-    monkeypatch.setattr("switchboard.surface.http.Front", kind)
+    monkeypatch.setattr("switchboard.surface.http.surface.Front", kind)
     specs = [a_tool(name, schema=(schemas or {}).get(name)) for name in tools]
     road = build_road({"fake": FakeProvider(*specs)}, Visibility(), MemoryEvents())
     listening = bind("127.0.0.1", 0, allow_remote=False)
     surface = HttpSurface(
-        BoardRack(Board(catalog=Catalog(specs), pipeline=road)),
+        CurrentBoard(Board(catalog=Catalog(specs), pipeline=road)),
         MemoryEvents(),
         Access(token=TOKEN, hosts=hosts_of("127.0.0.1", listening.getsockname()[1])),
         workspace="/workspace",

@@ -14,9 +14,9 @@ from switchboard.core.events import Event
 from switchboard.daemon.runtime import Runtime, running
 from switchboard.providers.suites.schema import SuiteSettings
 from switchboard.settings.sections import Settings
-from switchboard.surface.http import HttpSurface
-from switchboard.surface.http_access import Access, hosts_of
-from switchboard.surface.http_server import bind, served, url_of
+from switchboard.surface.http.access import Access, hosts_of
+from switchboard.surface.http.server import bind, served, url_of
+from switchboard.surface.http.surface import HttpSurface
 
 TOKEN = "a-token-for-tests"
 Json = dict[str, Any]

@@ -10,6 +10,11 @@ from pathlib import Path
 
 import msgspec
 
+from switchboard.audit.chain import Row
+from switchboard.audit.lines import AuditFilter, exported, record_in
+from switchboard.audit.paths import AuditPaths
+from switchboard.audit.reader import AuditReader
+from switchboard.audit.verify import verify
 from switchboard.cli.options import Option, Usage, UsageError, Word
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import Request
@@ -25,11 +30,6 @@ from switchboard.cli.verbs.parts.audit_reports import (
 from switchboard.core.audit import AuditMark
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.ipc.paths import places_from
-from switchboard.store.chain import Row
-from switchboard.store.lines import AuditFilter, exported, record_in
-from switchboard.store.places import AuditPlaces
-from switchboard.store.reader import AuditReader
-from switchboard.store.verify import verify
 
 _LAST = 20
 _MOST_OF_A_CALL = 100
@@ -72,7 +72,7 @@ USAGE = Usage(
 
 
 def run(request: Request) -> Report:
-    places = AuditPlaces(Path(places_from(dict(request.environ)).home))
+    places = AuditPaths(Path(places_from(dict(request.environ)).home))
     if request.arguments.word(0) != "show" and request.arguments.word(1):
         raise UsageError(f"`{request.arguments.word(1)}` is one word too many")
     match request.arguments.word(0):
@@ -86,7 +86,7 @@ def run(request: Request) -> Report:
             return _export(request, places)
 
 
-def _tail(request: Request, places: AuditPlaces) -> Report:
+def _tail(request: Request, places: AuditPaths) -> Report:
     wanted = _filter(request)
     last = request.arguments.one("last") or str(_LAST)
     if not last.isdigit():
@@ -123,7 +123,7 @@ def _following(reader: AuditReader, end: int) -> Iterator[Row]:
         pause.wait(_LOOK_EVERY_S)
 
 
-def _show(request: Request, places: AuditPlaces) -> Report:
+def _show(request: Request, places: AuditPaths) -> Report:
     which = request.arguments.word(1)
     if not which:
         raise UsageError("`WHICH` is missing", "switchboard audit tail")
@@ -143,7 +143,7 @@ def _show(request: Request, places: AuditPlaces) -> Report:
     return AuditShowReport(records=records, unreadable=tuple(told))
 
 
-def _verify(request: Request, places: AuditPlaces) -> Report:
+def _verify(request: Request, places: AuditPaths) -> Report:
     given = request.arguments.one("expect")
     expected = None
     if given is not None:
@@ -155,7 +155,7 @@ def _verify(request: Request, places: AuditPlaces) -> Report:
     return AuditVerifyReport.of(verify(places, expect=expected))
 
 
-def _export(request: Request, places: AuditPlaces) -> Report:
+def _export(request: Request, places: AuditPaths) -> Report:
     told: list[str] = []
     lines = exported(AuditReader(places, tell=told.append), _filter(request))
     out = request.arguments.one("out")

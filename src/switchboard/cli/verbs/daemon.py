@@ -146,7 +146,7 @@ def _logs(places: DaemonPlaces, request: Request) -> Report:
 
 def _run(request: Request) -> Report:
     # The daemon's own half is large, and the other actions do without it.
+    from switchboard.daemon.main import run_daemon  # noqa: PLC0415
     from switchboard.daemon.serve import run as run_loop  # noqa: PLC0415
-    from switchboard.daemon.standing import run_daemon  # noqa: PLC0415
 
     return Silent(code=run_loop(run_daemon(request.environ)))

@@ -119,9 +119,7 @@ class Run:
         self._stdout.finish()
         self._stderr.finish()
         status = running.exited.result() if running.exited.done() else None
-        alarm = self._call.channel.alarm if self._call.channel is not None else None
-        late = alarm is not None and alarm.has_rung
-        self._tell_end("timed-out" if late else "cancelled", status)
+        self._tell_end("timed-out" if self._call.clock.has_rung else "cancelled", status)
         said = {"stdout": self._stdout.kept()[0], "stderr": self._stderr.kept()[0]}
         return {
             **{name: self._excerpt(text) for name, text in said.items() if text.strip()},

@@ -4,7 +4,6 @@ from collections.abc import Awaitable
 from typing import Any, Literal
 
 import msgspec
-from msgspec import Raw
 
 from switchboard.core.channel import Channel
 
@@ -38,8 +37,7 @@ class Teller:
         self._log("info", {"stream": stream, "text": text})
         self._told += len(text)
         last = text.strip().rpartition("\n")[2][-_LONGEST_LINE:]
-        progress = {"progress": self._told, "message": last}
-        self._channel.progress(Raw(msgspec.json.encode(progress)))
+        self._channel.report(self._told, message=last)
         return self._channel.relieved() if self._channel.is_pressed else None
 
     def _log(self, level: str, about: dict[str, Any]) -> None:

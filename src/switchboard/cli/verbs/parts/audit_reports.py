@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec import Raw, Struct
 
+from switchboard.audit.chain import Row
+from switchboard.audit.lines import AuditLine, record_in
+from switchboard.audit.verify import Verification
 from switchboard.cli.render import as_json, counted, hint, visible, warning
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.style import Style
 from switchboard.core.audit import AuditRecord
-from switchboard.store.chain import Row
-from switchboard.store.lines import AuditLine, record_in
-from switchboard.store.verify import Verification
 
 _HASH_SHOWN = 16
 _GOOD = {"", "ok"}

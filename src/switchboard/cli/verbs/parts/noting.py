@@ -5,12 +5,12 @@ from pathlib import Path
 
 from switchboard.approvals.approver import Approver
 from switchboard.approvals.pins import Held
+from switchboard.audit.paths import AuditPaths
+from switchboard.audit.writer import AuditWriter
 from switchboard.cli.request import Request
 from switchboard.core.audit import AuditApproval, AuditRecord, stamp
 from switchboard.core.principal import this_user
 from switchboard.ipc.paths import places_from
-from switchboard.store.places import AuditPlaces
-from switchboard.store.writer import AuditWriter
 
 
 def note_decision(request: Request, held: Held, approver: Approver, *, approves: bool) -> None:
@@ -30,7 +30,7 @@ def note_decision(request: Request, held: Held, approver: Approver, *, approves:
             chain=str(approver),
         ),
     )
-    writer = AuditWriter(AuditPlaces(Path(places_from(dict(request.environ)).home)))
+    writer = AuditWriter(AuditPaths(Path(places_from(dict(request.environ)).home)))
     try:
         asyncio.run(writer.append(record))
     finally:

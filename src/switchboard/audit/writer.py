@@ -1,0 +1,275 @@
+"""The thread that writes the audit log, so that the loop never waits for a disk.
+
+What callers hand in while a group is being written makes up the next one: many callers share one
+sync. Records that nobody waits for lie a moment, so that a fast call does not pay for them.
+"""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from switchboard.audit.bootstrap import ensure_key
+from switchboard.audit.chain import Entry
+from switchboard.audit.database import SegmentDamaged
+from switchboard.audit.errors import explained, unwritable
+from switchboard.audit.key import AuditKey, KeyUnusable
+from switchboard.audit.log import AuditLog, entry_of
+from switchboard.audit.paths import AuditPaths
+from switchboard.audit.private import NotPrivate
+from switchboard.audit.waiters import Waiters
+from switchboard.core.audit import AuditRecord, stamp
+from switchboard.core.events import AuditFailed, AuditRecovered
+from switchboard.core.faults import Fault
+
+# How long a record that nobody waits for may lie.
+_LINGER_S = 0.15
+_MOST_IN_A_GROUP = 512
+# What is kept for later while the log cannot be written.
+_MOST_WAITING = 10_000
+_RETRY_S = 1.0
+# Longer than SQLite's own patience. A process that was stopped while it held the lock must not
+# keep the calls of others for ever.
+_PATIENCE_S = 10.0
+_GOODBYE_S = 3.0
+
+_FAILURES = (OSError, sqlite3.Error, NotPrivate, KeyUnusable, SegmentDamaged)
+Told = AuditFailed | AuditRecovered
+
+
+class _Waiting(Struct, eq=False):
+    """A record on its way to disk, and who waits for it."""
+
+    # What it is made of, until it is made; nothing for those who only wait for others.
+    record: AuditRecord | Callable[[], AuditRecord] | Entry | None
+    waiter: asyncio.Future[None] | None = None
+
+
+class AuditWriter:
+    """The `Audit` that the program runs with. Its thread starts with the first record."""
+
+    def __init__(
+        self,
+        paths: AuditPaths,
+        *,
+        tell: Callable[[Told], None] = lambda _: None,
+        segment_bytes: int | None = None,
+        segments_kept: int | None = None,
+        patience_s: float = _PATIENCE_S,
+    ) -> None:
+        self._paths = paths
+        self._tell_them = tell
+        self._patience_s = patience_s
+        self._waiters: Waiters | None = None
+        limits = {"segment_bytes": segment_bytes, "segments_kept": segments_kept}
+        self._log = AuditLog(
+            paths,
+            on_found=self._found,
+            **{name: value for name, value in limits.items() if value is not None},
+        )
+        self._key: AuditKey | None = None
+        # Taken by itself on the road of every call: the condition's own doors cost two frames each.
+        self._lock = threading.Lock()
+        self._news = threading.Condition(self._lock)
+        self._waiting: list[_Waiting] = []
+        self._is_urgent = False
+        self._is_closing = False
+        self._lost = 0
+        self._failing = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        # A daemon: a disk that never answers must not keep the program alive.
+        self._thread = threading.Thread(target=self._run, name="audit", daemon=True)
+
+    # What callers see
+
+    async def append(self, record: AuditRecord, /) -> None:
+        """Write the record; it is on disk when this returns. Raises an `unavailable` fault."""
+        await self._put(record)
+
+    def post(self, record: AuditRecord, /) -> None:
+        """Write the record within 200 ms. Never raises; what finds no room is counted."""
+        self._lay(record)
+
+    def note(self, make: Callable[[], AuditRecord], /) -> None:
+        """As `post`; the record is made here, many at once, when they are written.
+
+        While the log cannot be written it is made at once: what it is made of may be large.
+        """
+        self._lay(_made(make) if self._failing else make)
+
+    def _lay(self, record: AuditRecord | Callable[[], AuditRecord]) -> None:
+        with self._lock:
+            if len(self._waiting) >= _MOST_WAITING or self._is_closing:
+                self._lost += 1
+                return
+            self._waiting.append(_Waiting(record))
+            # The thread has been told once anything waits; a full group need not lie any longer.
+            if len(self._waiting) in {1, _MOST_IN_A_GROUP}:
+                self._wake()
+
+    async def flush(self) -> None:
+        """Wait until everything that was posted is on disk. Raises as `append` does."""
+        await self._put(None)
+
+    def fingerprint(self, payload: bytes, /) -> str:
+        """A salted hash of a payload, or nothing while the salt cannot be read."""
+        if self._key is None:
+            try:
+                self._key = ensure_key(self._paths)
+            except _FAILURES:
+                return ""
+        return self._key.fingerprint(payload)
+
+    def close(self) -> None:
+        """Write what waits, and end. Bounded, whatever the disk does."""
+        with self._news:
+            self._is_closing = True
+            self._news.notify()
+        if self._thread.ident is not None:
+            self._thread.join(_GOODBYE_S)
+
+    async def _put(self, record: AuditRecord | None) -> None:
+        waiters = self._waiters
+        loop = asyncio.get_running_loop()
+        if waiters is None or waiters.loop is not loop:
+            waiters = self._waiters = Waiters(loop, self._patience_s)
+        waiter = waiters.begin()
+        try:
+            with self._lock:
+                if self._is_closing:
+                    raise unwritable("it is closed")
+                self._waiting.append(_Waiting(record, waiter))
+                if not self._is_urgent:
+                    self._is_urgent = True
+                    self._wake()
+            await waiter
+        finally:
+            waiters.end(waiter)
+
+    def _wake(self) -> None:
+        if self._thread.ident is None:
+            try:
+                self._loop = asyncio.get_running_loop()
+            except RuntimeError:
+                self._loop = None
+            self._thread.start()
+        self._news.notify()
+
+    # The thread
+
+    def _run(self) -> None:
+        while group := self._next():
+            # Whoever was cancelled or gave up does not run, so there is nothing to write down.
+            group = [one for one in group if one.waiter is None or not one.waiter.done()]
+            try:
+                self._write([entry for entry in map(_entry, group) if entry is not None])
+            except Exception as error:  # noqa: BLE001 - nobody may be left waiting
+                self._failed(group, error)
+            else:
+                _answer(group, None)
+        self._log.close()
+
+    def _next(self) -> list[_Waiting]:
+        with self._news:
+            while not self._waiting and not self._is_closing:
+                self._news.wait()
+            if not self._is_urgent and not self._is_closing:
+                self._news.wait_for(self._is_pressing, _RETRY_S if self._failing else _LINGER_S)
+            group = self._waiting[:_MOST_IN_A_GROUP]
+            del self._waiting[:_MOST_IN_A_GROUP]
+            self._is_urgent = any(one.waiter is not None for one in self._waiting)
+            return group
+
+    def _is_pressing(self) -> bool:
+        is_full = len(self._waiting) >= _MOST_IN_A_GROUP and not self._failing
+        return self._is_urgent or self._is_closing or is_full
+
+    def _write(self, entries: list[Entry]) -> None:
+        with self._news:
+            lost = self._lost
+        if lost:
+            entries = [entry_of(_lost_record(lost)), *entries]
+        if entries:
+            self._log.write(entries)
+        if self._failing:
+            self._failing = False
+            self._tell(AuditRecovered(message="the audit log can be written again", lost=lost))
+        if lost:
+            with self._news:
+                self._lost -= lost
+
+    def _failed(self, group: list[_Waiting], error: Exception) -> None:
+        cause = explained(error)
+        if not self._failing:
+            self._failing = True
+            self._tell(AuditFailed(message=f"the audit log cannot be written: {cause} ({error})"))
+        _answer(group, lambda: unwritable(cause, private=repr(error)))
+        with self._news:
+            kept = [one for one in group if one.waiter is None]
+            if self._is_closing:
+                # There is no later.
+                self._lost += len(kept)
+            else:
+                self._waiting[:0] = kept
+
+    def _found(self, says: str) -> None:
+        self._tell(AuditRecovered(message=f"somebody changed the audit log: {says}"))
+
+    def _tell(self, event: Told) -> None:
+        loop = self._loop
+        try:
+            if loop is None:
+                self._tell_them(event)
+            else:
+                loop.call_soon_threadsafe(self._tell_them, event)
+        except RuntimeError:
+            # The loop has ended, and with it everybody who would listen.
+            return
+
+
+def _entry(one: _Waiting) -> Entry | None:
+    """The record as it is written, made once however often that is tried."""
+    record = one.record
+    if record is None or isinstance(record, Entry):
+        return record
+    entry = entry_of(record if isinstance(record, AuditRecord) else _made(record))
+    one.record = entry
+    return entry
+
+
+def _made(make: Callable[[], AuditRecord]) -> AuditRecord:
+    try:
+        return make()
+    except Exception as error:  # noqa: BLE001 - one record must not keep all others from disk
+        return _lost_record(1, f" ({type(error).__name__} while it was made)")
+
+
+def _answer(group: list[_Waiting], fault: Callable[[], Fault] | None) -> None:
+    """Wake those who wait, each loop once."""
+    waiters: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
+    for one in group:
+        if one.waiter is not None:
+            waiters.setdefault(one.waiter.get_loop(), []).append(one.waiter)
+    for loop, theirs in waiters.items():
+        try:
+            loop.call_soon_threadsafe(_wake_all, theirs, fault)
+        except RuntimeError:
+            continue
+
+
+def _wake_all(waiters: list[asyncio.Future[None]], fault: Callable[[], Fault] | None) -> None:
+    for waiter in waiters:
+        if waiter.done():
+            continue
+        if fault is None:
+            waiter.set_result(None)
+        else:
+            # One each: a raised exception carries the trace of who raised it.
+            waiter.set_exception(fault())
+
+
+def _lost_record(count: int, why: str = " for want of room") -> AuditRecord:
+    note = f"{count} record(s) were not kept{why}"
+    return AuditRecord(ts=stamp(), event="audit.lost", note=note)

@@ -1,0 +1,69 @@
+"""Running as the daemon: where it is, how long it stays, what it writes down."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+
+from switchboard.config.problems import ConfigInvalid
+from switchboard.core.bus import Subscriber
+from switchboard.core.faults import Fault
+from switchboard.daemon.log import Log
+from switchboard.daemon.log_sink import LogSink
+from switchboard.daemon.server import Daemon
+from switchboard.daemon.telemetry import telemetry_for
+from switchboard.ipc.paths import places_from
+from switchboard.ipc.words import READY_VARIABLE
+from switchboard.procs.limits import raise_file_limit
+from switchboard.settings.load import load_settings
+from switchboard.settings.sections import Keeping, Settings
+
+# Every client takes three open files, and the usual limit is for programs with one.
+_OPEN_FILES = 8_192
+
+
+async def run_daemon(environ: Mapping[str, str]) -> int:
+    """Be the daemon of this environment's home. Raises a fault when there is one already."""
+    ready = _ready_file(environ)
+    raise_file_limit(_OPEN_FILES)
+    telemetry = telemetry_for(environ)
+    try:
+        daemon = _built(environ, [] if telemetry is None else [telemetry])
+    except Fault as fault:
+        if ready is not None:
+            with contextlib.suppress(OSError):
+                os.write(ready, f"{fault.message}\n".encode())
+        raise
+    code = await daemon.run(ready)
+    if telemetry is not None:
+        telemetry.close()
+    return code
+
+
+def _built(environ: Mapping[str, str], more: Sequence[Subscriber]) -> Daemon:
+    places = places_from(dict(environ))
+    settings = _home_settings(environ, places.home)
+    log = Log(
+        LogSink(sys.stderr.fileno()),
+        style=settings.logging.format if settings else "compact",
+        directives=settings.logging.filter if settings else "info",
+    )
+    keeping = settings.keeping if settings else Keeping()
+    return Daemon(places, log=log, idle_s=keeping.idle_ms / 1000, more=more)
+
+
+def _home_settings(environ: Mapping[str, str], home: str) -> Settings | None:
+    """What the home says of the daemon. Its mistakes are told to clients, and do not stop us."""
+    try:
+        return load_settings(workspace=home, environ=environ)
+    except ConfigInvalid:
+        return None
+
+
+def _ready_file(environ: Mapping[str, str]) -> int | None:
+    """Where whoever started us waits to hear that we listen."""
+    number = environ.get(READY_VARIABLE, "")
+    if not number.isdigit():
+        return None
+    os.set_inheritable(int(number), False)
+    return int(number)

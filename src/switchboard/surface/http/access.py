@@ -1,0 +1,61 @@
+"""Who may talk to us over HTTP.
+
+A page in a browser can reach a port of this machine, under a name of its own if it likes. So the
+names by which we are called and the pages that call us are checked exactly, and a token always.
+"""
+
+import hmac
+
+from msgspec import Struct
+
+from switchboard.surface.http.exchange import Exchange, Refusal
+from switchboard.wire.http_hosts import in_url, is_any_address
+
+_CHALLENGE = ((b"www-authenticate", b'Bearer realm="switchboard"'),)
+_HTTP_PORT = 80
+# A second copy of one of these could be read by somebody else than the first.
+_ONCE = frozenset(
+    {"host", "origin", "authorization", "content-type", "content-length", "mcp-session-id"}
+)
+
+
+class Access(Struct, frozen=True, kw_only=True):
+    """The token, and the names under which we are reached."""
+
+    token: str
+    hosts: frozenset[str]
+
+    def check(self, exchange: Exchange) -> None:
+        """Let the request pass, or raise Refusal."""
+        if repeated := sorted(_ONCE & exchange.repeated):
+            raise Refusal(400, f"the header `{repeated[0]}` appears more than once")
+        host = (exchange.header("host") or "").lower()
+        known = self.hosts | _address_of(exchange)
+        if host not in known:
+            raise Refusal(421, "this server is not reached under this `Host`")
+        origin = exchange.header("origin")
+        if origin is not None and origin.lower() not in {f"http://{name}" for name in known}:
+            raise Refusal(403, "pages of this `Origin` may not call this server")
+        scheme, _, given = (exchange.header("authorization") or "").partition(" ")
+        if scheme.lower() != "bearer" or not hmac.compare_digest(
+            given.strip().encode("utf-8", "replace"), self.token.encode()
+        ):
+            raise Refusal(401, "a bearer token is required", headers=_CHALLENGE)
+
+
+def hosts_of(host: str, port: int) -> frozenset[str]:
+    """Every exact `Host` of a server that listens here."""
+    names = {"127.0.0.1", "localhost", "[::1]"}
+    if not is_any_address(host):
+        names.add(in_url(host))
+    return frozenset(name for each in names for name in _with_port(each.lower(), port))
+
+
+def _address_of(exchange: Exchange) -> set[str]:
+    """The address itself that the client connected to: a name cannot be bound to it anew."""
+    address, port = exchange.local_address or ("", None)
+    return set(_with_port(in_url(address), port)) if port is not None else set()
+
+
+def _with_port(name: str, port: int) -> list[str]:
+    return [f"{name}:{port}", name] if port == _HTTP_PORT else [f"{name}:{port}"]

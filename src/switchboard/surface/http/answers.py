@@ -1,0 +1,85 @@
+"""A message posted over HTTP, and the front's answer to it as a response."""
+
+import asyncio
+
+import msgspec
+from msgspec import UNSET
+
+from switchboard.core.tasks import TaskSet
+from switchboard.surface.front import Front
+from switchboard.surface.http.exchange import Refusal, Reply
+from switchboard.surface.outlets import Outlet
+from switchboard.wire.eras import HTTP_STATUS
+from switchboard.wire.messages import (
+    INTERNAL_ERROR,
+    PARSE_ERROR,
+    Envelope,
+    MessageId,
+    RpcError,
+    error_parts,
+    read_envelope,
+    result_parts,
+)
+from switchboard.wire.peer import Answer
+
+
+def read_message(body: bytes) -> Envelope:
+    """One message. Raises Refusal."""
+    try:
+        envelope = read_envelope(body)
+    except (msgspec.ValidationError, RecursionError):
+        raise Refusal(400, "the body is not a JSON-RPC message") from None
+    except msgspec.DecodeError:
+        raise Refusal(400, "the body is not JSON", code=PARSE_ERROR) from None
+    if envelope.method is UNSET and envelope.id is UNSET:
+        raise Refusal(400, "the body is not a JSON-RPC message")
+    return envelope
+
+
+def request_id(envelope: Envelope) -> MessageId:
+    """The id of a request. Raises Refusal when it is none that a client may use."""
+    if not isinstance(envelope.id, int | str) or isinstance(envelope.id, bool):
+        raise Refusal(400, "the `id` of a request is a string or a whole number")
+    return envelope.id
+
+
+def begin(front: Front, envelope: Envelope, outlet: Outlet, *, modern: bool) -> "Reply | Answer":
+    """Ask the front: the reply at once, or a result to wait for."""
+    assert envelope.method is not UNSET
+    message_id = request_id(envelope)
+    try:
+        answer = front.request(envelope.method, envelope.params, message_id, outlet)
+    except RpcError as error:
+        return error_reply(message_id, error, modern=modern)
+    except Exception:  # noqa: BLE001 - as below
+        internal = RpcError(INTERNAL_ERROR, "internal error")
+        return error_reply(message_id, internal, modern=modern)
+    if isinstance(answer, tuple):
+        return Reply(200, result_parts(message_id, answer))
+    return answer
+
+
+def start(
+    tasks: TaskSet, answer: Answer, message_id: MessageId, *, modern: bool
+) -> "asyncio.Task[Reply]":
+    """Work on an answer; every failure is a reply too."""
+    task = tasks.start(_complete(answer, message_id, modern=modern))
+    # A task that is cancelled before its first step never gets to what it was to await.
+    task.add_done_callback(lambda _: answer.close())
+    return task
+
+
+async def _complete(answer: Answer, message_id: MessageId, *, modern: bool) -> Reply:
+    try:
+        return Reply(200, result_parts(message_id, await answer))
+    except RpcError as error:
+        return error_reply(message_id, error, modern=modern)
+    except Exception:  # noqa: BLE001 - the client must get an answer whatever went wrong
+        internal = RpcError(INTERNAL_ERROR, "internal error")
+        return error_reply(message_id, internal, modern=modern)
+
+
+def error_reply(message_id: MessageId, error: RpcError, *, modern: bool) -> Reply:
+    """An error of the protocol; only the modern era gives it a status of its own."""
+    status = HTTP_STATUS.get(error.code, 200) if modern else 200
+    return Reply(status, error_parts(message_id, error))

@@ -1,0 +1,164 @@
+"""The handshake era over HTTP: sessions, batches, and a stream for what nobody asked for."""
+
+import asyncio
+
+import msgspec
+from msgspec import UNSET
+
+from switchboard.surface.http.answers import begin, read_message, request_id, start
+from switchboard.surface.http.exchange import Exchange, Refusal, Reply
+from switchboard.surface.http.sessions import HttpSession, MakeFront, Sessions
+from switchboard.surface.outlets import Outlet
+from switchboard.wire.eras import HANDSHAKE_VERSIONS
+from switchboard.wire.http_headers import LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID
+from switchboard.wire.messages import (
+    PARSE_ERROR,
+    Envelope,
+    Parts,
+    cancelled_id,
+    read_batch,
+)
+from switchboard.wire.peer import CANCELLED
+
+# The one version in which a body may hold several messages.
+_BATCHING = "2025-03-26"
+_MOST_IN_BATCH = 256
+
+
+class HandshakeEra:
+    """Clients that begin with `initialize`."""
+
+    def __init__(self, sessions: Sessions, make_front: MakeFront) -> None:
+        self._sessions = sessions
+        self._make_front = make_front
+
+    async def post(self, exchange: Exchange, body: bytes) -> None:
+        """Take a message in."""
+        if body.lstrip()[:1] == b"[":
+            session = self._session(exchange)
+            await self._post_batch(session, exchange, body)
+            return
+        message = read_message(body)
+        if message.method == "initialize" and exchange.header(SESSION_ID) is None:
+            await exchange.reply(self._initialize(message))
+            return
+        session = self._session(exchange)
+        if message.method is UNSET or message.id is UNSET:
+            self._take_note(session, message)
+            await exchange.reply(Reply(202))
+            return
+        stream = session.stream_for(exchange)
+        answer = self._begin(session, message, stream)
+        if isinstance(answer, Reply):
+            await exchange.reply(answer)
+        else:
+            await session.answer(exchange, stream, answer)
+
+    async def get(self, exchange: Exchange) -> None:
+        """Open the stream of a session, or go on with one that broke."""
+        session = self._session(exchange)
+        if not exchange.accepts_events:
+            raise Refusal(406, "the client must accept `text/event-stream`")
+        if event_id := exchange.header(LAST_EVENT_ID):
+            await session.resume(exchange, event_id)
+        else:
+            await session.listen(exchange)
+
+    async def delete(self, exchange: Exchange) -> None:
+        """End a session."""
+        self._sessions.close(self._session(exchange), "the client ended it")
+        await exchange.reply(Reply(204))
+
+    def _session(self, exchange: Exchange) -> HttpSession:
+        session_id = exchange.header(SESSION_ID)
+        if not session_id:
+            raise Refusal(400, f"the header `{SESSION_ID}` is missing; `initialize` gives it")
+        session = self._sessions.get(session_id)
+        if session is None:
+            raise Refusal(404, "there is no such session; begin with `initialize`")
+        version = exchange.header(PROTOCOL_VERSION)
+        if version is not None and version not in HANDSHAKE_VERSIONS:
+            raise Refusal(400, f"`{PROTOCOL_VERSION}` names a version that is not supported")
+        return session
+
+    def _initialize(self, message: Envelope) -> Reply:
+        request_id(message)
+        session = self._sessions.open(self._make_front)
+        reply = begin(session.front, message, session, modern=False)
+        assert isinstance(reply, Reply)
+        if not session.front.session.protocol:
+            self._sessions.close(session, "`initialize` was refused")
+            return reply
+        return Reply(reply.status, reply.parts, ((SESSION_ID.encode(), session.id.encode()),))
+
+    def _begin(
+        self, session: HttpSession, message: Envelope, outlet: Outlet
+    ) -> "Reply | asyncio.Task[Reply]":
+        message_id = request_id(message)
+        if message_id in session.under_way:
+            raise Refusal(400, "a request with this `id` is still under way")
+        answer = begin(session.front, message, outlet, modern=False)
+        if isinstance(answer, Reply):
+            return answer
+        task = start(session.tasks, answer, message_id, modern=False)
+        session.under_way[message_id] = task
+
+        def forget(_: object) -> None:
+            del session.under_way[message_id]
+            session.touch()
+
+        task.add_done_callback(forget)
+        return task
+
+    def _take_note(self, session: HttpSession, message: Envelope) -> None:
+        """A notification, or an answer to what we asked."""
+        if message.method is UNSET:
+            session.questions.take(message)
+            return
+        if message.method != CANCELLED:
+            session.front.notification(message.method, message.params)
+            return
+        if task := session.under_way.get(cancelled_id(message.params)):
+            task.cancel()
+
+    async def _post_batch(self, session: HttpSession, exchange: Exchange, body: bytes) -> None:
+        if session.front.session.protocol != _BATCHING:
+            raise Refusal(400, "this protocol version has no batches")
+        try:
+            batch = [read_message(bytes(raw)) for raw in read_batch(body)]
+        except (msgspec.MsgspecError, RecursionError):
+            raise Refusal(400, "the body is not JSON", code=PARSE_ERROR) from None
+        if not 0 < len(batch) <= _MOST_IN_BATCH:
+            raise Refusal(400, f"a batch holds 1 to {_MOST_IN_BATCH} messages")
+        if any(message.method == "initialize" for message in batch):
+            raise Refusal(400, "`initialize` stands alone")
+        stream = session.stream_for(exchange)
+        replies: list[Reply | asyncio.Task[Reply]] = []
+        for message in batch:
+            if message.method is UNSET or message.id is UNSET:
+                self._take_note(session, message)
+            else:
+                replies.append(self._begin(session, message, stream))
+        if not replies:
+            await exchange.reply(Reply(202))
+            return
+        await session.answer(exchange, stream, session.tasks.start(_together(replies)))
+
+
+async def _together(replies: "list[Reply | asyncio.Task[Reply]]") -> Reply:
+    """The replies to a batch as one; a cancelled request has none."""
+    working = [reply for reply in replies if not isinstance(reply, Reply)]
+    try:
+        if working:
+            await asyncio.wait(working)
+    finally:
+        for task in working:
+            task.cancel()
+    parts: list[Parts] = []
+    for reply in replies:
+        if isinstance(reply, Reply):
+            parts.append(reply.parts)
+        elif not reply.cancelled():
+            parts.append(reply.result().parts)
+    joined = [piece for part in parts for piece in (b",", *part)]
+    return Reply(200, (b"[", *joined[1:], b"]"))

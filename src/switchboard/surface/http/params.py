@@ -1,0 +1,77 @@
+"""Headers that repeat arguments of a call: they say what the body says, or the call is refused.
+
+What stands in front of us may have let a call pass because of such a header.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from switchboard.surface.http.exchange import Exchange
+from switchboard.wire.eras import CLIENT_CAPABILITIES_KEY, HEADER_MISMATCH
+from switchboard.wire.http_headers import text_of
+from switchboard.wire.messages import RpcError
+from switchboard.wire.param_headers import MARK, Mark, agree, are_valid, marks, rendered
+
+# The input schema of a tool, for a client with these capabilities: a child may start for it.
+SchemaOf = Callable[[str, dict[str, Any]], Awaitable[Raw | None]]
+
+
+class _Meta(Struct):
+    capabilities: dict[str, Any] = msgspec.field(
+        name=CLIENT_CAPABILITIES_KEY, default_factory=dict[str, Any]
+    )
+
+
+class _Named(Struct):
+    name: str = ""
+    meta: Raw = msgspec.field(name="_meta", default=Raw(b"{}"))
+
+    def capabilities(self) -> dict[str, Any]:
+        try:
+            return msgspec.json.decode(self.meta, type=_Meta).capabilities
+        except (msgspec.MsgspecError, RecursionError):
+            # Whoever answers the call says what is wrong with it.
+            return {}
+
+
+class _Call(Struct):
+    arguments: Any = None
+
+
+async def check_params(exchange: Exchange, params: Raw, schema_of: SchemaOf) -> None:
+    """The headers of a `tools/call` agree with its arguments. Raises RpcError."""
+    try:
+        named = msgspec.json.decode(params, type=_Named)
+    except (msgspec.MsgspecError, RecursionError):
+        return
+    schema = await schema_of(named.name, named.capabilities())
+    # Hardly any tool has marks: only for one that has are the arguments read.
+    if schema is None or MARK not in bytes(schema):
+        return
+    try:
+        read = msgspec.json.decode(schema)
+        arguments = msgspec.json.decode(params, type=_Call).arguments
+        # A client passes over a tool whose marks are not valid, and sends no headers for it.
+        found = list(marks(read)) if are_valid(read) else []
+    except (msgspec.MsgspecError, RecursionError):
+        return
+    for mark in found:
+        _check(exchange, mark, mark.value_in(arguments))
+
+
+def _check(exchange: Exchange, mark: Mark, value: Any) -> None:
+    given = exchange.header(mark.header)
+    if rendered(value) is None:
+        if given is not None:
+            raise RpcError(HEADER_MISMATCH, f"`{mark.header}` repeats nothing of the arguments")
+        return
+    if given is None:
+        raise RpcError(HEADER_MISMATCH, f"`{mark.header}` is missing")
+    if mark.header in exchange.repeated:
+        raise RpcError(HEADER_MISMATCH, f"the header `{mark.header}` appears more than once")
+    text = text_of(given)
+    if text is None or not agree(mark, value, text):
+        raise RpcError(HEADER_MISMATCH, f"`{mark.header}` and the arguments do not agree")

@@ -1,0 +1,129 @@
+"""Streamable HTTP on one path, in both eras."""
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Raw
+
+from switchboard.core.ports import Boards, Events
+from switchboard.core.sessions import Session
+from switchboard.surface.front import Front
+from switchboard.surface.http.access import Access
+from switchboard.surface.http.exchange import (
+    ClientLeft,
+    Exchange,
+    Receive,
+    Refusal,
+    Scope,
+    Send,
+)
+from switchboard.surface.http.handshake import HandshakeEra
+from switchboard.surface.http.modern import ModernEra, claims_modern
+from switchboard.surface.http.sessions import IDLE_S, Sessions
+from switchboard.surface.outlets import Outlet
+from switchboard.surface.parking import Parking
+from switchboard.wire.eras import HANDSHAKE_VERSIONS
+from switchboard.wire.frames import MAX_MESSAGE_BYTES
+from switchboard.wire.http_headers import JSON_TYPE, PROTOCOL_VERSION, SESSION_ID, media_type
+
+PATH = "/mcp"
+
+
+class HttpSurface:
+    """An ASGI application that serves the board."""
+
+    def __init__(
+        self,
+        boards: Boards,
+        events: Events,
+        access: Access,
+        *,
+        workspace: str,
+        instructions: Callable[[], str],
+        idle_s: float = IDLE_S,
+    ) -> None:
+        self._boards = boards
+        self._access = access
+        self._workspace = workspace
+        self._instructions = instructions
+        self._sessions = Sessions(events, idle_s=idle_s)
+        self._handshake = HandshakeEra(self._sessions, self._front)
+        self._modern = ModernEra(self._front, self._input_schema)
+        self._parking = Parking()
+        self._is_closing = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        exchange = Exchange(scope, receive, send)
+        try:
+            await self._serve(exchange)
+        except Refusal as refusal:
+            await exchange.reply(refusal.reply)
+        except ClientLeft:
+            return
+
+    async def _serve(self, exchange: Exchange) -> None:
+        self._access.check(exchange)
+        if exchange.path != PATH:
+            raise Refusal(404, f"there is nothing here but `{PATH}`")
+        if self._is_closing:
+            raise Refusal(503, "the server is about to stop")
+        version = exchange.header(PROTOCOL_VERSION)
+        modern = version is not None and version not in HANDSHAKE_VERSIONS
+        if exchange.method == "POST":
+            await self._post(exchange, modern=modern)
+        elif exchange.method == "GET" and not modern:
+            await self._handshake.get(exchange)
+        elif exchange.method == "DELETE" and not modern:
+            await self._handshake.delete(exchange)
+        else:
+            allowed = b"POST" if modern else b"GET, POST, DELETE"
+            raise Refusal(405, "this method is not offered", headers=((b"allow", allowed),))
+
+    async def _post(self, exchange: Exchange, *, modern: bool) -> None:
+        if media_type(exchange.header("content-type") or "") != JSON_TYPE:
+            raise Refusal(415, f"the content type must be `{JSON_TYPE}`")
+        if not exchange.accepts(JSON_TYPE):
+            raise Refusal(406, f"the client must accept `{JSON_TYPE}`")
+        body = await exchange.body(MAX_MESSAGE_BYTES)
+        if modern or (exchange.header(SESSION_ID) is None and claims_modern(body)):
+            await self._modern.post(exchange, body)
+        else:
+            await self._handshake.post(exchange, body)
+
+    def _front(self, outlet: Outlet) -> Front:
+        session = Session(
+            id=os.urandom(5).hex(), via="http", workspace=self._workspace, started_at=time.time()
+        )
+        return Front(
+            self._boards,
+            session,
+            outlet=outlet,
+            instructions=self._instructions,
+            # A client without a session comes back by another connection.
+            parking=self._parking,
+        )
+
+    async def _input_schema(self, name: str, capabilities: dict[str, Any]) -> Raw | None:
+        with self._boards.lease() as board:
+            tool = board.catalog.tools.get(name)
+            if tool is None and board.shows_tools and board.relay is not None:
+                nobody = Session(
+                    id="", via="http", workspace=self._workspace, capabilities=capabilities
+                )
+                tool = await board.relay().tool(name, nobody, None)
+            return tool.input_schema if tool is not None else None
+
+    def changed(self, kind: str, session_id: str) -> None:
+        """Tell every client, or one, that another listing is worth asking for."""
+        for session in self._sessions:
+            session.front.changed(kind, session_id)
+        self._modern.changed(kind, session_id)
+
+    async def aclose(self) -> None:
+        """Take nothing new in, and end what is under way and every stream."""
+        self._is_closing = True
+        await self._modern.aclose()
+        await self._parking.aclose()
+        await self._sessions.aclose()
