@@ -12,8 +12,8 @@ YARD_MAY_IMPORT: dict[str, set[str]] = {
     "files": set(),
     "proc": set(),
     "config": {"core", "suggest"},
-    "git": {"core"},
-    "project": {"core", "suggest", "files", "config", "git"},
+    "project": {"core", "suggest", "files", "config"},
+    "git": {"core", "project"},
     "runtime": {"core", "files", "proc", "config", "project"},
     "control": _STATE,
     "queries": _STATE,
@@ -34,6 +34,7 @@ _RARE_READ = (
 YARD_LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("__main__.py", "switchyard.cli.main.main"): "loaded after the collection of garbage is off",
     ("cli/main.py", "switchyard.cli.verbs.*"): "one verb of many is loaded, by its name",
+    ("cli/verbs/brief.py", "switchyard.queries.brief.brief"): "git works while it is loaded",
     ("cli/verbs/runtime.py", f"{_CONFIGURATION}.config_of"): _RARE_READ,
     ("config/reader.py", "shlex.split"): "few commands have anything to quote",
     ("config/reader.py", "switchyard.config.positions.key_lines"): "most files have no mistake",
@@ -42,9 +43,11 @@ YARD_LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("control/actions.py", f"{_CONFIGURATION}.check_service"): _RARE_READ,
     ("control/actions.py", f"{_CONFIGURATION}.config_for"): _RARE_READ,
     ("control/actions.py", f"{_CONFIGURATION}.config_of"): _RARE_READ,
-    ("control/actions.py", "switchyard.runtime.lost_runs.all_runs"): "only `down` needs it",
-    ("queries/brief.py", f"{_CONFIGURATION}.config_of"): "git works while it is loaded",
-    ("queries/brief.py", "switchyard.queries.logs.sift_for"): "as above",
+    ("control/actions.py", "switchyard.runtime.runs.all_runs"): "few commands need it",
+    (
+        "control/actions.py",
+        "switchyard.runtime.checkouts.stored_checkouts",
+    ): "only `uncheckout` does",
     ("queries/services.py", f"{_CONFIGURATION}.check_service"): _RARE_READ,
     ("queries/services.py", f"{_CONFIGURATION}.config_for"): _RARE_READ,
     (

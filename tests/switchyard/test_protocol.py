@@ -15,7 +15,6 @@ from switchyard.control.protocol import (
     CheckoutRequest,
     DownRequest,
     PhaseEvent,
-    PingRequest,
     Request,
     UncheckoutRequest,
     UpAnswer,
@@ -30,7 +29,6 @@ from switchyard.core.fault import Fault
 SERVE = '[services.web]\ncommand = [SVC, "serve"]\nport = 0\n'
 # As version 0.1.0 sent them.
 BEFORE: list[tuple[dict[str, Any], Request]] = [
-    ({"operation": "ping"}, PingRequest()),
     (
         {
             "operation": "up",

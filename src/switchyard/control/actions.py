@@ -18,7 +18,6 @@ from switchyard.control.protocol import (
     UpRequest,
 )
 from switchyard.project.scope import Scope, Target
-from switchyard.runtime.checkouts import stored_checkouts
 
 
 def _stopping_branch(scope: Scope, branch: str | None) -> str | None:
@@ -68,7 +67,7 @@ def down(scope: Scope, *, branch: str | None = None, services: Sequence[str] = (
     """Stop services of a branch, or of all. Nothing is started for a yard where nothing ran."""
     chosen = _stopping_branch(scope, branch)
     if not scope.places.is_supervised():
-        from switchyard.runtime.lost_runs import all_runs  # noqa: PLC0415
+        from switchyard.runtime.runs import all_runs  # noqa: PLC0415
 
         if not all_runs(scope.root, scope.places):
             _check_services(scope, services)
@@ -90,6 +89,8 @@ def uncheckout(
     scope: Scope, *, branch: str | None = None, services: Sequence[str] = ()
 ) -> UncheckoutAnswer:
     """Let canonical ports go: those of one branch, or all."""
+    from switchyard.runtime.checkouts import stored_checkouts  # noqa: PLC0415
+
     chosen = _stopping_branch(scope, branch)
     _check_services(scope, services)
     if not stored_checkouts(scope.places):

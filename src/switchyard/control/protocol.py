@@ -16,10 +16,6 @@ from switchyard.runtime.service_row import ServiceRow
 T = TypeVar("T")
 
 
-class PingRequest(NamedTuple):
-    """Tell who you are and what you look after."""
-
-
 class UpRequest(NamedTuple):
     """Start services of a branch, with the variables of the caller."""
 
@@ -31,45 +27,34 @@ class UpRequest(NamedTuple):
     env: Mapping[str, str] = {}
 
 
-class DownRequest(NamedTuple):
-    """Stop services of one branch, or of all."""
+class BranchRequest(NamedTuple):
+    """Some services of a branch, or all."""
 
     branch: str | None = None
     services: tuple[str, ...] = ()
 
 
-class CheckoutRequest(NamedTuple):
+class DownRequest(BranchRequest):
+    """Stop services of one branch, or of all branches."""
+
+
+class CheckoutRequest(BranchRequest):
     """Lead the canonical ports to a branch."""
 
-    branch: str | None = None
-    services: tuple[str, ...] = ()
 
-
-class UncheckoutRequest(NamedTuple):
+class UncheckoutRequest(BranchRequest):
     """Close the canonical ports of one branch, or all."""
 
-    branch: str | None = None
-    services: tuple[str, ...] = ()
 
-
-Request = PingRequest | UpRequest | DownRequest | CheckoutRequest | UncheckoutRequest
+Request = UpRequest | DownRequest | CheckoutRequest | UncheckoutRequest
 
 _OPERATIONS: dict[str, type[Request]] = {
-    "ping": PingRequest,
     "up": UpRequest,
     "down": DownRequest,
     "checkout": CheckoutRequest,
     "uncheckout": UncheckoutRequest,
 }
 _NAMES = {kind: name for name, kind in _OPERATIONS.items()}
-
-
-class PingAnswer(TypedDict):
-    """The supervisor, and the (branch, service) pairs it looks after."""
-
-    pid: int
-    kept: list[list[str]]
-    names_port: int | None
 
 
 class UpAnswer(TypedDict):
@@ -126,7 +111,7 @@ class UncheckoutAnswer(TypedDict):
     closed: list[CheckoutRow]
 
 
-Answer = PingAnswer | UpAnswer | DownAnswer | CheckoutAnswer | UncheckoutAnswer
+Answer = UpAnswer | DownAnswer | CheckoutAnswer | UncheckoutAnswer
 
 
 class PhaseEvent(TypedDict):

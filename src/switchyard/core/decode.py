@@ -35,9 +35,11 @@ def _decoded(kind: Any, value: Any, at: str) -> Any:  # noqa: PLR0911 - one for 
     if origin is Mapping:
         return {key: _decoded(inside[1], one, f"{at}.{key}") for key, one in _pairs(value, at)}
     if hasattr(kind, "_field_defaults"):
-        return kind(**_fields(kind, set(kind._fields) - set(kind._field_defaults), value, at))
+        required = set(kind._fields) - set(kind._field_defaults)
+        # The types of a named tuple are those of its constructor, which its subclasses share.
+        return kind(**_fields(kind.__new__.__annotations__, required, value, at))
     if hasattr(kind, "__required_keys__"):
-        _fields(kind, kind.__required_keys__, value, at)
+        _fields(kind.__annotations__, kind.__required_keys__, value, at)
         return value
     if kind is float and type(value) is int:
         return float(value)
@@ -45,14 +47,14 @@ def _decoded(kind: Any, value: Any, at: str) -> Any:  # noqa: PLR0911 - one for 
     return value if type(value) is kind else _refuse(at, _NAMES[kind])
 
 
-def _fields(kind: Any, required: set[str], value: Any, at: str) -> dict[str, Any]:
+def _fields(types: Mapping[str, Any], required: set[str], value: Any, at: str) -> dict[str, Any]:
     """The known fields of an object, each decoded."""
     given = dict(_pairs(value, at))
     missing = sorted(required - set(given))
     if missing:
         raise ValueError(f"`{at}.{missing[0]}`".replace("`.", "`") + " is missing")
     made: dict[str, Any] = {}
-    for name, wanted in kind.__annotations__.items():
+    for name, wanted in types.items():
         if name in given:
             inner = get_args(wanted)[0] if get_origin(wanted) is NotRequired else wanted
             made[name] = _decoded(inner, given[name], f"{at}.{name}")

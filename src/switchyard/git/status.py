@@ -10,7 +10,7 @@ from pathlib import Path
 
 from switchyard.core.environ import caller, on_path
 from switchyard.core.fault import Fault
-from switchyard.git.head import git_folder
+from switchyard.project.git_files import git_folder
 
 QUIET = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
 _SIGPIPE = 13
@@ -27,7 +27,7 @@ class StatusQuery:
     def __init__(self, path: Path) -> None:
         self._pid: int | None = None
         self._output = -1
-        if git_folder(path) is None:
+        if not path.is_dir() or git_folder(path) is None:
             return
         env = git_environment()
         program = on_path("git", env.get("PATH", os.defpath))

@@ -1,10 +1,9 @@
 """The configuration that governs a project, or one branch of it."""
 
-from switchyard.config import FILE_NAME
 from switchyard.config.load import load
 from switchyard.config.shapes import Config
 from switchyard.core.fault import USAGE, Fault
-from switchyard.project.scope import Scope, Target
+from switchyard.project.scope import FILE_NAME, Scope, Target
 from switchyard.suggest import hint
 
 

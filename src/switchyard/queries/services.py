@@ -1,20 +1,22 @@
 """What is true of services: where one is, and how all stand. Reads only; every call asks anew."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from switchyard.core.slugs import slug
 from switchyard.proc.family import Leader
 from switchyard.project.scope import SHARED_SLUG, Scope, Target
-from switchyard.runtime.lost_runs import all_runs
 from switchyard.runtime.observed import ObservedRun, Observer
-from switchyard.runtime.runs import RunBook
-from switchyard.runtime.service_row import ServiceRow
+from switchyard.runtime.runs import RunBook, all_runs
+
+if TYPE_CHECKING:
+    from switchyard.runtime.service_row import ServiceRow
 
 MOST_OWNERS = 4096
 _OWNERS: dict[tuple[str, int], Leader] = {}
 
 
-def view(observed: ObservedRun, *, supervised: bool) -> ServiceRow:
+def view(observed: ObservedRun, *, supervised: bool) -> "ServiceRow":
     """One service as shown. A name is only given as URL while somebody serves it."""
     shown = observed.as_json()
     if not supervised and observed.run.protocol == "http":
@@ -40,14 +42,14 @@ def observed_runs(
 
 def status(
     scope: Scope, branch: str | None = None, services: Iterable[str] = ()
-) -> dict[str, list[ServiceRow]]:
+) -> "dict[str, list[ServiceRow]]":
     """Registered services with running or stale state."""
     supervised = scope.places.is_supervised()
     found = observed_runs(scope, branch, services)
     return {"services": [view(one, supervised=supervised) for one in found]}
 
 
-def where(scope: Scope, service: str, branch: str | None = None) -> dict[str, ServiceRow]:
+def where(scope: Scope, service: str, branch: str | None = None) -> "dict[str, ServiceRow]":
     """URL, port, pid, worktree and log path of one service.
 
     A service that does not run is answered for too; only an unknown one is a `Fault`.
@@ -57,7 +59,7 @@ def where(scope: Scope, service: str, branch: str | None = None) -> dict[str, Se
     return {"service": found or _never_started(scope, service, target)}
 
 
-def _started(scope: Scope, service: str, target: Target, *, anywhere: bool) -> ServiceRow | None:
+def _started(scope: Scope, service: str, target: Target, *, anywhere: bool) -> "ServiceRow | None":
     """What is true of the service of this branch, or nothing when it was never started."""
     places = scope.places
     book = RunBook(places)
@@ -73,7 +75,7 @@ def _started(scope: Scope, service: str, target: Target, *, anywhere: bool) -> S
     return view(Observer(_OWNERS).observe(run), supervised=places.is_supervised())
 
 
-def _never_started(scope: Scope, service: str, target: Target) -> ServiceRow:
+def _never_started(scope: Scope, service: str, target: Target) -> "ServiceRow":
     # Reading the configuration costs more than all the rest, and few questions need it.
     from switchyard.project.configuration import check_service, config_for  # noqa: PLC0415
 

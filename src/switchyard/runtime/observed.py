@@ -1,12 +1,14 @@
 """What is true of a run now. Computed from the kernel each time; the record is only a claim."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from switchyard.proc.family import Leader, descendants, leader_vitals, marked_runs, members
 from switchyard.proc.identity import Vitals, boot_id, vitals
 from switchyard.proc.listeners import PortHolder, holder, holds, listening
 from switchyard.runtime.runs import RunRecord
-from switchyard.runtime.service_row import ServiceRow, Status
+
+if TYPE_CHECKING:
+    from switchyard.runtime.service_row import ServiceRow, Status
 
 ENDED = ("exited", "crashed", "completed", "failed")
 
@@ -15,13 +17,13 @@ class ObservedRun(NamedTuple):
     """A run with what the kernel says about it."""
 
     run: RunRecord
-    status: Status
+    status: "Status"
     phase: str
     reason: str | None = None
     survivors: tuple[int, ...] = ()
     intruder: PortHolder | None = None
 
-    def as_json(self) -> ServiceRow:
+    def as_json(self) -> "ServiceRow":
         """The record of one service as every answer shows it."""
         run = self.run
         made: ServiceRow = {

@@ -18,7 +18,6 @@ from switchyard.control.protocol import (
     Answer,
     CheckoutRequest,
     DownRequest,
-    PingRequest,
     Request,
     UncheckoutRequest,
     UpRequest,
@@ -154,10 +153,6 @@ def _answer(yard: Yard, request: Request, emit: Emit) -> Answer:
             return checkout(yard, request)
         case UncheckoutRequest():
             return uncheckout(yard, request)
-        case PingRequest():
-            threads = list(yard.threads.items())
-            kept = [list(key) for key, one in threads if one.is_alive]
-            return {"pid": os.getpid(), "kept": kept, "names_port": yard.names_port}
 
 
 def serve(home: Home, root: Path, listener: socket.socket) -> None:

@@ -14,10 +14,9 @@ from switchyard.project.home import Home
 from switchyard.project.registry import Registry
 from switchyard.project.scope import SHARED_BRANCH, SHARED_SLUG, Scope, Target
 from switchyard.runtime.launch import Planner, ServiceLaunch
-from switchyard.runtime.lost_runs import all_runs
 from switchyard.runtime.observed import Observer, direct_url
 from switchyard.runtime.ports import PortTable
-from switchyard.runtime.runs import RunBook, RunRecord
+from switchyard.runtime.runs import RunBook, RunRecord, all_runs
 from switchyard.runtime.service_row import ServiceRow
 from switchyard.supervisor.children import Children
 from switchyard.supervisor.forwarding.forwarders import Forwarders

@@ -4,10 +4,10 @@ from switchyard import __version__
 from switchyard.cli.arguments import Arguments, usage_fault
 from switchyard.cli.report import Report, columns
 from switchyard.cli.table import VERBS, options_of
-from switchyard.config import FILE_NAME
 from switchyard.core.fault import CONFLICT, Fault
 from switchyard.files import write_text
 from switchyard.project.detect import recognised
+from switchyard.project.scope import FILE_NAME
 from switchyard.suggest import hint
 
 

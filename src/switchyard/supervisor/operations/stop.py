@@ -8,8 +8,7 @@ from switchyard.config.shapes import Config
 from switchyard.control.protocol import DownAnswer, DownRequest, StoppedRow
 from switchyard.core.fault import USAGE, Fault
 from switchyard.runtime.hooks import HookSite, run_hooks
-from switchyard.runtime.lost_runs import all_runs
-from switchyard.runtime.runs import RunRecord
+from switchyard.runtime.runs import RunRecord, all_runs
 from switchyard.suggest import hint
 from switchyard.supervisor.service_thread import STOP_SLACK_S, ServiceThread, end_run
 from switchyard.supervisor.yard import Emit, Yard
