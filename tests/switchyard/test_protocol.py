@@ -104,7 +104,7 @@ def test_a_wrong_answer_is_refused_with_its_place() -> None:
     assert caught.value.code == "bad-answer"
     assert "`already_running` is missing" in caught.value.message
     rows = [{"service": "web", "status": "up", "phase": "ready", "reason": None}]
-    good = {"branch": "a", "started": [], "already_running": [], "warnings": []}
+    good: dict[str, Any] = {"branch": "a", "started": [], "already_running": [], "warnings": []}
     with pytest.raises(Fault, match=r"services\[0\].status"):
         decode_answer(UpAnswer, {**good, "services": rows})
     rows[0]["status"] = "running"
