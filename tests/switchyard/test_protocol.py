@@ -25,6 +25,8 @@ from switchyard.control.protocol import (
     encode_request,
 )
 from switchyard.core.fault import Fault
+from switchyard.project.home import Home, ProjectPlaces
+from switchyard.project.registry import Registry
 
 SERVE = '[services.web]\ncommand = [SVC, "serve"]\nport = 0\n'
 # As version 0.1.0 sent them.
@@ -122,7 +124,7 @@ def test_a_supervisor_answers_nonsense_and_goes_on(lab: Lab) -> None:
     lab.json("up")
     pid = lab.supervisor()
     with socket.socket(socket.AF_UNIX) as client:
-        client.connect(str(lab.folder_of_state() / "supervisor.sock"))
+        client.connect(str(places_of(lab).socket))
         client.sendall(b'{"operation": "down", "services": {"web": 1}}\n')
         answer = json.loads(client.makefile("rb").readline())
     assert answer["error"]["code"] == "bad-request"
@@ -150,15 +152,19 @@ def test_a_supervisor_whose_code_was_replaced_makes_room_for_a_new_one(lab: Lab)
     lab.config(SERVE)
     service = lab.json("up")["services"][0]
     lab.kill_supervisor()
-    folder = lab.folder_of_state()
-    (folder / "supervisor.sock").unlink()
-    files = [str(folder / name) for name in ("supervisor.lock", "supervisor.sock")]
+    places = places_of(lab)
+    places.socket.unlink()
+    files = [str(places.supervisor_lock), str(places.socket)]
     with subprocess.Popen([sys.executable, "-c", OUTDATED, *files]) as outdated:
-        wait_for(lambda: _answers(folder / "supervisor.sock"))
+        wait_for(lambda: _answers(places.socket))
         stopped = lab.json("down")["stopped"]
         assert outdated.wait(10) == 0
     assert [(one["service"], one["left"]) for one in stopped] == [("web", [])]
     assert not is_alive(service["pid"])
+
+
+def places_of(lab: Lab) -> ProjectPlaces:
+    return Registry(Home(lab.home)).places(lab.root)
 
 
 def _answers(path: Path) -> bool:
