@@ -25,11 +25,13 @@ from msgspec.structs import replace
 from switchboard.audit.paths import AuditPaths
 from switchboard.audit.verify import verify
 from switchboard.audit.writer import AuditWriter
-from switchboard.children.life import Limits
+from switchboard.children.connection import Limits
 from switchboard.core.audit import AuditRecord, stamp
 from switchboard.core.bus import EventBus
 from switchboard.core.calls import Call, Outcome
+from switchboard.core.channel import Channel
 from switchboard.core.launches import Launch
+from switchboard.core.offers import Kind, Offer
 from switchboard.core.ports import Next
 from switchboard.core.sessions import Session
 from switchboard.core.tools import Effects, ToolSpec
@@ -93,6 +95,12 @@ class ReadOnly:
 
     async def invoke(self, call: Call) -> Outcome:
         return await self._suites.invoke(call)
+
+    async def offers(
+        self, kind: Kind, session: Session, channel: Channel | None, wanted: str = ""
+    ) -> tuple[Offer, ...]:
+        del kind, session, channel, wanted
+        return ()
 
     async def aclose(self) -> None:
         """Nothing of its own."""

@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Callable
 from io import FileIO
 from pathlib import Path
 
-from switchboard.procs.spawn import SpawnSpec, Warden, spawn
+from switchboard.procs.spawn import SpawnSpec, spawn
 from switchboard.procs.stop import stop
 from switchboard.sandbox.bubblewrap import sandbox_arguments
 from switchboard.sandbox.confinement import Confinement
@@ -27,6 +27,7 @@ from switchboard.sandbox.probe import Bubblewrap, Probe
 from switchboard.sandbox.roots import checked_roots
 from switchboard.sandbox.sandbox import Sandbox
 from switchboard.sandbox.seccomp import MACHINES, seccomp_filter
+from switchkit.reaper_client import Reaper
 
 README = Path(__file__).parent / "README.md"
 BEGIN = "<!-- sandbox: written by sandbox.py --readme -->\n"
@@ -53,7 +54,7 @@ class Bench:
             cwd=str(self._workspace), home=str(home), path=self._env["PATH"]
         )
         self._sandbox = Sandbox()
-        self._warden = Warden()
+        self._reaper = Reaper()
         found = Probe().look()
         if not isinstance(found, Bubblewrap):
             sys.exit(f"there is no sandbox here: {found.why}\n{found.fix}")
@@ -83,11 +84,11 @@ class Bench:
         return await self._spawned(sandboxed=False)
 
     async def _spawned(self, *, sandboxed: bool) -> float:
-        """As Switchboard does: arguments made anew, guarded by the warden, watched to its end."""
+        """As Switchboard does: arguments made anew, guarded by the reaper, watched to its end."""
         began = time.perf_counter()
         wrap = self._sandbox.around(self._confinement) if sandboxed else None
         spec = SpawnSpec(argv=(TRUE,), cwd=str(self._workspace), env=self._env, wrap=wrap)
-        running = await spawn(spec, warden=self._warden, timeout_s=30)
+        running = await spawn(spec, reaper=self._reaper, timeout_s=30)
         status = await running.exited
         spent = time.perf_counter() - began
         await stop(running, close_input=running.stdin.close)
@@ -96,7 +97,7 @@ class Bench:
         return spent
 
     def close(self) -> None:
-        self._warden.close()
+        self._reaper.close()
 
 
 def _waited(argv: list[str], env: dict[str, str], fds: tuple[int, ...] = ()) -> float:

@@ -53,7 +53,7 @@ def verdicts(results: Results) -> Iterator[Verdict]:
     )
     memory = results.memory.get(OURS)
     yield _at_most(
-        "memory without children but with the warden, MB",
+        "memory without children but with the reaper, MB",
         memory.with_helpers / MEGABYTE if memory else None,
         40,
         "{:.1f}",

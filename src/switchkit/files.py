@@ -117,6 +117,8 @@ def open_private(path: "str | os.PathLike[str]", flags: int, *, mend: bool = Tru
             if not mend:
                 raise NotPrivate(_shown(path), "can be read or written by other users")
             os.fchmod(handle, PRIVATE_FILE)
+        # Whoever inherits it need not know how it was opened.
+        os.set_blocking(handle, True)
     except BaseException:
         os.close(handle)
         raise

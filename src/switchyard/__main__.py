@@ -7,7 +7,7 @@ import sys
 
 
 def main() -> int:
-    """RunRecord the command line of this process, and end at once.
+    """Run the command line of this process, and end at once.
 
     A command keeps all it loads until it ends. Looking for garbage in that, and taking it apart
     piece by piece at the end, costs a question a tenth of its time.

@@ -25,9 +25,9 @@ from support.requirements import requirement
 from support.workspace import Json, Workspace
 from switchboard.approvals.database import Database
 from switchboard.approvals.desk import Desk
-from switchboard.approvals.processes import process
 from switchboard.core.faults import Fault
 from switchboard.core.questions import Question
+from switchkit.processes import living
 
 PATIENCE = 30.0
 
@@ -148,7 +148,7 @@ def test_what_makes_no_sense_is_explained(
 
 
 def test_the_client_that_asks_cannot_approve(workspace: Workspace, desk: Desk) -> None:
-    us = process(os.getpid())
+    us = living(os.getpid())
     assert us is not None
     desk.post(replace(a_question(), client_pid=us.pid, client_began=us.began))
     done = switchboard(workspace, "approvals", "approve", "abcdefgh", "--yes", "--json")

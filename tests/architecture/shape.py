@@ -17,16 +17,21 @@ MAY_IMPORT: dict[str, set[str]] = {
     "vault": {"core"},
     "approvals": {"core"},
     "pipeline": {"core"},
+    "directory": {"core"},
     "sandbox": {"core", "procs"},
     "children": {"core", "ipc", "wire", "config", "procs", "vault"},
-    "providers": {"core", "config", "procs", "sandbox", "children", "audit", "providers/*"},
-    "providers/*": {"core", "config", "procs", "sandbox", "children", "audit"},
-    "settings": {"core", "config", "children:schema", "providers/*:schema"},
+    "providers": {"core", "config", "procs", "sandbox", "children", "settings", "providers/*"},
+    "providers/*": {
+        *("core", "config", "procs", "sandbox", "children", "approvals", "pipeline:schemas"),
+        *("providers:table", "providers:source", "providers:context"),
+    },
+    "settings": {"core", "config", "children:schema", "providers/*:schema", "providers:table"},
     "surface": {"core", "wire", "ipc"},
     "control": {"core", "wire", "ipc"},
     "web": {"control"},
     "daemon": {
         *("core", "ipc", "wire", "config", "procs", "audit", "vault", "approvals", "pipeline"),
+        "directory",
         *("sandbox", "children", "providers", "providers/*", "settings", "surface", "control"),
         "web",
     },
@@ -44,6 +49,10 @@ class Allowance(NamedTuple):
 
 
 ALSO_MAY_IMPORT = (
+    *(
+        Allowance(f"providers/*/{name}.py", {"settings"}, "the plug of a provider, and its parts")
+        for name in ("source", "section", "listing")
+    ),
     Allowance("entry.py", {"shim", "cli"}, "every command begins here, and goes one of two ways"),
     Allowance("cli/*.py", {"config"}, "it reads the environment and shows problems"),
     Allowance("cli/verbs/*.py", {"settings", "daemon"}, "a verb works on settings or on a board"),
@@ -59,6 +68,9 @@ ALSO_MAY_IMPORT = (
     Allowance(
         "cli/verbs/*.py", {"children:schema", "providers/*:schema"}, "settings are made of these"
     ),
+    Allowance(
+        "cli/verbs/*.py", {"providers:table", "providers:source"}, "it asks every provider alike"
+    ),
 )
 
 
@@ -69,7 +81,7 @@ class Outsider(NamedTuple):
     why: str
 
 
-_HTTP = ("wire/http_*", "surface/http/*", "children/remote*")
+_HTTP = ("wire/http_*", "surface/http/*", "children/http/*")
 
 THIRD_PARTY = {
     "msgspec": Outsider(("*",), "values are frozen structs, decoded without a detour"),
@@ -94,27 +106,71 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("cli/table.py", "*"): "one verb of many is loaded, by its name in the table",
     ("cli/verbs/daemon.py", "switchboard.daemon.serve.run"): "only the daemon itself needs it",
     ("cli/verbs/daemon.py", "switchboard.daemon.main.run_daemon"): "as above",
-    ("children/pool.py", "switchboard.children.remote.open_remote"): "few have remote children",
+    ("children/pool.py", "switchboard.children.http.remote.open_remote"): "few are remote",
     ("cli/verbs/serve.py", "switchboard.daemon.serve_http.serve_http"): "stdio needs no HTTP",
     ("config/front_matter.py", "yaml"): "only agents and skills have front matter",
     ("config/toml_text.py", "tomllib"): "few workspaces have a TOML file",
     ("daemon/runtime.py", "switchboard.daemon.engine.Engine"): "listing tools needs no engine",
-    ("daemon/assemble.py", "switchboard.daemon.command_tools.command_tools"): "few have commands",
     ("daemon/assemble.py", "switchboard.sandbox.sandbox.platform_sandbox"): "few are confined",
     ("core/secrets.py", "switchboard.core.secret_forms.forms_of"): "many boards know no secret",
     ("daemon/secret_values.py", "urllib.parse.unquote"): "few have remote servers",
     ("daemon/secret_values.py", "urllib.parse.urlsplit"): "as above",
     ("daemon/confining.py", "switchboard.daemon.enclosing.Enclosures"): "few are confined",
     ("daemon/confining.py", "switchboard.sandbox.sandbox.platform_sandbox"): "as above",
-    ("daemon/engine.py", "switchboard.daemon.command_tools.commands_provider"): "few have commands",
     ("daemon/engine.py", "switchboard.daemon.gatehouse.Gatehouse"): "few boards are guarded yet",
     ("daemon/shared_children.py", "switchboard.daemon.gatehouse.Gatehouse"): "as above",
-    ("daemon/assemble.py", "switchboard.providers.yard.specs.yard_specs"): "few have a yard",
-    ("daemon/assemble.py", "switchboard.providers.yard.specs.WORDS"): "as above",
-    ("daemon/engine.py", "switchboard.daemon.yard.Yard"): "as above",
+    **{
+        (f"providers/{place}", f"switchboard.{name}"): "what only runs is not loaded for a listing"
+        for place, name in (
+            ("suites/source.py", "providers.suites.build.build_suites"),
+            ("suites/source.py", "providers.suites.provider.SuitesProvider"),
+            ("commands/source.py", "providers.commands.listing.ground_of"),
+            ("commands/source.py", "providers.commands.provider.CommandsProvider"),
+            ("commands/source.py", "sandbox.sandbox.platform_sandbox"),
+            ("yard/source.py", "children.environment.base_environment"),
+            ("yard/source.py", "providers.yard.crew.Crew"),
+            ("yard/source.py", "providers.yard.provider.YardProvider"),
+            ("direct/source.py", "children.launcher.Launcher"),
+            ("direct/source.py", "providers.direct.exposure.DirectExposure"),
+            ("direct/source.py", "providers.direct.provider.DirectProvider"),
+        )
+    },
+    **{
+        (f"providers/{place}", f"switchboard.providers.{name}"): "the configuration needs no tools"
+        for place, name in (
+            ("commands/source.py", "commands.listing.judge_tools"),
+            ("yard/source.py", "yard.specs.yard_specs"),
+            ("yard/source.py", "yard.specs.WORDS"),
+        )
+    },
     ("daemon/telemetry.py", "switchboard.daemon.otel.Telemetry"): "few export anything",
     ("daemon/serve.py", "uvloop"): "absent on some systems",
+    ("platform/linux.py", "ctypes"): "only a supervisor needs it, and the reaper loads the rest",
+    ("processes.py", "threading.Thread"): "only old kernels have no event for the end of a process",
     ("pipeline/schemas.py", "jsonschema_rs"): "it loads slowly, and listing needs no schema",
 }
+
+# What only one operating system has. `switchkit/platform` knows it, and tells the others.
+SYSTEM_WORDS = (
+    r"/proc\b|pidfd|prlimit|memfd_create|SO_PEERCRED|LOCAL_PEERCRED|AF_NETLINK|pipe2|SOCK_NONBLOCK"
+    r"|SOCK_CLOEXEC|MSG_CMSG_CLOEXEC|PR_SET_|FICLONE|fallocate|sys\.platform|os\.uname"
+)
+MAY_SAY_SYSTEM_WORDS = (
+    Allowance("switchkit/platform/*", set(), "it is the only place that knows the system"),
+    Allowance("switchboard/sandbox/*", set(), "it lists what a sandbox shows and refuses"),
+    Allowance("switchboard/cli/crash.py", set(), "a report of a crash names the system"),
+)
+# The shim and the reaper start in a blink, so what they stand on loads none of these.
+LIGHT = (
+    *("switchboard/shim/*", "switchboard/ipc/*", "switchkit/files.py", "switchkit/sockets.py"),
+    *("switchkit/daemons.py", "switchkit/processes.py", "switchkit/reaper.py"),
+    *(
+        "switchkit/platform/__init__.py",
+        "switchkit/platform/light.py",
+        "switchkit/platform/shapes.py",
+    ),
+    *("switchkit/platform/linux.py", "switchkit/platform/system.py"),
+)
+TOO_HEAVY = {"ctypes", "typing", "pathlib", "socket", "subprocess", "json", "asyncio", "contextlib"}
 
 MAX_LINES = 400

@@ -4,15 +4,14 @@ Imports point down this table only, so no two folders import each other. A folde
 from its own folder and from the words of the package itself (`switchyard.__version__`).
 """
 
-_STATE = {"core", "suggest", "files", "proc", "config", "git", "project", "runtime"}
+_STATE = {"core", "files", "proc", "config", "git", "project", "runtime"}
 
 YARD_MAY_IMPORT: dict[str, set[str]] = {
     "core": set(),
-    "suggest": set(),
     "files": set(),
     "proc": set(),
-    "config": {"core", "suggest"},
-    "project": {"core", "suggest", "files", "config"},
+    "config": {"core"},
+    "project": {"core", "files", "config"},
     "git": {"core", "project"},
     "runtime": {"core", "files", "proc", "config", "project"},
     "control": _STATE,

@@ -9,7 +9,7 @@ from fakes.nursery import arguments, json_from, nursery, text_from
 from support.processes import alive, mentioning, until_gone, until_true
 from support.requirements import requirement
 from switchboard.children.back_off import BackOff
-from switchboard.children.life import Limits
+from switchboard.children.connection import Limits
 from switchboard.core.events import ChildExited, ChildFailed, ChildStarted
 from switchboard.core.faults import Fault, FaultCode
 

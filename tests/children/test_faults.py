@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fakes.nursery import arguments, nursery
 from support.requirements import requirement
 from switchboard.children.child import Child
-from switchboard.children.hiding import hiding
+from switchboard.children.redaction import Redaction
 from switchboard.core.events import ChildExited
 from switchboard.core.excerpts import client_excerpt
 from switchboard.core.faults import Fault, FaultCode
@@ -114,7 +114,7 @@ def test_no_excerpt_holds_a_secret_or_more_than_its_limit(
         text = f"{text[:at]}{secret}{text[at:]}"
     # A secret that is part of our own mark cannot be hidden by it.
     hidden = frozenset(secret for secret in secrets if secret not in "[redacted]")
-    excerpt = client_excerpt(text * 3, hiding(hidden))
+    excerpt = client_excerpt(text * 3, Redaction(hidden))
     assert len(excerpt) <= 2_000
     for secret in hidden:
         assert secret not in excerpt.replace("[redacted]", "\0").replace("<path>", "\0")

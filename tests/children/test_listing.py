@@ -9,9 +9,9 @@ from msgspec import Raw
 
 from fakes.nursery import HANDSHAKE, arguments, json_from, nursery
 from support.requirements import requirement
-from switchboard.children.life import Limits
-from switchboard.children.listing import Kind, Listing, ToolListing, fetch_tools
-from switchboard.children.offers import Offers
+from switchboard.children.connection import Limits
+from switchboard.children.listings.listing import Kind, Listing, ToolListing, fetch_tools
+from switchboard.children.listings.listings import Listings
 from switchboard.core.events import ChildExited
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.tasks import TaskSet
@@ -106,7 +106,7 @@ async def test_the_listing_is_asked_for_once_until_the_child_says_that_it_change
             nonlocal changes
             changes += 1
 
-        child.on_changed = changed
+        child.listings.on_changed = changed
         first = await child.tools()
         assert await child.tools() is first is child.known_tools
         await child.call("grow", arguments(name="leaf"))
@@ -123,7 +123,7 @@ async def test_what_differs_after_an_idle_child_came_back_is_told(tmp_path: Path
         changed = asyncio.Queue[str]()
         await child.call("grow", arguments(name="leaf"))
         assert "leaf" in (await child.tools()).tools
-        child.on_changed = changed.put_nowait
+        child.listings.on_changed = changed.put_nowait
         await some.events.wait_for(ChildExited)
         await child.call("history", arguments())
         async with asyncio.timeout(5):
@@ -142,12 +142,12 @@ async def test_what_could_not_be_compared_at_one_start_is_at_the_next() -> None:
         return answer, True
 
     async with TaskSet() as tasks:
-        offers, announced = Offers(fetch, tasks), list[Kind]()
-        await offers.get("tools")
+        listings, announced = Listings(fetch, tasks), list[str]()
+        listings.on_changed = announced.append
+        await listings.get("tools")
         for expected in ([], ["tools"], ["tools"]):
-            offers.start_anew()
             answers.append(now)
-            await offers.compare(announced.append)
+            await listings.begin()
             assert announced == expected
 
 
@@ -182,21 +182,21 @@ async def test_who_asks_after_a_change_is_not_given_the_listing_that_it_came_int
         return listing, True
 
     async with asyncio.timeout(5), TaskSet() as tasks:
-        offers = Offers(fetch, tasks)
-        before = tasks.start(offers.get("tools"))
+        listings = Listings(fetch, tasks)
+        before = tasks.start(listings.get("tools"))
         await begun.acquire()
-        offers.forget("tools")
-        after = tasks.start(offers.get("tools"))
+        listings.changed("tools")
+        after = tasks.start(listings.get("tools"))
         await begun.acquire()
         pages[0].set()
         assert await before is old
         # The end of the first does not hide the second from those who come now.
-        later = tasks.start(offers.get("tools"))
+        later = tasks.start(listings.get("tools"))
         await asyncio.sleep(0)
         pages[1].set()
         assert await after is new
         assert await later is new
-        assert offers.known("tools") is new
+        assert listings.known("tools") is new
 
 
 async def test_what_changed_behind_a_modern_child_is_heard_by_listening(tmp_path: Path) -> None:

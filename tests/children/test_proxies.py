@@ -2,7 +2,7 @@
 
 import pytest
 
-from switchboard.children.remote_proxy import proxy_for
+from switchboard.children.http.proxy import proxy_for
 
 PROXY = "http://proxy.example:3128"
 

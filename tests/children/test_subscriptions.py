@@ -7,7 +7,8 @@ from typing import cast
 import pytest
 from msgspec import Raw
 
-from switchboard.children.links import Link
+from switchboard.children.greeting import Greeting
+from switchboard.children.link import Link
 from switchboard.children.subscriptions import Subscriptions
 from switchboard.core.tasks import TaskSet
 from switchboard.wire.messages import RpcError
@@ -24,7 +25,7 @@ class Asked:
         self.methods: list[str] = []
         self.tasks = TaskSet()
         self.subscriptions = Subscriptions(self._ask, self.tasks)
-        self.subscriptions.begin(LINK, is_modern=False)
+        self.subscriptions.begin(LINK, Greeting())
         self._answers: list[asyncio.Future[Raw]] = []
 
     async def _ask(self, link: Link, method: str, members: bytes) -> Raw:
@@ -125,7 +126,7 @@ async def test_a_new_process_is_asked_for_what_is_still_followed() -> None:
     await all_else()
     child.answer()
     await following
-    child.subscriptions.begin(cast("Link", object()), is_modern=False)
+    child.subscriptions.begin(cast("Link", object()), Greeting())
     await all_else()
     assert child.methods == [SUBSCRIBE, SUBSCRIBE]
     await child.tasks.aclose()

@@ -3,8 +3,9 @@
 import re
 
 from support.workspace import CHECKOUT
-from switchboard.cli.options import GLOBAL_OPTIONS, Usage
+from switchboard.cli.options import GLOBAL_OPTIONS
 from switchboard.cli.table import VERBS, loaded
+from switchkit.cli.usage import Usage
 
 PAGE = (CHECKOUT / "docs" / "cli.md").read_text("utf-8")
 

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from switchboard.cli.options import (
+from switchboard.cli.options import PROGRAM
+from switchboard.cli.table import VERBS, loaded
+from switchkit.cli.usage import (
     Arguments,
     Option,
     Usage,
@@ -15,7 +17,6 @@ from switchboard.cli.options import (
     read_arguments,
     split_verb,
 )
-from switchboard.cli.table import VERBS, loaded
 
 USAGE = Usage(
     verb="try",
@@ -42,7 +43,7 @@ WORDS = st.lists(
 
 def test_options_and_words_may_be_mixed() -> None:
     words = ["--fast", "a", "--env", "X=1", "b", "--env=Y=2=3", "-C", "dir", "--", "run", "--fast"]
-    read = read_arguments(USAGE, words)
+    read = read_arguments(PROGRAM, USAGE, words)
     assert read == Arguments(
         switches=frozenset({"fast"}),
         values={"env": ("X=1", "Y=2=3"), "workspace": ("dir",)},
@@ -59,17 +60,17 @@ def test_options_and_words_may_be_mixed() -> None:
 
 
 def test_of_two_values_the_later_one_counts() -> None:
-    assert read_arguments(USAGE, ["a", "--level", "1", "--level", "2"]).one("level") == "2"
+    assert read_arguments(PROGRAM, USAGE, ["a", "--level", "1", "--level", "2"]).one("level") == "2"
 
 
 def test_a_lone_dash_is_a_word_and_a_value() -> None:
-    read = read_arguments(USAGE, ["-", "--env", "-"])
+    read = read_arguments(PROGRAM, USAGE, ["-", "--env", "-"])
     assert (read.words, read.one("env")) == (("-",), "-")
 
 
 def test_without_a_rest_two_dashes_only_end_the_options() -> None:
     usage = Usage(verb="try", summary="", words=(Word(name="NAME", about=""),))
-    assert read_arguments(usage, ["--", "--strange"]).words == ("--strange",)
+    assert read_arguments(PROGRAM, usage, ["--", "--strange"]).words == ("--strange",)
 
 
 @pytest.mark.parametrize(
@@ -85,25 +86,25 @@ def test_without_a_rest_two_dashes_only_end_the_options() -> None:
 )
 def test_what_makes_no_sense_is_refused(words: list[str]) -> None:
     with pytest.raises(UsageError):
-        read_arguments(USAGE, words)
+        read_arguments(PROGRAM, USAGE, words)
 
 
 def test_help_needs_nothing_else() -> None:
-    assert read_arguments(USAGE, ["--help"]).has("help")
+    assert read_arguments(PROGRAM, USAGE, ["--help"]).has("help")
 
 
 def test_the_verb_is_the_first_word_that_is_no_option() -> None:
-    assert split_verb(["-C", "list", "--json", "call", "x"]) == (
+    assert split_verb(PROGRAM, ["-C", "list", "--json", "call", "x"]) == (
         "call",
         ["-C", "list", "--json", "x"],
     )
-    assert split_verb(["--workspace=x", "list"]) == ("list", ["--workspace=x"])
-    assert split_verb(["--help"]) == ("", ["--help"])
+    assert split_verb(PROGRAM, ["--workspace=x", "list"]) == ("list", ["--workspace=x"])
+    assert split_verb(PROGRAM, ["--help"]) == ("", ["--help"])
 
 
 @given(verb=st.sampled_from(sorted(VERBS)), words=WORDS)
 def test_any_words_are_read_or_refused(verb: str, words: list[str]) -> None:
     usage: Usage = loaded(VERBS[verb].module).USAGE
     with suppress(UsageError):
-        read = read_arguments(usage, words)
+        read = read_arguments(PROGRAM, usage, words)
         assert {*read.rest, *read.words} <= set(words)

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Raw
 
 from fakes.events import MemoryEvents
+from support.sources import command_specs, commands_provider
 from support.workspace import Workspace
 from switchboard.core.calls import Call, Outcome, TextBlock
 from switchboard.core.channel import Input
@@ -21,13 +22,12 @@ from switchboard.core.ports import Next
 from switchboard.core.sessions import NO_OVERRIDES, Overrides, Session
 from switchboard.core.tools import ToolSpec
 from switchboard.core.visibility import Visibility
-from switchboard.daemon.command_tools import command_tools, commands_provider
 from switchboard.pipeline.order import build_road
-from switchboard.procs.spawn import Warden
 from switchboard.providers.commands.provider import CommandsProvider
 from switchboard.sandbox.sandbox import Sandbox
 from switchboard.settings.load import load_settings
 from switchboard.settings.sections import Settings
+from switchkit.reaper_client import Reaper
 
 Json = dict[str, Any]
 PATIENCE = 60.0
@@ -126,8 +126,7 @@ class Bench:
         return load_settings(workspace=str(self.root), environ=self.env)
 
     def specs(self) -> dict[str, ToolSpec]:
-        tools = command_tools(self.settings(), self.env).tools
-        return {name: spec for name, (_, spec) in tools.items()}
+        return command_specs(self.settings(), self.env)
 
     def told(self, name: str, overrides: Overrides = NO_OVERRIDES) -> Json:
         """Give what a session is told of a tool."""
@@ -162,12 +161,12 @@ class Bench:
         self, sandbox: Sandbox | None = None
     ) -> AsyncGenerator[tuple[Next, CommandsProvider]]:
         """The gates, without a question and without a log, and what is behind them."""
-        warden = Warden()
+        reaper = Reaper()
         try:
-            provider = commands_provider(self.settings(), self.env, warden, self.events, sandbox)
+            provider = commands_provider(self.settings(), self.env, reaper, self.events, sandbox)
             yield build_road({provider.key: provider}, Visibility(), self.events), provider
         finally:
-            await asyncio.to_thread(warden.close)
+            await asyncio.to_thread(reaper.close)
 
     async def call(self, name: str, arguments: Json | bytes | None = None, **more: Any) -> Outcome:
         async with asyncio.timeout(PATIENCE), self.road() as (road, _):

@@ -9,6 +9,7 @@ from cli.commands import switchboard
 from commands.bench import Bench
 from settings.ground import Ground
 from support.requirements import requirement
+from support.sources import command_tools
 from switchboard.core.origins import Scope
 from switchboard.settings.trust import trust
 
@@ -18,7 +19,7 @@ def test_every_entry_becomes_a_tool_with_defaults(bench: Bench) -> None:
     bench.write("one", ["true"])
     bench.write("two", ["true"], scope="workspace")
     assert list(bench.specs()) == ["one", "two"]
-    entry = bench.settings().commands["one"]
+    entry = command_tools(bench.settings()).usable["one"]
     assert (entry.sandbox_profile, entry.allow_network, entry.requires_approval) == (
         "default",
         False,
@@ -46,7 +47,7 @@ def test_what_cannot_be_used_is_left_out_with_its_reason(
     bench.write("good", ["true"])
     bench.write(name, ["true"], **fields)
     assert list(bench.specs()) == ["good"]
-    (omission,) = bench.settings().omitted_commands
+    (omission,) = command_tools(bench.settings()).omitted
     assert why in omission.reason
     assert omission.origin.scope is Scope.HOME
     done = switchboard(bench.place, "doctor")
@@ -73,8 +74,8 @@ def test_one_name_in_two_files_is_refused_and_both_are_named(bench: Bench) -> No
     bench.write("tool", ["true"])
     bench.write("Tool", ["false"], scope="workspace", allow_network=True)
     settings = bench.settings()
-    assert [entry.command for entry in settings.commands.values()] == ["true"]
-    assert not settings.commands["tool"].allow_network
+    assert [entry.command for entry in command_tools(settings).usable.values()] == ["true"]
+    assert not command_tools(settings).usable["tool"].allow_network
     (told,) = [str(each) for each in settings.warnings if "declared twice" in str(each)]
     assert str(bench.place.home / "config.toml") in told
     assert str(bench.place.settings / "config.toml") in told
@@ -85,7 +86,7 @@ def test_two_names_that_differ_only_in_case_are_both_refused(bench: Bench) -> No
     bench.write("tool", ["true"])
     bench.write("TOOL", ["false"])
     assert bench.specs() == {}
-    first, second = bench.settings().omitted_commands
+    first, second = command_tools(bench.settings()).omitted
     assert "`TOOL`" in first.reason
     assert "`tool`" in second.reason
     assert "config.toml" in first.reason
@@ -95,7 +96,7 @@ def test_two_names_that_differ_only_in_case_are_both_refused(bench: Bench) -> No
 @pytest.mark.parametrize("scope", ["home", "workspace"])
 def test_it_is_known_who_lifts_an_approval(bench: Bench, scope: str) -> None:
     bench.write("tool", ["true"], scope=scope, requires_approval=False)
-    assert bench.settings().commands["tool"].required_by == scope
+    assert command_tools(bench.settings()).usable["tool"].required_by == scope
 
 
 def test_a_secret_on_a_command_line_is_warned_of(bench: Bench) -> None:
@@ -112,15 +113,15 @@ def test_a_script_of_the_workspace_is_part_of_what_is_trusted(ground: Ground) ->
     tool = '[mcp.tool]\ncommand = "python3"\nargs = ["tools/run.py", "{x}"]\n'
     ground.put(ground.own / "config.toml", tool)
     script = ground.put(ground.workspace / "tools" / "run.py", "print(1)")
-    assert list(ground.load(trusted=False).untrusted_commands) == ["tool"]
+    assert list(command_tools(ground.load(trusted=False)).untrusted) == ["tool"]
     trust(ground.load(trusted=False))
     settings = ground.load(trusted=False)
-    assert list(settings.commands) == ["tool"]
+    assert list(command_tools(settings).usable) == ["tool"]
     assert str(script) in settings.watched
     script.write_text("print(2)")
-    assert list(ground.load(trusted=False).untrusted_commands) == ["tool"]
+    assert list(command_tools(ground.load(trusted=False)).untrusted) == ["tool"]
     script.write_text("print(1)")
-    assert list(ground.load(trusted=False).commands) == ["tool"]
+    assert list(command_tools(ground.load(trusted=False)).usable) == ["tool"]
 
 
 @pytest.mark.parametrize(
@@ -131,9 +132,9 @@ def test_any_change_of_an_entry_asks_again(ground: Ground, more: str) -> None:
     tool = '[mcp.tool]\ncommand = "true"\n'
     ground.put(ground.own / "config.toml", tool)
     trust(ground.load(trusted=False))
-    assert list(ground.load(trusted=False).commands) == ["tool"]
+    assert list(command_tools(ground.load(trusted=False)).usable) == ["tool"]
     ground.put(ground.own / "config.toml", tool + more)
-    assert list(ground.load(trusted=False).untrusted_commands) == ["tool"]
+    assert list(command_tools(ground.load(trusted=False)).untrusted) == ["tool"]
 
 
 async def test_a_script_that_changes_just_before_the_start_does_not_run(bench: Bench) -> None:

@@ -8,11 +8,11 @@ import pytest
 from commands.bench import Bench, MemoryChannel
 from support.processes import mentioning, until_true, wait_until_none_mention
 from support.requirements import requirement
+from support.sources import commands_provider
 from switchboard.core.calls import Interrupted
 from switchboard.core.events import CallFinished
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.daemon.command_tools import commands_provider
-from switchboard.procs.spawn import Warden
+from switchkit.reaper_client import Reaper
 
 # Says goodbye when it is asked to end, and not before.
 POLITE = (
@@ -134,16 +134,16 @@ async def test_a_stream_says_that_the_time_was_up(bench: Bench) -> None:
 
 async def test_nothing_survives_a_board_that_is_closed_in_the_middle(bench: Bench) -> None:
     bench.python("stubborn", STUBBORN, streaming=True, sandbox_profile="none")
-    warden = Warden()
-    provider = commands_provider(bench.settings(), bench.env, warden, bench.events)
+    reaper = Reaper()
+    provider = commands_provider(bench.settings(), bench.env, reaper, bench.events)
     channel = MemoryChannel()
     task: asyncio.Task[Any] = asyncio.ensure_future(
         provider.invoke(bench.a_call("stubborn", channel=channel))
     )
     await channel.said("begun")
     assert mentioning(str(bench.root))
-    # As when the daemon is killed: the warden notices and ends what it guards.
-    await asyncio.to_thread(warden.close)
+    # As when the daemon is killed: the reaper notices and ends what it guards.
+    await asyncio.to_thread(reaper.close)
     wait_until_none_mention(str(bench.root))
     await until_true(task.done)
     assert isinstance(task.exception(), Fault | None)

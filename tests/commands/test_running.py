@@ -10,7 +10,7 @@ from commands.bench import Bench, text_of
 from support.requirements import requirement
 from switchboard.core.calls import Figures
 from switchboard.core.faults import FaultCode
-from switchboard.daemon import command_tools as assembling
+from switchboard.providers.commands import listing as assembling
 from switchboard.sandbox.probe import Probe
 from switchboard.sandbox.sandbox import Sandbox
 

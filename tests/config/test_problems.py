@@ -2,13 +2,8 @@
 
 import pytest
 
-from switchboard.config.problems import (
-    ConfigInvalid,
-    Problem,
-    did_you_mean,
-    render_problems,
-    shown_path,
-)
+from switchboard.config.problems import ConfigInvalid, Problem, render_problems, shown_path
+from switchkit.suggest import did_you_mean
 
 
 @pytest.mark.parametrize(

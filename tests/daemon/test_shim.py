@@ -50,7 +50,14 @@ def test_the_shim_knows_the_standard_library_alone() -> None:
         or name.startswith(("switchboard.ipc", "switchboard.shim"))
         for name in ours
     )
-    assert {name.partition(".")[0] for name in loaded - ours} <= sys.stdlib_module_names
+    kit = {name for name in loaded if name.partition(".")[0] == "switchkit"}
+    assert kit == {
+        "switchkit",
+        *(f"switchkit.{name}" for name in ("daemons", "files", "platform", "sockets")),
+        "switchkit.platform.light",
+    }
+    assert {name.partition(".")[0] for name in loaded - ours - kit} <= sys.stdlib_module_names
+    assert loaded & {"ctypes", "signal", "socket", "typing"} == set()
     # Each of these would cost a client more than the whole shim.
     assert loaded & {"json", "socket", "subprocess", "re", "asyncio", "pathlib", "typing"} == set()
 

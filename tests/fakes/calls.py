@@ -8,7 +8,9 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from switchboard.core.calls import Call, Outcome, TextBlock
+from switchboard.core.channel import Channel
 from switchboard.core.launches import Launch
+from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
 from switchboard.core.tools import ArgumentsCheck, Policy, ToolSpec
 
@@ -90,6 +92,12 @@ class FakeProvider:
     async def invoke(self, call: Call) -> Outcome:
         self.invoked.append(call)
         return await self._run(call)
+
+    async def offers(
+        self, kind: Kind, session: Session, channel: Channel | None, wanted: str = ""
+    ) -> tuple[Offer, ...]:
+        del kind, session, channel, wanted
+        return ()
 
     async def aclose(self) -> None:
         """It holds nothing."""

@@ -3,10 +3,10 @@
 import json
 from typing import Any
 
-from switchboard.children.hiding import hiding
+from switchboard.children.link import MakePeer
+from switchboard.children.redaction import Redaction
 from switchboard.children.schema import ServerEntry
 from switchboard.wire.messages import Parts
-from switchboard.wire.peer import OnLost, OnNotification, OnRequest, Peer
 from switchboard.wire.pipes import Loss
 
 Json = dict[str, Any]
@@ -16,25 +16,16 @@ class MemoryLink:
     """A child of the handshake era that answers at once; it may end behind its handshake."""
 
     pid = 0
-    hidden = hiding(())
+    hidden = Redaction(())
 
-    def __init__(
-        self,
-        *,
-        on_request: OnRequest,
-        on_notification: OnNotification,
-        on_lost: OnLost,
-        short_lived: bool,
-    ) -> None:
-        self.peer = Peer(
-            self, on_request=on_request, on_notification=on_notification, on_lost=on_lost
-        )
+    def __init__(self, make_peer: MakePeer, *, short_lived: bool) -> None:
+        self.peer = make_peer(self)
         self._short_lived = short_lived
         self.closed = False
 
     def send(self, parts: Parts) -> None:
         message: Json = json.loads(b"".join(map(bytes, parts)))
-        match message["method"]:
+        match message.get("method"):
             case "initialize":
                 result: Json = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}}
             case "tools/list":
@@ -79,20 +70,9 @@ class MemoryLinks:
         self._short_lived = short_lived
 
     async def __call__(
-        self,
-        entry: ServerEntry,
-        *,
-        timeout_s: float,
-        on_request: OnRequest,
-        on_notification: OnNotification,
-        on_lost: OnLost,
+        self, entry: ServerEntry, make_peer: MakePeer, *, timeout_s: float
     ) -> MemoryLink:
         del entry, timeout_s
-        link = MemoryLink(
-            on_request=on_request,
-            on_notification=on_notification,
-            on_lost=on_lost,
-            short_lived=len(self.opened) < self._short_lived,
-        )
+        link = MemoryLink(make_peer, short_lived=len(self.opened) < self._short_lived)
         self.opened.append(link)
         return link

@@ -14,11 +14,11 @@ from fakes.events import MemoryEvents
 from support.processes import wait_until_none_mention
 from support.workspace import child_command
 from switchboard.children.child import Child
+from switchboard.children.connection import Limits
 from switchboard.children.environment import EnvironmentSecrets
-from switchboard.children.life import Limits
 from switchboard.children.pool import ChildPool
 from switchboard.children.schema import ServerEntry
-from switchboard.procs.spawn import Warden
+from switchkit.reaper_client import Reaper
 
 SCRIPTED = Path(__file__).parent / "scripted_child.py"
 QUICK = Limits(spawn_s=10, rpc_s=10, idle_s=0)
@@ -68,15 +68,15 @@ async def nursery(
 ) -> AsyncGenerator[Nursery]:
     """Open a pool; afterwards none of its processes may be left."""
     environ = {"PATH": "/usr/bin:/bin"} if environ is None else environ
-    events, warden = MemoryEvents(), Warden()
+    events, reaper = MemoryEvents(), Reaper()
     pool = ChildPool(
-        environ=environ, secrets=EnvironmentSecrets(environ), events=events, warden=warden
+        environ=environ, secrets=EnvironmentSecrets(environ), events=events, reaper=reaper
     )
     try:
         yield Nursery(folder, pool, events)
     finally:
         await pool.aclose()
-        warden.close()
+        reaper.close()
     wait_until_none_mention(str(folder))
 
 

@@ -9,7 +9,7 @@ from edges.failures import EVENTS, fault_of
 from edges.scripted import Asked, Json, Told, handshake, result, scripted
 
 from support.processes import until_true
-from switchboard.children.life import Limits
+from switchboard.children.connection import Limits
 from switchboard.core.faults import FaultCode
 
 
@@ -130,7 +130,7 @@ async def test_a_stream_of_news_that_breaks_is_opened_again(
     era: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What changed while nobody listened is unknown, so the tools are listed anew."""
-    monkeypatch.setattr("switchboard.children.remote_streamable.PAUSE_S", 0.05)
+    monkeypatch.setattr("switchboard.children.http.streamable_pipe.PAUSE_S", 0.05)
     opened = 0
 
     def news(_: Asked) -> Told:

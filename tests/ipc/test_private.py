@@ -5,7 +5,8 @@ import struct
 
 import pytest
 
-from switchboard.ipc.private import NotPrivate, check_peer
+from switchkit.files import NotPrivate
+from switchkit.sockets import check_peer
 
 
 class ToldSocket:

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from support.processes import until_gone, until_true
-from switchboard.procs.spawn import Running, SpawnSpec, Warden, spawn
+from switchboard.procs.spawn import Running, SpawnSpec, spawn
 from switchboard.procs.stop import stop
+from switchkit.reaper_client import Reaper
 
 PATIENCE = 15.0
 
@@ -32,14 +33,14 @@ async def first_line(running: Running) -> Any:
 @asynccontextmanager
 async def started(spec: SpawnSpec) -> AsyncGenerator[Running]:
     """Start a program; on the way out it is stopped, and its streams are closed."""
-    warden = Warden()
-    running = await spawn(spec, warden=warden, timeout_s=PATIENCE)
+    reaper = Reaper()
+    running = await spawn(spec, reaper=reaper, timeout_s=PATIENCE)
     try:
         yield running
     finally:
         await ended(running)
         running.stdout.close()
-        warden.close()
+        reaper.close()
         await until_gone([running.pid])
 
 
@@ -48,11 +49,11 @@ async def ended(running: Running) -> int:
         return await stop(running, close_input=running.stdin.close)
 
 
-async def has_looked(warden: int) -> None:
-    """Wait until a warden has slept a few times: it looks whenever it wakes."""
-    await until_true(lambda: ignores(warden, signal.SIGTERM))
-    before = _naps(warden)
-    await until_true(lambda: _naps(warden) >= before + 3)
+async def has_looked(reaper: int) -> None:
+    """Wait until a reaper has slept a few times: it looks whenever it wakes."""
+    await until_true(lambda: ignores(reaper, signal.SIGTERM))
+    before = _naps(reaper)
+    await until_true(lambda: _naps(reaper) >= before + 3)
 
 
 def ignores(pid: int, number: int) -> bool:

@@ -13,7 +13,8 @@ from procs.homes import PATIENCE, first_line, python, started
 from support.processes import mentioning, until_true
 from support.requirements import requirement
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.procs.spawn import SpawnSpec, Warden, spawn
+from switchboard.procs.spawn import SpawnSpec, spawn
+from switchkit.reaper_client import Reaper
 
 FACTS = """
 import json, os
@@ -108,9 +109,9 @@ def not_a_program(folder: Path) -> SpawnSpec:
 async def test_what_cannot_be_started_is_a_fault_that_names_the_cause_and_no_path(
     make: Callable[[Path], SpawnSpec], word: str, tmp_path: Path
 ) -> None:
-    warden = Warden()
+    reaper = Reaper()
     with pytest.raises(Fault) as caught:
-        await spawn(make(tmp_path), warden=warden, timeout_s=PATIENCE)
+        await spawn(make(tmp_path), reaper=reaper, timeout_s=PATIENCE)
     fault = caught.value
     assert (fault.code, fault.reason) == (FaultCode.INTERNAL, "spawn-failed")
     assert word in fault.message
@@ -124,7 +125,7 @@ async def test_a_start_that_takes_too_long_is_given_up_and_leaves_no_process(
     marker = f"switchboard-late-{os.getpid()}"
     spec = python("input()", marker, cwd=tmp_path)
     with pytest.raises(Fault) as caught:
-        await spawn(spec, warden=Warden(), timeout_s=0)
+        await spawn(spec, reaper=Reaper(), timeout_s=0)
     assert (caught.value.code, caught.value.reason) == (
         FaultCode.DEADLINE_EXCEEDED,
         "child-start-timeout",

@@ -11,8 +11,9 @@ import pytest
 from procs.homes import PATIENCE, ended, first_line, has_looked, python, started
 from support.processes import alive, children_of, mentioning, until_gone, until_true
 from support.requirements import requirement
-from switchboard.procs.spawn import Warden, spawn
+from switchboard.procs.spawn import spawn
 from switchboard.procs.stop import stop
+from switchkit.reaper_client import Reaper
 
 POLITE = "import os; print(os.getpid(), flush=True); input()"
 
@@ -99,15 +100,15 @@ async def test_descendants_with_sessions_of_their_own_end_too(manner: str, tmp_p
         assert _all_of(tmp_path) == []
 
 
-async def test_what_a_leader_that_crashed_left_behind_is_ended_by_the_warden(
+async def test_what_a_leader_that_crashed_left_behind_is_ended_by_the_reaper(
     tmp_path: Path,
 ) -> None:
     before = children_of(os.getpid())
     async with started(python(DETACHED, "", cwd=tmp_path)) as running:
         await first_line(running)
-        [warden] = {*children_of(os.getpid())} - {*before, running.pid}
+        [reaper] = {*children_of(os.getpid())} - {*before, running.pid}
         await until_true(lambda: len(_all_of(tmp_path)) == 3)
-        await has_looked(warden)
+        await has_looked(reaper)
         os.kill(running.pid, signal.SIGKILL)
         async with asyncio.timeout(PATIENCE):
             await asyncio.shield(running.exited)
@@ -141,7 +142,7 @@ async def test_a_process_that_ended_alone_is_reaped_with_its_status(tmp_path: Pa
 async def test_a_start_whose_caller_is_cancelled_leaves_no_process(tmp_path: Path) -> None:
     marker = f"switchboard-unwanted-{os.getpid()}"
     spec = python("input()", marker, cwd=tmp_path)
-    task = asyncio.ensure_future(spawn(spec, warden=Warden(), timeout_s=PATIENCE))
+    task = asyncio.ensure_future(spawn(spec, reaper=Reaper(), timeout_s=PATIENCE))
     await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

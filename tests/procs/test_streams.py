@@ -7,8 +7,9 @@ import uvloop
 
 from procs.homes import PATIENCE, python
 from support.processes import until_true
-from switchboard.procs.spawn import Warden, spawn
+from switchboard.procs.spawn import spawn
 from switchboard.procs.stop import stop
+from switchkit.reaper_client import Reaper
 
 
 def test_ending_a_process_leaves_none_of_its_streams_open(tmp_path: Path) -> None:
@@ -16,17 +17,17 @@ def test_ending_a_process_leaves_none_of_its_streams_open(tmp_path: Path) -> Non
 
 
 async def _start_and_end(folder: Path, *, times: int) -> None:
-    loop, warden = asyncio.get_running_loop(), Warden()
+    loop, reaper = asyncio.get_running_loop(), Reaper()
     before = _open_pipes()
     for _ in range(times):
         spec = python("import sys; sys.stdin.read()", cwd=folder)
-        running = await spawn(spec, warden=warden, timeout_s=PATIENCE)
+        running = await spawn(spec, reaper=reaper, timeout_s=PATIENCE)
         going, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, running.stdin)
         await loop.connect_read_pipe(asyncio.Protocol, running.stdout)
         await stop(running, close_input=going.close)
-        # The one to the warden stays.
+        # The one to the reaper stays.
         await until_true(lambda: _open_pipes() <= before + 1)
-    warden.close()
+    reaper.close()
 
 
 def _open_pipes() -> int:

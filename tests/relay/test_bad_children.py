@@ -20,10 +20,10 @@ from relay.visiting import Guest, frank_entry
 from support.mcp_stdio import CLIENT, LEGACY, META, modern_meta, text_of
 from support.processes import until_true
 from support.workspace import Json
-from switchboard.children import pace
+from switchboard.children.inbound import question_rate
 from switchboard.children.schema import ServerEntry
 from switchboard.core.events import NamesClashed
-from switchboard.providers.relay.addresses import matches
+from switchboard.directory.addresses import matches
 
 MEGABYTE = 1 << 20
 
@@ -390,7 +390,7 @@ async def test_a_child_that_asks_without_end_is_heard_so_often_and_then_refused(
         shown = len(guest.asked)
         if client_era == "modern":
             shown = len((await calling)["inputRequests"])
-        assert 0 < shown <= pace.MOST_AT_ONCE
+        assert 0 < shown <= question_rate.MOST_AT_ONCE
         calling.cancel()
 
 
@@ -399,15 +399,15 @@ async def test_a_child_that_asks_as_soon_as_it_is_answered_is_slowed_down(
     tmp_path: Path, child_era: EraName, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # However long the test takes, nobody has had their rest.
-    monkeypatch.setattr(pace, "_REST_S", 3_600.0)
+    monkeypatch.setattr(question_rate, "_REST_S", 3_600.0)
     async with serving(tmp_path, frank_entry(child_era, "frank")) as desk:
         one, two = (Guest(desk, "handshake", session=name) for name in ("one", "two"))
         one.answers = two.answers = [{"action": "accept"}] * 100
         ask = {"questions": {"q": question()}}
-        for _ in range(pace.MOST_AT_ONCE):
+        for _ in range(question_rate.MOST_AT_ONCE):
             assert '"accept"' in text_of(await one.call("frank_ask", ask))
         assert "too many questions" in text_of(await one.call("frank_ask", ask))
-        assert len(one.asked) == pace.MOST_AT_ONCE
+        assert len(one.asked) == question_rate.MOST_AT_ONCE
         assert '"accept"' in text_of(await two.call("frank_ask", ask))
 
 

@@ -13,9 +13,9 @@ from relay.bridges import EraName, each_bridge, each_client_era
 from relay.visiting import Guest, frank_entry
 from support.mcp_stdio import text_of
 from support.workspace import Json, child_command
+from switchboard.children.listings import collector
 from switchboard.children.schema import ServerEntry
 from switchboard.core.events import ChildStarted
-from switchboard.providers.relay import provider
 
 # Begins to read when a file is there.
 LATE = (
@@ -59,7 +59,7 @@ async def test_only_children_that_show_their_tools_are_started_by_the_listing_of
 async def test_a_child_that_hangs_is_left_out_and_announced_when_it_has_listed(
     tmp_path: Path, client_era: EraName, child_era: EraName, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(provider, "PATIENCE_S", 1.5)
+    monkeypatch.setattr(collector, "PATIENCE_S", 1.5)
     gate = tmp_path / "gate"
     servers = frank_entry(child_era, "frank"), late_entry(child_era, gate)
     async with serving(tmp_path, *servers) as desk:
@@ -110,7 +110,7 @@ async def test_a_guarded_call_waits_for_the_child_that_its_tool_was_recalled_of(
     async with serving(tmp_path, late, enable_mcp_server_surface=True) as desk:
         assert text_of(await Guest(desk, client_era).call("late_dressed")) == "in None"
     gate.unlink()
-    monkeypatch.setattr(provider, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(collector, "PATIENCE_S", 0.3)
     async with serving(tmp_path, late, enable_mcp_server_surface=True) as desk:
         guest = Guest(desk, client_era)
         assert "late_dressed" in await guest.names()

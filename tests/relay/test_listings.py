@@ -6,15 +6,17 @@ from typing import Any, cast
 
 from msgspec import Raw
 
+from switchboard.children.connection import Limits
 from switchboard.children.launcher import Launcher
-from switchboard.children.life import Limits
-from switchboard.children.listing import Listing, ToolEntry, ToolListing
+from switchboard.children.listings.listing import Listing, ToolEntry, ToolListing
 from switchboard.children.pool import ChildSource
 from switchboard.core.bus import EventBus
+from switchboard.core.catalog import Catalog
 from switchboard.core.sessions import Session
 from switchboard.core.visibility import Visibility
-from switchboard.providers.relay.offering import Offering
-from switchboard.providers.relay.provider import RelayProvider
+from switchboard.directory.directory import OfferDirectory
+from switchboard.providers.direct.exposure import DirectExposure
+from switchboard.providers.direct.provider import DirectProvider
 
 
 class Lister:
@@ -42,8 +44,8 @@ class Lister:
         return self.listing
 
 
-def offering(name: str, lister: Lister) -> Offering:
-    return Offering(
+def exposure(name: str, lister: Lister) -> DirectExposure:
+    return DirectExposure(
         name=name,
         children=cast("ChildSource", lister),
         launcher=cast("Launcher", None),
@@ -57,14 +59,19 @@ async def test_a_tool_that_another_caller_was_told_of_first_is_found() -> None:
 
     late = Lister("wanted", asyncio.Event().wait)
     quick = Lister("other", others_hear_of_it)
-    provider = RelayProvider(
-        [offering("quick", quick), offering("late", late)],
-        visibility=Visibility(),
-        taken=lambda _: False,
-        events=EventBus(),
+    provider = DirectProvider(
+        [exposure("quick", quick), exposure("late", late)],
         announce=lambda _kind, _session: None,
     )
-    found = await provider.tool("wanted", Session(id="s", via="test", workspace="/"), None)
+    directory = OfferDirectory(
+        {provider.key: provider},
+        Catalog(()),
+        {provider.key: ("tools",)},
+        events=EventBus(),
+        visibility=Visibility(),
+        is_reserved=lambda _name, _provider: False,
+    )
+    found = await directory.tool("wanted", Session(id="s", via="test", workspace="/"), None)
     await provider.aclose()
     assert found is not None
     assert found.name == "wanted"

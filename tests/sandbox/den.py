@@ -13,10 +13,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from switchboard.procs.spawn import Running, SpawnSpec, Warden, spawn
+from switchboard.procs.spawn import Running, SpawnSpec, spawn
 from switchboard.procs.stop import stop
 from switchboard.sandbox.confinement import Confinement
 from switchboard.sandbox.sandbox import Sandbox
+from switchkit.reaper_client import Reaper
 
 PATIENCE = 30.0
 SECRET = "the-secret-of-the-home"
@@ -84,16 +85,16 @@ class Den:
         self, argv: tuple[str, ...], env: Mapping[str, str] | None = None, **more: Any
     ) -> AsyncGenerator[Running]:
         """A program that runs confined and is ended."""
-        warden = Warden()
+        reaper = Reaper()
         try:
-            running = await spawn(self.spec(argv, env, **more), warden=warden, timeout_s=PATIENCE)
+            running = await spawn(self.spec(argv, env, **more), reaper=reaper, timeout_s=PATIENCE)
             try:
                 yield running
             finally:
                 await stop(running, close_input=running.stdin.close)
                 running.stdout.close()
         finally:
-            await asyncio.to_thread(warden.close)
+            await asyncio.to_thread(reaper.close)
 
     async def run(
         self, argv: tuple[str, ...], env: Mapping[str, str] | None = None, **more: Any

@@ -9,6 +9,7 @@ import pytest
 
 from cli.commands import switchboard
 from support.requirements import requirement
+from support.sources import command_tools
 from support.workspace import Workspace, server
 from switchboard.children.schema import ServerEntry
 from switchboard.settings.fingerprints import sealed
@@ -148,11 +149,11 @@ def test_doctor_names_the_sandbox_and_who_cannot_have_theirs(workspace: Workspac
 def test_only_the_home_takes_a_command_tool_out_of_its_sandbox(workspace: Workspace) -> None:
     tool = '[mcp.tool]\ncommand = "true"\nsandbox_profile = "none"\n'
     workspace.config_toml(tool, scope="home")
-    assert loaded(workspace).commands["tool"].sandbox_profile == "none"
+    assert command_tools(loaded(workspace)).usable["tool"].sandbox_profile == "none"
     (workspace.home / "config.toml").unlink()
     workspace.config_toml(tool)
     settings = loaded(workspace)
-    assert settings.commands["tool"].sandbox_profile == "default"
+    assert command_tools(settings).usable["tool"].sandbox_profile == "default"
     assert "`sandbox_profile` is ignored in a workspace" in words(settings)
 
 
@@ -162,7 +163,7 @@ def test_a_workspace_cannot_take_the_users_command_tool_out_of_its_sandbox(
 ) -> None:
     workspace.config_toml('[mcp.tool]\ncommand = "true"\n', scope="home")
     workspace.config_toml('[mcp.tool]\ncommand = "true"\nsandbox_profile = "none"\n')
-    assert loaded(workspace).commands["tool"].sandbox_profile == "default"
+    assert command_tools(loaded(workspace)).usable["tool"].sandbox_profile == "default"
 
 
 def test_whoever_trusts_a_server_is_shown_what_its_sandbox_opens(workspace: Workspace) -> None:

@@ -119,17 +119,18 @@ import asyncio, json, sys
 sys.path[:0] = json.loads(sys.argv[1])
 from pathlib import Path
 from sandbox.den import Den, python
-from switchboard.procs.spawn import Warden, spawn
+from switchboard.procs.spawn import spawn
+from switchkit.reaper_client import Reaper
 from switchboard.sandbox.sandbox import Sandbox
 den = Den.__new__(Den)
 root = Path(sys.argv[2])
 den.workspace, den.home, den.state = root / "workspace", root / "home", root / "state"
 den.sandbox = Sandbox()
 async def main():
-    warden = Warden()
-    running = await spawn(den.spec(python(sys.argv[3])), warden=warden, timeout_s=20)
+    reaper = Reaper()
+    running = await spawn(den.spec(python(sys.argv[3])), reaper=reaper, timeout_s=20)
     await asyncio.to_thread(running.stdout.readline)
-    print(running.pid, warden._process.pid, flush=True)
+    print(running.pid, reaper._process.pid, flush=True)
     await asyncio.sleep(600)
 asyncio.run(main())
 """
@@ -143,8 +144,8 @@ def _driver(den: Den) -> "subprocess.Popen[str]":
 
 def _pids(driver: "subprocess.Popen[str]") -> tuple[int, int]:
     assert driver.stdout is not None
-    running, warden = map(int, driver.stdout.readline().split())
-    return running, warden
+    running, reaper = map(int, driver.stdout.readline().split())
+    return running, reaper
 
 
 def test_nobody_is_left_when_we_are_killed(den: Den) -> None:
@@ -157,12 +158,12 @@ def test_nobody_is_left_when_we_are_killed(den: Den) -> None:
     wait_until_none_mention(str(den.workspace))
 
 
-def test_nobody_is_left_when_we_and_the_warden_are_killed_at_once(den: Den) -> None:
+def test_nobody_is_left_when_we_and_the_reaper_are_killed_at_once(den: Den) -> None:
     """The kernel ends a sandbox whose starter is gone; nobody else has to live for that."""
     with _driver(den) as driver:
-        running, warden = _pids(driver)
+        running, reaper = _pids(driver)
         family = descendants_of(running)
-        for pid in (warden, driver.pid):
+        for pid in (reaper, driver.pid):
             os.kill(pid, signal.SIGKILL)
     wait_until_gone([running, *family])
     wait_until_none_mention(str(den.workspace))

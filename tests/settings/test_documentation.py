@@ -27,7 +27,7 @@ def test_an_example_of_the_page_loads(ground: Ground, section: str, place: str) 
     ground.put(ground.workspace / place, blocks[0])
     for block in blocks[1:]:
         ground.child("documented", block)
-    assert ground.load().sources
+    assert ground.load().files
 
 
 def test_the_page_names_every_field_and_every_variable() -> None:

@@ -251,13 +251,11 @@ def test_patterns_find_files(ground: Ground, patterns: list[str], names: list[st
 @requirement("S2.37")
 def test_the_digest_of_every_file_is_kept_and_changes_with_it(ground: Ground) -> None:
     path = ground.child("a")
-    before = {source.path: source.digest for source in ground.load().sources}
-    assert ground.load().sources == ground.load().sources
+    before = {source.path: source.digest for source in ground.load().files}
+    assert ground.load().files == ground.load().files
     ground.child("a", {"name": "a", "command": {"cmd": "new"}})
     settings = ground.load()
-    assert {source.path: source.digest for source in settings.sources}[str(path)] != before[
-        str(path)
-    ]
+    assert {source.path: source.digest for source in settings.files}[str(path)] != before[str(path)]
     assert str(path) in settings.watched
     assert str(ground.own / "mcps") in settings.watched
 

@@ -4,6 +4,7 @@ import pytest
 
 from settings.ground import Ground
 from support.requirements import requirement
+from support.sources import command_tools
 from switchboard.core.origins import Scope
 from switchboard.settings.sections import Listener, Logging
 
@@ -30,7 +31,7 @@ type = "object"
 @requirement("S3.81", "S3.82")
 def test_a_command_tool_is_checked_and_kept(ground: Ground) -> None:
     ground.put(ground.home / "config.toml", COMMAND)
-    entry = ground.load().commands["lint"]
+    entry = command_tools(ground.load()).usable["lint"]
     assert (entry.command, entry.args) == ("ruff", ("check", "{path}"))
     assert (entry.cwd, entry.env) == ("/tmp", {"A": "1"})
     assert (entry.sandbox_profile, entry.allow_network) == ("default", False)
@@ -83,7 +84,7 @@ def test_placeholders_are_filled_from_the_environment_at_every_load(ground: Grou
     assert (x.command, x.args) == ("/bin/x", ("--k=1", "$${KEY}", "${KEY}", "$1"))
     assert x.env == {"A": "1", "B": "b"}
     # That of a command tool is filled at each start.
-    assert settings.commands["t"].command == "${BIN}/t"
+    assert command_tools(settings).usable["t"].command == "${BIN}/t"
     assert settings.logging.dir == "/bin/log"
     assert ground.load(BIN="/bin", KEY="2").servers[0].env["A"] == "2"
 

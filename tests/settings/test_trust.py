@@ -10,6 +10,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from settings.ground import Ground
+from support.sources import command_tools
 from switchboard.children.schema import OAuth, ServerEntry
 from switchboard.config.problems import ConfigInvalid
 from switchboard.core.bus import EventBus
@@ -37,8 +38,8 @@ def test_servers_of_a_workspace_wait_for_trust_and_those_of_the_home_do_not(grou
     settings = ground.load(trusted=False)
     assert [entry.name for entry in settings.servers] == ["mine"]
     assert {entry.name for entry in settings.untrusted} == {"theirs", "toml", "child"}
-    assert list(settings.untrusted_commands) == ["tool"]
-    assert settings.commands == {}
+    assert list(command_tools(settings).untrusted) == ["tool"]
+    assert command_tools(settings).usable == {}
 
 
 def test_what_is_trusted_can_be_used_and_trust_can_be_taken_back(ground: Ground) -> None:
@@ -50,7 +51,7 @@ def test_what_is_trusted_can_be_used_and_trust_can_be_taken_back(ground: Ground)
     assert _names(ground) == (["a"], ["b"])
     assert [each.name for each in trust(ground.load(trusted=False))] == ["b", "tool"]
     assert _names(ground) == (["a", "b"], [])
-    assert list(ground.load(trusted=False).commands) == ["tool"]
+    assert list(command_tools(ground.load(trusted=False)).usable) == ["tool"]
     assert [each.name for each in untrust(ground.load(trusted=False), ["a"])] == ["a"]
     assert _names(ground) == (["b"], ["a"])
     untrust(ground.load(trusted=False))

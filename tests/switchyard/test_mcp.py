@@ -228,7 +228,8 @@ def test_the_server_needs_nothing_but_the_standard_library(lab: Lab) -> None:
         f"sys.path.append({source!r}); "
         "from switchyard.cli.main import main; code = main(['mcp']); "
         "bad = [m for m in sys.modules if m.split('.')[0] not in sys.stdlib_module_names "
-        "and m.split('.')[0] not in ('switchyard', '__main__')]; sys.exit(9 if bad else code)"
+        "and m.split('.')[0] not in ('switchyard', 'switchkit', '__main__')]; "
+        "sys.exit(9 if bad else code)"
     )
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", boot],

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from yardlab import Lab, free_port
 
+from switchkit.listeners import holder
+from switchkit.platform import ports as listeners
 from switchyard.config.shapes import Ports
 from switchyard.core.fault import Fault
 from switchyard.files import write_json
-from switchyard.proc import listeners
 from switchyard.proc.port_probe import is_bindable
 from switchyard.project.home import Home
 from switchyard.project.registry import Registry
@@ -109,6 +110,6 @@ def test_both_ways_to_ask_for_listeners_agree() -> None:
             inode = os.fstat(sock.fileno()).st_ino
             assert inode in listeners.asked()[port]
             assert inode in listeners.tabled()[port]
-            found = listeners.holder({inode})
+            found = holder({inode})
             assert found
             assert found.pid == os.getpid()

@@ -3,21 +3,26 @@
 import os
 from collections.abc import Iterable
 
-from switchboard.approvals.processes import Process, ancestry
 from switchboard.core.cleaning import written_out
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Question
+from switchkit.platform.shapes import Unknown, Vitals
+from switchkit.processes import ancestry
 
 
 class Approver:
     """This process and everything above it, which is what is noted of whoever decides."""
 
-    def __init__(self, chain: tuple[Process, ...]) -> None:
+    def __init__(self, chain: tuple[Vitals, ...]) -> None:
+        """Nobody in the chain means that the system does not tell who started this process."""
         self.chain = chain
 
     @classmethod
     def of_this_process(cls) -> "Approver":
-        return cls(ancestry(os.getpid()))
+        try:
+            return cls(ancestry(os.getpid()))
+        except Unknown:
+            return cls(())
 
     def __str__(self) -> str:
         return " < ".join(f"{written_out(each.name)} {each.pid}" for each in self.chain)
@@ -33,6 +38,13 @@ class Approver:
 
     def check_clients(self, clients: Iterable[tuple[int, int]]) -> None:
         """The same for several, each with its number and when it began."""
+        if not self.chain:
+            raise Fault(
+                FaultCode.PERMISSION_DENIED,
+                "approver-unknown",
+                "this system does not tell who started this command, which may be who asks",
+                hint="answer where the client asks",
+            )
         asking = {client for client in clients if client[0] > 0}
         if any((each.pid, each.began) in asking for each in self.chain):
             raise Fault(

@@ -12,7 +12,6 @@ from switchboard.approvals.desk import TTL_S, new_id
 from switchboard.approvals.desk_asker import HOLD_S
 from switchboard.approvals.digest import call_digest, definition_hash, trust_digest
 from switchboard.approvals.links import links_in
-from switchboard.approvals.processes import process
 from switchboard.approvals.risk import asks, assess, is_open_world
 from switchboard.approvals.trust import Subject, TrustBook, bound_session, is_lasting
 from switchboard.approvals.wording import (
@@ -33,6 +32,7 @@ from switchboard.core.secret_names import is_secret_name
 from switchboard.core.secrets import NO_SECRETS, Redact
 from switchboard.core.sessions import Session
 from switchboard.core.strict import canonical, read_strictly
+from switchkit.processes import living
 
 # What a call would run, looked at now; nothing when no code runs but our own.
 Launches = Callable[[Call], Launch | None]
@@ -141,7 +141,7 @@ class Casebook:
             risk = Risk(level=risk.level, reasons=(*risk.reasons, f"it hides arguments: {hidden}"))
         now = self._clock()
         pid = self._client_pid(session)
-        client = process(pid) if pid > 0 else None
+        client = living(pid) if pid > 0 else None
         patience = call.client_timeout_s
         question = Question(
             id=new_id(),

@@ -14,9 +14,10 @@ import msgspec
 from msgspec import Struct
 
 from switchboard.approvals.database import Database
-from switchboard.approvals.processes import is_gone, namespace, process
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Answer, Question
+from switchkit.platform.system import process_namespace
+from switchkit.processes import is_gone, living
 
 State = Literal["pending", "approved", "denied", "expired", "cancelled", "consumed"]
 
@@ -51,7 +52,7 @@ class Desk:
     def __init__(self, database: Database, *, clock: Callable[[], float] = time.time) -> None:
         self._database = database
         self._clock = clock
-        self._namespace = namespace()
+        self._namespace = process_namespace()
 
     # What the gate does
 
@@ -62,7 +63,7 @@ class Desk:
         found. Raises a fault when the session has too many.
         """
         # A client without a session may be gone before the answer, and come again for it.
-        owner = process(os.getpid()) if "session" in question.offers else None
+        owner = living(os.getpid()) if "session" in question.offers else None
         with self._database.together():
             self._sweep()
             found = self._database.rows(

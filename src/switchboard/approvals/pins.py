@@ -10,10 +10,10 @@ from switchboard.approvals.database import Database
 from switchboard.approvals.desk import new_id
 from switchboard.approvals.differences import difference, kept
 from switchboard.approvals.digest import definition_hash, definition_of
-from switchboard.approvals.processes import process
 from switchboard.core.launches import Launch
 from switchboard.core.secrets import NO_SECRETS, Redact
 from switchboard.core.tools import ToolSpec
+from switchkit.processes import living
 
 _MOST_KNOWN = 4_096
 
@@ -72,7 +72,7 @@ class Pins:
                 for tool, server, fingerprint in self._known
                 if (server, fingerprint, tool.name) != _place(launch)
             }
-            if (client := process(client_pid)) is not None:
+            if (client := living(client_pid)) is not None:
                 self._database.change(
                     "INSERT OR IGNORE INTO held_by VALUES (?, ?, ?)",
                     held.id,

@@ -1,6 +1,6 @@
 """A child's ends and errors, as faults."""
 
-from switchboard.children.links import Link
+from switchboard.children.link import Link
 from switchboard.core.excerpts import client_excerpt
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.secrets import Redact, without_secrets

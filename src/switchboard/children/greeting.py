@@ -8,8 +8,8 @@ import msgspec
 from msgspec import Raw, Struct
 
 from switchboard import __version__
-from switchboard.children.schema import Protocol
-from switchboard.core.sessions import Era
+from switchboard.children.schema import Protocol, Sharing
+from switchboard.core.sessions import Era, Session
 from switchboard.wire.eras import (
     CLIENT_CAPABILITIES_KEY,
     CLIENT_INFO_KEY,
@@ -27,14 +27,20 @@ from switchboard.wire.peer import Peer
 PROBE_PATIENCE_S = 1.0
 
 _CLIENT_INFO = {"name": "switchboard", "title": "Switchboard", "version": __version__}
+# What of a client's capabilities reaches a child.
+_RELAYED = ("elicitation", "sampling", "roots")
+# Nobody knows yet who will use a child that many share; who cannot answer says so when asked.
+_SHARED: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}, "sampling": {}}
 
 
 class Greeting(Struct, frozen=True, kw_only=True):
     """What a child said of itself."""
 
-    era: Era
-    protocol: str
+    era: Era = Era.HANDSHAKE
+    protocol: str = ""
     capabilities: dict[str, Any] = {}
+    # What every request of the modern era says of itself; empty for the other.
+    meta: bytes = b""
 
     def offers(self, feature: str) -> bool:
         """Whether it has tools, prompts, resources, completions or logging at all."""
@@ -62,6 +68,17 @@ class _Supported(Struct):
 
 class NotModern(Exception):  # noqa: N818 - a finding, not an error
     """The child does not speak the modern era."""
+
+
+def client_capabilities(session: Session | None, scope: Sharing, *, is_own: bool) -> dict[str, Any]:
+    """What a handshake says that our side can do; it holds for as long as the child runs."""
+    theirs: Mapping[str, Any] = session.capabilities if session is not None else {}
+    own = {name: theirs[name] for name in _RELAYED if name in theirs}
+    if is_own:
+        return own
+    # Sessions of one workspace work in the same folders; those of one user do not.
+    with_roots = scope != "user" and "roots" in own
+    return {**_SHARED, "roots": own["roots"]} if with_roots else dict(_SHARED)
 
 
 def modern_meta(version: str) -> bytes:
@@ -134,6 +151,7 @@ async def _discover(peer: Peer) -> Greeting:
         era=Era.MODERN,
         protocol=mutual[-1],
         capabilities=found.capabilities,
+        meta=modern_meta(mutual[-1]),
     )
 
 

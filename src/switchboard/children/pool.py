@@ -11,21 +11,21 @@ from typing import Protocol
 import msgspec
 
 from switchboard.children.child import Child
+from switchboard.children.connection import Limits
 from switchboard.children.enclosure import Enclose, without_sandbox
 from switchboard.children.environment import NotedSecrets, SecretSource, child_environment
 from switchboard.children.faults import fault_from_change
-from switchboard.children.life import Limits
-from switchboard.children.links import Link, open_stdio
-from switchboard.children.memory import Memories
+from switchboard.children.link import Link, MakePeer
+from switchboard.children.listings.listing_cache import ListingCaches
 from switchboard.children.schema import ServerEntry
+from switchboard.children.stdio import open_stdio
 from switchboard.core.origins import Origin
 from switchboard.core.ports import Events
 from switchboard.core.secrets import SecretBook
 from switchboard.core.sessions import Session
 from switchboard.core.tasks import TaskSet
-from switchboard.procs.spawn import Warden
 from switchboard.wire.messages import encode
-from switchboard.wire.peer import OnLost, OnNotification, OnRequest
+from switchkit.reaper_client import Reaper
 
 
 class ChildSource(Protocol):
@@ -54,10 +54,10 @@ class ChildPool:
         environ: Mapping[str, str],
         secrets: SecretSource,
         events: Events,
-        warden: Warden,
+        reaper: Reaper,
         sessions: Collection[str] = (),
         commons: "ChildPool | None" = None,
-        memories: Memories | None = None,
+        caches: ListingCaches | None = None,
         is_trusted: Callable[[ServerEntry], bool] = lambda _: True,
         enclose: Enclose = without_sandbox,
         # What no child may tell, whoever started it; what is looked up here is noted in it.
@@ -67,10 +67,10 @@ class ChildPool:
         self.book = book if book is not None else SecretBook()
         self._secrets = NotedSecrets(secrets, self.book.learn)
         self._events = events
-        self._warden = warden
+        self._reaper = reaper
         self._sessions = sessions
         self._commons = commons
-        self._memories = memories
+        self._caches = caches
         self._is_trusted = is_trusted
         self._enclose = enclose
         # By the key of the server and the session that it belongs to, if any.
@@ -105,9 +105,9 @@ class ChildPool:
                 open_link=self._open,
                 events=self._events,
                 is_own=bool(session_id),
-                memory=self._memories.of(key) if self._memories is not None else None,
+                cache=self._caches.of(key) if self._caches is not None else None,
             )
-            child.on_changed = lambda kind: self._announce(kind, session_id)
+            child.listings.on_changed = lambda kind: self._announce(kind, session_id)
             self._children[(key, session_id)] = child
         return child
 
@@ -145,41 +145,25 @@ class ChildPool:
         for (_, session_id), child in tuple(self._children.items()):
             yield session_id, child
 
-    async def _open(
-        self,
-        entry: ServerEntry,
-        *,
-        timeout_s: float,
-        on_request: OnRequest,
-        on_notification: OnNotification,
-        on_lost: OnLost,
-    ) -> Link:
+    async def _open(self, entry: ServerEntry, make_peer: MakePeer, *, timeout_s: float) -> Link:
         # Asked again at every start: a script can change after the settings were loaded.
         if not self._is_trusted(entry):
             raise fault_from_change(entry.name)
         if entry.transport == "stdio":
             return await open_stdio(
                 entry,
-                child_environment(entry, self._environ, self._secrets),
-                warden=self._warden,
+                make_peer,
+                env=child_environment(entry, self._environ, self._secrets),
+                reaper=self._reaper,
                 wrap=self._enclose(entry),
                 book=self.book,
                 timeout_s=timeout_s,
-                on_request=on_request,
-                on_notification=on_notification,
-                on_lost=on_lost,
             )
         # The HTTP client is large, and most boards have no remote child.
-        from switchboard.children.remote import open_remote  # noqa: PLC0415
+        from switchboard.children.http.remote import open_remote  # noqa: PLC0415
 
         return await open_remote(
-            entry,
-            environ=self._environ,
-            book=self.book,
-            timeout_s=timeout_s,
-            on_request=on_request,
-            on_notification=on_notification,
-            on_lost=on_lost,
+            entry, make_peer, environ=self._environ, book=self.book, timeout_s=timeout_s
         )
 
     @property
@@ -208,7 +192,7 @@ class _OneChild:
         self._child = pool.child(entry, limits)
 
     def of(self, session: Session) -> Child:
-        self._child.client = session
+        self._child.connection.client = session
         return self._child
 
     def children(self) -> Iterable[Child]:
@@ -229,7 +213,7 @@ class _OwnChildren:
     def of(self, session: Session) -> Child:
         owner = self._pool.owner(session.id)
         child = self._pool.child_by_key(self._key, self._entry, self.limits, owner)
-        child.client = session
+        child.connection.client = session
         return child
 
     def children(self) -> Iterable[Child]:

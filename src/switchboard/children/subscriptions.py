@@ -1,12 +1,14 @@
-"""Resources that somebody follows, and how the child is told so in its era."""
+"""What a child is asked to announce, in the way of its era: changed listings and resources."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from msgspec import Raw
 
-from switchboard.children.links import Link
+from switchboard.children.greeting import Greeting
+from switchboard.children.link import Link
 from switchboard.core.faults import Fault
+from switchboard.core.sessions import Era
 from switchboard.core.tasks import TaskSet
 from switchboard.wire.messages import RpcError, encode
 from switchboard.wire.pending import PeerLost
@@ -19,6 +21,7 @@ Ask = Callable[[Link, str, bytes], Awaitable[Raw]]
 Tell = Callable[[str], None]
 # Where a part of a resource begins.
 _BORDERS = "/?#"
+_CHANGES = "listChanged"
 
 
 class _Followed:
@@ -65,9 +68,14 @@ class Subscriptions:
                 for tell in tuple(followed.tells):
                     tell(uri)
 
-    def begin(self, link: Link, *, is_modern: bool) -> None:
-        """A new process knows nothing of what the last one was asked to follow."""
-        self._is_modern = is_modern
+    def begin(self, link: Link, greeting: Greeting) -> None:
+        """A new process knows nothing of what the last one was asked to announce."""
+        self._is_modern = greeting.era is Era.MODERN
+        # The other era announces changes of listings unasked.
+        listings = ("tools", "prompts", "resources") if self._is_modern else ()
+        wanted = {f"{kind}ListChanged": True for kind in listings if greeting.can(kind, _CHANGES)}
+        if wanted:
+            self._tasks.start(self._listen(link, wanted))
         for uri, followed in self._followed.items():
             self._tasks.start(self._begin_again(link, uri, followed))
 
@@ -80,16 +88,16 @@ class Subscriptions:
         if followed.link is link:
             return
         if self._is_modern:
-            wanted = b'"notifications":' + encode({"resourceSubscriptions": [uri]})
+            wanted = {"resourceSubscriptions": [uri]}
             followed.open = self._tasks.start(self._listen(link, wanted))
         else:
             followed.open = None
             await self._ask(link, "resources/subscribe", b'"uri":%b' % encode(uri))
         followed.link = link
 
-    async def _listen(self, link: Link, wanted: bytes) -> None:
+    async def _listen(self, link: Link, wanted: Mapping[str, object]) -> None:
         try:
-            await self._ask(link, "subscriptions/listen", wanted)
+            await self._ask(link, "subscriptions/listen", b'"notifications":' + encode(wanted))
         except (RpcError, PeerLost, Fault):
             return
 

@@ -9,13 +9,15 @@ from collections.abc import Sequence
 from typing import Protocol, cast
 
 from switchboard.cli.crash import save_crash
-from switchboard.cli.options import GLOBAL_OPTIONS, Usage, UsageError, read_arguments, split_verb
+from switchboard.cli.options import GLOBAL_OPTIONS, PROGRAM
+from switchkit.cli.usage import Usage, UsageError, read_arguments, split_verb
 from switchboard.cli.printer import Printer
 from switchboard.cli.report import FAILED, INTERRUPTED, ErrorReport, Report
 from switchboard.cli.request import Request
 from switchboard.cli.table import VERBS, loaded
 from switchboard.config.environ import process_environ
-from switchboard.config.problems import ConfigInvalid, did_you_mean
+from switchboard.config.problems import ConfigInvalid
+from switchkit.suggest import did_you_mean
 from switchboard.core.faults import Fault
 
 _UNDERSTOOD = (UsageError, ConfigInvalid, Fault)
@@ -53,14 +55,14 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _run(words: Sequence[str], environ: dict[str, str], printer: Printer) -> int:
-    name, others = split_verb(words)
+    name, others = split_verb(PROGRAM, words)
     if not name:
         name, others = _verb_for_options(others)
     module = _module(name)
-    arguments = read_arguments(module.USAGE, others)
+    arguments = read_arguments(PROGRAM, module.USAGE, others)
     if arguments.has("help"):
         module = _module("help")
-        arguments = read_arguments(module.USAGE, [name])
+        arguments = read_arguments(PROGRAM, module.USAGE, [name])
     if home := arguments.one("home"):
         environ["SWITCHBOARD_HOME"] = home
     request = Request(arguments=arguments, environ=environ, talk=printer.talk, show=printer.show)
@@ -72,7 +74,7 @@ def _verb_for_options(options: list[str]) -> tuple[str, list[str]]:
     if "--version" in options or "-V" in options:
         return "version", [option for option in options if option not in {"--version", "-V"}]
     usage = Usage(verb="--help", summary="")
-    if read_arguments(usage, options).has("help"):
+    if read_arguments(PROGRAM, usage, options).has("help"):
         return "help", [option for option in options if option not in {"--help", "-h"}]
     raise UsageError("a command is missing", "switchboard --help")
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from switchboard.cli.report import ErrorReport, Report
-from switchboard.cli.style import Style, is_terminal, safe_for_terminals, style_for
+from switchkit.cli.style import Style, is_terminal, safe_for_terminals, style_for
 
 
 class Talk:

@@ -5,10 +5,10 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
-from switchboard.cli.options import UsageError
-from switchboard.cli.style import Style
 from switchboard.config.problems import ConfigInvalid
 from switchboard.core.faults import Fault, FaultCode
+from switchkit.cli.style import Style
+from switchkit.cli.usage import UsageError
 
 DONE = 0
 FAILED = 1

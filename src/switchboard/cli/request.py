@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from switchboard.cli.options import Arguments
 from switchboard.cli.printer import Talk
 from switchboard.cli.report import Report
+from switchkit.cli.usage import Arguments
 
 
 class Request(Struct, frozen=True, kw_only=True, eq=False):

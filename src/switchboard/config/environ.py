@@ -10,9 +10,10 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from switchboard.config.layers import Layer
-from switchboard.config.problems import Problem, did_you_mean, quoted
+from switchboard.config.problems import Problem, quoted
 from switchboard.config.spots import KeyPath
 from switchboard.core.origins import Scope
+from switchkit.suggest import did_you_mean
 
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})

@@ -6,9 +6,10 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from switchkit.cli.columns import visible
+
 Severity = Literal["error", "warning"]
 
-_SHORT_WORD = 4
 _LONGEST_QUOTE = 80
 
 
@@ -28,7 +29,7 @@ class Problem(Struct, frozen=True, kw_only=True):
         """The whole problem in one line, for a log."""
         where = place(self)
         said = f"{where} {self.key}: {self.message}" if self.key else f"{where}: {self.message}"
-        return _printable(f"{said} (hint: {self.hint})" if self.hint else said)
+        return visible(f"{said} (hint: {self.hint})" if self.hint else said)
 
     def to_dict(self) -> dict[str, Any]:
         """The same as an object, for `--json`."""
@@ -105,60 +106,9 @@ def _block(problem: Problem, workspace: str, user_home: str) -> str:
     lines = [first, f"    {note}{problem.message}"]
     if problem.hint:
         lines.append(f"    hint: {problem.hint}")
-    return "\n".join(map(_printable, lines))
-
-
-def _printable(line: str) -> str:
-    """The line without anything that could move a terminal's cursor: files quote themselves."""
-    if line.isprintable():
-        return line
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
-        for letter in line
-    )
+    return "\n".join(map(visible, lines))
 
 
 def quoted(value: str) -> str:
     """A value from a file as part of a sentence, cut when it is long."""
     return f"`{value[:_LONGEST_QUOTE]}…`" if len(value) > _LONGEST_QUOTE else f"`{value}`"
-
-
-def did_you_mean(word: str, choices: Iterable[str]) -> str:
-    """The choice that the word most likely stands for, or nothing."""
-    folded = _folded(word)
-    allowed = 1 if len(folded) <= _SHORT_WORD else 2
-    best, best_distance = "", allowed + 1
-    for choice in sorted(choices):
-        distance = _distance(folded, _folded(choice), best_distance)
-        if distance < best_distance:
-            best, best_distance = choice, distance
-    return best
-
-
-def _folded(word: str) -> str:
-    # `rpc_ms`, `rpc-ms` and `rpcMs` are the same word in three habits.
-    return word.replace("_", "").replace("-", "").casefold()
-
-
-def _distance(one: str, other: str, limit: int) -> int:
-    """Edits between two words, with swapped neighbours as one edit; `limit` when farther."""
-    if abs(len(one) - len(other)) >= limit:
-        return limit
-    before: list[int] = []
-    previous = list(range(len(other) + 1))
-    for row, letter in enumerate(one, 1):
-        current = [row]
-        for column, theirs in enumerate(other, 1):
-            cost = min(
-                previous[column] + 1,
-                current[column - 1] + 1,
-                previous[column - 1] + (letter != theirs),
-            )
-            swapped = (
-                row > 1 and column > 1 and letter == other[column - 2] and one[row - 2] == theirs
-            )
-            if swapped:
-                cost = min(cost, before[column - 2] + 1)
-            current.append(cost)
-        before, previous = previous, current
-    return min(previous[-1], limit)

@@ -10,8 +10,9 @@ from typing import Any, Literal, Protocol, cast
 from msgspec import Struct
 
 from switchboard.config.documents import Document
-from switchboard.config.problems import Problem, Severity, did_you_mean, quoted
+from switchboard.config.problems import Problem, Severity, quoted
 from switchboard.config.spots import KeyPath
+from switchkit.suggest import did_you_mean
 
 Unknown = Literal["error", "warning", "ignore"]
 

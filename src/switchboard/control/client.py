@@ -3,21 +3,21 @@
 import contextlib
 import json
 import os
-import select
 import signal
 from collections.abc import Iterator
 from typing import Any
 
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.ipc.hello import hello_line
-from switchboard.ipc.lines import Gone, Line, connect, is_abandoned
+from switchboard.ipc.lines import Gone, Line, connect
 from switchboard.ipc.paths import DaemonPlaces
-from switchboard.ipc.private import NotPrivate
 from switchboard.ipc.words import CONTROL, GREETING_S
+from switchkit.files import NotPrivate
+from switchkit.processes import has_ended
+from switchkit.sockets import is_abandoned
 
 # Children get a few seconds to end by themselves.
 _STOP_S = 15.0
-_LOOK_AGAIN_S = 0.02
 
 
 class DaemonClient:
@@ -55,10 +55,10 @@ class DaemonClient:
         except (Gone, OSError):
             # It is ending already.
             is_frozen = False
-        if is_frozen or not _has_ended(self.pid, _STOP_S):
+        if is_frozen or not has_ended(self.pid, _STOP_S):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
-            _has_ended(self.pid, GREETING_S)
+            has_ended(self.pid, GREETING_S)
 
     def _order(self, do: str, **more: Any) -> None:
         try:
@@ -124,28 +124,3 @@ def _silent(pid: int) -> Fault:
         f"the daemon (process {pid}) does not answer within {GREETING_S:g} s",
         hint="switchboard daemon restart",
     )
-
-
-def _has_ended(pid: int, patience_s: float) -> bool:
-    try:
-        handle = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return True
-    except (AttributeError, OSError):
-        return _has_ended_slowly(pid, patience_s)
-    try:
-        ended, _, _ = select.select([handle], [], [], patience_s)
-    finally:
-        os.close(handle)
-    return bool(ended)
-
-
-def _has_ended_slowly(pid: int, patience_s: float) -> bool:
-    # Without pidfd no event tells the end of a process that is not our child.
-    for _ in range(int(patience_s / _LOOK_AGAIN_S)):
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return True
-        select.select([], [], [], _LOOK_AGAIN_S)
-    return False

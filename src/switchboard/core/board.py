@@ -8,25 +8,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from switchboard.core.catalog import Catalog
-    from switchboard.core.ports import Next, Relay
+    from switchboard.core.ports import Directory, Next
 
 
 class Board:
     """What serves calls right now. A reload makes a new one; nobody changes this one."""
 
-    __slots__ = ("catalog", "pipeline", "relay", "shows_tools")
+    __slots__ = ("catalog", "directory", "listing", "pipeline")
 
     def __init__(
         self,
         *,
         catalog: Catalog,
         pipeline: Next,
-        relay: Callable[[], Relay] | None = None,
-        shows_tools: bool = False,
+        directory: Callable[[], Directory] | None = None,
+        listing: frozenset[str] = frozenset(),
     ) -> None:
         self.catalog = catalog
         self.pipeline = pipeline
-        # What children offer under their own names, loaded by the first who asks for it.
-        self.relay = relay
-        # Whether a child shows its tools one by one, so that a listing has to ask it.
-        self.shows_tools = shows_tools
+        # What providers offer beside the catalog, loaded by the first who asks for it.
+        self.directory = directory
+        # The kinds of things that providers have to be asked for, beside the catalog.
+        self.listing = listing

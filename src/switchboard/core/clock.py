@@ -5,8 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-# A loop may ring a moment early.
-EARLY_S = 0.001
+from switchboard.core.timers import EARLY_S
 
 
 class Clock(Struct, eq=False):

@@ -7,9 +7,6 @@ MAX_TOOL_NAME = 64
 _HASH_CHARS = 8
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 
-RESERVED_NAMES = frozenset({"codex", "codex-reply"})
-RESERVED_PREFIXES = ("switchyard_", "switchboard_")
-
 
 def tool_name(wanted: str) -> str:
     """The wanted name with foreign characters replaced, cut with a hash when it is too long."""
@@ -24,12 +21,6 @@ def tool_name(wanted: str) -> str:
 def suite_name(child: str) -> str:
     """The name of a child's suite tool when nobody chose one."""
     return tool_name(f"{child}_suite")
-
-
-def is_reserved(name: str) -> bool:
-    """Whether the name belongs to a tool of Switchboard itself."""
-    folded = fold(name)
-    return folded in RESERVED_NAMES or folded.startswith(RESERVED_PREFIXES)
 
 
 def fold(name: str) -> str:

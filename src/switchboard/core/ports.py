@@ -1,19 +1,21 @@
 """The seams between packages. What is needed from above arrives through one of these."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol, runtime_checkable
 
-from msgspec import Raw, Struct
+from msgspec import Raw
 
 from switchboard.core.audit import AuditRecord
 from switchboard.core.board import Board
 from switchboard.core.calls import Call, Execution, Outcome
 from switchboard.core.channel import Channel
+from switchboard.core.contents import ContentRequest
 from switchboard.core.events import Event
 from switchboard.core.launches import Launch
+from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
-from switchboard.core.tools import ToolSpec
+from switchboard.core.tools import Policy, ToolSpec
 
 Next = Callable[[Call], Awaitable[Outcome]]
 
@@ -45,6 +47,16 @@ class Provider(Protocol):
         """Run the call."""
         ...
 
+    async def offers(
+        self, kind: Kind, session: Session, channel: Channel | None, wanted: str = ""
+    ) -> tuple[Offer, ...]:
+        """What it has of a kind for this session. May start what it has to ask.
+
+        With `wanted`, nobody is waited for once something of that name is known. As long as
+        nothing changes, it returns the same tuple.
+        """
+        ...
+
     async def aclose(self) -> None:
         """Release what it holds."""
         ...
@@ -67,19 +79,59 @@ class Gate(Protocol):
         ...
 
 
-class Relay(Protocol):
-    """What children offer under their own names, beside the tools of the catalog."""
+@runtime_checkable
+class ContentProvider(Protocol):
+    """A provider that offers prompts or resources."""
 
-    async def tools(self, session: Session, channel: Channel | None) -> Mapping[str, "ShownTool"]:
-        """The tools of children that show them one by one. Starts the children."""
+    @property
+    def key(self) -> str:
+        """The name under which its offers know it."""
+        ...
+
+    @property
+    def owners(self) -> Collection[str]:
+        """The servers whose contents it shows."""
+        ...
+
+    @property
+    def content_policy(self) -> Policy:
+        """How long a request for contents may take."""
+        ...
+
+    def unlisted(self, session: Session) -> Sequence[str]:
+        """Servers that may have resources which they do not list. Starts nothing."""
+        ...
+
+    async def fetch(self, call: Call, offer: Offer, request: ContentRequest) -> Outcome:
+        """Answer a request for what it offered. The call is the one that passed the gates."""
+        ...
+
+    async def follow(
+        self, offer: Offer, session: Session, tell: Callable[[str], None]
+    ) -> Callable[[], None]:
+        """Tell the provider's own URI of what changes in a resource. What is returned ends it."""
+        ...
+
+    def pass_on(self, method: str, session: Session) -> None:
+        """Tell those who serve this session what their client said."""
+        ...
+
+
+class Directory(Protocol):
+    """Everything that a session may use beside the catalog, and the way to who has it."""
+
+    async def offers(
+        self, kind: Kind, session: Session, channel: Channel | None
+    ) -> Sequence[Offer]:
+        """Everything of a kind that the session may use, the catalog included."""
+        ...
+
+    async def entries(self, kind: Kind, session: Session, channel: Channel | None) -> Sequence[Raw]:
+        """What providers list of a kind beside the catalog. Starts who is not known yet."""
         ...
 
     async def tool(self, name: str, session: Session, channel: Channel | None) -> ToolSpec | None:
-        """One of these tools. A child is waited for only if no other is known to have it."""
-        ...
-
-    async def entries(self, kind: str, session: Session, channel: Channel | None) -> Sequence[Raw]:
-        """Prompts, resources or templates, as a client lists them. Starts who is not known yet."""
+        """A tool beside the catalog. Nobody is waited for if it is known already."""
         ...
 
     def spec(self, method: str) -> ToolSpec | None:
@@ -96,15 +148,8 @@ class Relay(Protocol):
         ...
 
     def pass_on(self, method: str, session: Session) -> None:
-        """Tell the children that serve this session what their client said."""
+        """Tell those who serve this session what their client said."""
         ...
-
-
-class ShownTool(Struct, frozen=True, eq=False):
-    """A child's tool: how it is called, and how it is listed."""
-
-    spec: ToolSpec
-    entry: Raw
 
 
 class Events(Protocol):

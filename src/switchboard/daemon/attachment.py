@@ -11,9 +11,9 @@ from switchboard.daemon.hello import Hello
 from switchboard.daemon.instructions import instructions_for
 from switchboard.ipc.lines import Gone
 from switchboard.ipc.words import BEAT, END, GREETING_S, MAX_HELLO_BYTES, STREAMS
-from switchboard.procs.table import parent_of
 from switchboard.surface.stdio import StreamClient, connect
 from switchboard.wire.pipes import Loss, StreamPipe
+from switchkit.processes import parent_of
 
 _STREAMS = 2
 

@@ -7,12 +7,12 @@ import socket
 from collections.abc import Callable
 
 from switchboard.ipc.lines import Gone
+from switchkit.platform.light import RECEIVE_CLOSED
 
 _CHUNK = 65536
 _MAX_FILES = 4
 # More than this waits only for a reader that has stopped reading.
 _MAX_UNREAD_BYTES = 8 * 1024 * 1024
-_FLAGS = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
 
 
 class Connection:
@@ -59,7 +59,7 @@ class Connection:
 
     def _read(self) -> None:
         try:
-            data, files, _, _ = socket.recv_fds(self._sock, _CHUNK, _MAX_FILES, _FLAGS)
+            data, files, _, _ = socket.recv_fds(self._sock, _CHUNK, _MAX_FILES, RECEIVE_CLOSED)
         except BlockingIOError:
             return
         except OSError:

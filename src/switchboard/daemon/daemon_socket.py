@@ -7,14 +7,13 @@ import contextlib
 import os
 import socket
 from errno import ECONNABORTED
-from fcntl import LOCK_EX, LOCK_NB, flock
 
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.daemon.connection import Connection, OnConnection
 from switchboard.daemon.stderr import write_line
-from switchboard.ipc.lines import is_abandoned
 from switchboard.ipc.paths import DaemonPlaces
-from switchboard.ipc.private import NotPrivate, check_peer, make_private_folder
+from switchkit.files import NotPrivate, make_private_folder, open_lock, try_lock
+from switchkit.sockets import bind, check_peer, is_abandoned
 
 _BACKLOG = 1024
 # How long nobody is let in after no more files could be opened. The loop would else be told of the
@@ -39,17 +38,15 @@ class DaemonSocket:
                 f"`{places.folder}` cannot be made ({error.strerror})",
                 hint="choose another home with `--home` or `SWITCHBOARD_HOME`",
             ) from None
-        self._lock = os.open(places.life_lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-        try:
-            flock(self._lock, LOCK_EX | LOCK_NB)
-        except BlockingIOError:
+        self._lock = open_lock(places.life_lock)
+        if not try_lock(self._lock):
             os.close(self._lock)
             raise Fault(
                 FaultCode.ALREADY_EXISTS,
                 "daemon-running",
                 "a daemon of this home is running already",
                 hint="switchboard status",
-            ) from None
+            )
         self._sweep()
         self._sock = self._bind()
         self._path = places.socket
@@ -68,20 +65,9 @@ class DaemonSocket:
                     os.unlink(path)
 
     def _bind(self) -> socket.socket:
-        # Under the lock: what lies there was left behind by a daemon that is no more. The name
-        # appears only when somebody listens behind it, so no client meets a closed door.
-        path, new = self._places.socket, f"{self._places.socket}.new"
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(new)
+        # Under the lock: what lies there was left behind by a daemon that is no more.
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        mask = os.umask(0o177)
-        try:
-            sock.bind(new)
-        finally:
-            os.umask(mask)
-        sock.listen(_BACKLOG)
-        sock.setblocking(False)
-        os.rename(new, path)
+        bind(self._places.socket, sock, _BACKLOG)
         return sock
 
     def start(self, on_connection: OnConnection) -> None:

@@ -2,53 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from switchboard.children.connection import Limits
 from switchboard.children.environment import EnvironmentSecrets
-from switchboard.children.launcher import Launcher
-from switchboard.children.life import Limits
-from switchboard.children.memory import Memories
+from switchboard.children.listings.listing_cache import ListingCaches
 from switchboard.children.pool import ChildPool, ChildSource
 from switchboard.children.schema import ServerEntry
 from switchboard.core.discretion import DiscreetEvents
-from switchboard.core.ports import Audit, Events, Next, Provider, Relay
+from switchboard.core.ports import Audit, Directory, Events, Next, Provider
 from switchboard.core.secrets import SecretBook
-from switchboard.core.visibility import Visibility
-from switchboard.daemon.assemble import sandbox_refusals
+from switchboard.core.tasks import TaskSet
+from switchboard.daemon.assemble import Assembly, usable_servers
 from switchboard.daemon.confining import Confining
 from switchboard.daemon.malloc import return_large_blocks
 from switchboard.daemon.sandbox_trail import SandboxTrail
 from switchboard.daemon.secret_values import secret_values
 from switchboard.daemon.shared_children import SharedChildren
+from switchboard.directory.directory import OfferDirectory
 from switchboard.pipeline.order import build_road
 from switchboard.procs.limits import leave_no_core
-from switchboard.procs.spawn import Warden
-from switchboard.providers.relay.offering import Offering
-from switchboard.providers.relay.provider import RelayProvider
-from switchboard.providers.suites.build import build_suites
-from switchboard.providers.suites.provider import SuitesProvider
+from switchboard.providers.context import Context, State
 from switchboard.providers.suites.schema import SuiteSettings
+from switchboard.providers.table import is_reserved, source_of
 from switchboard.settings.sections import Settings
 from switchboard.settings.trust import still_trusted
+from switchkit.reaper_client import Reaper
 
 if TYPE_CHECKING:
+    from switchboard.children.child import Child
     from switchboard.daemon.gatehouse import Gatehouse, Gates
-    from switchboard.daemon.yard import Yard
 
 _DEFAULT = SuiteSettings()
 
 
 class Built(Struct, frozen=True, eq=False, kw_only=True):
-    """What one board needs."""
+    """What runs the calls of one board."""
 
-    road: Next
-    relay: Relay
+    pipeline: Next
+    directory: Directory
+    providers: Mapping[str, Provider]
     # Where its children come from.
-    sources: list[ChildSource]
+    children: Sequence[ChildSource]
+
+    async def aclose(self) -> None:
+        """Close its providers. The engine keeps children that another board uses too."""
+        await asyncio.gather(*(provider.aclose() for provider in self.providers.values()))
 
 
 class Engine:
@@ -73,29 +77,30 @@ class Engine:
         self._events = events = DiscreetEvents(events, self._hide)
         self._environ = environ
         self._commons = commons
-        self._own_warden = None if commons is not None else Warden()
-        self._warden = commons.warden if commons is not None else cast("Warden", self._own_warden)
+        self._own_reaper = None if commons is not None else Reaper()
+        self._reaper = commons.reaper if commons is not None else cast("Reaper", self._own_reaper)
         self._shared = commons.enter(environ) if commons is not None else None
         self.pool = ChildPool(
             environ=environ,
             secrets=EnvironmentSecrets(environ),
             events=SandboxTrail(events, self._audit),
-            warden=self._warden,
+            reaper=self._reaper,
             sessions=sessions,
             commons=self._shared,
-            memories=Memories(home) if home else None,
+            caches=ListingCaches(home) if home else None,
             is_trusted=lambda entry: still_trusted(entry, workspace),
             enclose=Confining(environ, workspace),
             book=self._book,
         )
         self._announce = announce
         self._gatehouse: Gatehouse | None = None
-        self._yard: Yard | None = None
+        self._state = State()
+        self._tasks = TaskSet()
         for pool in self._pools:
             pool.on_changed.add(announce)
 
-    def road(self, settings: Settings, taken: Callable[[str], bool]) -> Built:
-        """The road to the providers of these settings, and what it leads past."""
+    def build(self, settings: Settings, assembly: Assembly) -> Built:
+        """What runs the calls of a board with these settings."""
         for pool in self._pools:
             pool.book.learn(secret_values(settings, self._environ))
         limits = Limits(
@@ -104,51 +109,57 @@ class Engine:
             idle_s=settings.timeouts.idle_ms / 1000,
             longest_s=settings.timeouts.longest_ms / 1000,
         )
-        refused = sandbox_refusals(settings)
-        servers = [entry for entry in settings.servers if entry.name not in refused]
+        servers, _ = usable_servers(settings)
         sources = {
             entry.name: self.pool.source(
                 entry, _limits_of(entry, settings.suites.get(entry.name, _DEFAULT), limits)
             )
             for entry in servers
         }
-        suites = build_suites(
-            [entry for entry in servers if entry.expose == "suite"],
-            settings.suites,
-            introspection=settings.introspection,
-            sources=sources,
-        )
-        shown = Visibility(settings.tools.allow, settings.tools.deny)
-        children = RelayProvider(
-            [
-                _offering(entry, settings.suites.get(entry.name, _DEFAULT), sources[entry.name])
-                for entry in servers
-            ],
-            visibility=shown,
-            taken=taken,
-            is_guarded=settings.enable_mcp_server_surface,
+        providers: dict[str, Provider] = {}
+        context = Context(
+            settings=settings,
+            environ=self._environ,
+            servers=servers,
+            children=sources,
+            reaper=self._reaper,
             events=self._events,
+            state=self._state,
+            book=self._book,
             announce=self._announce,
+            directory=lambda: directory,
         )
-        is_guarded = settings.enable_mcp_server_surface
-        suite_provider = SuitesProvider(suites, is_guarded=is_guarded)
-        providers: dict[str, Provider] = {each.key: each for each in (suite_provider, children)}
-        if settings.commands:
-            from switchboard.daemon.command_tools import commands_provider  # noqa: PLC0415 - few have any
-
-            commands = commands_provider(settings, self._environ, self._warden, self._events)
-            providers[commands.key] = commands
-        relay = self._with_yard(settings, providers, children) if settings.yard else children
-        gates = self._gates(settings, providers) if is_guarded else None
-        road = build_road(
+        for key in assembly.listed:
+            providers[key] = source_of(key).build(context)
+        directory = OfferDirectory(
             providers,
-            shown,
+            assembly.catalog,
+            {key: listed.offers for key, listed in assembly.listed.items()},
+            events=self._events,
+            visibility=context.visibility,
+            is_reserved=is_reserved,
+        )
+        providers[directory.key] = directory
+        gates = self._gates(settings, providers) if context.is_guarded else None
+        pipeline = build_road(
+            providers,
+            context.visibility,
             self._events,
             approval=gates.approval if gates is not None else None,
             audit=gates.audit if gates is not None else None,
             hide=self._hide,
         )
-        return Built(road=road, relay=relay, sources=list(sources.values()))
+        return Built(
+            pipeline=pipeline,
+            directory=directory,
+            providers=providers,
+            children=tuple(sources.values()),
+        )
+
+    def retire(self, built: Built, needed: Iterable[Child]) -> None:
+        """Nobody uses this board any more: let go of its children that no other needs."""
+        self._tasks.start(built.aclose())
+        self.pool.retain(needed)
 
     def _gates(self, settings: Settings, providers: Mapping[str, Provider]) -> Gates:
         """The gates that ask and write down, for the boards that want them."""
@@ -188,19 +199,10 @@ class Engine:
         if self._gatehouse is not None:
             self._gatehouse.leave(session_id)
 
-    def _with_yard(
-        self, settings: Settings, providers: dict[str, Provider], children: RelayProvider
-    ) -> Relay:
-        if self._yard is None:
-            from switchboard.daemon.yard import Yard  # noqa: PLC0415 - few have a yard
-
-            self._yard = Yard(self._environ)
-        return self._yard.join(settings, providers, children)
-
     async def aclose(self) -> None:
         """End every child."""
-        if self._yard is not None:
-            await self._yard.aclose()
+        await self._tasks.aclose()
+        await self._state.aclose()
         if self._shared is not None:
             self._shared.on_changed.discard(self._announce)
         try:
@@ -208,8 +210,8 @@ class Engine:
         finally:
             if self._commons is not None:
                 self._commons.leave(self._environ)
-        if self._own_warden is not None:
-            self._own_warden.close()
+        if self._own_reaper is not None:
+            self._own_reaper.close()
         if self._gatehouse is not None and self._commons is None:
             self._gatehouse.close()
 
@@ -221,17 +223,4 @@ def _limits_of(entry: ServerEntry, own: SuiteSettings, limits: Limits) -> Limits
         limits,
         rpc_s=rpc_ms / 1000 if rpc_ms else limits.rpc_s,
         idle_s=limits.idle_s if own.idle_ms is None else own.idle_ms / 1000,
-    )
-
-
-def _offering(entry: ServerEntry, own: SuiteSettings, source: ChildSource) -> Offering:
-    return Offering(
-        name=entry.name,
-        children=source,
-        launcher=Launcher(entry),
-        origin=entry.origin,
-        shows_tools=entry.expose == "tools",
-        prefix=entry.tool_prefix,
-        subtools=Visibility(own.allow, own.deny),
-        relays=entry.relay,
     )

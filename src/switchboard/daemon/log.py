@@ -1,6 +1,5 @@
 """The structured log: the first subscriber of every event."""
 
-import os
 import sys
 import time
 from collections.abc import Mapping
@@ -25,6 +24,7 @@ from switchboard.core.events import (
 from switchboard.daemon.log_sink import LogSink
 from switchboard.settings.sections import Settings
 from switchboard.wire.messages import encode
+from switchkit.files import make_folder, open_log
 
 LEVELS: Mapping[str, int] = {
     "trace": 0,
@@ -126,9 +126,9 @@ def log_for(settings: Settings) -> Log:
     if wanted.to_file:
         folder = wanted.dir or f"{settings.home}/logs"
         try:
-            os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
+            make_folder(folder)
             path = f"{folder}/switchboard-{time.strftime('%Y-%m-%d')}.log"
-            handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+            handle = open_log(path)
         except OSError as error:
             sys.stderr.write(f"warning: no log in {folder} ({error.strerror}): it goes here\n")
     return Log(

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -25,6 +26,8 @@ _OPEN_FILES = 8_192
 async def run_daemon(environ: Mapping[str, str]) -> int:
     """Be the daemon of this environment's home. Raises a fault when there is one already."""
     ready = _ready_file(environ)
+    # The shell that started us ignores it, and our children would inherit that.
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     raise_file_limit(_OPEN_FILES)
     telemetry = telemetry_for(environ)
     try:

@@ -7,20 +7,16 @@ from typing import TYPE_CHECKING, cast
 
 from switchboard.core.board import Board
 from switchboard.core.events import ConfigLoaded, SessionClosed, SessionOpened
-from switchboard.core.names import fold
 from switchboard.daemon.assemble import Assembly, assemble
 from switchboard.daemon.board_lease import CurrentBoard
 from switchboard.daemon.telemetry import exporting
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+    from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 
     from switchboard.children.child import Child
-    from switchboard.children.pool import ChildSource
     from switchboard.core.bus import EventBus
-    from switchboard.core.calls import Call, Outcome
     from switchboard.core.events import Event
-    from switchboard.core.ports import Next
     from switchboard.daemon.engine import Built, Engine
     from switchboard.daemon.shared_children import SharedChildren
     from switchboard.settings.sections import Settings
@@ -49,11 +45,10 @@ class Runtime:
         self.on_changed: set[Callable[[str, str], None]] = set()
         # Called when a board has been retired.
         self.on_retired: Callable[[], None] = lambda: None
-        self.assembly = self._assemble(settings)
-        self._road = Road(self, settings, self.assembly)
-        # The current road and those that calls still travel.
-        self._roads = [self._road]
-        self.boards = CurrentBoard(self._road.board())
+        self._board = self._assemble(settings)
+        # The current board and those that calls still use.
+        self._boards = [self._board]
+        self.boards = CurrentBoard(self._board)
 
     @property
     def engine(self) -> Engine:
@@ -74,8 +69,8 @@ class Runtime:
 
     def needed(self) -> Iterator[Child]:
         """The children that the current board leads to, and boards that still serve."""
-        for road in self._roads:
-            for source in road.sources:
+        for board in self._boards:
+            for source in board.built.children if board.built is not None else ():
                 yield from source.children()
 
     def children(self) -> Iterator[tuple[str, Child]]:
@@ -95,9 +90,14 @@ class Runtime:
 
     def warm(self) -> None:
         """Be ready for the first call."""
-        self._road.open()
+        self._board.open()
 
-    def _assemble(self, settings: Settings) -> Assembly:
+    @property
+    def assembly(self) -> Assembly:
+        """What clients see of the current settings."""
+        return self._board.assembly
+
+    def _assemble(self, settings: Settings) -> RunningBoard:
         assembly = assemble(settings, self._environ)
         warnings = [str(problem) for problem in settings.warnings]
         self.events.emit(
@@ -107,21 +107,19 @@ class Runtime:
                 warnings=(*warnings, *assembly.omissions),
             )
         )
-        return assembly
+        return RunningBoard(settings, assembly, lambda: self.engine)
 
     def adopt(self, settings: Settings) -> None:
         """Swap in the board of new settings; children that both use go on running."""
-        assembly = self._assemble(settings)
-        changed = assembly.catalog.differs_from(self.assembly.catalog)
-        road = Road(self, settings, assembly)
-        road.open()
-        old = self._road
-        self.settings, self.assembly, self._road = settings, assembly, road
-        self._roads.append(road)
-        self.boards.swap(road.board(), lambda: self._abandon(old))
-        if changed or old.differs_from(road):
+        old, new = self._board, self._assemble(settings)
+        new.open()
+        self.settings, self._board = settings, new
+        self._boards.append(new)
+        self.boards.swap(new, lambda: self._abandon(old))
+        differs = old.differs_from(new)
+        if differs or new.catalog.differs_from(old.catalog):
             self.announce("tools", "")
-        if old.differs_from(road):
+        if differs:
             self.announce("prompts", "")
             self.announce("resources", "")
 
@@ -130,58 +128,57 @@ class Runtime:
         for tell in tuple(self.on_changed):
             tell(kind, session_id)
 
-    def _abandon(self, road: Road) -> None:
-        """Nobody travels this road any more; neither do children that no other leads to."""
-        self._roads.remove(road)
-        self.engine.pool.retain(self.needed())
+    def _abandon(self, board: RunningBoard) -> None:
+        """Nobody uses this board any more."""
+        self._boards.remove(board)
+        if board.built is not None:
+            self.engine.retire(board.built, self.needed())
         self.on_retired()
 
     async def aclose(self) -> None:
         """End every child."""
         if self._engine is not None:
+            for board in self._boards:
+                if board.built is not None:
+                    await board.built.aclose()
             await self._engine.aclose()
 
 
-class Road:
-    """The road of one board, built when it is first needed."""
+class RunningBoard(Board):
+    """The board of some settings. What runs calls is built by the first who needs it."""
 
-    def __init__(self, runtime: Runtime, settings: Settings, assembly: Assembly) -> None:
-        self._runtime = runtime
-        self._settings = settings
-        self._assembly = assembly
-        self._built: Built | None = None
-        self._next: Next | None = None
+    __slots__ = ("_engine", "assembly", "built", "settings")
 
-    def board(self) -> Board:
-        """The board that this road belongs to."""
-        servers = self._settings.servers
-        return Board(
-            catalog=self._assembly.catalog,
-            pipeline=self,
-            relay=(lambda: self.open().relay) if servers or self._settings.yard else None,
-            shows_tools=any(entry.expose == "tools" for entry in servers),
+    def __init__(
+        self, settings: Settings, assembly: Assembly, engine: Callable[[], Engine]
+    ) -> None:
+        super().__init__(
+            catalog=assembly.catalog,
+            pipeline=lambda call: self.open().pipeline(call),
+            directory=lambda: self.open().directory,
+            listing=frozenset(
+                kind for listed in assembly.listed.values() for kind in listed.offers
+            ),
         )
+        self.settings = settings
+        self.assembly = assembly
+        self._engine = engine
+        self.built: Built | None = None
 
     def open(self) -> Built:
-        """Build it, once."""
-        if self._built is None:
-            folded = {fold(name) for name in self._assembly.catalog.tools}
-            self._built = self._runtime.engine.road(self._settings, folded.__contains__)
-            self._next = self._built.road
-        return self._built
+        """Build what runs calls, once."""
+        if self.built is None:
+            self.built = self._engine().build(self.settings, self.assembly)
+            self.pipeline = self.built.pipeline
+        return self.built
 
-    @property
-    def sources(self) -> list[ChildSource]:
-        """Where its children come from."""
-        return self._built.sources if self._built is not None else []
+    def differs_from(self, other: RunningBoard) -> bool:
+        """Whether the two lead to other servers, or list other kinds of things."""
+        ours, theirs = self.settings.servers, other.settings.servers
+        return ours != theirs or self._offers() != other._offers()
 
-    def differs_from(self, other: Road) -> bool:
-        """Whether the two lead to other servers, or only one of them to a yard."""
-        ours, theirs = self._settings, other._settings
-        return ours.servers != theirs.servers or (ours.yard is None) != (theirs.yard is None)
-
-    def __call__(self, call: Call) -> Awaitable[Outcome]:
-        return (self._next or self.open().road)(call)
+    def _offers(self) -> dict[str, frozenset[str]]:
+        return {key: listed.offers for key, listed in self.assembly.listed.items()}
 
 
 @asynccontextmanager

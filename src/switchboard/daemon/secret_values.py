@@ -9,10 +9,9 @@ import os
 from collections.abc import Iterator, Mapping
 
 from switchboard.children.schema import ServerEntry
-from switchboard.config.placeholders import has_placeholder, variables_in
 from switchboard.core.secret_names import is_secret_name
 from switchboard.ipc.environment import BASE_NAMES
-from switchboard.providers.commands.schema import CommandEntry
+from switchboard.providers.table import configured
 from switchboard.settings.sections import Settings
 
 
@@ -24,13 +23,10 @@ def secret_values(settings: Settings, environ: Mapping[str, str]) -> set[str]:
         found.update(_of_server(entry))
         if entry.inherit_env:
             names.update(filter(is_secret_name, environ))
-    for command in settings.commands.values():
-        names.update(_variables_of(command))
-        found.update(
-            value
-            for name, value in command.env.items()
-            if is_secret_name(name) and not has_placeholder(value)
-        )
+    for source in configured(settings):
+        own = source.secrets(settings)
+        names |= own.variables
+        found |= own.values
     # `${HOME}/x` tells nothing that is hidden elsewhere.
     values = (environ.get(name, "") for name in names - {*BASE_NAMES})
     return found | {value for value in values if not _is_place(value)}
@@ -52,7 +48,3 @@ def _of_server(entry: ServerEntry) -> Iterator[str]:
 
         if password := urlsplit(entry.url).password:
             yield from (password, unquote(password))
-
-
-def _variables_of(entry: CommandEntry) -> Iterator[str]:
-    return variables_in((entry.command, entry.cwd, entry.args, list(entry.env.values())))

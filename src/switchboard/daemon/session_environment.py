@@ -5,16 +5,20 @@
 import os
 from collections.abc import Iterator, Mapping
 
-from switchboard.children.remote_proxy import PROXY_NAMES
+from switchboard.children.http.proxy import PROXY_NAMES
 from switchboard.config.environ import VARIABLES
 from switchboard.daemon.hello import Hello
-from switchboard.providers.yard.schema import VARIABLES as VARIABLES_OF_YARD
+from switchboard.ipc.words import EVERYTHING
+from switchboard.providers.table import TABLE, configured
 from switchboard.settings.sections import Settings
 
 # Asked of every client, because the settings look at them whatever the files say.
 OWN_NAMES = frozenset(variable.name for variable in VARIABLES) | {"WORKSPACE_DIR", "AGH_HOME"}
 # Relative ones mean the client's directory, and the daemon stands elsewhere.
-_PATHS = ("WORKSPACE_DIR", "AGH_HOME", "LOG_DIR", "SWITCHYARD_HOME")
+_PATHS = (
+    *("WORKSPACE_DIR", "AGH_HOME", "LOG_DIR"),
+    *(name for row in TABLE.values() for name in row.path_variables),
+)
 
 
 class Lookup(Mapping[str, str]):
@@ -59,7 +63,7 @@ def absolute(path: str, cwd: str) -> str:
 
 
 def names_in(settings: Settings) -> set[str]:
-    """The variables that servers and the yard will look up when they start."""
+    """The variables that servers and providers will look up when they start."""
     references = [
         reference for entry in settings.servers for reference in entry.secret_env.values()
     ]
@@ -67,14 +71,19 @@ def names_in(settings: Settings) -> set[str]:
     names = {
         name for kind, _, name in (each.partition(":") for each in references) if kind == "env"
     }
-    if settings.yard is not None:
-        names |= set(VARIABLES_OF_YARD)
+    names.update(_names_of_sources(settings))
     if any(entry.transport != "stdio" for entry in settings.servers):
         names |= PROXY_NAMES
     return names
 
 
 def wants_everything(settings: Settings) -> bool:
-    """Whether a server, or the yard, inherits the whole environment."""
-    yard = settings.yard is not None and settings.yard.inherit_env
-    return yard or any(entry.inherit_env for entry in settings.servers)
+    """Whether a server, or a provider, inherits the whole environment."""
+    return any(entry.inherit_env for entry in settings.servers) or EVERYTHING in set(
+        _names_of_sources(settings)
+    )
+
+
+def _names_of_sources(settings: Settings) -> Iterator[str]:
+    for source in configured(settings):
+        yield from source.env_names(settings)

@@ -1,4 +1,4 @@
-"""What every board of one daemon shares: the warden, and the children of scope `user`."""
+"""What every board of one daemon shares: the reaper, and the children of scope `user`."""
 
 import asyncio
 from collections import Counter
@@ -13,7 +13,7 @@ from switchboard.core.ports import Audit, Events
 from switchboard.core.secrets import SecretBook
 from switchboard.daemon.confining import Confining
 from switchboard.daemon.sandbox_trail import SandboxTrail
-from switchboard.procs.spawn import Warden
+from switchkit.reaper_client import Reaper
 
 Environ = frozenset[tuple[str, str]]
 
@@ -26,7 +26,7 @@ class SharedChildren:
 
     def __init__(self, events: Events) -> None:
         self._events = events
-        self.warden = Warden()
+        self.reaper = Reaper()
         self._gatehouse: Gatehouse | None = None
         # Sessions share a child only where everything is alike that the child could see.
         self._pools: dict[Environ, ChildPool] = {}
@@ -43,7 +43,7 @@ class SharedChildren:
                 environ=environ,
                 secrets=EnvironmentSecrets(environ),
                 events=SandboxTrail(DiscreetEvents(self._events, book), self._audit),
-                warden=self.warden,
+                reaper=self.reaper,
                 book=book,
                 enclose=Confining(environ, environ.get("HOME") or "/"),
             )
@@ -86,9 +86,9 @@ class SharedChildren:
             yield from pool
 
     async def aclose(self) -> None:
-        """End every child, and the warden."""
+        """End every child, and the reaper."""
         await asyncio.gather(*(pool.aclose() for pool in self._pools.values()))
         if self._gatehouse is not None:
             self._gatehouse.close()
-        # The warden waits until what it guards has ended, and the loop must not wait with it.
-        await asyncio.get_running_loop().run_in_executor(None, self.warden.close)
+        # The reaper waits until what it guards has ended, and the loop must not wait with it.
+        await asyncio.get_running_loop().run_in_executor(None, self.reaper.close)

@@ -10,8 +10,8 @@ from switchboard.children.child import Child
 from switchboard.control.status import BoardStatus, ChildStatus, DaemonStatus, SessionStatus
 from switchboard.daemon.recent_events import Tally
 from switchboard.ipc.words import ABI
-from switchboard.procs.memory import resident_bytes
-from switchboard.procs.table import program_behind
+from switchkit.platform.system import resident_bytes
+from switchkit.processes import program_behind
 
 if TYPE_CHECKING:
     from switchboard.daemon.server import Daemon
@@ -29,7 +29,7 @@ def status_of(daemon: "Daemon") -> DaemonStatus:
         socket=daemon.places.socket,
         log=daemon.places.log,
         age_s=_age(daemon.started_at),
-        memory_bytes=resident_bytes(os.getpid()),
+        memory_bytes=resident_bytes(os.getpid()) or 0,
         idle_s=daemon.idle_s,
         is_draining=daemon.is_draining,
         sessions=tuple(_sessions(daemon)),
@@ -84,6 +84,7 @@ def _children(daemon: "Daemon") -> Iterator[ChildStatus]:
 def _child(child: Child, workspace: str = "", session_id: str = "") -> ChildStatus:
     inside = program_behind(child.pid) if child.entry.sandbox_profile != "none" else 0
     pid = inside or child.pid
+    fault = child.connection.last_fault
     return ChildStatus(
         name=child.entry.name,
         scope=child.entry.scope,
@@ -93,11 +94,11 @@ def _child(child: Child, workspace: str = "", session_id: str = "") -> ChildStat
         is_running=child.is_running,
         pid=pid,
         sandbox_pid=child.pid if inside else 0,
-        age_s=round(child.age_s, 3),
-        memory_bytes=resident_bytes(pid) if pid else 0,
+        age_s=round(child.connection.age_s, 3),
+        memory_bytes=(resident_bytes(pid) or 0) if pid else 0,
         calls=child.calls,
-        under_way=child.in_flight,
-        last_error=child.last_fault.message if child.last_fault is not None else "",
+        under_way=child.connection.in_flight,
+        last_error=fault.message if fault is not None else "",
     )
 
 

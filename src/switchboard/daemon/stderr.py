@@ -1,6 +1,6 @@
 """The daemon's standard error: what it writes there of its own troubles, and the file behind it."""
 
-# ruff: noqa: PTH105, PTH116
+# ruff: noqa: PTH116
 
 import contextlib
 import os
@@ -8,6 +8,7 @@ import sys
 import traceback
 
 from switchboard.ipc.paths import MAX_LOG_BYTES
+from switchkit.files import open_log, rotate
 
 _STDOUT, _STDERR = 1, 2
 
@@ -27,16 +28,16 @@ def write_failure() -> None:
 def keep_small(path: str) -> None:
     """Begin a new file when this one is full. The one before it is kept, as `<path>.1`."""
     ours = os.fstat(_STDERR)
-    if ours.st_size <= MAX_LOG_BYTES:
+    if ours.st_size < MAX_LOG_BYTES:
         return
     # Run by hand we write to a terminal or to somebody else's file, and a daemon that drains
     # beside us may have begun a new file already.
     with contextlib.suppress(OSError):
         if os.path.samestat(ours, os.stat(path)):
-            os.replace(path, f"{path}.1")
+            rotate(path, MAX_LOG_BYTES)
         elif not _was_moved(ours, path):
             return
-        new = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        new = open_log(path)
         for number in (_STDOUT, _STDERR):
             if os.path.samestat(ours, os.fstat(number)):
                 os.dup2(new, number)

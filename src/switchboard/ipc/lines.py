@@ -5,11 +5,9 @@
 
 import _socket
 import sys
-from errno import EAGAIN, ECONNREFUSED, ENOENT, ENOTDIR
 
-from switchboard.ipc.private import check_peer, check_private_socket
+from switchkit import sockets
 
-_ABSENT = frozenset({ENOENT, ENOTDIR, ECONNREFUSED})
 _CHUNK = 65536
 
 
@@ -54,38 +52,16 @@ class Line:
         self._sock.close()
 
 
-def is_abandoned(path: str) -> bool:
-    """Whether a socket is there and nobody listens behind it, nor ever will."""
-    sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-    sock.settimeout(0)
-    try:
-        sock.connect(path)
-    except OSError as error:
-        return error.errno == ECONNREFUSED
-    finally:
-        sock.close()
-    return False
-
-
 def connect(path: str, timeout_s: float) -> "Line | None":
     """A connection, or None when nobody listens there (or too many are waiting, for now).
 
     Raises `NotPrivate` when socket or listener are somebody else's, `TimeoutError`, `OSError`.
     """
-    try:
-        check_private_socket(path)
-    except FileNotFoundError:
+    sock = sockets.connect(path, timeout_s)
+    if sock is None:
         return None
-    sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-    sock.settimeout(timeout_s)
     try:
-        sock.connect(path)
-        return Line(sock, check_peer(sock))
-    except OSError as error:
-        sock.close()
-        if error.errno in _ABSENT or error.errno == EAGAIN:
-            return None
-        raise
+        return Line(sock, sockets.check_peer(sock))
     except BaseException:
         sock.close()
         raise

@@ -3,6 +3,8 @@
 import contextlib
 import resource
 
+from switchkit.platform.system import set_limit
+
 # What we were started with, once it has been raised.
 _first: "tuple[int, int] | None" = None
 
@@ -31,7 +33,7 @@ def give_first_limit(pid: int) -> None:
     be set by its owner alone (macOS) the child keeps ours: code between fork and exec is not safe
     in a program with threads.
     """
-    if _first is not None and hasattr(resource, "prlimit"):
+    if _first is not None:
         # It may have ended already.
         with contextlib.suppress(OSError):
-            resource.prlimit(pid, resource.RLIMIT_NOFILE, _first)
+            set_limit(pid, resource.RLIMIT_NOFILE, _first)

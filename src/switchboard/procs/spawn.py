@@ -13,12 +13,13 @@ from msgspec import Struct
 
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.lending import lent
-from switchboard.procs.families import Family
-from switchboard.procs.guard import Warden
 from switchboard.procs.limits import give_first_limit
-from switchboard.procs.table import Table, start_ticks
 from switchboard.procs.tail import Tail
 from switchboard.procs.wrapped import Wrapped
+from switchkit.platform.shapes import Unknown
+from switchkit.platform.system import open_exit
+from switchkit.processes import Family, ProcessTable, began
+from switchkit.reaper_client import Reaper
 
 
 class SpawnSpec(Struct, frozen=True, kw_only=True):
@@ -42,33 +43,33 @@ class Running:
     def __init__(
         self,
         process: "subprocess.Popen[bytes]",
-        warden: Warden,
+        reaper: Reaper,
         wrapped: Wrapped | None = None,
         errors: Tail | None = None,
     ) -> None:
         self._process = process
         self._wrapped = wrapped
-        self._warden = warden
+        self._reaper = reaper
         self._loop = asyncio.get_running_loop()
         self.pid = process.pid
-        self._family = Family(self.pid, start_ticks(self.pid))
+        self._family = Family(self.pid, began(self.pid))
         self.stdin = _given(process.stdin, "wb")
         self.stdout = _given(process.stdout, "rb")
         self._stderr = _given(process.stderr, "rb")
         self.errors = Tail() if errors is None else errors
         self.exited: asyncio.Future[int] = self._loop.create_future()
-        self._pidfd = -1
+        self._exit = -1
 
     async def watch(self) -> None:
         """Begin to read stderr and to wait for the end."""
         await self._loop.connect_read_pipe(lambda: self.errors, self._stderr)
         try:
-            self._pidfd = os.pidfd_open(self.pid)
-        except (AttributeError, OSError):
-            # No pidfd on this system: a thread waits instead, one that nobody else needs.
+            self._exit = open_exit(self.pid)
+        except (Unknown, OSError):
+            # No event tells its end on this system: a thread waits, one that nobody else needs.
             threading.Thread(target=self._wait, daemon=True).start()
         else:
-            self._loop.add_reader(self._pidfd, self._reap)
+            self._loop.add_reader(self._exit, self._reap)
 
     def _wait(self) -> None:
         self._process.wait()
@@ -77,23 +78,23 @@ class Running:
             self._loop.call_soon_threadsafe(self._reap)
 
     def _reap(self) -> None:
-        if self._pidfd >= 0:
-            self._loop.remove_reader(self._pidfd)
-            os.close(self._pidfd)
-            self._pidfd = -1
+        if self._exit >= 0:
+            self._loop.remove_reader(self._exit)
+            os.close(self._exit)
+            self._exit = -1
         if not self.exited.done():
             self.exited.set_result(self._process.wait())
 
     async def look(self) -> None:
         """Remember who belongs to it: once a parent has ended its children are hard to find."""
-        await self._aside(lambda: self._family.look(Table()))
+        await self._aside(lambda: self._family.look(ProcessTable()))
 
     async def signal(self, number: int) -> None:
         """Signal everything that the process started and itself, if it is no wall."""
         await self._aside(lambda: self._send(number))
 
     def _send(self, number: int) -> None:
-        table = Table()
+        table = ProcessTable()
         spared: frozenset[int] = frozenset()
         is_walled = self._wrapped is not None and self._wrapped.is_walled
         if is_walled and number != signal.SIGKILL and self.pid in table.processes:
@@ -115,7 +116,7 @@ class Running:
     async def kill_rest(self) -> None:
         """End whatever is left of what it started."""
         await self._aside(self._family.kill)
-        self._warden.release(self.pid)
+        self._reaper.release(self.pid)
 
     async def _aside(self, work: Callable[[], object]) -> None:
         # With thousands of processes one look takes long enough to be felt on the loop.
@@ -131,7 +132,7 @@ def _given(stream: "IO[bytes] | None", mode: str) -> IO[bytes]:
 
 
 async def spawn(
-    spec: SpawnSpec, *, warden: Warden, timeout_s: float, errors: Tail | None = None
+    spec: SpawnSpec, *, reaper: Reaper, timeout_s: float, errors: Tail | None = None
 ) -> Running:
     """Start a process; `errors` reads its stderr. Raises a fault when that fails or is too slow."""
     starting = asyncio.get_running_loop().run_in_executor(None, _start, spec)
@@ -152,17 +153,17 @@ async def spawn(
         starting.add_done_callback(_discard)
         raise
     try:
-        warden.guard(process.pid)
+        reaper.guard(process.pid)
     except OSError as error:
         _end(process)
         raise _fault_from_os_error(spec, error) from error
-    running = Running(process, warden, wrapped, errors)
+    running = Running(process, reaper, wrapped, errors)
     try:
         await running.watch()
     except BaseException:
         # Cancelled in between: nobody would know of it.
         _end(process)
-        warden.release(process.pid)
+        reaper.release(process.pid)
         raise
     return running
 
@@ -211,7 +212,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
     """End what was started a moment ago."""
     # Leaving the block closes its streams and waits for it.
     with process:
-        Family(process.pid, start_ticks(process.pid)).send(Table(), signal.SIGKILL)
+        Family(process.pid, began(process.pid)).send(ProcessTable(), signal.SIGKILL)
 
 
 def _label(spec: SpawnSpec) -> str:

@@ -1,12 +1,12 @@
 """A command line that starts a program inside another one, and what that start needs."""
 
-import resource
 from collections.abc import Callable, Mapping
 from io import FileIO
 
 from msgspec import Struct
 
 from switchboard.core.faults import Fault
+from switchkit.platform.system import lower_limit
 
 
 class Wrapped(Struct, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ class Wrapped(Struct, frozen=True, kw_only=True):
     def release(self, pid: int) -> None:
         """Limit the process that was started, and let it begin. Raises OSError."""
         for kind, most in self.limits.items():
-            _lower(pid, kind, most)
+            lower_limit(pid, kind, most)
         for file in self.inherits:
             # With a reader of our own a process that died would keep us writing for ever.
             file.close()
@@ -48,13 +48,3 @@ class Wrapped(Struct, frozen=True, kw_only=True):
         """Close what is still open."""
         for file in (*self.inherits, *(() if self.orders_to is None else (self.orders_to,))):
             file.close()
-
-
-def _lower(pid: int, kind: int, most: int) -> None:
-    """Lower a limit of another process; one that is lower already stays."""
-    soft, hard = (_or_most(each, most) for each in resource.prlimit(pid, kind))
-    resource.prlimit(pid, kind, (soft, hard))
-
-
-def _or_most(limit: int, most: int) -> int:
-    return most if limit == resource.RLIM_INFINITY else min(limit, most)

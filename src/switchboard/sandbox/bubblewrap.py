@@ -26,6 +26,7 @@ from switchboard.sandbox.repositories import (
 )
 from switchboard.sandbox.roots import Roots, checked_roots
 from switchboard.sandbox.seccomp import MACHINES, seccomp_filter
+from switchkit.platform.system import scratch_file
 
 NAMESPACES = (
     *("--unshare-user", "--disable-userns", "--unshare-pid", "--unshare-ipc", "--unshare-uts"),
@@ -81,7 +82,7 @@ def wrapped_in_bubblewrap(
     reading, writing = os.pipe()
     orders_to = FileIO(writing, "wb")
     given = FileIO(reading, "rb")
-    seccomp = FileIO(os.memfd_create("seccomp", os.MFD_CLOEXEC), "r+b")
+    seccomp = FileIO(scratch_file("seccomp"), "r+b")
     seccomp.write(program)
     seccomp.seek(0)
     arguments += ["--seccomp", str(seccomp.fileno())]

@@ -19,6 +19,7 @@ from switchboard.core.faults import Fault
 from switchboard.procs.trial import Trial, trial
 from switchboard.sandbox.refusals import unavailable
 from switchboard.sandbox.seccomp import MACHINES, seccomp_filter
+from switchkit.platform.system import scratch_file
 
 # Never from a search path and never from where we happen to be.
 FOLDERS = ("/usr/bin", "/bin", "/usr/local/bin", "/run/current-system/sw/bin")
@@ -143,7 +144,7 @@ def _wrong_system(system: System) -> Unusable | None:
 
 def _tried(path: str, machine: str) -> Bubblewrap | Unusable:
     """Run it with what every sandbox needs; what it runs is itself, telling its version."""
-    with FileIO(os.memfd_create("seccomp", os.MFD_CLOEXEC), "r+b") as file:
+    with FileIO(scratch_file("seccomp"), "r+b") as file:
         file.write(seccomp_filter(MACHINES[machine], allow_network=False))
         file.seek(0)
         argv = (

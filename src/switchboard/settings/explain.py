@@ -7,12 +7,13 @@ import msgspec
 from msgspec import Struct
 
 from switchboard.config.layers import Merged
-from switchboard.config.problems import did_you_mean
 from switchboard.config.spots import KeyPath, dotted
 from switchboard.core.origins import Origin
+from switchboard.providers.table import TABLE, source_of
 from switchboard.settings.load import Loading
 from switchboard.settings.redaction import redacted
 from switchboard.settings.sections import Settings
+from switchkit.suggest import did_you_mean
 
 _ALIASES = {"mcpServers": "mcp_servers"}
 
@@ -106,10 +107,24 @@ def _defaults() -> dict[str, Any]:
         },
         "server": msgspec.to_builtins(blank.listener),
         "logging": msgspec.to_builtins(blank.logging),
-        "yard": {"enabled": True, "inherit_env": False},
+        **_defaults_of_sources(),
         "enable_mcp_server_surface": blank.enable_mcp_server_surface,
         "approval_channel": blank.approval_channel,
     }
+
+
+def _defaults_of_sources() -> dict[str, Any]:
+    sections = [source_of(key).section for key, row in TABLE.items() if row.section]
+    found = {
+        section.name: {
+            field.name: default
+            for field in section.fields
+            if (default := section.default(field)) is not None
+        }
+        for section in sections
+        if section is not None and not section.is_named
+    }
+    return {name: defaults for name, defaults in found.items() if defaults}
 
 
 DEFAULTS = _defaults()

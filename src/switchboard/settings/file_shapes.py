@@ -1,6 +1,12 @@
 """What each file of the configuration may hold."""
 
-from switchboard.config.strict import Anything, Either, Items, Members, Table, Text, Truth, Whole
+from typing import Any
+
+from msgspec import Struct
+
+from switchboard.config.spots import KeyPath
+from switchboard.config.strict import Either, Items, Members, Report, Table, Text, Truth, Whole
+from switchboard.providers.table import TABLE, source_of
 from switchboard.settings.server_shape import (
     ALLOW_NETWORK,
     ENV_NAME,
@@ -17,6 +23,26 @@ from switchboard.settings.server_shape import (
     TRUST_ANNOTATIONS,
     WRITABLE_ROOTS,
 )
+
+
+class SourceShape(Struct, frozen=True):
+    """The section of a provider, which is loaded when somebody writes it."""
+
+    key: str
+
+    @property
+    def kind(self) -> Table | Members:
+        """What the provider says that its section may hold."""
+        section = source_of(self.key).section
+        assert section is not None, f"`{self.key}` has a section in the table and declares none"
+        return section.kind()
+
+    def check(self, value: Any, at: KeyPath, report: Report) -> bool:
+        return self.kind.check(value, at, report)
+
+    def wanted(self) -> str:
+        return self.kind.wanted()
+
 
 _WORDS = Items(item=Text(empty=False))
 _FRAMING = Text(choices=("auto", "newline", "content-length"))
@@ -140,43 +166,6 @@ CHILD = Table(
     notes={"mcpServers": "this is one child, not a list: name the server itself with `name`"},
 )
 
-_COMMAND = Table(
-    noun="a command tool",
-    about="A program that runs once for each call. Arguments come as `{name}` and on stdin.",
-    fields={
-        "command": Text(empty=False, about="The program. There is no shell."),
-        "args": Items(
-            item=Text(), about="`{name}` is an argument; an item without its argument is left out."
-        ),
-        "cwd": Text(empty=False, about="Where it runs, from the workspace; there by default."),
-        "env": _ENV,
-        "sandbox_profile": Text(
-            choices=("default", "seatbelt", "none"), about="`none` counts in your home only."
-        ),
-        "allow_network": Truth(about="Off by default, and a high risk."),
-        "read_roots": READ_ROOTS,
-        "writable_roots": WRITABLE_ROOTS,
-        "read_env_files": READ_ENV_FILES,
-        "requires_approval": Truth(about="`false` counts in your home only, for a low risk."),
-        "timeout_ms": Whole(minimum=1, about="How long a call may take; 120,000 by default."),
-        "streaming": Truth(about="Pass on what it prints while it runs."),
-        "description": Text(about="What the model reads."),
-        "display_name": Text(empty=False, about="What people read."),
-        "input_schema": Members(value=Anything(), about="JSON Schema of the arguments."),
-        "side_effects": Items(
-            item=Text(choices=("filesystem-read", "filesystem-write", "network")),
-            about="What it does to the world. Nothing but reading needs no approval.",
-        ),
-        "allow_cwd_override": Truth(about="Let a session choose where it runs."),
-        "allow_env_overrides": Items(
-            item=Text(pattern=ENV_NAME, says="a name of letters, digits and `_`"),
-            about="The variables that a session may set.",
-        ),
-    },
-    required=("command",),
-    notes={"default_timeout_ms": "write `timeout_ms`", "allows_streaming": "write `streaming`"},
-)
-
 _AGENTS = Table(
     noun="`[agents]`",
     fields={
@@ -279,19 +268,9 @@ TOML = Table(
                 "idle_ms": Whole(about="End the daemon after so long without a client; 0 keeps it.")
             },
         ),
-        "yard": Table(
-            noun="`[yard]`",
-            about="The tools of Switchyard, where the workspace has a `switchyard.toml`.",
-            fields={
-                "enabled": Truth(about="Show them. A workspace can only say no."),
-                "inherit_env": Truth(
-                    about="Start services with the whole environment of the client."
-                ),
-            },
-        ),
         "skills": Table(noun="`[skills]`", fields=_SKILLS_FIELDS),
         "agents": _AGENTS,
-        "mcp": Members(value=_COMMAND, about="Command tools by name."),
+        **{row.section: SourceShape(key) for key, row in TABLE.items() if row.section},
         "mcp_servers": TOML_SERVERS,
         "providers": _PROVIDERS,
     },

@@ -16,7 +16,6 @@ import msgspec
 from msgspec.structs import replace
 
 from switchboard.children.schema import Seal, ServerEntry
-from switchboard.providers.commands.schema import CommandEntry
 
 _VERSION = "switchboard.trust/2"
 
@@ -80,14 +79,18 @@ def fingerprint(seal: Seal, workspace: str) -> str:
     return _digest({"stated": seal.stated, "files": _digests_of_files(seal, workspace)})
 
 
-def command_seal(
-    entry: CommandEntry, fields: Mapping[str, Any], workspace: str, cwd: str, *, binding: bool
+def seal_of(
+    kind: str,
+    name: str,
+    fields: Mapping[str, Any],
+    workspace: str,
+    *,
+    words: tuple[str, ...],
+    cwd: str,
+    binding: bool,
 ) -> Seal:
-    """What decides what a command tool runs, as it is written. It runs in `cwd`."""
-    stated = _digest(
-        {"kind": "command", "workspace": workspace, "name": entry.name, "fields": dict(fields)}
-    )
-    words = (entry.command, *entry.args)
+    """What decides what an entry runs, as it is written. Its command line is run in `cwd`."""
+    stated = _digest({"kind": kind, "workspace": workspace, "name": name, "fields": dict(fields)})
     return Seal(stated=stated, words=words, cwd=cwd, binding=binding)
 
 

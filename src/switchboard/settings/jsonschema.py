@@ -3,7 +3,7 @@
 from typing import Any
 
 from switchboard.config.strict import Either, Items, Members, Table, Text, Truth, Whole
-from switchboard.settings.file_shapes import CHILD, SIDECAR, SUITES, TOML
+from switchboard.settings.file_shapes import CHILD, SIDECAR, SUITES, TOML, SourceShape
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -24,6 +24,8 @@ def _root(table: Table, title: str) -> dict[str, Any]:
 
 def schema_of(kind: Any) -> dict[str, Any]:
     """The schema of one kind."""
+    if isinstance(kind, SourceShape):
+        kind = kind.kind
     schema = _bare(kind)
     about = getattr(kind, "about", "")
     return {"description": about, **schema} if about else schema

@@ -4,7 +4,7 @@ The tree has the keys of `config.toml` and `switchboard.config.json`, with serve
 `mcp_servers` by name. A layer remembers how its own file writes each key.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from switchboard.config.documents import Document
@@ -15,6 +15,7 @@ from switchboard.config.spots import KeyPath
 from switchboard.config.strict import Report, Table
 from switchboard.core.names import fold
 from switchboard.core.origins import Scope
+from switchboard.providers.table import TABLE, source_of
 from switchboard.settings.file_shapes import FOREIGN_TOML, GIVEN, SIDECAR, SUITES, TOML
 from switchboard.settings.server_rules import Habits, judge, name_fault
 from switchboard.settings.server_shape import GIVEN_SERVER, SERVER
@@ -25,7 +26,6 @@ _SERVER_KEYS = ("mcpServers", "mcp_servers")
 _OWNER_KEYS: tuple[tuple[str, str], ...] = (
     ("server", "allow_remote"),
     ("daemon", "idle_ms"),
-    ("yard", "inherit_env"),
     ("tools", "roots"),
     ("logging", "to_file"),
     ("logging", "dir"),
@@ -277,7 +277,7 @@ def _drop_owner_keys(tree: dict[str, Any], report: Report) -> None:
                 "set it in the `config.toml` of your home",
                 "warning",
             )
-    for section, key in _OWNER_KEYS:
+    for section, key in (*_OWNER_KEYS, *_owner_keys_of_sources(tree)):
         if key in tree.get(section, {}):
             del tree[section][key]
             report.say(
@@ -286,3 +286,11 @@ def _drop_owner_keys(tree: dict[str, Any], report: Report) -> None:
                 "set it in the `config.toml` of your home",
                 "warning",
             )
+
+
+def _owner_keys_of_sources(tree: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for key, row in TABLE.items():
+        section = source_of(key).section if row.section in tree else None
+        for field in section.fields if section is not None else ():
+            if field.workspace == "never":
+                yield row.section, field.name

@@ -7,10 +7,12 @@ No stage prints and none stops at the first problem: what is wrong is collected 
 # ruff: noqa: PTH100, PTH118
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any
 
-from switchboard.children.schema import ServerEntry
+from msgspec import Struct
+
 from switchboard.config.documents import Document, read_json_document, read_toml_document
 from switchboard.config.environ import environment_layer, flags_layer
 from switchboard.config.globs import pattern_fault, watched_folders
@@ -26,11 +28,9 @@ from switchboard.config.locate import (
 )
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.core.origins import Origin, Scope
-from switchboard.providers.commands.schema import CommandEntry
-from switchboard.providers.yard.schema import FILE_NAME
+from switchboard.providers.table import TABLE, source_of
 from switchboard.settings import build
 from switchboard.settings.child_files import child_layers
-from switchboard.settings.commands import merged_commands
 from switchboard.settings.fingerprints import files_to_watch
 from switchboard.settings.later import without_effect
 from switchboard.settings.layering import (
@@ -41,11 +41,10 @@ from switchboard.settings.layering import (
     toml_layer,
 )
 from switchboard.settings.merging import lay_all
-from switchboard.settings.sections import Settings, Source
+from switchboard.settings.sections import ReadFile, Settings
 from switchboard.settings.servers import Resolution, merged_servers
 from switchboard.settings.trust import read_trust
 from switchboard.settings.validate import omissions
-from switchboard.settings.yard import found_yard
 
 
 class Loading:
@@ -171,10 +170,9 @@ def _freeze(loading: Loading) -> Settings:
         problems=loading.problems,
     )
     servers, untrusted = merged_servers(resolution, suites)
-    commands = merged_commands(resolution)
+    sources = _sources(resolution)
     omitted = omissions(servers, untrusted, suites, merged, loading.warnings)
     left_out = {id(omission.entry) for omission in omitted}
-    yard, untrusted_yard = found_yard(tree, places.workspace, record, loading.warnings)
     return Settings(
         workspace=places.workspace,
         home=places.home,
@@ -182,8 +180,7 @@ def _freeze(loading: Loading) -> Settings:
         untrusted=tuple(entry for entry in untrusted if id(entry) not in left_out),
         omitted=tuple(omitted),
         suites=suites,
-        yard=yard,
-        untrusted_yard=untrusted_yard,
+        sources=sources,
         introspection=build.introspection_from_tree(tree),
         timeouts=build.timeouts_from_tree(tree),
         listener=build.listener_from_tree(tree),
@@ -193,14 +190,19 @@ def _freeze(loading: Loading) -> Settings:
         enable_mcp_server_surface=tree.get("enable_mcp_server_surface", False),
         approval_channel=tree.get("approval_channel", "any"),
         agents=tree.get("agents", {}),
-        commands=commands.usable,
-        untrusted_commands=commands.untrusted,
-        omitted_commands=tuple(commands.omitted),
         variables=frozenset(resolution.variables),
         providers=tree.get("providers", {}),
         allowed_marketplace_mcp=tuple(tree.get("skills", {}).get("allowed_marketplace_mcp", ())),
-        sources=_sources(loading),
-        watched=_watched(loading, (*servers, *untrusted, *commands.bound())),
+        files=_files(loading),
+        watched=_watched(
+            loading,
+            *(
+                files_to_watch(each.seal, places.workspace)
+                for each in (*servers, *untrusted)
+                if each.seal
+            ),
+            *(source_of(key).watched(own, places.workspace) for key, own in sources.items()),
+        ),
         warnings=(
             *(each for each in loading.problems if each.severity == "warning"),
             *loading.warnings,
@@ -218,9 +220,21 @@ def _refuse(loading: Loading) -> None:
         raise ConfigInvalid(errors, workspace=places.workspace, user_home=places.user_home)
 
 
-def _sources(loading: Loading) -> tuple[Source, ...]:
+def _sources(resolution: Resolution) -> dict[str, Struct]:
+    """What each provider reads of the configuration. Those that nobody calls for are not loaded."""
+    found: dict[str, Struct] = {}
+    for key, row in TABLE.items():
+        file = os.path.join(resolution.workspace, row.file) if row.file else ""
+        if row.section in resolution.merged.tree or (file and os.path.lexists(file)):
+            entry = source_of(key).read(resolution)
+            if entry is not None:
+                found[key] = entry
+    return found
+
+
+def _files(loading: Loading) -> tuple[ReadFile, ...]:
     return tuple(
-        Source(
+        ReadFile(
             path=layer.document.path,
             digest=layer.document.digest,
             origin=Origin(scope=layer.scope, path=layer.document.path),
@@ -230,16 +244,11 @@ def _sources(loading: Loading) -> tuple[Source, ...]:
     )
 
 
-def _watched(loading: Loading, bound: Sequence[ServerEntry | CommandEntry]) -> tuple[str, ...]:
+def _watched(loading: Loading, *others: Iterable[str]) -> tuple[str, ...]:
     files = [file.path for file in loading.files]
-    children = [source.path for source in _sources(loading) if source.path not in files]
+    children = [file.path for file in _files(loading) if file.path not in files]
     folders = watched_folders(loading.places.workspace, loading.patterns)
     trust = os.path.join(loading.places.home, "trust.json")
-    yard = os.path.join(loading.places.workspace, FILE_NAME)
-    scripts = [
-        path
-        for entry in bound
-        if entry.seal is not None
-        for path in files_to_watch(entry.seal, loading.places.workspace)
-    ]
-    return tuple(dict.fromkeys((*files, *children, *folders, trust, yard, *scripts)))
+    own = [os.path.join(loading.places.workspace, row.file) for row in TABLE.values() if row.file]
+    scripts = chain.from_iterable(others)
+    return tuple(dict.fromkeys((*files, *children, *folders, trust, *own, *scripts)))

@@ -8,11 +8,10 @@ from switchboard.config.placeholders import Unfilled, expand_tree
 from switchboard.config.problems import Problem
 from switchboard.config.spots import KeyPath
 from switchboard.core.origins import Scope
-from switchboard.settings.commands import undoubled
+from switchboard.providers.table import TABLE, source_of
 from switchboard.settings.narrowing import narrow, narrowed_suites, opens_the_gate
 
-# Their placeholders wait until it is known whether the thing is trusted.
-_LATE = frozenset({"mcp_servers", "mcp"})
+_SOURCES = {row.section: key for key, row in TABLE.items() if row.section}
 
 
 def lay_all(
@@ -46,16 +45,16 @@ def _lay_sections(
                 set_value(merged, layer, (section,), value)
             continue
         fields = cast("dict[str, Any]", value)
-        if layer.expands and section not in _LATE:
+        own = source_of(_SOURCES[section]).section if section in _SOURCES else None
+        # Some placeholders wait until it is known whether the thing is trusted.
+        if layer.expands and not (own and own.fills_late):
             fields = _expanded(layer, section, fields, environ, problems)
         if layer.scope is Scope.WORKSPACE and section == "tools":
             fields = narrow(merged.tree.get("tools", {}), fields)
         elif layer.scope is Scope.WORKSPACE and section == "suites":
             fields = narrowed_suites(merged, layer, fields, problems)
-        elif layer.scope is Scope.WORKSPACE and section == "yard":
-            fields = {name: value for name, value in fields.items() if value is False}
-        elif section == "mcp":
-            fields = undoubled(merged, layer, fields, problems)
+        elif own is not None and own.admit is not None:
+            fields = own.admit(merged, layer, fields, problems)
         merge_fields(merged, layer, (section,), fields)
 
 

@@ -58,23 +58,6 @@ def narrowed_server(entry: ServerEntry, below: ServerEntry) -> ServerEntry:
     )
 
 
-def narrowed_command(
-    merged: Merged, name: str, fields: dict[str, Any], problems: list[Problem]
-) -> dict[str, Any]:
-    """A command tool without the word that would take it out of its sandbox.
-
-    Only the user's own files may say that, whatever else of a workspace is trusted.
-    """
-    at = ("mcp", name, "sandbox_profile")
-    layer = merged.layer_of(at)
-    if fields.get(at[-1]) != "none" or layer is None or layer.scope is not Scope.WORKSPACE:
-        return fields
-    message = f"`sandbox_profile` is ignored in a workspace: `{name}` runs in the sandbox"
-    hint = "write `none` in the `config.toml` of your home, with the whole tool"
-    problems.append(layer.problem(at, message, hint, "warning"))
-    return {key: value for key, value in fields.items() if key != at[-1]}
-
-
 def narrowed_suites(
     merged: Merged, layer: Layer, suites: Mapping[str, Any], problems: list[Problem]
 ) -> dict[str, Any]:

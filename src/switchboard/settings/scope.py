@@ -13,7 +13,7 @@ from switchboard.config.documents import Document, is_inside, read_json_document
 from switchboard.config.front_matter import read_front_matter
 from switchboard.config.layers import Layer, Merged
 from switchboard.config.locate import agent_files, skill_files
-from switchboard.config.problems import ConfigInvalid, Problem, Severity, did_you_mean
+from switchboard.config.problems import ConfigInvalid, Problem, Severity
 from switchboard.config.spots import KeyPath
 from switchboard.core.origins import Scope
 from switchboard.settings import build
@@ -24,6 +24,7 @@ from switchboard.settings.narrowing import narrowed_server
 from switchboard.settings.sections import Settings
 from switchboard.settings.server_rules import Habits, judge
 from switchboard.settings.trust import read_trust
+from switchkit.suggest import did_you_mean
 
 SkillSource = Literal["bundled", "marketplace", "user", "workspace", "agent"]
 

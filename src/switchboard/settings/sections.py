@@ -1,5 +1,6 @@
 """The whole configuration after layering: frozen, checked, with the origin of every part."""
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -7,9 +8,7 @@ from msgspec import Struct
 from switchboard.children.schema import ServerEntry
 from switchboard.config.problems import Problem
 from switchboard.core.origins import Origin
-from switchboard.providers.commands.schema import CommandEntry, CommandOmission
 from switchboard.providers.suites.schema import Introspection, SuiteSettings
-from switchboard.providers.yard.schema import YardEntry
 
 
 class Timeouts(Struct, frozen=True, kw_only=True):
@@ -56,7 +55,7 @@ class Keeping(Struct, frozen=True, kw_only=True):
     idle_ms: int = 900_000
 
 
-class Source(Struct, frozen=True, kw_only=True):
+class ReadFile(Struct, frozen=True, kw_only=True):
     """One file that was read."""
 
     path: str
@@ -84,9 +83,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     # Servers that are in neither, because their suites could not be told apart.
     omitted: tuple[Omission, ...] = ()
     suites: dict[str, SuiteSettings] = {}
-    # The local runtime of the workspace, and one that its owner has not trusted yet.
-    yard: YardEntry | None = None
-    untrusted_yard: YardEntry | None = None
+    # What each provider reads of its own section; see `providers.table`.
+    sources: Mapping[str, Struct] = {}
     introspection: Introspection = Introspection()
     timeouts: Timeouts = Timeouts()
     listener: Listener = Listener()
@@ -98,17 +96,12 @@ class Settings(Struct, frozen=True, kw_only=True):
     approval_channel: Literal["any", "console", "none"] = "any"
     # Checked for their shape and kept for the providers that read them.
     agents: dict[str, Any] = {}
-    commands: dict[str, CommandEntry] = {}
-    # Command tools of the workspace that its owner has not trusted yet.
-    untrusted_commands: dict[str, CommandEntry] = {}
-    # Command tools that are in neither, because they cannot be run as they are written.
-    omitted_commands: tuple[CommandOmission, ...] = ()
     # The variables that `${VAR}` in servers was filled from. Their values stay between us and them.
     variables: frozenset[str] = frozenset()
     # The servers that a model provider brings along, by the name of the provider.
     providers: dict[str, dict[str, Any]] = {}
     allowed_marketplace_mcp: tuple[str, ...] = ()
-    sources: tuple[Source, ...] = ()
+    files: tuple[ReadFile, ...] = ()
     # Files and folders whose change makes a reload worth trying.
     watched: tuple[str, ...] = ()
     warnings: tuple[Problem, ...] = ()

@@ -18,7 +18,7 @@ from switchboard.children.schema import ServerEntry
 from switchboard.config.documents import read_text
 from switchboard.config.problems import Problem
 from switchboard.config.writing import write_whole
-from switchboard.providers.yard.schema import FILE_NAME
+from switchboard.providers.table import configured
 from switchboard.settings.fingerprints import fingerprint
 from switchboard.settings.sections import Settings
 
@@ -147,12 +147,12 @@ def untrust(settings: Settings, names: Iterable[str] | None = None) -> list[Trus
 
 def _untrusted(settings: Settings) -> list[tuple[str, str, str]]:
     servers = [(entry.name, "server", entry.fingerprint) for entry in settings.untrusted]
-    commands = [
-        (name, "command", entry.fingerprint) for name, entry in settings.untrusted_commands.items()
+    return servers + [
+        (item.name, item.kind, item.fingerprint)
+        for source in configured(settings)
+        for item in source.trust_items(settings)
+        if item.trust == "waiting"
     ]
-    yard = settings.untrusted_yard
-    projects = [] if yard is None else [(FILE_NAME, "project", yard.fingerprint)]
-    return servers + commands + projects
 
 
 def _workspaces(record: Any) -> dict[str, dict[str, str]]:

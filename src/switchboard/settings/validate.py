@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 
 from switchboard.children.schema import ServerEntry
 from switchboard.config.layers import Layer, Merged
-from switchboard.config.problems import Problem, did_you_mean
-from switchboard.core.names import fold, is_reserved, suite_name, tool_name
+from switchboard.config.problems import Problem
+from switchboard.core.names import fold, suite_name, tool_name
 from switchboard.providers.suites.schema import SuiteSettings
+from switchboard.providers.table import is_reserved
 from switchboard.settings.sections import Omission
+from switchkit.suggest import did_you_mean
 
 
 def omissions(

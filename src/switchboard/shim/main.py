@@ -13,7 +13,6 @@ from switchboard.ipc.environment import hello_environment
 from switchboard.ipc.hello import hello_line, object_text
 from switchboard.ipc.lines import Gone, Line
 from switchboard.ipc.paths import DaemonPlaces, places_from
-from switchboard.ipc.private import NotPrivate, make_private_folder
 from switchboard.ipc.words import (
     BEAT,
     CLIENT,
@@ -34,6 +33,7 @@ from switchboard.ipc.words import (
 )
 from switchboard.shim.flags import read_flags, wants_in_process
 from switchboard.shim.launch import CannotStart, reach
+from switchkit.files import NotPrivate, make_private_folder
 
 # A daemon of another version, then one that is just draining, then ours.
 _ATTEMPTS = 4

@@ -3,9 +3,10 @@
 from typing import Any
 
 from switchboard.core.board import Board
+from switchboard.core.offers import CONTENTS
 
 _TOOLS: dict[str, Any] = {"tools": {"listChanged": True}}
-_RELAYED: dict[str, Any] = {
+_ALL: dict[str, Any] = {
     **_TOOLS,
     "resources": {"subscribe": True, "listChanged": True},
     "prompts": {"listChanged": True},
@@ -16,7 +17,7 @@ _RELAYED: dict[str, Any] = {
 
 def capabilities_of(board: Board) -> dict[str, Any]:
     """All that a child may have, where there are children; they are not started to find out."""
-    if board.relay is not None:
-        return _RELAYED
+    if board.listing & CONTENTS:
+        return _ALL
     streams = any(spec.policy.streaming for spec in board.catalog.tools.values())
     return {**_TOOLS, "logging": {}} if streams else _TOOLS

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from switchboard.core.faults import Fault
-from switchboard.core.ports import Relay
+from switchboard.core.ports import Directory
 from switchboard.core.sessions import Session
 from switchboard.surface.outlets import Outlet
 from switchboard.surface.results import error_from_fault
@@ -37,7 +37,7 @@ class _Listen(Struct):
 
 
 # The id of the request, whose it is, and who can follow a resource for it.
-Listening = tuple[MessageId, Session, Relay | None]
+Listening = tuple[MessageId, Session, Directory | None]
 
 _read_listen = msgspec.json.Decoder(_Listen).decode
 
@@ -68,15 +68,15 @@ class Following:
 
     # The handshake era
 
-    async def subscribe(self, uri: str, session: Session, relay: Relay) -> Parts:
+    async def subscribe(self, uri: str, session: Session, directory: Directory) -> Parts:
         """Follow a resource."""
         if uri not in self._followed:
             if len(self._followed) >= _MOST_FOLLOWED:
                 raise RpcError(INVALID_PARAMS, f"more than {_MOST_FOLLOWED} resources are followed")
-            await self._follow(uri, session, relay)
+            await self._follow(uri, session, directory)
         return (b"{}",)
 
-    async def _follow(self, uri: str, session: Session, relay: Relay) -> None:
+    async def _follow(self, uri: str, session: Session, directory: Directory) -> None:
         def tell(updated: str) -> None:
             self._outlet.notify(_UPDATED, (encode({"uri": updated}),))
 
@@ -85,7 +85,7 @@ class Following:
 
         self._followed[uri] = begun
         try:
-            end = await relay.follow(uri, session, tell)
+            end = await directory.follow(uri, session, tell)
         except BaseException as error:
             if self._followed.get(uri) is begun:
                 del self._followed[uri]
@@ -107,7 +107,7 @@ class Following:
 
     async def listen(self, params: Raw, about: Listening, outlet: Outlet) -> Parts:
         """Announce changes until the client cancels."""
-        message_id, session, relay = about
+        message_id, session, directory = about
         try:
             wanted = _read_listen(params).notifications
         except msgspec.MsgspecError as error:
@@ -118,12 +118,12 @@ class Following:
             outlet.notify(_UPDATED, (encode({"uri": updated, **_subscription(message_id)}),))
 
         try:
-            if relay is None:
+            if directory is None:
                 wanted = _Filter(wanted.tools_list_changed)
             else:
                 for uri in wanted.resource_subscriptions[:_MOST_FOLLOWED]:
                     with contextlib.suppress(Fault):
-                        ends[uri] = await relay.follow(uri, session, tell)
+                        ends[uri] = await directory.follow(uri, session, tell)
                 wanted.resource_subscriptions = list(ends)
             acknowledged = {"notifications": wanted, **_subscription(message_id)}
             outlet.notify(_ACKNOWLEDGED, (encode(acknowledged),))

@@ -1,7 +1,7 @@
 """The methods of MCP over the current board, for one connected client."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -11,9 +11,11 @@ from msgspec.structs import replace
 
 from switchboard.core.board import Board
 from switchboard.core.calls import EMPTY_OBJECT, Call
+from switchboard.core.contents import LISTINGS
 from switchboard.core.faults import Fault
 from switchboard.core.levels import LEVELS
-from switchboard.core.ports import Boards, Relay
+from switchboard.core.offers import CONTENTS, Kind
+from switchboard.core.ports import Boards, Directory
 from switchboard.core.sessions import Era, Session
 from switchboard.core.tools import ToolSpec
 from switchboard.surface.askers import ChannelAsker
@@ -62,12 +64,6 @@ from switchboard.wire.messages import (
 from switchboard.wire.peer import Answer
 
 _AFTER_ANSWER_S = 0.002
-# Listings by method: what the relay calls the kind, and the member of the result.
-_LISTINGS = {
-    "prompts/list": ("prompts", "prompts"),
-    "resources/list": ("resources", "resources"),
-    "resources/templates/list": ("templates", "resourceTemplates"),
-}
 _NULL = Raw(b"null")
 
 
@@ -123,7 +119,7 @@ class Front:
         if method == "tools/list":
             return self._list_tools(read, meta, outlet or self._outlet)
         if method == "subscriptions/listen" and session.era is Era.MODERN:
-            about = (message_id, session, self._relay())
+            about = (message_id, session, self._contents())
             return self._following.listen(params, about, outlet or self._outlet)
         return self._of_era(method, read) or self._relayed(
             method, params, read, meta, outlet or self._outlet
@@ -133,9 +129,9 @@ class Front:
         """Take note of what the client says."""
         del params
         if method == "notifications/roots/list_changed":
-            relay = self._relay()
-            if relay is not None:
-                relay.pass_on(method, self.session)
+            directory = self._contents()
+            if directory is not None:
+                directory.pass_on(method, self.session)
 
     def changed(self, kind: str, session_id: str = "") -> None:
         """Tell the client, in the way of its era, that another listing is worth asking for."""
@@ -195,13 +191,13 @@ class Front:
             return (b"{}",)
         if params.uri is UNSET:
             raise RpcError(INVALID_PARAMS, "`uri` is missing")
-        relay = self._relay()
-        if relay is None:
+        directory = self._contents()
+        if directory is None:
             raise RpcError(METHOD_NOT_FOUND, f"`{method}` is not offered")
         if method == "resources/unsubscribe":
             self._following.unsubscribe(params.uri)
             return (b"{}",)
-        return self._following.subscribe(params.uri, self.session, relay)
+        return self._following.subscribe(params.uri, self.session, directory)
 
     # The modern era
 
@@ -233,22 +229,21 @@ class Front:
             asyncio.get_running_loop().call_later(_AFTER_ANSWER_S, self._on_listed)
             self._on_listed = None
         with self._boards.lease() as board:
-            if board.shows_tools and board.relay is not None:
+            if "tools" in board.listing:
                 return self._list_with_children(self._told(meta), self._channel(meta, outlet))
             return listing_parts(board.catalog, self._told(meta))
 
     async def _list_with_children(self, session: Session, channel: ClientChannel) -> Parts:
         with self._boards.lease() as board:
-            assert board.relay is not None
-            tools = await board.relay().tools(session, channel)
-            shown = [tool.entry for tool in tools.values()]
+            assert board.directory is not None
+            shown = await board.directory().entries("tools", session, channel)
             return listing_parts(board.catalog, session, shown)
 
-    async def _list_entries(self, kind: str, member: str, channel: ClientChannel) -> Parts:
+    async def _list_entries(self, kind: Kind, member: str, channel: ClientChannel) -> Parts:
         session = self.session
         with self._boards.lease() as board:
-            assert board.relay is not None
-            entries: Sequence[Raw] = await board.relay().entries(kind, session, channel)
+            assert board.directory is not None
+            entries = await board.directory().entries(kind, session, channel)
             return entries_parts(member, entries, session.era)
 
     # Calls
@@ -287,21 +282,21 @@ class Front:
         self, board: Board, name: str, session: Session, channel: ClientChannel
     ) -> ToolSpec | None:
         """A tool that a child shows under its own name."""
-        if not board.shows_tools or board.relay is None:
+        if "tools" not in board.listing or board.directory is None:
             return None
-        return await board.relay().tool(name, session, channel)
+        return await board.directory().tool(name, session, channel)
 
     def _relayed(
         self, method: str, raw: Raw, params: Params, meta: Meta, outlet: Outlet
     ) -> "Parts | Answer":
         """What is no call of a tool, and still passes the gates."""
-        relay = self._relay()
-        spec = relay.spec(method) if relay is not None else None
-        if relay is None or (spec is None and method not in _LISTINGS):
+        directory = self._contents()
+        spec = directory.spec(method) if directory is not None else None
+        if directory is None or (spec is None and method not in LISTINGS):
             raise RpcError(METHOD_NOT_FOUND, f"`{method}` is not offered")
         if spec is None:
             _refuse_cursor(params)
-            kind, member = _LISTINGS[method]
+            kind, member = LISTINGS[method]
             return self._list_entries(kind, member, self._channel(meta, outlet))
         session = self.session
         if not self._may_ask(params):
@@ -377,9 +372,12 @@ class Front:
             return self.session
         return replace(self.session, overrides=overrides_from(meta.session))
 
-    def _relay(self) -> Relay | None:
+    def _contents(self) -> Directory | None:
+        """The directory, where somebody may have prompts or resources."""
         with self._boards.lease() as board:
-            return board.relay() if board.relay is not None else None
+            if board.directory is None or not board.listing & CONTENTS:
+                return None
+            return board.directory()
 
 
 def _is_the_childs_own(fault: Fault, *, is_shown: bool) -> bool:

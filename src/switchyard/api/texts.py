@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from switchyard.suggest import hint
+from switchkit.suggest import suggestion
 
 INSTRUCTIONS = (
     "Switchyard runs the services of this project, each branch side by side. Read "
@@ -85,7 +85,7 @@ def prompt(name: str, given: dict[str, Any]) -> dict[str, Any]:
     """
     known = {one["name"]: one for one in PROMPTS}
     if name not in known:
-        raise ValueError(f"unknown prompt `{name}`; {hint(name, known)}")
+        raise ValueError(f"unknown prompt `{name}`; {suggestion(name, known)}")
     takes = [one["name"] for one in known[name].get("arguments", ())]
     for key, value in given.items():
         if key not in takes:

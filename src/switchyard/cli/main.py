@@ -28,7 +28,7 @@ def _run(arguments: Arguments) -> int:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """RunRecord one command; its exit code."""
+    """Run one command; its exit code."""
     given = sys.argv[1:] if argv is None else argv
     action = given[0] if given and given[0] in VERBS else "help"
     try:

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from switchkit.cli.columns import columns
 from switchyard.core.fault import Fault
 
 
@@ -64,16 +65,6 @@ def say(text: str) -> None:
         sys.stderr.flush()
 
 
-def columns(rows: list[tuple[str, ...]]) -> list[str]:
-    """Rows in aligned columns."""
-    if not rows:
-        return []
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    return [
-        "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
-
-
 def service_lines(services: Iterable[Mapping[str, Any]]) -> list[str]:
     """Services as a table for people."""
     rows = [
@@ -89,4 +80,4 @@ def service_lines(services: Iterable[Mapping[str, Any]]) -> list[str]:
         for one in services
     ]
     head = ("SERVICE", "BRANCH", "STATUS", "PHASE", "PID", "ADDRESS", "")
-    return columns([head, *rows]) if rows else ["nothing runs"]
+    return list(columns([head, *rows])) if rows else ["nothing runs"]

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, cast
 
+from switchkit.suggest import suggestion
 from switchyard.config.graph import cycle
 from switchyard.config.placeholders import OWN, peer_names, used
 from switchyard.config.reader import ConfigProblem, ProblemList, TableReader
@@ -23,7 +24,6 @@ from switchyard.config.shapes import (
 )
 from switchyard.core.fault import USAGE, Fault
 from switchyard.core.slugs import slug
-from switchyard.suggest import hint
 
 SCHEMA = 1
 _AT_LINE = r"\(at line (\d+)"
@@ -131,7 +131,7 @@ def _profiles(table: TableReader, services: dict[str, Service]) -> dict[str, Ser
         for key, names in (("services", profile.services), ("skip_depends", profile.skip_depends)):
             for one in names:
                 if one not in services:
-                    below.problem(key, f"unknown service `{one}`; {hint(one, services)}")
+                    below.problem(key, f"unknown service `{one}`; {suggestion(one, services)}")
         below.done()
         made[name] = profile
     return made
@@ -150,7 +150,7 @@ def _edges(table: TableReader, services: dict[str, Service]) -> None:
         for peer, condition in service.depends_on.items():
             key = (*table.path, name, "depends_on")
             if peer not in services:
-                table.report.add(key, f"unknown service `{peer}`; {hint(peer, services)}")
+                table.report.add(key, f"unknown service `{peer}`; {suggestion(peer, services)}")
             elif condition == "completed" and services[peer].kind != "task":
                 table.report.add(key, f'`{peer}` is no task, so it is never "completed"')
     walk = cycle(services)
@@ -174,7 +174,7 @@ def _placeholders(
             for one in used(text):
                 if one not in known:
                     path = (*table.path, name, *key.split(".", 1))
-                    told = f"unknown placeholder `{{{one}}}`; {hint(one, known)}"
+                    told = f"unknown placeholder `{{{one}}}`; {suggestion(one, known)}"
                     table.report.add(path, f"{told} (write `{{{{` for a plain brace)")
 
 
@@ -242,7 +242,7 @@ def _read(path: Path, top: TableReader) -> Config:
     if default_profile is not None and default_profile not in profiles:
         project.problem(
             "default_profile",
-            f"unknown profile `{default_profile}`; {hint(default_profile, profiles)}",
+            f"unknown profile `{default_profile}`; {suggestion(default_profile, profiles)}",
         )
     config = Config(
         root=root,

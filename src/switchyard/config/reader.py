@@ -2,8 +2,8 @@
 
 from typing import Any, NamedTuple, cast
 
+from switchkit.suggest import suggestion
 from switchyard.core.quantities import seconds, size_bytes
-from switchyard.suggest import hint
 
 
 def words_of(line: str) -> list[str]:
@@ -103,7 +103,7 @@ class TableReader:
         """One of a few words."""
         value = self.text(key, default)
         if value not in known:
-            self.problem(key, f"`{value}` is no `{key}`; {hint(value, known)}")
+            self.problem(key, f"`{value}` is no `{key}`; {suggestion(value, known)}")
             return default
         return value
 
@@ -206,7 +206,7 @@ class TableReader:
         return tuple(self.command(key, one) for one in cast("list[Any]", value))
 
     def done(self, known: tuple[str, ...] = ()) -> None:
-        """ProblemList every key that nobody asked for."""
+        """Report every key that nobody asked for."""
         for key in self._values:
             if key not in self._asked:
-                self.problem(key, f"unknown key `{key}`; {hint(key, {*self._asked, *known})}")
+                self.problem(key, f"unknown key `{key}`; {suggestion(key, {*self._asked, *known})}")

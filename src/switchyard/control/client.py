@@ -9,6 +9,9 @@ from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 from typing import TypeVar
 
+from switchkit.daemons import start_detached
+from switchkit.files import NotPrivate, is_locked, make_private_folder, open_log
+from switchkit.sockets import check_peer_user, connect
 from switchyard.control.protocol import (
     PhaseEvent,
     Request,
@@ -18,16 +21,13 @@ from switchyard.control.protocol import (
 )
 from switchyard.core.environ import base_environment, caller
 from switchyard.core.fault import Fault
-from switchyard.files import PRIVATE_FILE, is_locked, private_directory
 from switchyard.project.home import Home, ProjectPlaces
 from switchyard.project.registry import Registry
 
 START_S = 10.0
 Listen = Callable[[PhaseEvent], None]
 A = TypeVar("A")
-# Numbers, because `signal` would be loaded for these two alone.
-_SIGPIPE, _SIGTERM = 13, 15
-_DETACHED = 'cd /; "$@" & exit 0'
+_SIGTERM = 15  # `signal` would be loaded for this number alone
 _BOOT = (
     "import gc, sys; gc.disable(); sys.path.insert(0, sys.argv.pop(1)); "
     "from switchyard.supervisor.main import main; sys.exit(main(sys.argv[1:]))"
@@ -35,60 +35,23 @@ _BOOT = (
 
 
 def _connect(places: ProjectPlaces) -> _socket.socket | None:
-    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
-        connection.connect(str(places.socket))
+        return connect(str(places.socket))
+    except NotPrivate as foreign:
+        raise Fault("foreign-socket", f"{places.socket} is not used: {foreign}") from None
     except OSError:
-        connection.close()
         return None
-    if peer_uid(connection) != os.getuid():
-        connection.close()
-        raise Fault("foreign-socket", f"{places.socket} belongs to another user")
-    return connection
-
-
-def _peer(connection: _socket.socket) -> tuple[int, int]:
-    """The process and the user at the other end, as the kernel says."""
-    raw = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
-    return int.from_bytes(raw[:4], sys.byteorder), int.from_bytes(raw[4:8], sys.byteorder)
-
-
-def peer_uid(connection: _socket.socket) -> int:
-    """The user at the other end."""
-    return _peer(connection)[1]
-
-
-def _inheritable() -> list[int]:
-    """What would stay open for as long as the supervisor lives, while its owner awaits the end."""
-    found: list[int] = []
-    for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - names are all that is wanted
-        number = int(name)
-        with contextlib.suppress(OSError):
-            if number > 2 and os.get_inheritable(number):  # noqa: PLR2004 - the standard streams
-                found.append(number)
-    return found
 
 
 def _start(home: Home, root: Path, places: ProjectPlaces) -> None:
-    private_directory(places.folder)
-    log = str(places.supervisor_log)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    make_private_folder(places.folder)
     package_parent = str(Path(__file__).resolve().parents[2])
     command = [sys.executable, "-I", "-S", "-c", _BOOT, package_parent, str(home.path), str(root)]
-    shell = os.posix_spawn(
-        "/bin/sh",
-        ["sh", "-c", _DETACHED, "sh", *command],
-        base_environment(caller()),
-        file_actions=[
-            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-            (os.POSIX_SPAWN_OPEN, 1, log, flags, PRIVATE_FILE),
-            (os.POSIX_SPAWN_DUP2, 1, 2),
-            *((os.POSIX_SPAWN_CLOSE, number) for number in _inheritable()),
-        ],
-        setsid=True,
-        setsigdef=[_SIGPIPE],
-    )
-    os.waitpid(shell, 0)
+    log = open_log(places.supervisor_log)
+    try:
+        start_detached(command, base_environment(caller()), log=log)
+    finally:
+        os.close(log)
 
 
 @contextlib.contextmanager
@@ -163,7 +126,7 @@ def _is_outdated(fault: Fault) -> bool:
 
 def _replace(connection: _socket.socket, places: ProjectPlaces) -> None:
     """End the supervisor; the next one takes over what it started, and nothing is interrupted."""
-    os.kill(_peer(connection)[0], _SIGTERM)
+    os.kill(check_peer_user(connection), _SIGTERM)
     until = time.monotonic() + START_S
     while is_locked(places.supervisor_lock) and time.monotonic() < until:
         time.sleep(0.01)

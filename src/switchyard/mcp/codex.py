@@ -10,9 +10,9 @@ import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+from switchkit.files import replace_file
 from switchyard.config.positions import Statement, statements
 from switchyard.core.fault import CONFLICT, USAGE, Fault
-from switchyard.files import write_text
 
 PROGRAM = "switchyard"
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -238,5 +238,5 @@ def write_config(path: Path, text: str) -> None:
     real = path.resolve()
     real.parent.mkdir(parents=True, exist_ok=True)
     mode = real.stat().st_mode & 0o777 if real.exists() else 0o600
-    write_text(real, text)
+    replace_file(real, text.encode())
     real.chmod(mode)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, cast
 
+from switchkit.suggest import suggestion
 from switchyard import __version__
 from switchyard.api import schemas
 from switchyard.api.answers import call_tool, read_resource, seen_from
@@ -10,7 +11,6 @@ from switchyard.api.catalogue import RESOURCES, TOOLS, Tool
 from switchyard.api.texts import INSTRUCTIONS, PROMPTS, prompt
 from switchyard.core.fault import Fault
 from switchyard.project.scope import Scope
-from switchyard.suggest import hint
 
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN = ("2026-07-28",)
@@ -174,7 +174,7 @@ class McpSession:
         name: Any = params.get("name")
         tool = TOOLS.get(name) if isinstance(name, str) else None
         if tool is None:
-            raise Refused(INVALID_PARAMS, f"unknown tool `{name}`; {hint(str(name), TOOLS)}")
+            raise Refused(INVALID_PARAMS, f"unknown tool `{name}`; {suggestion(str(name), TOOLS)}")
         given: Any = params.get("arguments")
         if given is None:
             given = {}

@@ -103,7 +103,7 @@ class Smoke:
 
 
 def smoke(scope: Scope) -> dict[str, Any]:
-    """RunRecord it; `passed` says whether all is well."""
+    """Run it; `passed` says whether all is well."""
     with tempfile.TemporaryDirectory(prefix="switchyard-smoke-") as folder:
         one = Smoke(scope, Path(folder))
         try:

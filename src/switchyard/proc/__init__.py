@@ -1,1 +1,1 @@
-"""What is true about processes, asked from the kernel and never remembered."""
+"""The processes of a run: who belongs to it, and how it is stopped."""

@@ -1,13 +1,20 @@
 """Every process of a run: by the verified leader's session, and by the mark in its environment.
 
 A process counts only with proof, so that a stranger who got a reused pid is never taken for ours.
+Some programs, PostgreSQL among them, write over their environment and leave the session; those are
+found below the leader.
 """
 
+from functools import cache
 from typing import NamedTuple
 
-from switchyard.proc.identity import Vitals, boot_id, pids, read_proc, vitals
+from switchkit.platform.shapes import Vitals
+from switchkit.platform.system import boot, pids, raw_environment, vitals
+from switchkit.processes import Family, ProcessTable, living
 
 RUN_VARIABLE = "SWITCHYARD_RUN_ID"
+
+boot_id = cache(boot)
 
 
 class Leader(NamedTuple):
@@ -18,37 +25,22 @@ class Leader(NamedTuple):
     boot_id: str
     run_id: str
 
+    def family(self) -> Family:
+        """All that came of it, to be looked for in this boot only."""
+        return Family(self.pid, self.ticks, f"{RUN_VARIABLE}={self.run_id}".encode())
+
 
 def leader_vitals(leader: Leader) -> Vitals | None:
     """The leader itself, alive or a zombie; nothing when that pid is somebody else now."""
     if leader.boot_id != boot_id():
         return None
     found = vitals(leader.pid)
-    return found if found and found.ticks == leader.ticks else None
-
-
-def is_marked(pid: int, run_id: str) -> bool:
-    """Whether the process carries the mark of this run."""
-    raw = read_proc(f"/proc/{pid}/environ")
-    return bool(raw) and f"\0{RUN_VARIABLE}={run_id}\0".encode() in b"\0" + (raw or b"")
+    return found if found and found.began == leader.ticks else None
 
 
 def members(leader: Leader) -> list[Vitals]:
     """Every living process of the run, the leader included."""
-    if leader.boot_id != boot_id():
-        return []
-    proven = leader_vitals(leader) is not None
-    # Some programs, PostgreSQL among them, write over their environment and leave the session.
-    below = set(descendants(leader.pid)) if proven else set[int]()
-    found: list[Vitals] = []
-    for pid in pids():
-        one = vitals(pid)
-        if one is None or one.is_dead or one.ticks < leader.ticks:
-            continue
-        ours = proven and (one.session == leader.pid or pid in below)
-        if ours or is_marked(pid, leader.run_id):
-            found.append(one)
-    return found
+    return leader.family().look(ProcessTable()) if leader.boot_id == boot_id() else []
 
 
 def marked_runs() -> dict[int, str]:
@@ -56,24 +48,9 @@ def marked_runs() -> dict[int, str]:
     made: dict[int, str] = {}
     needle = f"\0{RUN_VARIABLE}=".encode()
     for pid in pids():
-        raw = b"\0" + (read_proc(f"/proc/{pid}/environ") or b"")
+        raw = b"\0" + raw_environment(pid)
         at = raw.find(needle)
-        if at >= 0:
+        if at >= 0 and living(pid):
             start = at + len(needle)
-            one = vitals(pid)
-            if one and not one.is_dead:
-                made[pid] = raw[start : raw.find(b"\0", start)].decode("utf-8", "replace")
+            made[pid] = raw[start : raw.find(b"\0", start)].decode("utf-8", "replace")
     return made
-
-
-def descendants(pid: int) -> list[int]:
-    """The children of a process, and theirs, as the kernel lists them."""
-    found: list[int] = []
-    queue = [pid]
-    while queue:
-        current = queue.pop()
-        raw = read_proc(f"/proc/{current}/task/{current}/children") or b""
-        children = [int(one) for one in raw.split()]
-        found += children
-        queue += children
-    return found

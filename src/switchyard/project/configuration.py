@@ -1,10 +1,10 @@
 """The configuration that governs a project, or one branch of it."""
 
+from switchkit.suggest import suggestion
 from switchyard.config.load import load
 from switchyard.config.shapes import Config
 from switchyard.core.fault import USAGE, Fault
 from switchyard.project.scope import FILE_NAME, Scope, Target
-from switchyard.suggest import hint
 
 
 def config_of(scope: Scope) -> Config:
@@ -26,6 +26,6 @@ def check_service(config: Config, name: str) -> None:
     if name not in config.services:
         raise Fault(
             "unknown-service",
-            f"unknown service `{name}`; {hint(name, config.services)}",
+            f"unknown service `{name}`; {suggestion(name, config.services)}",
             exit_code=USAGE,
         )

@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+from switchkit.files import is_locked
 from switchyard.core.environ import caller, expanded
 from switchyard.core.slugs import digest, slug
-from switchyard.files import is_locked
 
 LONGEST_SOCKET_PATH = 100
 

@@ -10,8 +10,9 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from switchkit.files import FileLock, make_private_folder
 from switchyard.core.fault import Fault
-from switchyard.files import locked, private_directory, read_json, write_json
+from switchyard.files import read_json, write_json
 from switchyard.project.home import Home, ProjectPlaces
 
 VERSION = 1
@@ -153,8 +154,8 @@ class Registry:
 
     @contextlib.contextmanager
     def _changing(self) -> Generator[State]:
-        private_directory(self.home.path)
-        with locked(self.home.lock):
+        make_private_folder(self.home.path.resolve())
+        with FileLock(self.home.lock):
             state = self.read()
             if state.rebuilt and self.home.state.exists():
                 aside = self.home.path / f"state.corrupt-{time.strftime('%Y%m%dT%H%M%S')}.json"
@@ -165,7 +166,8 @@ class Registry:
         projects = {root: _project_json(one) for root, one in state.projects.items()}
         aliases = {name: {"root": str(root)} for name, root in state.aliases.items()}
         for root, one in projects.items():
-            folder = private_directory(self.home.path / "projects" / one["folder"])
+            folder = self.home.path / "projects" / one["folder"]
+            make_private_folder(folder)
             names = [name for name, target in state.aliases.items() if str(target) == root]
             mirror = {"root": root, "aliases": names, **one}
             with contextlib.suppress(ValueError):

@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import NamedTuple
 
+from switchkit.suggest import suggestion
 from switchyard.core.fault import USAGE, Fault
 from switchyard.core.slugs import slug
 from switchyard.project.git_files import current_branch
 from switchyard.project.home import Home, ProjectPlaces
 from switchyard.project.registry import Registration, Registry
-from switchyard.suggest import hint
 
 FILE_NAME = "switchyard.toml"
 SHARED_BRANCH = "*"
@@ -68,7 +68,7 @@ class Scope(NamedTuple):
         for one in targets:
             if one.slug == branch:
                 return one
-        known = hint(branch, {one.branch for one in targets})
+        known = suggestion(branch, {one.branch for one in targets})
         raise Fault(
             "unknown-branch",
             f"no worktree is registered for `{branch}`; {known}",
@@ -119,7 +119,7 @@ def locate_alias(name: str, home: Home) -> Scope:
     if root is None:
         raise Fault(
             "unknown-alias",
-            f"no project is registered as `{name}`; {hint(name, aliases)}",
+            f"no project is registered as `{name}`; {suggestion(name, aliases)}",
             hint=f"run `switchyard mcp install --name {name}` in the project",
             exit_code=USAGE,
         )

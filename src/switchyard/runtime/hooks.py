@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from switchkit.platform.system import scratch_file
 from switchyard.config.placeholders import fill
 from switchyard.config.shapes import Config
 from switchyard.core.environ import base_environment
@@ -46,14 +47,14 @@ class HookSite(NamedTuple):
 def run_hooks(
     hooks: Iterable[tuple[str, ...]], site: HookSite, run: Runner, *, fatal: bool
 ) -> list[str]:
-    """RunRecord the commands one after the other; what failed is told.
+    """Run the commands one after the other; what failed is told.
 
     Raises `Fault` at the first failure when `fatal`.
     """
     problems: list[str] = []
     for hook in hooks:
         command = [fill(text, site.values()) for text in hook]
-        with os.fdopen(os.memfd_create("hook"), "rb") as output:
+        with os.fdopen(scratch_file("hook"), "rb") as output:
             try:
                 code = run(command, site.target.worktree, site.environment(), output.fileno())
                 told = ""

@@ -1,7 +1,6 @@
 """Logs: the end of one, the errors in one, following one. Files are only ever read here."""
 
 import contextlib
-import itertools
 import os
 import re
 import time
@@ -9,6 +8,8 @@ from collections.abc import Generator, Iterable
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+
+from switchkit import files
 
 DEFAULT_LINES = 80
 TAIL_BYTES = 1 << 18
@@ -119,20 +120,8 @@ def add_mark(path: Path) -> None:
 
 def rotate(path: Path, max_bytes: int, keep: int) -> None:
     """Move a full log aside before a new run; nobody writes to it at that time."""
-    try:
-        if path.stat().st_size < max_bytes:
-            return
-    except OSError:
-        return
-    older = [path.with_name(f"{path.name}.{number}") for number in range(1, keep + 1)]
-    if not older:
-        path.unlink()
-        return
-    for newer, old in reversed(list(itertools.pairwise(older))):
-        with contextlib.suppress(FileNotFoundError):
-            newer.replace(old)
-    path.replace(older[0])
-    marks_path(path).unlink(missing_ok=True)
+    if files.rotate(path, max_bytes, keep):
+        marks_path(path).unlink(missing_ok=True)
 
 
 def follow(

@@ -2,9 +2,12 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from switchyard.proc.family import Leader, descendants, leader_vitals, marked_runs, members
-from switchyard.proc.identity import Vitals, boot_id, vitals
-from switchyard.proc.listeners import PortHolder, holder, holds, listening
+from switchkit.listeners import PortHolder, holder
+from switchkit.platform.ports import holds, listening
+from switchkit.platform.shapes import Vitals
+from switchkit.platform.system import vitals
+from switchkit.processes import descendants
+from switchyard.proc.family import Leader, boot_id, leader_vitals, marked_runs, members
 from switchyard.runtime.runs import RunRecord
 
 if TYPE_CHECKING:
@@ -78,7 +81,7 @@ class Observer:
             return self._without_leader(run, found)
         if run.kind == "task":
             return ObservedRun(run, "running", "starting", run.reason)
-        if found.state in "Tt":
+        if found.is_stopped:
             return ObservedRun(run, "running", "unhealthy", "suspended")
         return self._with_leader(run)
 
@@ -128,7 +131,7 @@ class Observer:
     def _remember(self, run: RunRecord, pid: int, inodes: set[int]) -> None:
         one = vitals(pid)
         if one:
-            owner = Leader(pid, one.ticks, boot_id(), run.run_id)
+            owner = Leader(pid, one.began, boot_id(), run.run_id)
             self._owners.update({(run.run_id, inode): owner for inode in inodes})
 
     def _marked(self, run_id: str) -> set[int]:

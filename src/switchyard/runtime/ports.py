@@ -5,10 +5,11 @@ from collections.abc import Callable, Container, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from switchkit.files import FileLock, make_private_folder
 from switchyard.config.shapes import Ports
 from switchyard.core.fault import CONFLICT, Fault
 from switchyard.core.slugs import digest
-from switchyard.files import locked, private_directory, read_json, write_json
+from switchyard.files import read_json, write_json
 from switchyard.proc.port_probe import is_bindable
 from switchyard.project.home import Home
 
@@ -60,9 +61,9 @@ class PortTable:
         `held` are services that run now: their port is theirs although it cannot be bound.
         Raises `Fault` when the range has no free port left.
         """
-        private_directory(self._home.path)
+        make_private_folder(self._home.path.resolve())
         running = set(held)
-        with locked(self._home.path / "ports.lock"):
+        with FileLock(self._home.path / "ports.lock"):
             table = self.read()
             mine = {
                 owner.service: port
@@ -124,7 +125,7 @@ class PortTable:
     def _filter(self, keeps: Callable[[PortOwner], bool]) -> None:
         if not self._home.ports.exists():
             return
-        with locked(self._home.path / "ports.lock"):
+        with FileLock(self._home.path / "ports.lock"):
             table = self.read()
             kept = {port: owner for port, owner in table.items() if keeps(owner)}
             if kept != table:

@@ -1,4 +1,4 @@
-"""RunRecord records: what was started, written before it is announced, replaced as one step."""
+"""Run records: what was started, written before it is announced, replaced as one step."""
 
 import contextlib
 import os
@@ -6,10 +6,12 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from switchkit.files import make_private_folder
+from switchkit.platform.system import vitals
+from switchkit.processes import environment
 from switchyard.core.slugs import slug
-from switchyard.files import private_directory, read_json, write_json
-from switchyard.proc.family import RUN_VARIABLE, Leader, marked_runs
-from switchyard.proc.identity import boot_id, environment, vitals
+from switchyard.files import read_json, write_json
+from switchyard.proc.family import RUN_VARIABLE, Leader, boot_id, marked_runs
 from switchyard.project.home import ProjectPlaces
 
 MOST_LOADED = 4096
@@ -108,7 +110,7 @@ class RunBook:
         try:
             write_json(path, run._asdict(), durable=False)
         except FileNotFoundError:
-            private_directory(path.parent)
+            make_private_folder(path.parent)
             write_json(path, run._asdict(), durable=False)
 
     def drop(self, run: RunRecord) -> None:
@@ -177,7 +179,7 @@ def _from_process(pid: int, places: ProjectPlaces) -> RunRecord | None:
         branch_slug=branch_slug,
         kind="service",
         pid=pid,
-        ticks=one.ticks,
+        ticks=one.began,
         boot_id=boot_id(),
         command=(),
         root=env.get("SWITCHYARD_ROOT", ""),

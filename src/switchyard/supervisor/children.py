@@ -87,7 +87,7 @@ class Children:
             return self._ended.pop(pid)
 
     def run(self, command: list[str], cwd: Path, env: Mapping[str, str], output: int) -> int | None:
-        """RunRecord a hook to its end; nothing when it took too long and was ended."""
+        """Run a hook to its end; nothing when it took too long and was ended."""
         pid = self.spawn(command, cwd=cwd, env=env, output=output)
         code = self.wait(pid, HOOK_S)
         if code is None:

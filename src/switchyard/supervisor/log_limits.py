@@ -1,29 +1,21 @@
 """Keeps the logs of running services bounded without losing a line that is being written."""
 
 import contextlib
-import ctypes
 import os
 
+from switchkit.platform.system import punch_hole
 from switchyard.runtime.logs import add_mark
 from switchyard.supervisor.yard import Yard
 
-KEEP_SIZE, PUNCH_HOLE = 1, 2
 BLOCK = 4096
 
 
 def punch(path: str, length: int) -> bool:
     """Give back the disk under the first bytes of a file; offsets and writers are untouched."""
-    with contextlib.suppress(OSError, AttributeError):
+    with contextlib.suppress(OSError):
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         try:
-            libc = ctypes.CDLL(None, use_errno=True)
-            arguments = (
-                descriptor,
-                KEEP_SIZE | PUNCH_HOLE,
-                ctypes.c_long(0),
-                ctypes.c_long(length),
-            )
-            return libc.fallocate(*arguments) == 0
+            return punch_hole(descriptor, length)
         finally:
             os.close(descriptor)
     return False

@@ -1,48 +1,26 @@
 """How the supervisor process begins and ends: its lock, and its socket."""
 
-import fcntl
-import os
 import socket
 from pathlib import Path
 
-from switchyard.files import PRIVATE_FILE, private_directory
+from switchkit.files import make_private_folder, open_lock, try_lock
+from switchkit.sockets import bind
 from switchyard.project.home import Home
 from switchyard.project.registry import Registry
 
-
-def _take_lock(path: Path) -> int | None:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        return None
-    return descriptor
-
-
-def _bind(path: Path) -> socket.socket:
-    private_directory(path.parent)
-    path.unlink(missing_ok=True)
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    mask = os.umask(0o177)
-    try:
-        listener.bind(str(path))
-    finally:
-        os.umask(mask)
-    listener.listen(128)
-    listener.setblocking(False)
-    return listener
+_BACKLOG = 128
 
 
 def main(arguments: list[str]) -> int:
     """Become the supervisor of one project, unless there is one already."""
     home, root = Home(Path(arguments[0])), Path(arguments[1])
     places = Registry(home).places(root)
-    private_directory(places.folder)
-    lock = _take_lock(places.supervisor_lock)
-    if lock is None:
+    make_private_folder(places.folder)
+    if not try_lock(open_lock(places.supervisor_lock)):
         return 0
-    listener = _bind(places.socket)
+    make_private_folder(places.socket.parent)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    bind(str(places.socket), listener, _BACKLOG)
     try:
         # The caller can connect and send its request while the greater part is loaded.
         from switchyard.supervisor.server import serve  # noqa: PLC0415

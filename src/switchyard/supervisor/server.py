@@ -1,7 +1,6 @@
 """What the supervisor does with its socket: requests, one thread each, until nothing is left."""
 
 import contextlib
-import ctypes
 import gc
 import os
 import selectors
@@ -13,7 +12,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from switchyard.control.client import peer_uid
+from switchkit.platform.light import wake_pipe
+from switchkit.platform.system import adopt_orphans
+from switchkit.sockets import check_peer_user
 from switchyard.control.protocol import (
     Answer,
     CheckoutRequest,
@@ -37,7 +38,6 @@ from switchyard.supervisor.yard import Emit, Yard
 LINGER_S = 1.0
 TIDY_S = 30.0
 LARGEST_REQUEST = 1 << 22
-SUBREAPER = 36
 
 
 class RequestServer:
@@ -54,10 +54,10 @@ class RequestServer:
         self._busy = 0
         self._idle_since: float | None = time.monotonic()
         self._selector = selectors.DefaultSelector()
-        self._wake_read, self._wake_write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self._wake_read, self._wake_write = wake_pipe()
 
     def serve(self, listener: socket.socket) -> None:
-        """RunRecord until idle for a while, or told to end."""
+        """Run until idle for a while, or told to end."""
         signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
         # Handlers, never SIG_IGN: what is ignored here would be ignored in every service.
         ended = threading.Event()
@@ -101,7 +101,9 @@ class RequestServer:
             connection, _ = listener.accept()
         except OSError:
             return
-        if peer_uid(connection) != os.getuid():
+        try:
+            check_peer_user(connection)
+        except OSError:
             connection.close()
             return
         with self._lock:
@@ -159,8 +161,7 @@ def serve(home: Home, root: Path, listener: socket.socket) -> None:
     """Look after the project until nothing is left to look after."""
     gc.freeze()
     gc.enable()
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
+    adopt_orphans()
     threading.stack_size(512 * 1024)
     yard = Yard(root, home)
     yard.adopt()

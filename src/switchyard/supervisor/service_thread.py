@@ -15,9 +15,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from switchyard.files import PRIVATE_FILE, private_directory
-from switchyard.proc.family import RUN_VARIABLE, leader_vitals, members
-from switchyard.proc.identity import boot_id, vitals
+from switchkit.files import make_folder, make_private_folder, open_log
+from switchkit.platform.light import wake_pipe
+from switchkit.platform.system import vitals
+from switchkit.processes import watch_exit
+from switchyard.proc.family import RUN_VARIABLE, boot_id, leader_vitals, members
 from switchyard.proc.stopping import Stopped, stop_family
 from switchyard.runtime.launch import ServiceLaunch
 from switchyard.runtime.logs import add_mark, rotate
@@ -70,7 +72,7 @@ class ServiceThread:
         # Whether a live check ended the process: then it is started again whatever its exit code.
         self._unwell = False
         # A byte here ends the waits that are no waits for `changed`: for a process, for a pause.
-        self._wake_read, self._wake_write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self._wake_read, self._wake_write = wake_pipe()
         self._thread = threading.Thread(target=self._live, name=launch.service.name, daemon=True)
 
     def start(self) -> None:
@@ -216,12 +218,11 @@ class ServiceThread:
             stop_command=launch.stop_command,
         )
         try:
-            private_directory(launch.log.parent)
+            make_private_folder(launch.log.parent)
             if launch.data:
-                private_directory(launch.data)
+                make_folder(launch.data)
             rotate(launch.log, self._context.max_log_bytes, self._context.keep_logs)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-            output = os.open(launch.log, flags, PRIVATE_FILE)
+            output = open_log(launch.log)
             try:
                 run = run._replace(log_start=os.fstat(output).st_size)
                 self._context.book.put(run)  # proves there is room for the record before the start
@@ -236,7 +237,7 @@ class ServiceThread:
             self._record(run, "failed", told)
             return None
         found = vitals(pid)
-        run = run._replace(pid=pid, ticks=found.ticks if found else 0)
+        run = run._replace(pid=pid, ticks=found.began if found else 0)
         add_mark(launch.log)
         return self._record(run, "starting")
 
@@ -257,7 +258,7 @@ class ServiceThread:
         poller = select.poll()
         poller.register(self._wake_read, select.POLLIN)
         try:
-            descriptor = os.pidfd_open(run.pid)
+            descriptor = watch_exit(run.pid)
         except OSError:
             return self._ended(run)
         try:

@@ -5,10 +5,10 @@ import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from switchkit.processes import environment
 from switchyard.config.shapes import Config
 from switchyard.control.protocol import Event
 from switchyard.core.fault import Fault
-from switchyard.proc.identity import environment
 from switchyard.project.configuration import config_of
 from switchyard.project.home import Home
 from switchyard.project.registry import Registry

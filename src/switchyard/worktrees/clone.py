@@ -1,17 +1,13 @@
 """Clones heavy ignored folders into a worktree, sharing disk blocks where the disk can."""
 
 import contextlib
-import errno
-import fcntl
 import os
 import shutil
 from pathlib import Path
 from typing import Any
 
+from switchkit.platform.system import clone_file
 from switchyard.config.shapes import Clone
-
-FICLONE = 0x40049409
-UNSUPPORTED = (errno.EOPNOTSUPP, errno.ENOTTY, errno.EXDEV, errno.EINVAL, errno.ENOSYS)
 
 
 class _NoReflinkError(Exception):
@@ -23,12 +19,9 @@ def _reflink(source: str, target: str, mode: int) -> None:
     try:
         writing = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
         try:
-            fcntl.ioctl(writing, FICLONE, reading)
+            if not clone_file(reading, writing):
+                raise _NoReflinkError
             os.fchmod(writing, mode)
-        except OSError as wrong:
-            if wrong.errno in UNSUPPORTED:
-                raise _NoReflinkError from None
-            raise
         finally:
             os.close(writing)
     finally:

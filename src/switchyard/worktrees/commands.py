@@ -8,7 +8,7 @@ from switchyard.runtime.hooks import HOOK_S
 
 
 def run_here(command: list[str], cwd: Path, env: Mapping[str, str], output: int) -> int | None:
-    """RunRecord a command as a child of this very process."""
+    """Run a command as a child of this very process."""
     try:
         return subprocess.run(
             command,

@@ -8,13 +8,13 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from switchkit.platform.system import command_line, pids, working_folder
 from switchyard.control.client import ask
 from switchyard.control.protocol import DownAnswer, DownRequest
 from switchyard.core.environ import caller
 from switchyard.core.fault import CONFLICT, USAGE, Fault
 from switchyard.git.repository import git, git_ok, listed_worktrees
 from switchyard.git.status import changed_files
-from switchyard.proc.identity import command_line, pids
 from switchyard.project.configuration import config_of
 from switchyard.project.registry import Worktree
 from switchyard.project.scope import SHARED_BRANCH, Scope, Target
@@ -58,9 +58,9 @@ def inhabitants(folder: Path) -> list[dict[str, Any]]:
     """Processes that stand in the folder."""
     made: list[dict[str, Any]] = []
     for pid in pids():
-        with contextlib.suppress(OSError):
-            if Path(f"/proc/{pid}/cwd").readlink().is_relative_to(folder) and pid != os.getpid():
-                made.append({"pid": pid, "command": command_line(pid)})
+        where = working_folder(pid)
+        if where and Path(where).is_relative_to(folder) and pid != os.getpid():
+            made.append({"pid": pid, "command": command_line(pid)})
     return made
 
 

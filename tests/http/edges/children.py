@@ -13,13 +13,13 @@ from typing import Any
 from msgspec import Raw
 
 from switchboard.children.child import Child
+from switchboard.children.connection import Limits
 from switchboard.children.environment import EnvironmentSecrets
-from switchboard.children.life import Limits
 from switchboard.children.pool import ChildPool
 from switchboard.children.schema import ServerEntry
 from switchboard.core.bus import EventBus
 from switchboard.core.events import Event
-from switchboard.procs.spawn import Warden
+from switchkit.reaper_client import Reaper
 
 SDK_SERVER = Path(__file__).parents[1] / "servers" / "sdk_server.py"
 EVERYTHING = (
@@ -34,7 +34,7 @@ class Remote:
         self.child = child
         self.events = events
         self.changed = asyncio.Event()
-        child.on_changed = lambda _: self.changed.set()
+        child.listings.on_changed = lambda _: self.changed.set()
 
     async def call(self, name: str, /, **arguments: Any) -> Any:
         """Give the result of a call."""
@@ -54,12 +54,12 @@ async def remote_child(
     url: str, *, transport: str = "http", limits: Limits | None = None, **more: Any
 ) -> AsyncGenerator[Remote]:
     events: list[Event] = []
-    warden = Warden()
+    reaper = Reaper()
     pool = ChildPool(
         environ={},
         secrets=EnvironmentSecrets({}),
         events=EventBus(events.append),
-        warden=warden,
+        reaper=reaper,
     )
     kind: Any = transport
     entry = ServerEntry(name="far", transport=kind, url=url, **more)
@@ -67,7 +67,7 @@ async def remote_child(
         yield Remote(pool.child(entry, limits or Limits(spawn_s=5, rpc_s=10)), events)
     finally:
         await pool.aclose()
-        warden.close()
+        reaper.close()
 
 
 @asynccontextmanager

@@ -6,11 +6,9 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from switchboard.cli.options import Option, Usage, UsageError, Word
 from switchboard.cli.render import hint, warning
 from switchboard.cli.report import Report
 from switchboard.cli.request import Request
-from switchboard.cli.style import Style
 from switchboard.cli.verbs.parts.loading import places_for, settings_for
 from switchboard.cli.verbs.parts.servers import program_of, target_of
 from switchboard.config.locate import Places
@@ -19,6 +17,8 @@ from switchboard.core.origins import Scope
 from switchboard.settings.edit import add_server
 from switchboard.settings.trust import trust
 from switchboard.settings.validate import shown_name
+from switchkit.cli.style import Style
+from switchkit.cli.usage import Option, Usage, UsageError, Word
 
 USAGE = Usage(
     verb="add",

@@ -11,11 +11,9 @@ from switchboard.approvals.approver import Approver
 from switchboard.approvals.database import Database
 from switchboard.approvals.desk import Desk, Posted
 from switchboard.approvals.pins import Held, Pins
-from switchboard.cli.options import Option, Usage, UsageError, Word
 from switchboard.cli.render import columns, hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import Request
-from switchboard.cli.style import Style, is_terminal
 from switchboard.cli.verbs.parts.noting import note_decision
 from switchboard.cli.verbs.parts.questions import question_lines
 from switchboard.cli.verbs.parts.watching import Waiting, WaitingCall, WaitingDefinition, watch
@@ -23,6 +21,8 @@ from switchboard.core.cleaning import written_out
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Answer, Extent, Question
 from switchboard.ipc.paths import places_from
+from switchkit.cli.style import Style, is_terminal
+from switchkit.cli.usage import Option, Usage, UsageError, Word
 
 _ACTIONS = ("list", "show", "approve", "deny", "watch")
 _NEED_ID = frozenset({"show", "approve", "deny"})

@@ -15,7 +15,6 @@ from switchboard.audit.lines import AuditFilter, exported, record_in
 from switchboard.audit.paths import AuditPaths
 from switchboard.audit.reader import AuditReader
 from switchboard.audit.verify import verify
-from switchboard.cli.options import Option, Usage, UsageError, Word
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import Request
 from switchboard.cli.verbs.parts.audit_reports import (
@@ -30,6 +29,7 @@ from switchboard.cli.verbs.parts.audit_reports import (
 from switchboard.core.audit import AuditMark
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.ipc.paths import places_from
+from switchkit.cli.usage import Option, Usage, UsageError, Word
 
 _LAST = 20
 _MOST_OF_A_CALL = 100

@@ -10,11 +10,9 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from switchboard.cli.options import Option, Usage, UsageError, Word
 from switchboard.cli.render import as_json
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import Request
-from switchboard.cli.style import Style
 from switchboard.cli.verbs.parts.asking import Asking
 from switchboard.cli.verbs.parts.board import Caller, calling, refuse_subtool, run_to_end
 from switchboard.cli.verbs.parts.loading import settings_for
@@ -25,6 +23,8 @@ from switchboard.core.sessions import Era
 from switchboard.providers.suites.schema import SuiteSettings
 from switchboard.settings.sections import Settings
 from switchboard.surface.results import outcome_parts
+from switchkit.cli.style import Style
+from switchkit.cli.usage import Option, Usage, UsageError, Word
 
 USAGE = Usage(
     verb="call",

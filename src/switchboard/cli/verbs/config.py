@@ -5,17 +5,18 @@ from typing import Any
 
 from msgspec import Struct
 
-from switchboard.cli.options import Usage, UsageError, Word
-from switchboard.cli.render import as_json, counted, shown_origin, warning
+from switchboard.cli.render import as_json, shown_origin, warning
 from switchboard.cli.report import Report
 from switchboard.cli.request import Request
-from switchboard.cli.style import Style
 from switchboard.config.problems import Problem, render_problems
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.origins import Origin
 from switchboard.settings.explain import UnknownKey, explain, show
 from switchboard.settings.load import Loading, load
 from switchboard.settings.sections import Settings
+from switchkit.cli.columns import counted
+from switchkit.cli.style import Style
+from switchkit.cli.usage import Usage, UsageError, Word
 
 USAGE = Usage(
     verb="config",
@@ -126,7 +127,7 @@ def _check(settings: Settings) -> ConfigCheckReport:
     return ConfigCheckReport(
         workspace=settings.workspace,
         files=tuple(
-            shown_origin("", source.path, 0, settings.workspace) for source in settings.sources
+            shown_origin("", source.path, 0, settings.workspace) for source in settings.files
         ),
         servers=len(settings.servers) + len(settings.untrusted),
         waiting=len(settings.untrusted),

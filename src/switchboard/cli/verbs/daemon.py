@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from switchboard.cli.options import Option, Usage, UsageError, Word
 from switchboard.cli.render import hint
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import Request
-from switchboard.cli.style import Style
 from switchboard.control.client import draining_daemons, running_daemon
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.ipc.paths import DaemonPlaces, places_from
-from switchboard.ipc.private import NotPrivate, make_private_folder
 from switchboard.shim.launch import CannotStart, reach
+from switchkit.cli.style import Style
+from switchkit.cli.usage import Option, Usage, UsageError, Word
+from switchkit.files import make_private_folder
 
 _ACTIONS = ("start", "stop", "restart", "logs", "run")
 _LINES = 50
@@ -96,7 +96,7 @@ def _start(places: DaemonPlaces, request: Request) -> Report:
     try:
         make_private_folder(places.folder)
         line = reach(places, dict(request.environ))
-    except (CannotStart, NotPrivate, OSError) as error:
+    except (CannotStart, OSError) as error:
         raise Fault(
             FaultCode.UNAVAILABLE,
             "daemon-cannot-start",

@@ -5,16 +5,13 @@ import shlex
 from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as version_of
-from typing import Literal
 
 from msgspec import Struct
 
 from switchboard import __version__
-from switchboard.cli.options import Option, Usage
-from switchboard.cli.render import counted, hint, shown_origin, visible
+from switchboard.cli.render import hint, shown_origin
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import Request
-from switchboard.cli.style import Style
 from switchboard.cli.verbs.parts.board import calling, run_to_end
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.servers import program_of, target_of
@@ -22,10 +19,13 @@ from switchboard.cli.verbs.parts.suites import introspect
 from switchboard.config.locate import find_places
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.daemon.assemble import sandbox_refusals
-from switchboard.daemon.command_tools import command_tools
 from switchboard.daemon.enclosing import sandbox_here
-from switchboard.providers.yard.schema import FILE_NAME
+from switchboard.providers.source import Finding
+from switchboard.providers.table import configured
 from switchboard.settings.sections import Settings
+from switchkit.cli.columns import counted, visible
+from switchkit.cli.style import Style
+from switchkit.cli.usage import Option, Usage
 
 USAGE = Usage(
     verb="doctor",
@@ -35,15 +35,6 @@ USAGE = Usage(
 )
 
 _PACKAGES = ("msgspec", "uvloop", "jsonschema-rs", "uvicorn", "httpx2")
-
-
-class Finding(Struct, frozen=True, kw_only=True):
-    """One thing to know, and the way out of it."""
-
-    severity: Literal["error", "warning"]
-    subject: str
-    message: str
-    hint: str = ""
 
 
 class Server(Struct, frozen=True, kw_only=True):
@@ -103,10 +94,10 @@ def run(request: Request) -> Report:
         told = (*settings.warnings, *settings.without_effect)
         findings += [_finding(each, settings.workspace) for each in told]
         findings += _about_trust(settings)
-        findings += _about_descriptions(settings)
         findings += _about_servers(settings, request.environ)
         findings += _about_sandbox(settings)
-        findings += _about_commands(settings, request.environ)
+        for source in configured(settings):
+            findings += source.findings(settings, request.environ)
         if request.arguments.has("deep"):
             started = run_to_end(_start(request, settings, findings))
     places = find_places(request.environ, request.workspace, [])
@@ -139,42 +130,10 @@ def _about_trust(settings: Settings) -> Iterator[Finding]:
             message=f"not trusted, so it is not shown; it would run `{visible(target_of(entry))}`",
             hint=f"switchboard trust {shlex.quote(entry.name)}",
         )
-    for name in settings.untrusted_commands:
-        yield Finding(
-            severity="warning",
-            subject=name,
-            message="this command tool is not trusted yet, so it is not shown",
-            hint=f"switchboard trust {shlex.quote(name)}",
-        )
-    if settings.untrusted_yard is not None:
-        yield Finding(
-            severity="warning",
-            subject=FILE_NAME,
-            message="not trusted, so the tools of Switchyard are not shown",
-            hint=f"look at its commands, then: switchboard trust {FILE_NAME}",
-        )
-
-
-def _about_descriptions(settings: Settings) -> Iterator[Finding]:
-    for entry in settings.servers:
-        suite = settings.suites.get(entry.name)
-        if entry.suite_description and suite and suite.description:
-            wins = "the suite's `description`"
-            if not suite.override_description:
-                wins = "the child's `switchboardDescription`"
-            yield Finding(
-                severity="warning",
-                subject=entry.name,
-                message=f"its suite is described twice; {wins} is shown",
-                hint=f"remove one of the two: switchboard config explain suites.{entry.name}",
-            )
 
 
 def _about_servers(settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
-    has_yard = settings.yard is not None or settings.untrusted_yard is not None
-    tools = (settings.commands, settings.untrusted_commands, settings.omitted_commands)
-    servers = settings.servers or settings.untrusted or settings.omitted
-    if not (servers or any(tools) or has_yard):
+    if not (settings.servers or settings.untrusted or settings.omitted or settings.sources):
         yield Finding(
             severity="warning",
             subject=settings.workspace,
@@ -202,15 +161,6 @@ def _about_servers(settings: Settings, environ: Mapping[str, str]) -> Iterator[F
 
 def _about_sandbox(settings: Settings) -> Iterator[Finding]:
     for name, (why, fix) in sandbox_refusals(settings).items():
-        yield Finding(severity="error", subject=name, message=f"not shown: {why}", hint=fix)
-
-
-def _about_commands(settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
-    for each in settings.omitted_commands:
-        yield Finding(
-            severity="error", subject=each.name, message=f"not shown: {each.reason}", hint=each.hint
-        )
-    for name, (why, fix) in command_tools(settings, environ).refusals.items():
         yield Finding(severity="error", subject=name, message=f"not shown: {why}", hint=fix)
 
 

@@ -4,14 +4,14 @@ import time
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from switchboard.cli.options import Option, Usage, UsageError
 from switchboard.cli.render import as_json, hint
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import Request
-from switchboard.cli.style import Style
 from switchboard.control.client import running_daemon
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.ipc.paths import places_from
+from switchkit.cli.style import Style
+from switchkit.cli.usage import Option, Usage, UsageError
 
 _LAST = 20
 

@@ -10,11 +10,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from switchboard.cli.options import Option, Usage
 from switchboard.cli.render import hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import Request
-from switchboard.cli.style import Style
 from switchboard.cli.verbs.parts.clients import ClientLines, stdio_lines
 from switchboard.cli.verbs.parts.imports import (
     Candidate,
@@ -26,6 +24,8 @@ from switchboard.cli.verbs.parts.loading import places_for, settings_for
 from switchboard.cli.verbs.parts.servers import entries
 from switchboard.config.problems import ConfigInvalid
 from switchboard.config.writing import write_whole
+from switchkit.cli.style import Style
+from switchkit.cli.usage import Option, Usage
 
 USAGE = Usage(
     verb="init",

@@ -5,11 +5,9 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import Raw, Struct
 
-from switchboard.cli.options import Option, Usage, Word
-from switchboard.cli.render import as_json, counted, hint
+from switchboard.cli.render import as_json, hint
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import Request
-from switchboard.cli.style import Style
 from switchboard.cli.verbs.parts.board import calling, refuse_subtool, run_to_end
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.servers import suite_for
@@ -21,6 +19,9 @@ from switchboard.cli.verbs.parts.suites import (
 )
 from switchboard.core.tools import ToolSpec
 from switchboard.settings.sections import Settings
+from switchkit.cli.columns import counted
+from switchkit.cli.style import Style
+from switchkit.cli.usage import Option, Usage, Word
 
 USAGE = Usage(
     verb="introspect",

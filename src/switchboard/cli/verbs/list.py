@@ -3,16 +3,15 @@
 import shlex
 from collections.abc import Iterator
 
-from switchboard.cli.options import Usage
 from switchboard.cli.render import columns, hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import Request
-from switchboard.cli.style import Style
 from switchboard.cli.verbs.parts.commands import ListedCommand, listed_commands
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.servers import ListedServer, listed_servers
-from switchboard.daemon.command_tools import command_tools
 from switchboard.settings.validate import RENAME
+from switchkit.cli.style import Style
+from switchkit.cli.usage import Usage
 
 USAGE = Usage(
     verb="list",
@@ -94,9 +93,8 @@ class ListReport(Report, frozen=True, kw_only=True, tag="switchboard.list/1"):
 
 def run(request: Request) -> Report:
     settings = settings_for(request)
-    refusals = command_tools(settings, request.environ).refusals if settings.commands else {}
     return ListReport(
         workspace=settings.workspace,
         servers=listed_servers(settings),
-        commands=listed_commands(settings, refusals),
+        commands=listed_commands(settings, request.environ),
     )

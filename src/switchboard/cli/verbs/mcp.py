@@ -4,12 +4,12 @@
 in this process.
 """
 
-from switchboard.cli.options import Option, Usage
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import Request
 from switchboard.cli.verbs.parts.loading import followed_settings
 from switchboard.daemon.serve import run as run_loop
 from switchboard.daemon.serve import serve_stdio
+from switchkit.cli.usage import Option, Usage
 
 USAGE = Usage(
     verb="mcp",

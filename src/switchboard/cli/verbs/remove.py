@@ -5,10 +5,8 @@
 import os
 from collections.abc import Iterator
 
-from switchboard.cli.options import Option, Usage, Word
 from switchboard.cli.report import Report
 from switchboard.cli.request import Request
-from switchboard.cli.style import Style
 from switchboard.cli.verbs.parts.loading import places_for, settings_for
 from switchboard.cli.verbs.parts.servers import listed_servers, no_server
 from switchboard.config.problems import ConfigInvalid, shown_path
@@ -16,6 +14,8 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.origins import Scope
 from switchboard.settings.edit import remove_server
 from switchboard.settings.trust import untrust
+from switchkit.cli.style import Style
+from switchkit.cli.usage import Option, Usage, Word
 
 USAGE = Usage(
     verb="remove",

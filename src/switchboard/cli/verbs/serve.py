@@ -5,14 +5,14 @@
 import os
 from collections.abc import Iterator
 
-from switchboard.cli.options import Option, Usage, UsageError
 from switchboard.cli.render import hint
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import Request
-from switchboard.cli.style import Style
 from switchboard.cli.verbs.parts.loading import followed_settings
 from switchboard.daemon.serve import run as run_loop
 from switchboard.daemon.serve import serve_stdio
+from switchkit.cli.style import Style
+from switchkit.cli.usage import Option, Usage, UsageError
 
 _TOKEN = "SWITCHBOARD_TOKEN"  # noqa: S105 - the name of a variable
 

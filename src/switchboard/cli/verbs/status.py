@@ -5,11 +5,9 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from switchboard import __version__
-from switchboard.cli.options import Usage
-from switchboard.cli.render import columns, counted, hint
+from switchboard.cli.render import columns, hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import Request
-from switchboard.cli.style import Style
 from switchboard.control.client import DaemonClient, draining_daemons, running_daemon
 from switchboard.control.status import (
     ChildStatus,
@@ -21,6 +19,9 @@ from switchboard.control.status import (
 from switchboard.core.faults import Fault
 from switchboard.ipc.paths import places_from
 from switchboard.ipc.words import ABI
+from switchkit.cli.columns import counted
+from switchkit.cli.style import Style
+from switchkit.cli.usage import Usage
 
 USAGE = Usage(
     verb="status",

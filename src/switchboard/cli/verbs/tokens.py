@@ -7,11 +7,9 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from switchboard.children.schema import ServerEntry
-from switchboard.cli.options import Usage
-from switchboard.cli.render import columns, counted, hint
+from switchboard.cli.render import columns, hint
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import Request
-from switchboard.cli.style import Style
 from switchboard.cli.table import TOKENIZER, loaded
 from switchboard.cli.verbs.parts.board import Caller, calling, run_to_end
 from switchboard.cli.verbs.parts.loading import settings_for
@@ -21,6 +19,9 @@ from switchboard.core.visibility import Visibility
 from switchboard.providers.suites.schema import SuiteSettings
 from switchboard.settings.sections import Settings
 from switchboard.settings.validate import shown_name
+from switchkit.cli.columns import counted
+from switchkit.cli.style import Style
+from switchkit.cli.usage import Usage
 
 ENCODING = "o200k_base"
 

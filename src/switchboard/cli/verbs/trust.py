@@ -6,17 +6,21 @@ from typing import Literal
 
 from msgspec import Struct
 
-from switchboard.cli.options import Option, Usage, UsageError, Word
-from switchboard.cli.render import columns, counted, hint
+from switchboard.cli.render import columns, hint, shown_origin
 from switchboard.cli.report import Report
 from switchboard.cli.request import Request
-from switchboard.cli.style import Style
-from switchboard.cli.verbs.parts.commands import listed_commands
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.servers import listed_servers, no_server, server_left_out
-from switchboard.providers.yard.schema import FILE_NAME
+from switchboard.providers.source import ItemKind
+from switchboard.providers.table import TABLE, configured
 from switchboard.settings.sections import Settings
 from switchboard.settings.trust import read_trust, trust, untrust
+from switchkit.cli.columns import counted, visible
+from switchkit.cli.style import Style
+from switchkit.cli.usage import Option, Usage, UsageError, Word
+
+# Files of a workspace that are trusted as a whole.
+_FILES = tuple(f"`{row.file}`" for row in TABLE.values() if row.file)
 
 USAGE = Usage(
     verb="trust",
@@ -24,7 +28,7 @@ USAGE = Usage(
     words=(
         Word(
             name="NAME",
-            about="servers, command tools or `switchyard.toml`",
+            about=" or ".join(("servers, command tools", *_FILES)),
             optional=True,
             many=True,
         ),
@@ -46,8 +50,7 @@ class Trustee(Struct, frozen=True, kw_only=True):
     """Something of the workspace that runs only when it is trusted."""
 
     name: str
-    # A project is the `switchyard.toml` of the workspace.
-    kind: Literal["server", "command", "project"]
+    kind: ItemKind
     state: Literal["trusted", "waiting"]
     runs: str
     origin: str = ""
@@ -135,25 +138,18 @@ def _trustees(settings: Settings) -> Iterator[Trustee]:
                 sandbox=server.sandbox,
                 left_out=server.left_out,
             )
-    for command in listed_commands(settings):
-        if command.trust != "own":
-            yield Trustee(
-                name=command.name,
-                kind="command",
-                state=command.trust,
-                runs=command.runs,
-                origin=command.origin,
-                sandbox=command.sandbox,
-            )
-    if settings.yard is not None:
-        yield _project("trusted")
-    elif settings.untrusted_yard is not None:
-        yield _project("waiting")
-
-
-def _project(state: Literal["trusted", "waiting"]) -> Trustee:
-    runs = "every command in it, when an agent asks for it"
-    return Trustee(name=FILE_NAME, kind="project", state=state, runs=runs, origin=FILE_NAME)
+    for source in configured(settings):
+        for item in source.trust_items(settings):
+            if item.trust != "own":
+                place = item.origin
+                yield Trustee(
+                    name=item.name,
+                    kind=item.kind,
+                    state=item.trust,
+                    runs=item.runs,
+                    origin=shown_origin(place.scope, place.path, place.line, settings.workspace),
+                    sandbox=visible(item.sandbox),
+                )
 
 
 def _recorded(settings: Settings) -> set[str]:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from switchboard import __version__
-from switchboard.cli.options import Usage
 from switchboard.cli.report import Report
 from switchboard.cli.request import Request
-from switchboard.cli.style import Style
+from switchkit.cli.style import Style
+from switchkit.cli.usage import Usage
 
 USAGE = Usage(verb="version", summary="Print the version.")
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Callable
 
 from msgspec import Struct
 
@@ -10,6 +9,7 @@ from switchboard.core.audit import AuditRecord
 from switchboard.core.calls import Call, Figures, Interrupted, Outcome
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.ports import CallAudit, Next
+from switchboard.core.timers import Timers
 from switchboard.pipeline.call_records import CallRecords, figures_in, finished, size_of
 
 # A call that changes nothing and is over by then is one record, not two.
@@ -22,15 +22,17 @@ class Audit:
     def __init__(self, log: CallAudit, records: CallRecords) -> None:
         self._log = log
         self._records = records
-        self._short = _ShortCalls(self._still_runs)
+        self._loop = asyncio.get_running_loop()
+        # Calls that change nothing and began a moment ago.
+        self._short = Timers(self._loop, self._still_runs)
         # Calls whose end is written down here, so that nobody else does it again.
         self.told: set[str] = set()
 
     async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
         running = _Running(self._records, call, time.time_ns())
-        is_short = call.tool.effects.read_only is True
-        if is_short:
-            self._short.add(running)
+        short = self._short[_SOON_S] if call.tool.effects.read_only is True else None
+        if short is not None:
+            short[running] = self._loop.time() + _SOON_S
         else:
             await self._log.append(running.started())
         try:
@@ -47,8 +49,8 @@ class Audit:
             self._end(running, FaultCode.INTERNAL, "unexpected")
             raise
         finally:
-            if is_short:
-                self._short.discard(running)
+            if short is not None:
+                short.pop(running, None)
         running.result_bytes = size_of(outcome)
         self._end(running, "tool_error" if outcome.is_error else "ok", "", outcome.figures)
         return outcome
@@ -96,35 +98,3 @@ class _Running(Struct, eq=False):
             figures=self.figures,
             result_bytes=self.result_bytes,
         )
-
-
-class _ShortCalls:
-    """Calls that change nothing and began a moment ago. One timer for all: a call pays little."""
-
-    def __init__(self, on_long: Callable[[_Running], None]) -> None:
-        self._on_long = on_long
-        self._new: set[_Running] = set()
-        self._old: set[_Running] = set()
-        self._is_watching = False
-
-    def add(self, running: _Running) -> None:
-        """A call runs; if it still does after a while, that is written down."""
-        self._new.add(running)
-        if not self._is_watching:
-            self._is_watching = True
-            asyncio.get_running_loop().call_later(_SOON_S, self._look)
-
-    def discard(self, running: _Running) -> None:
-        """It has ended; if that was soon, its end is all that needs to be written."""
-        if running in self._new:
-            self._new.remove(running)
-        else:
-            self._old.discard(running)
-
-    def _look(self) -> None:
-        for running in self._old:
-            self._on_long(running)
-        self._old, self._new = self._new, set()
-        self._is_watching = bool(self._old)
-        if self._is_watching:
-            asyncio.get_running_loop().call_later(_SOON_S, self._look)

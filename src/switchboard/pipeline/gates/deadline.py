@@ -4,9 +4,10 @@ import asyncio
 from typing import cast
 
 from switchboard.core.calls import Call, Interrupted, Outcome
-from switchboard.core.clock import EARLY_S, Clock
+from switchboard.core.clock import Clock
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.ports import Next
+from switchboard.core.timers import Timers
 
 
 class Deadline:
@@ -18,9 +19,7 @@ class Deadline:
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        # Clocks by their limit: those with the same are due in the order in which they began, so
-        # one timer serves them all. A limit is here as long as its timer runs.
-        self._running: dict[float, dict[Clock, None]] = {}
+        self._running = Timers(self._loop, Clock.ring)
 
     async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
         limit = call.tool.policy.timeout_s
@@ -35,11 +34,8 @@ class Deadline:
         longest = call.tool.policy.longest_s if call.client_timeout_s is None else None
         clock = call.clock
         clock.start(task, self._loop, limit, longest or limit)
-        clocks = self._running.get(limit)
-        if clocks is None:
-            clocks = self._running[limit] = {}
-            self._loop.call_later(limit, self._look, limit)
-        clocks[clock] = None
+        clocks = self._running[limit]
+        clocks[clock] = clock.begun_at + limit
         try:
             return await proceed(call)
         except asyncio.CancelledError as cancelled:
@@ -59,20 +55,6 @@ class Deadline:
                 clock.handle.cancel()
             if clock.has_rung:
                 task.uncancel()
-
-    def _look(self, limit: float) -> None:
-        """Ring what is due, and look again when the next one is."""
-        clocks = self._running[limit]
-        now = self._loop.time()
-        while clocks:
-            first = next(iter(clocks))
-            due = first.begun_at + limit
-            if due - now > EARLY_S:
-                self._loop.call_at(due, self._look, limit)
-                return
-            del clocks[first]
-            first.ring()
-        del self._running[limit]
 
 
 def _setting(call: Call, clock: Clock) -> str:

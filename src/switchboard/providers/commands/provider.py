@@ -3,11 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from switchboard.core.calls import Call, Execution, Outcome
+from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
+from switchboard.core.offers import Kind, Offer
 from switchboard.core.ports import Events
+from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
-from switchboard.procs.spawn import Warden
 from switchboard.providers.commands.confining import wrap_for
 from switchboard.providers.commands.launches import launch_of
 from switchboard.providers.commands.plans import Ground, Plan, plan_of
@@ -17,6 +19,7 @@ from switchboard.providers.commands.schema import CommandEntry
 from switchboard.providers.commands.specs import PROVIDER
 from switchboard.providers.commands.standing import has_network
 from switchboard.sandbox.sandbox import Sandbox
+from switchkit.reaper_client import Reaper
 
 # The digest of everything that decides what an entry runs, files of the workspace included.
 Fingerprint = Callable[[CommandEntry], str]
@@ -33,7 +36,7 @@ class CommandsProvider:
         *,
         ground: Ground,
         sandbox: Sandbox,
-        warden: Warden,
+        reaper: Reaper,
         events: Events,
         fingerprint: Fingerprint,
         start_s: float,
@@ -41,7 +44,7 @@ class CommandsProvider:
         self._tools = tools
         self._ground = ground
         self._sandbox = sandbox
-        self._warden = warden
+        self._reaper = reaper
         self._events = events
         self._fingerprint = fingerprint
         self._start_s = start_s
@@ -81,10 +84,17 @@ class CommandsProvider:
         run = Run(plan, call, self._ground.workspace, self._events)
         ended = await run.to_end(
             wrap=wrap_for(plan, self._ground, self._sandbox),
-            warden=self._warden,
+            reaper=self._reaper,
             start_s=self._start_s,
         )
         return outcome_of(ended, entry.name)
+
+    async def offers(
+        self, kind: Kind, session: Session, channel: Channel | None, wanted: str = ""
+    ) -> tuple[Offer, ...]:
+        """Nothing beside its specs."""
+        del kind, session, channel, wanted
+        return ()
 
     async def aclose(self) -> None:
         """Calls end their own processes."""

@@ -13,11 +13,12 @@ from switchboard.core.faults import Fault
 from switchboard.core.ports import Events
 from switchboard.core.redaction import redacted_text
 from switchboard.core.secrets import KnownSecrets
-from switchboard.procs.spawn import Running, SpawnSpec, Warden, Wrap, spawn
+from switchboard.procs.spawn import Running, SpawnSpec, Wrap, spawn
 from switchboard.procs.stop import stop
 from switchboard.providers.commands.outputs import Output
 from switchboard.providers.commands.plans import Plan
 from switchboard.providers.commands.telling import End, Teller
+from switchkit.reaper_client import Reaper
 
 # Its streams end with it; a moment is enough for what is still in them.
 _LAST_WORDS_S = 1.0
@@ -50,12 +51,12 @@ class Run:
         self._stderr = Output(self._secrets, None if streams is None else streams.stderr)
         self._input = _Input(plan.stdin)
 
-    async def to_end(self, *, wrap: Wrap, warden: Warden, start_s: float) -> Ended:
+    async def to_end(self, *, wrap: Wrap, reaper: Reaper, start_s: float) -> Ended:
         """Run it. Raises a fault when it cannot start or its sandbox stopped it."""
         plan = self._plan
         spec = SpawnSpec(argv=plan.argv, cwd=plan.place.cwd, env=plan.place.env, wrap=wrap)
         try:
-            running = await spawn(spec, warden=warden, timeout_s=start_s, errors=self._stderr)
+            running = await spawn(spec, reaper=reaper, timeout_s=start_s, errors=self._stderr)
         except Fault as fault:
             raise self._told(fault) from None
         try:

@@ -66,3 +66,13 @@ class CommandOmission(Struct, frozen=True, kw_only=True):
     reason: str
     hint: str = ""
     origin: Origin = Origin()
+
+
+class CommandTools(Struct, frozen=True, kw_only=True):
+    """Every command tool of a configuration, by what can be done with it."""
+
+    usable: dict[str, CommandEntry]
+    # Those of the workspace that its owner has not trusted yet.
+    untrusted: dict[str, CommandEntry]
+    # Those that cannot be run as they are written.
+    omitted: tuple[CommandOmission, ...]

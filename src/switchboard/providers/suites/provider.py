@@ -1,22 +1,26 @@
 """Children as suites: `introspect` tells what a child can do, `call` does it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import cast
 
 from msgspec.structs import replace
 
 from switchboard.children.child import Child
-from switchboard.children.listing import ToolListing
+from switchboard.children.listings.collector import ListingCollector
+from switchboard.children.listings.listing import Listing, ToolListing
 from switchboard.children.results import passed_through
-from switchboard.config.problems import did_you_mean
 from switchboard.core.calls import Call, Outcome, TextBlock
 from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
+from switchboard.core.offers import Kind, Offer
+from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
 from switchboard.providers.suites.arguments import read_arguments
 from switchboard.providers.suites.results import outcome_from_result
 from switchboard.providers.suites.specs import PROVIDER
 from switchboard.providers.suites.suite import Suite
+from switchkit.suggest import did_you_mean
 
 
 class SuitesProvider:
@@ -24,13 +28,35 @@ class SuitesProvider:
 
     key = PROVIDER
 
-    def __init__(self, suites: Iterable[Suite], *, is_guarded: bool = False) -> None:
+    def __init__(
+        self,
+        suites: Iterable[Suite],
+        *,
+        is_guarded: bool = False,
+        announce: Callable[[str, str], None] = lambda _kind, _session: None,
+    ) -> None:
         """Where somebody judges what calls do, each is narrowed to the tool as it is listed."""
         self._suites = {suite.spec.name: suite for suite in suites}
         self._is_guarded = is_guarded
+        self._collector = ListingCollector(announce)
+        # The last offers, with the listings that they were made from.
+        self._offered: tuple[list[tuple[Suite, Listing]], tuple[Offer, ...]] = ([], ())
 
     def specs(self) -> Sequence[ToolSpec]:
         return tuple(suite.spec for suite in self._suites.values())
+
+    async def offers(
+        self, kind: Kind, session: Session, channel: Channel | None, wanted: str = ""
+    ) -> tuple[Offer, ...]:
+        """Every subtool that may be called, each with its suite."""
+        del wanted
+        if kind != "subtools":
+            return ()
+        suites = tuple(self._suites.values())
+        found = await self._collector.collect("tools", suites, session, channel)
+        if found != self._offered[0]:
+            self._offered = (found, tuple(_subtools(found)))
+        return self._offered[1]
 
     async def narrow(self, call: Call) -> Call:
         suite = self._suites[call.tool.name]
@@ -118,6 +144,21 @@ class SuitesProvider:
 
     async def aclose(self) -> None:
         """The pool owns the children, and may keep them for the next board."""
+        await self._collector.aclose()
+
+
+def _subtools(found: Iterable[tuple[Suite, Listing]]) -> Iterator[Offer]:
+    for suite, listing in found:
+        tools = cast("ToolListing", listing)
+        for name in tools.tools:
+            if suite.subtools.shows(name):
+                yield Offer(
+                    name=name,
+                    provider=PROVIDER,
+                    owner=suite.spec.name,
+                    spec=suite.listed(name, tools),
+                    via=suite.spec,
+                )
 
 
 def _unknown_subtool(suite: Suite, subtool: str, listing: ToolListing) -> Fault:

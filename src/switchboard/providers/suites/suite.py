@@ -4,7 +4,7 @@ from msgspec import Raw, Struct
 from msgspec.json import encode
 
 from switchboard.children.launcher import Launcher
-from switchboard.children.listing import ToolEntry, ToolListing
+from switchboard.children.listings.listing import ToolEntry, ToolListing
 from switchboard.children.pool import ChildSource
 from switchboard.core.sessions import Session
 from switchboard.core.tools import Effects, Policy, ToolSpec

@@ -1,7 +1,7 @@
 """The yard behind the gates: the same results as from its own server."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,13 +10,18 @@ import msgspec
 from msgspec import Raw
 
 from switchboard.core.calls import Call, Outcome
+from switchboard.core.channel import Channel
+from switchboard.core.contents import Completing, ContentRequest, Filling, Reading
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
-from switchboard.core.tools import ToolSpec
+from switchboard.core.offers import Kind, Offer
+from switchboard.core.sessions import Session
+from switchboard.core.tools import Policy, ToolSpec
 from switchboard.providers.yard.crew import Crew
 from switchboard.providers.yard.specs import PROVIDER
 from switchyard.api.answers import call_tool, read_resource, seen_from
-from switchyard.api.catalogue import TOOLS
+from switchyard.api.catalogue import RESOURCES, TOOLS
+from switchyard.api.texts import PROMPTS, prompt
 from switchyard.core.environ import on_behalf_of
 from switchyard.core.fault import Fault as YardFault
 from switchyard.project.configuration import config_of
@@ -24,6 +29,17 @@ from switchyard.project.home import default_home
 from switchyard.project.scope import FILE_NAME, Scope, locate, pinned
 
 T = TypeVar("T")
+_NO_COMPLETION = Raw(b'{"completion":{"values":[],"total":0,"hasMore":false}}')
+_CONTENTS: dict[str, tuple[Offer, ...]] = {
+    "resources": tuple(
+        Offer(name=each["uri"], provider=PROVIDER, entry=Raw(msgspec.json.encode(each)))
+        for each in RESOURCES
+    ),
+    "prompts": tuple(
+        Offer(name=each["name"], provider=PROVIDER, entry=Raw(msgspec.json.encode(each)))
+        for each in PROMPTS
+    ),
+}
 _EFFECTS = {
     "switchyard_up": ("filesystem-write", "network"),
     "switchyard_create": ("filesystem-write",),
@@ -34,6 +50,8 @@ class YardProvider:
     """The project of one workspace. Every call finds its place anew, as every command does."""
 
     key = PROVIDER
+    owners: Collection[str] = ()
+    content_policy = Policy()
 
     def __init__(
         self,
@@ -83,10 +101,42 @@ class YardProvider:
         result = await self._done(call, lambda scope: self._called(scope, name, given))
         return Outcome(raw=_raw(result), is_error=result["isError"])
 
-    async def read(self, call: Call, uri: str) -> Outcome:
-        """A resource. The call is one that passed the gates."""
-        result = await self._done(call, lambda scope: read_resource(scope, uri))
-        return Outcome(raw=_raw(result))
+    # Resources and prompts
+
+    async def offers(
+        self, kind: Kind, session: Session, channel: Channel | None, wanted: str = ""
+    ) -> tuple[Offer, ...]:
+        del session, channel, wanted
+        return _CONTENTS.get(kind, ())
+
+    def unlisted(self, session: Session) -> Sequence[str]:
+        """It lists all that it has."""
+        del session
+        return ()
+
+    async def fetch(self, call: Call, offer: Offer, request: ContentRequest) -> Outcome:
+        match request:
+            case Reading():
+                result = await self._done(call, lambda scope: read_resource(scope, offer.own))
+                return Outcome(raw=_raw(result))
+            case Filling():
+                return Outcome(raw=_filled(request))
+            case Completing():
+                return Outcome(raw=_NO_COMPLETION)
+
+    async def follow(
+        self, offer: Offer, session: Session, tell: Callable[[str], None]
+    ) -> Callable[[], None]:
+        del session, tell
+        raise Fault(
+            FaultCode.UNIMPLEMENTED,
+            "resource-not-followed",
+            f"`{offer.own}` is computed when it is read, and nobody is told of changes",
+            hint="read it again",
+        )
+
+    def pass_on(self, method: str, session: Session) -> None:
+        """It serves no session for longer than a call."""
 
     async def aclose(self) -> None:
         """The crew belongs to the engine."""
@@ -141,3 +191,11 @@ class YardProvider:
 def _raw(result: Any) -> Raw:
     # Names of files need not be text; this writes them as the yard's own server does.
     return Raw(json.dumps(result, separators=(",", ":")).encode())
+
+
+def _filled(request: Filling) -> Raw:
+    try:
+        given = msgspec.json.decode(request.arguments, type=dict[str, Any] | None)
+        return Raw(json.dumps(prompt(request.name, given or {})).encode())
+    except (msgspec.MsgspecError, ValueError) as wrong:
+        raise Fault(FaultCode.INVALID_ARGUMENT, "params-invalid", str(wrong)) from None

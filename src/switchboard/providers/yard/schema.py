@@ -18,3 +18,5 @@ class YardEntry(Struct, frozen=True, kw_only=True):
     binding: bool = True
     # Start services with the whole environment of the client.
     inherit_env: bool = False
+    # Nobody has trusted it yet: nothing of it is shown.
+    waits: bool = False

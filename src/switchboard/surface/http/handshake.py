@@ -12,13 +12,13 @@ from switchboard.surface.outlets import Outlet
 from switchboard.wire.eras import HANDSHAKE_VERSIONS
 from switchboard.wire.http_headers import LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID
 from switchboard.wire.messages import (
+    CANCELLED,
     PARSE_ERROR,
     Envelope,
     Parts,
     cancelled_id,
     read_batch,
 )
-from switchboard.wire.peer import CANCELLED
 
 # The one version in which a body may hold several messages.
 _BATCHING = "2025-03-26"

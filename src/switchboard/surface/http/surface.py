@@ -108,11 +108,11 @@ class HttpSurface:
     async def _input_schema(self, name: str, capabilities: dict[str, Any]) -> Raw | None:
         with self._boards.lease() as board:
             tool = board.catalog.tools.get(name)
-            if tool is None and board.shows_tools and board.relay is not None:
+            if tool is None and "tools" in board.listing and board.directory is not None:
                 nobody = Session(
                     id="", via="http", workspace=self._workspace, capabilities=capabilities
                 )
-                tool = await board.relay().tool(name, nobody, None)
+                tool = await board.directory().tool(name, nobody, None)
             return tool.input_schema if tool is not None else None
 
     def changed(self, kind: str, session_id: str) -> None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from switchkit.suggest import suggestion
 from switchyard.cli.arguments import Arguments, usage_fault
 from switchyard.cli.report import Report
 from switchyard.core.fault import Fault
@@ -11,7 +12,6 @@ from switchyard.mcp.setup import config, install, projects
 from switchyard.mcp.smoke import smoke
 from switchyard.project.home import default_home
 from switchyard.project.scope import Scope, locate, locate_alias, pinned
-from switchyard.suggest import hint
 
 STEPS = ("config", "install", "projects", "smoke")
 
@@ -20,7 +20,7 @@ def _scope(arguments: Arguments) -> Scope:
     alias = arguments.value("project")
     if alias is None:
         return locate(arguments.cwd, default_home())
-    if "cwd" in arguments.values:
+    if arguments.has("cwd"):
         raise usage_fault("`--cwd` and `--project` exclude each other", "mcp")
     return pinned(locate_alias(alias, default_home()), Path.cwd())
 
@@ -75,4 +75,4 @@ def run(arguments: Arguments) -> Report:
         return _smoke(arguments)
     if step in ("config", "install"):
         return _setup(arguments, step)
-    raise Fault("usage", f"unknown step `{step}`; {hint(step, STEPS)}", exit_code=2)
+    raise Fault("usage", f"unknown step `{step}`; {suggestion(step, STEPS)}", exit_code=2)

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from switchkit.cli.columns import columns
 from switchyard.cli.arguments import Arguments, usage_fault
-from switchyard.cli.report import Report, columns
+from switchyard.cli.report import Report
 from switchyard.core.quantities import seconds
 from switchyard.project.configuration import config_of
 from switchyard.project.home import default_home
@@ -20,7 +21,7 @@ def _list(scope: Scope, _: Arguments) -> Report:
         (one["branch"], one["path"], "" if one["exists"] else "gone", ", ".join(one["running"]))
         for one in found["worktrees"]
     ]
-    lines = columns([("BRANCH", "PATH", "", "RUNNING"), *rows]) if rows else ["no worktrees"]
+    lines = list(columns([("BRANCH", "PATH", "", "RUNNING"), *rows])) if rows else ["no worktrees"]
     return Report("list", found, lines)
 
 

@@ -6,10 +6,10 @@ import shutil
 import subprocess
 import sys
 
+from switchkit.processes import environment
 from switchyard.cli.arguments import Arguments, usage_fault
 from switchyard.cli.report import Report
 from switchyard.core.fault import Fault
-from switchyard.proc.identity import environment
 from switchyard.project.configuration import check_service, config_for
 from switchyard.project.home import default_home
 from switchyard.project.scope import SHARED_BRANCH, SHARED_SLUG, Scope, Target, locate

@@ -3,9 +3,10 @@
 import contextlib
 from collections.abc import Container
 
+from switchkit.listeners import holder
+from switchkit.platform.ports import listening
 from switchyard.core.fault import CONFLICT, Fault
 from switchyard.files import write_json
-from switchyard.proc.listeners import holder, listening
 from switchyard.project.home import ProjectPlaces
 from switchyard.runtime.checkouts import Checkout, stored_checkouts
 from switchyard.supervisor.forwarding.sockets import loopback_sockets

@@ -13,6 +13,8 @@ import threading
 from collections.abc import Callable
 from typing import NamedTuple
 
+from switchkit.platform.light import wake_pipe
+
 CHUNK = 1 << 18
 BACKLOG = 1024
 ACCEPTS = 64
@@ -66,7 +68,7 @@ class TcpRelay:
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
-        self._wake_read, self._wake_write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self._wake_read, self._wake_write = wake_pipe()
         self._selector.register(self._wake_read, _READ, None)
         self._orders: collections.deque[Callable[[], None]] = collections.deque()
         self._listeners: dict[int, _Listener] = {}
@@ -181,7 +183,8 @@ class TcpRelay:
             self._drop(end)
             return
         family = socket.AF_INET6 if ":" in goal.host else socket.AF_INET
-        back = _End(socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK))
+        back = _End(socket.socket(family, socket.SOCK_STREAM))
+        back.sock.setblocking(False)
         back.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         back.other, end.other = end, back
         # What was sniffed from the client is owed to the backend.

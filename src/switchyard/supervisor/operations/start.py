@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
+from switchkit.suggest import suggestion
 from switchyard.config.graph import closure
 from switchyard.config.shapes import Config, ServiceProfile
 from switchyard.control.protocol import UpAnswer, UpRequest
@@ -15,7 +16,6 @@ from switchyard.runtime.hooks import HookSite, run_hooks
 from switchyard.runtime.launch import Planner, ServiceLaunch, target_of
 from switchyard.runtime.logs import Sift, tail
 from switchyard.runtime.ports import PortTable
-from switchyard.suggest import hint
 from switchyard.supervisor.service_thread import BAD, SETTLED, STOP_SLACK_S, ServiceThread, end_run
 from switchyard.supervisor.yard import Emit, Yard
 
@@ -277,7 +277,7 @@ def _profile(config: Config, name: str | None) -> ServiceProfile | None:
     if chosen not in config.profiles:
         raise Fault(
             "unknown-profile",
-            f"unknown profile `{chosen}`; {hint(chosen, config.profiles)}",
+            f"unknown profile `{chosen}`; {suggestion(chosen, config.profiles)}",
             exit_code=USAGE,
         )
     return config.profiles[chosen]

@@ -3,13 +3,13 @@
 import os
 import threading
 
+from switchkit.suggest import suggestion
 from switchyard.config.graph import levels
 from switchyard.config.shapes import Config
 from switchyard.control.protocol import DownAnswer, DownRequest, StoppedRow
 from switchyard.core.fault import USAGE, Fault
 from switchyard.runtime.hooks import HookSite, run_hooks
 from switchyard.runtime.runs import RunRecord, all_runs
-from switchyard.suggest import hint
 from switchyard.supervisor.service_thread import STOP_SLACK_S, ServiceThread, end_run
 from switchyard.supervisor.yard import Emit, Yard
 
@@ -60,7 +60,7 @@ def _check_names(yard: Yard, config: Config, request: DownRequest) -> None:
         if not any(run.service == name for run in yard.book.all()):
             raise Fault(
                 "unknown-service",
-                f"unknown service `{name}`; {hint(name, config.services)}",
+                f"unknown service `{name}`; {suggestion(name, config.services)}",
                 exit_code=USAGE,
             )
 

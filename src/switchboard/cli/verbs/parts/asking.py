@@ -5,11 +5,11 @@ import sys
 import time
 
 from switchboard.cli.request import Request
-from switchboard.cli.style import is_terminal
 from switchboard.cli.verbs.parts.questions import question_lines
 from switchboard.core.events import ApprovalAsked, Event
 from switchboard.core.questions import Answer, Asker, Question
 from switchboard.settings.sections import Settings
+from switchkit.cli.style import is_terminal
 
 
 class Asking:

@@ -9,10 +9,11 @@ from msgspec import Raw, Struct
 from switchboard.audit.chain import Row
 from switchboard.audit.lines import AuditLine, record_in
 from switchboard.audit.verify import Verification
-from switchboard.cli.render import as_json, counted, hint, visible, warning
+from switchboard.cli.render import as_json, hint, warning
 from switchboard.cli.report import DONE, FAILED, Report
-from switchboard.cli.style import Style
 from switchboard.core.audit import AuditRecord
+from switchkit.cli.columns import counted, visible
+from switchkit.cli.style import Style
 
 _HASH_SHOWN = 16
 _GOOD = {"", "ok"}

@@ -12,7 +12,6 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from switchboard import __version__
-from switchboard.cli.options import UsageError
 from switchboard.core.bus import EventBus, Subscriber
 from switchboard.core.calls import Call, Outcome, TextBlock
 from switchboard.core.faults import Fault, FaultCode
@@ -22,6 +21,7 @@ from switchboard.core.tools import ToolSpec
 from switchboard.daemon.runtime import Runtime, running
 from switchboard.settings.sections import Settings
 from switchboard.settings.validate import shown_name
+from switchkit.cli.usage import UsageError
 
 T = TypeVar("T")
 

@@ -4,12 +4,12 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from switchboard.cli.options import UsageError
 from switchboard.cli.request import Request
 from switchboard.config.locate import Places, find_places
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.settings.load import load_settings
 from switchboard.settings.sections import Settings
+from switchkit.cli.usage import UsageError
 
 
 def settings_for(request: Request, **flags: Any) -> Settings:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from switchboard.cli.style import Style
 from switchboard.core.questions import Question
+from switchkit.cli.style import Style
 
 # Lines of a question that nobody should miss.
 _ALARMS = (

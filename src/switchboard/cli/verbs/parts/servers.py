@@ -6,19 +6,17 @@ import os
 import shlex
 from collections.abc import Iterable, Mapping
 from shutil import which
-from typing import Literal
 
 from msgspec import Struct
 
 from switchboard.children.schema import ServerEntry
-from switchboard.cli.render import shown_origin, visible
-from switchboard.config.problems import did_you_mean
+from switchboard.cli.render import shown_origin
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.providers.source import Trust
 from switchboard.settings.sections import Settings
 from switchboard.settings.validate import RENAME, shown_name
-
-# `own` needs no trust: the user wrote it into the home, or named it on the command line.
-Trust = Literal["own", "trusted", "waiting"]
+from switchkit.cli.columns import visible
+from switchkit.suggest import did_you_mean
 
 
 class ListedServer(Struct, frozen=True, kw_only=True):

@@ -11,9 +11,9 @@ from switchboard.approvals.approver import Approver
 from switchboard.approvals.desk import Desk
 from switchboard.approvals.pins import Held, Pins
 from switchboard.cli.report import Report, Silent
-from switchboard.cli.style import is_terminal
 from switchboard.core.faults import Fault
 from switchboard.core.questions import Answer, Extent, Question, Verdict
+from switchkit.cli.style import is_terminal
 
 _LOOK_S = 0.2
 _GONE = "it does not wait any more"

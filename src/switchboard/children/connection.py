@@ -1,0 +1,329 @@
+"""The connection to one child: made when needed, ended when idle, made anew after a crash."""
+
+import asyncio
+import typing
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
+
+from msgspec import Raw, Struct
+
+from switchboard.children.back_off import BackOff
+from switchboard.children.faults import (
+    fault_from_back_off,
+    fault_from_end,
+    fault_from_loss,
+    fault_from_old_protocol,
+    fault_from_rpc,
+    fault_from_timeout,
+)
+from switchboard.children.greeting import Greeting, NotModern, client_capabilities, greet
+from switchboard.children.link import Link, OpenLink
+from switchboard.children.schema import Protocol, ServerEntry
+from switchboard.core.events import (
+    ChildExited,
+    ChildFailed,
+    ChildStarted,
+    ProtectedFilesAppeared,
+)
+from switchboard.core.faults import Fault
+from switchboard.core.ports import Events
+from switchboard.core.sessions import Session
+from switchboard.core.tasks import TaskSet
+from switchboard.wire.messages import MessageId, Parts, RpcError
+from switchboard.wire.peer import Answer, Peer
+from switchboard.wire.pending import PeerLost
+from switchboard.wire.pipes import Loss, Pipe
+
+# A wait this short is not worth an error.
+_SHORT_WAIT_S = 1.0
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """How long things may take. `idle_s` of 0 keeps an idle child running."""
+
+    spawn_s: float = 8.0
+    rpc_s: float = 60.0
+    idle_s: float = 600.0
+    # The longest that a call may take while its child reports progress.
+    longest_s: float = 3_600.0
+
+
+class InboundHandler(typing.Protocol):
+    """Takes in what a child says by itself."""
+
+    def request(self, method: str, params: Raw, message_id: MessageId, /) -> "Parts | Answer":
+        """Answer a request, at once or later."""
+        ...
+
+    def notification(self, method: str, params: Raw, /) -> None:
+        """Take in a notification."""
+        ...
+
+
+class Connection:
+    """Whether a child runs, and how that begins and ends."""
+
+    def __init__(
+        self,
+        entry: ServerEntry,
+        inbound: InboundHandler,
+        *,
+        limits: Limits,
+        open_link: OpenLink,
+        events: Events,
+        # Whether one session alone will ever use it.
+        is_own: bool = False,
+    ) -> None:
+        self.entry = entry
+        self.limits = limits
+        self._open_link = open_link
+        self._events = events
+        self._inbound = inbound
+        self._is_own = is_own
+        self._loop = asyncio.get_running_loop()
+        self._tasks = TaskSet()
+        self._mode: Protocol = entry.protocol
+        self._starting: asyncio.Task[Link] | None = None
+        self._started_at = 0.0
+        self._last_used = 0.0
+        self._unused: asyncio.Event | None = None
+        self._back_off = BackOff(self._loop.time)
+        self._ended = False
+        self._idle_timer: asyncio.TimerHandle | None = None
+        self.link: Link | None = None
+        # What the child said of itself when it was last started.
+        self.greeting = Greeting()
+        self.in_flight = 0
+        self.last_fault: Fault | None = None
+        # The session that used it last. A process keeps what it was told when it started.
+        self.client: Session | None = None
+        # Called with each new link: nothing that the last process was told holds any more.
+        self.on_started: Callable[[Link], None] = lambda _: None
+        # Whether somebody counts on it although no request waits.
+        self.is_needed: Callable[[], bool] = lambda: False
+
+    # Being used
+
+    def take(self) -> None:
+        """Somebody begins to wait for it. Who waits for its start counts too."""
+        self.in_flight += 1
+
+    def release(self) -> None:
+        """Somebody waits no longer."""
+        self.in_flight -= 1
+        self._last_used = self._loop.time()
+        if self._unused is not None:
+            self._check_unused()
+
+    @asynccontextmanager
+    async def link_for(self, doing: str) -> AsyncGenerator[Link]:
+        """The link, for something that we want of the child. What goes wrong is a fault."""
+        self.take()
+        try:
+            link = await self.ready()
+            try:
+                async with asyncio.timeout(self.limits.rpc_s):
+                    yield link
+            except RpcError as error:
+                raise fault_from_rpc(self.entry.name, error, link.hidden) from error
+            except PeerLost as lost:
+                raise await self.lost(link, lost) from lost
+            except TimeoutError:
+                raise fault_from_timeout(
+                    self.entry.name, doing, self.limits.rpc_s, "child-timeout"
+                ) from None
+        finally:
+            self.release()
+
+    async def lost(self, link: Link, lost: PeerLost) -> Fault:
+        """What to tell somebody whose answer will not come."""
+        self.last_fault = await fault_from_loss(self.entry.name, link, lost.loss)
+        return self.last_fault
+
+    # Starting
+
+    async def ready(self) -> Link:
+        """The link to the child; whoever comes first starts it, the rest wait with them."""
+        if self.link is not None:
+            return self.link
+        if self._ended:
+            raise fault_from_end(self.entry.name)
+        if self._starting is None:
+            self._starting = self._tasks.start(self._start())
+            self._starting.add_done_callback(self._start_ended)
+        return await asyncio.shield(self._starting)
+
+    def _start_ended(self, task: "asyncio.Task[Link]") -> None:
+        self._starting = None
+        self._last_used = self._loop.time()
+        self._check_unused()
+        # Nobody may be left who waits for it.
+        if not task.cancelled():
+            task.exception()
+
+    async def _start(self) -> Link:
+        await self._wait_out_back_off()
+        began = self._loop.time()
+        try:
+            link, greeting = await self._open_and_greet(self._mode)
+        except Fault as fault:
+            if fault.reason != "child-backing-off":
+                self._back_off.fail()
+                self.last_fault = fault
+            self._events.emit(
+                ChildFailed(child=self.entry.name, reason=fault.reason, message=fault.message)
+            )
+            raise
+        self.link = link
+        self.greeting = greeting
+        now = self._started_at = self._last_used = self._loop.time()
+        self._events.emit(
+            ChildStarted(
+                child=self.entry.name,
+                pid=link.pid,
+                protocol=greeting.protocol,
+                duration_s=now - began,
+            )
+        )
+        self.on_started(link)
+        self._watch_idle(self.limits.idle_s)
+        return link
+
+    async def _open_and_greet(self, mode: Protocol) -> tuple[Link, Greeting]:
+        link = await self._open_link(self.entry, self._make_peer, timeout_s=self.limits.spawn_s)
+        try:
+            async with asyncio.timeout(self.limits.rpc_s):
+                ours = client_capabilities(self.client, self.entry.scope, is_own=self._is_own)
+                greeting = await greet(link.peer, mode, ours)
+            # It may have ended behind its last word, before anybody could be told.
+            if link.peer.pending.lost is not None:
+                raise PeerLost(link.peer.pending.lost)
+        except TimeoutError:
+            await self._close(link)
+            raise fault_from_timeout(
+                self.entry.name, "answer", self.limits.rpc_s, "child-start-timeout"
+            ) from None
+        except RpcError as error:
+            await self._close(link)
+            raise fault_from_rpc(self.entry.name, error, link.hidden) from error
+        except NotModern:
+            await self._close(link)
+            raise fault_from_old_protocol(self.entry.name) from None
+        except PeerLost as lost:
+            if mode == "auto" and lost.loss.reason != "too-large":
+                # Some servers of the handshake era end when their first message is another one.
+                await self._close(link)
+                greeted = await self._open_and_greet("handshake")
+                self._mode = "handshake"
+                return greeted
+            fault = await fault_from_loss(self.entry.name, link, lost.loss)
+            await self._close(link)
+            raise fault from lost
+        except BaseException:
+            await self._close(link)
+            raise
+        else:
+            return link, greeting
+
+    def _make_peer(self, pipe: Pipe) -> Peer:
+        peer: Peer = Peer(
+            pipe,
+            on_request=self._inbound.request,
+            on_notification=self._inbound.notification,
+            on_lost=lambda loss: self._on_lost(peer, loss),
+            # Many servers print a banner or a log line where only messages belong.
+            on_junk=lambda _: None,
+        )
+        return peer
+
+    async def _wait_out_back_off(self) -> None:
+        wait = self._back_off.wait_s()
+        if wait > _SHORT_WAIT_S:
+            raise fault_from_back_off(
+                self.entry.name, self._back_off.failures, wait, self.last_fault
+            )
+        if wait > 0:
+            await asyncio.sleep(wait)
+
+    # Ending
+
+    def _on_lost(self, peer: Peer, loss: Loss) -> None:
+        link = self.link
+        # The end of a link that is not in use is known to whoever gave it up.
+        if link is None or link.peer is not peer:
+            return
+        self.link = None
+        self._back_off.fail(lived_s=self._loop.time() - self._started_at)
+        self._tasks.start(self._bury(link, loss, expected=False))
+        if self.is_needed() and not self._ended:
+            # Who follows a resource does not ask again by itself.
+            self._tasks.start(self._come_back())
+
+    async def _come_back(self) -> None:
+        with suppress(Fault):
+            await self.ready()
+
+    async def _bury(self, link: Link, loss: Loss, *, expected: bool) -> None:
+        await self._close(link)
+        ended, private = await link.diagnosis()
+        if not expected:
+            self.last_fault = await fault_from_loss(self.entry.name, link, loss)
+        self._events.emit(
+            ChildExited(
+                child=self.entry.name,
+                pid=link.pid,
+                reason=ended if loss.reason == "closed" else loss.message,
+                expected=expected,
+                stderr_tail="" if expected else private,
+            )
+        )
+
+    async def _close(self, link: Link) -> None:
+        await link.aclose()
+        if names := link.appeared():
+            self._events.emit(ProtectedFilesAppeared(source=self.entry.name, names=names))
+
+    def _watch_idle(self, after_s: float) -> None:
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+        if self.limits.idle_s > 0:
+            self._idle_timer = self._loop.call_later(after_s, self._stop_if_idle)
+
+    def _stop_if_idle(self) -> None:
+        link = self.link
+        if link is None:
+            return
+        rest = self._last_used + self.limits.idle_s - self._loop.time()
+        if rest > 0 or self.in_flight or self.is_needed():
+            self._watch_idle(max(rest, self.limits.idle_s / 4))
+            return
+        self.link = None
+        self._tasks.start(self._bury(link, Loss(message="idle"), expected=True))
+
+    async def wait_until_unused(self) -> None:
+        """Wait until nobody waits for it, and no start is under way."""
+        self._unused = asyncio.Event()
+        self._check_unused()
+        await self._unused.wait()
+
+    def _check_unused(self) -> None:
+        if self._unused is not None and not self.in_flight and self._starting is None:
+            self._unused.set()
+
+    @property
+    def age_s(self) -> float:
+        """How long it has been running."""
+        return self._loop.time() - self._started_at if self.link is not None else 0.0
+
+    @property
+    def pid(self) -> int:
+        """The child's process, or 0 when none of ours runs."""
+        return self.link.pid if self.link is not None else 0
+
+    async def aclose(self) -> None:
+        """End it for good."""
+        self._ended = True
+        link, self.link = self.link, None
+        if link is not None:
+            await self._bury(link, Loss(message="closed"), expected=True)
+        await self._tasks.aclose()

@@ -1,0 +1,170 @@
+"""What one child is asked and told, in the words of its era."""
+
+import asyncio
+from functools import partial
+
+from msgspec import MsgspecError, Raw
+
+from switchboard.children.connection import Connection
+from switchboard.children.faults import (
+    discreet_error,
+    fault_from_malformed_listing,
+    fault_from_rpc,
+)
+from switchboard.children.greeting import modern_capabilities
+from switchboard.children.inbound.input_rounds import settle
+from switchboard.children.inbound.server_requests import ServerRequests
+from switchboard.children.link import Link
+from switchboard.children.listings.listing import (
+    FEATURES,
+    METHODS,
+    Kind,
+    Listing,
+    ToolListing,
+    fetch_listing,
+    without_invalid_headers,
+)
+from switchboard.core.channel import Channel
+from switchboard.core.events import ChildToolsSkipped
+from switchboard.core.faults import Fault
+from switchboard.core.levels import LEVELS, reaches
+from switchboard.core.ports import Events
+from switchboard.core.tasks import TaskSet
+from switchboard.wire.eras import LOG_LEVEL_KEY
+from switchboard.wire.messages import Parts, RpcError, encode
+from switchboard.wire.pending import PeerLost
+
+_NOTHING = Listing()
+
+
+class Conversation:
+    """Asks one child, for clients and for ourselves."""
+
+    def __init__(
+        self, connection: Connection, requests: ServerRequests, events: Events, tasks: TaskSet
+    ) -> None:
+        self._connection = connection
+        self._name = connection.entry.name
+        # What the child asks meanwhile.
+        self._requests = requests
+        self._events = events
+        self._tasks = tasks
+        self._level = ""
+
+    def begin(self, link: Link) -> None:
+        """A new process has been told nothing yet."""
+        self._level = ""
+        self._requests.link = link
+
+    # For clients
+
+    async def ask(self, method: str, params: Parts, channel: Channel | None = None) -> Raw:
+        """The child's result, unopened. The params lack their closing brace."""
+        connection = self._connection
+        connection.take()
+        try:
+            link = connection.link or await self._ready_for(channel)
+            greeting = connection.greeting
+            if channel is not None and channel.log_level and greeting.offers("logging"):
+                await self._set_level(link, channel.log_level)
+            try:
+                result = await self._send(link, method, params, channel, b"")
+                if not greeting.meta:
+                    return result
+                send = partial(self._send, link, method, params, channel)
+                return await settle(self._name, channel, self._requests.rate, send, result)
+            except RpcError as refusal:
+                error = self._requests.refused(discreet_error(refusal, link.hidden.book), channel)
+                raise fault_from_rpc(self._name, error, link.hidden) from error
+            except PeerLost as lost:
+                raise await connection.lost(link, lost) from lost
+        except asyncio.CancelledError:
+            await self._requests.called_off(channel)
+            raise
+        finally:
+            connection.release()
+
+    async def _ready_for(self, channel: Channel | None) -> Link:
+        """While it starts, it may ask whoever waits for it."""
+        with self._requests.waiting(channel):
+            return await self._connection.ready()
+
+    async def _send(
+        self, link: Link, method: str, params: Parts, channel: Channel | None, more: bytes
+    ) -> Raw:
+        peer = link.peer
+        # The id of the request is its progress token too: one number that tells both apart.
+        token = peer.pending.next_id
+        said = self._introduction(channel) if self._connection.greeting.meta else b""
+        if channel is None:
+            tail = b',"_meta":{%b"progressToken":%d}}' % (said, token)
+            return await peer.request(method, (*params, more, tail))
+        tail = b',"_meta":{%b%b"progressToken":%d}}' % (channel.meta, said, token)
+        channels = self._requests.channels
+        channels[token] = channel
+        try:
+            return await peer.request(method, (*params, more, tail))
+        finally:
+            del channels[token]
+
+    def _introduction(self, channel: Channel | None) -> bytes:
+        """What a request of the modern era says of us and of the client."""
+        meta = self._connection.greeting.meta
+        if channel is None:
+            return b"%b,%b," % (meta, modern_capabilities(b"{}"))
+        said = b"%b,%b," % (meta, modern_capabilities(channel.declared))
+        if channel.log_level:
+            said += b"%b:%b," % (encode(LOG_LEVEL_KEY), encode(channel.log_level))
+        return said
+
+    async def _set_level(self, link: Link, level: str) -> None:
+        """The chattiest level that anybody wants; each channel drops what its client does not."""
+        if (
+            self._connection.greeting.meta
+            or level not in LEVELS
+            or (self._level and reaches(level, self._level))
+        ):
+            return
+        self._level = level
+        self._tasks.start(self._say_level(link, level))
+        # It goes out before what waits to be sent, whose log messages it is about.
+        await asyncio.sleep(0)
+
+    async def _say_level(self, link: Link, level: str) -> None:
+        try:
+            await self.ask_plainly(link, "logging/setLevel", b'"level":%b' % encode(level))
+        except (RpcError, PeerLost, Fault):
+            return
+
+    def notify(self, method: str) -> None:
+        """Tell a running child of the handshake era something that its client said."""
+        connection = self._connection
+        if connection.link is not None and not connection.greeting.meta:
+            connection.link.peer.notify(method)
+
+    # For ourselves
+
+    async def ask_plainly(self, link: Link, method: str, members: bytes) -> Raw:
+        """Ask in the name of no client."""
+        if self._connection.greeting.meta:
+            meta = b'"_meta":{%b}' % self._introduction(None).rstrip(b",")
+            members = b"%b,%b" % (members, meta) if members else meta
+        return await link.peer.request(method, (b"{%b}" % members,))
+
+    async def fetch(self, kind: Kind) -> tuple[Listing, bool]:
+        """All that the child offers of a kind, and whether it still runs to stand by it."""
+        connection = self._connection
+        try:
+            async with connection.link_for(f"list its {kind}") as link:
+                is_modern = bool(connection.greeting.meta)
+                # Every child is asked for its tools: some have them and do not declare it.
+                if kind != "tools" and not connection.greeting.offers(FEATURES[kind]):
+                    return _NOTHING, connection.link is link
+                listing = await fetch_listing(kind, partial(self.ask_plainly, link, METHODS[kind]))
+        except MsgspecError as error:
+            raise fault_from_malformed_listing(self._name, error) from error
+        if isinstance(listing, ToolListing) and is_modern and connection.entry.transport == "http":
+            listing = without_invalid_headers(listing)
+        if listing.malformed:
+            self._events.emit(ChildToolsSkipped(child=self._name, positions=listing.malformed))
+        return listing, connection.link is link

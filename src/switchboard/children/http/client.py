@@ -1,0 +1,209 @@
+"""The HTTP client of one remote child: its headers, its one origin, its failures as faults."""
+
+import contextlib
+import ssl
+from collections.abc import AsyncGenerator, Mapping
+
+import httpx2
+import msgspec
+
+from switchboard.children.http.proxy import proxy_for
+from switchboard.children.schema import ServerEntry
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.wire.frames import MAX_MESSAGE_BYTES, FrameTooLarge
+from switchboard.wire.http_headers import JSON_TYPE, media_type
+from switchboard.wire.http_hosts import is_loopback
+from switchboard.wire.messages import (
+    INTERNAL_ERROR,
+    METHOD_NOT_FOUND,
+    RpcError,
+    error_from_raw,
+    read_envelope,
+)
+
+_MOST_REDIRECTS = 3
+# A redirect that keeps the method and the body.
+_KEEPING = frozenset({307, 308})
+_UNAUTHORIZED = 401
+_FORBIDDEN = 403
+_NOT_FOUND = 404
+_BUSY_GATEWAYS = frozenset({502, 503, 504})
+
+
+class RemoteClient:
+    """Sends requests to one server, with the headers of its entry, and to no other origin."""
+
+    def __init__(self, entry: ServerEntry, *, timeout_s: float, environ: Mapping[str, str]) -> None:
+        self._entry = entry
+        self.url = httpx2.URL(entry.url)
+        self._http = httpx2.AsyncClient(
+            headers={
+                # What was compressed could unfold to more than the limit of a message.
+                "accept-encoding": "identity",
+                "user-agent": "switchboard",
+                **entry.headers,
+            },
+            # How long an answer may take is for the road to decide, not for the connection.
+            timeout=httpx2.Timeout(timeout_s, read=None, pool=None),
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=64),
+            follow_redirects=False,
+            # The certificates take a while to load, and plain HTTP shows none.
+            verify=_certificates(environ) if self.url.scheme == "https" else False,
+            # The environment that counts is the session's, not that of the process.
+            trust_env=False,
+            proxy=None
+            if is_loopback(self.url.host)
+            else proxy_for(self.url.scheme, self.url.host, environ),
+        )
+
+    @contextlib.asynccontextmanager
+    async def stream(
+        self, method: str, url: httpx2.URL, headers: Mapping[str, str], body: bytes | None = None
+    ) -> AsyncGenerator[httpx2.Response]:
+        """Open the answer to a request. Raises a fault when there is none to be had."""
+        try:
+            for _ in range(_MOST_REDIRECTS):
+                request = self._http.build_request(method, url, headers=headers, content=body)
+                response = await self._http.send(request, stream=True)
+                if not response.has_redirect_location:
+                    break
+                await response.aclose()
+                url = self._redirected(response, method)
+            else:
+                raise self._fault("remote-redirected", "redirects again and again")
+            try:
+                self._check(response)
+                yield response
+            finally:
+                await response.aclose()
+        except httpx2.RequestError as error:
+            raise self.unreachable(error) from error
+
+    def _redirected(self, response: httpx2.Response, method: str) -> httpx2.URL:
+        target = response.url.join(response.headers["location"])
+        kept = method == "GET" or response.status_code in _KEEPING
+        if not kept or not self.is_ours(target):
+            raise self._fault(
+                "remote-redirected",
+                f"redirects to {target.scheme}://{target.host}, which is not followed",
+                hint="set `url` to the address that it redirects to, if that is the right server",
+            )
+        return target
+
+    def is_ours(self, url: httpx2.URL) -> bool:
+        """Whether an address is of the server's own origin."""
+        ours = self.url
+        return (url.scheme, url.host, _port(url)) == (ours.scheme, ours.host, _port(ours))
+
+    def _check(self, response: httpx2.Response) -> None:
+        status = response.status_code
+        if status == _FORBIDDEN or (
+            status == _UNAUTHORIZED and "authorization" in response.request.headers
+        ):
+            raise Fault(
+                FaultCode.UNAUTHENTICATED,
+                "token-refused",
+                f"`{self._entry.name}` refused our credentials (HTTP status {status})",
+                hint="check the `headers` of this server",
+            )
+        if status == _UNAUTHORIZED:
+            raise Fault(
+                FaultCode.UNAUTHENTICATED,
+                "login-required",
+                f"`{self._entry.name}` wants us to log in",
+                hint="give this server an `Authorization` header",
+            )
+        if status in _BUSY_GATEWAYS:
+            raise self._fault("remote-unreachable", f"answered with HTTP status {status}")
+
+    async def read(self, response: httpx2.Response) -> bytes:
+        """The whole body. Raises a fault when it is larger than a message may be."""
+        chunks: list[bytes] = []
+        size = 0
+        async for chunk in response.aiter_bytes():
+            size += len(chunk)
+            if size > MAX_MESSAGE_BYTES:
+                raise self.too_large(FrameTooLarge(MAX_MESSAGE_BYTES))
+            chunks.append(chunk)
+        return b"".join(chunks)
+
+    def too_large(self, error: FrameTooLarge) -> Fault:
+        """It sent more than a message may hold."""
+        return Fault(
+            FaultCode.RESOURCE_EXHAUSTED,
+            "message-too-large",
+            f"`{self._entry.name}` answered too much: {error}",
+            hint="ask it for less at a time",
+        )
+
+    def unreachable(self, error: httpx2.RequestError) -> Fault:
+        """No way there, or the way broke. The error's own text may hold more than a host."""
+        why = f"{type(error).__name__}: {error}"
+        return self._fault("remote-unreachable", _in_words(error), private=why)
+
+    def _fault(self, reason: str, what: str, *, hint: str = "", private: str = "") -> Fault:
+        return Fault(
+            FaultCode.UNAVAILABLE,
+            reason,
+            f"`{self._entry.name}` at {self.url.host} {what}",
+            hint=hint,
+            private=private,
+        )
+
+    def unexpected(self, error: Exception) -> Fault:
+        """A mistake of ours; the call must not wait for ever because of it."""
+        return Fault(
+            FaultCode.INTERNAL,
+            "unexpected",
+            f"the way to `{self._entry.name}` failed",
+            private=f"{type(error).__name__}: {error}",
+        )
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._http.aclose()
+
+
+def refusal(response: httpx2.Response, body: bytes) -> RpcError:
+    """The error that a status of 400 or more stands for; the one in the body where there is one."""
+    if media_type(response.headers.get("content-type", "")) == JSON_TYPE:
+        try:
+            error = read_envelope(body).error
+        except msgspec.MsgspecError:
+            error = b""
+        if error:
+            return error_from_raw(msgspec.Raw(error))
+    status = response.status_code
+    # A server that does not know a method has no other way to say so without JSON-RPC.
+    code = METHOD_NOT_FOUND if status == _NOT_FOUND else INTERNAL_ERROR
+    return RpcError(code, f"HTTP status {status}")
+
+
+def _port(url: httpx2.URL) -> int | None:
+    return url.port or {"http": 80, "https": 443}.get(url.scheme)
+
+
+_WORDS: tuple[tuple[type[httpx2.RequestError], str], ...] = (
+    (httpx2.ConnectTimeout, "did not accept a connection in time"),
+    (httpx2.ConnectError, "cannot be reached"),
+    (httpx2.ProxyError, "cannot be reached through the proxy"),
+    (httpx2.LocalProtocolError, "is not asked: a header of its entry is not valid in HTTP"),
+    (httpx2.DecodingError, "answered with a body that cannot be unpacked"),
+)
+
+
+def _in_words(error: httpx2.RequestError) -> str:
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLError):
+            return "cannot be trusted: its certificate or its TLS is not accepted"
+        cause = cause.__cause__ or cause.__context__
+    return next(
+        (words for kind, words in _WORDS if isinstance(error, kind)), "broke the connection"
+    )
+
+
+def _certificates(environ: Mapping[str, str]) -> ssl.SSLContext | bool:
+    """Whom to believe: the authorities that the session names, else the usual ones."""
+    file, folder = environ.get("SSL_CERT_FILE"), environ.get("SSL_CERT_DIR")
+    return ssl.create_default_context(cafile=file, capath=folder) if file or folder else True

@@ -1,0 +1,76 @@
+"""A child that runs elsewhere and is reached over HTTP."""
+
+from collections.abc import Mapping
+
+import httpx2
+
+from switchboard.children.http.client import RemoteClient
+from switchboard.children.http.pipe import HttpPipe
+from switchboard.children.http.sse_pipe import SsePipe
+from switchboard.children.http.streamable_pipe import StreamablePipe
+from switchboard.children.link import MakePeer
+from switchboard.children.redaction import Redaction
+from switchboard.children.schema import ServerEntry
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.secrets import SecretBook
+from switchboard.wire.peer import Peer
+
+
+class RemoteLink:
+    """A way to a server that is not a process of ours."""
+
+    pid = 0
+
+    def __init__(self, pipe: HttpPipe, peer: Peer, hidden: Redaction) -> None:
+        self._pipe = pipe
+        self.peer = peer
+        self.hidden = hidden
+
+    async def diagnosis(self) -> tuple[str, str]:
+        return self._pipe.ended, ""
+
+    def denial(self) -> Fault | None:
+        return None
+
+    def appeared(self) -> tuple[str, ...]:
+        return ()
+
+    async def aclose(self) -> None:
+        await self.peer.aclose()
+        await self._pipe.aclose()
+
+
+async def open_remote(
+    entry: ServerEntry,
+    make_peer: MakePeer,
+    *,
+    environ: Mapping[str, str],
+    book: SecretBook,
+    timeout_s: float,
+) -> RemoteLink:
+    """Get ready to talk to a server over HTTP. Raises a fault."""
+    try:
+        client = RemoteClient(entry, timeout_s=timeout_s, environ=environ)
+    except (httpx2.InvalidURL, ValueError):
+        raise Fault(
+            FaultCode.FAILED_PRECONDITION,
+            "remote-entry-invalid",
+            f"the `url` or a header of `{entry.name}` is not valid in HTTP",
+        ) from None
+    pipe = StreamablePipe(client) if entry.transport == "http" else SsePipe(client, entry.name)
+    peer = make_peer(pipe)
+    pipe.attach(peer)
+    link = RemoteLink(pipe, peer, _hidden(entry, client, book))
+    if isinstance(pipe, SsePipe):
+        try:
+            await pipe.open(timeout_s)
+        except BaseException:
+            await link.aclose()
+            raise
+    return link
+
+
+def _hidden(entry: ServerEntry, client: RemoteClient, book: SecretBook) -> Redaction:
+    """Header values, with and without the scheme of an `Authorization`, and a URL's password."""
+    values = {word for value in entry.headers.values() for word in (value, value.split(" ")[-1])}
+    return Redaction(values | {client.url.password}, book)

@@ -1,0 +1,225 @@
+"""What a child says of its own accord, and who is to hear it.
+
+A child that several sessions share does not say whom it means. What belongs to one request shows by
+its token or its stream; the rest goes to a client only when every request under way is of that one.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import count
+
+import msgspec
+from msgspec import Raw, Struct
+
+from switchboard.children.inbound.attribution import (
+    PAGE_ID,
+    discreet,
+    marked_error,
+    marked_input,
+    marked_log,
+    pages_of,
+)
+from switchboard.children.inbound.question_rate import MOST_AT_ONCE, TOO_FAST, QuestionRate
+from switchboard.children.link import Link
+from switchboard.core.channel import Channel, Input
+from switchboard.core.faults import Fault
+from switchboard.wire.eras import INPUT_METHODS
+from switchboard.wire.messages import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    MessageId,
+    Parts,
+    RpcError,
+)
+from switchboard.wire.peer import Answer
+
+CHANGED = {
+    "notifications/tools/list_changed": "tools",
+    "notifications/prompts/list_changed": "prompts",
+    "notifications/resources/list_changed": "resources",
+}
+_MOST_PAGES = 64
+_NOBODY = (
+    "`{}`: several clients share this server or none waits, so nobody knows whom it means; "
+    "with `scope` set to `session` each has its own"
+)
+_CALLED_OFF = "the client went away or called its request off"
+
+
+class _Progress(Struct):
+    token: MessageId = msgspec.field(name="progressToken", default=None)
+
+
+class _Page(Struct):
+    id: str = msgspec.field(name=PAGE_ID, default="")
+
+
+class _Updated(Struct):
+    uri: str = ""
+
+
+_read_progress = msgspec.json.Decoder(_Progress).decode
+_read_page = msgspec.json.Decoder(_Page).decode
+_read_updated = msgspec.json.Decoder(_Updated).decode
+
+
+class ServerRequests:
+    """Takes in the requests and notifications of one child."""
+
+    def __init__(self, child: str) -> None:
+        self._child = child
+        # The channels of the requests under way, by the id that the request has with the child.
+        self.channels: dict[MessageId, Channel] = {}
+        # Whose requests wait for the child to start.
+        self._starters: list[Channel] = []
+        # The way that the child speaks on now.
+        self.link: Link | None = None
+        # Who was sent to which page. The news that it was visited may come after the call.
+        self._pages: dict[str, Channel] = {}
+        self.rate = QuestionRate(time.monotonic)
+        self._questions = count(1)
+        # The questions that wait for an answer, each with the channels that it may be meant for.
+        self._open: dict[asyncio.Task[Mapping[str, Raw]], Sequence[Channel]] = {}
+        self.on_changed: Callable[[str], None] = lambda _: None
+        self.on_updated: Callable[[str], None] = lambda _: None
+
+    # Requests
+
+    def request(self, method: str, params: Raw, message_id: MessageId) -> "Parts | Answer":
+        """Answer a child, by asking the client that it works for."""
+        del message_id
+        if method == "ping":
+            return (b"{}",)
+        if method not in INPUT_METHODS:
+            raise RpcError(METHOD_NOT_FOUND, f"`{method}` is not offered")
+        channels = self._channels()
+        channel = _only(channels)
+        if channel is None:
+            raise RpcError(METHOD_NOT_FOUND, _NOBODY.format(method))
+        try:
+            wanted = marked_input(self._child, method, self._told(params, "message"))
+            self._note_page(_read_page(wanted.params).id, channel)
+        except msgspec.MsgspecError as error:
+            raise RpcError(INVALID_PARAMS, str(error)) from None
+        if not self.rate.allows(channel.session_id, (method,)):
+            raise RpcError(INTERNAL_ERROR, TOO_FAST)
+        return self._ask(channel, wanted, channels)
+
+    @contextmanager
+    def waiting(self, channel: Channel | None) -> Generator[None]:
+        """While this lasts, a request waits for the start. Who has no channel cannot be asked."""
+        if channel is None:
+            yield
+            return
+        self._starters.append(channel)
+        try:
+            yield
+        finally:
+            self._starters.remove(channel)
+
+    def refused(self, error: RpcError, channel: Channel | None) -> RpcError:
+        """A child's refusal, marked if it is a question."""
+        marked = marked_error(self._child, error)
+        for page in pages_of(marked):
+            self._note_page(page, channel)
+        return marked
+
+    def _note_page(self, page: str, channel: Channel | None) -> None:
+        if page and channel is not None:
+            self._pages[page] = channel
+            if len(self._pages) > _MOST_PAGES:
+                del self._pages[next(iter(self._pages))]
+
+    async def _ask(self, channel: Channel, wanted: Input, channels: Sequence[Channel]) -> Parts:
+        if len(self._open) >= MOST_AT_ONCE:
+            raise RpcError(INTERNAL_ERROR, "too many questions wait for an answer")
+        # The answer to a question that was taken back is none to the next.
+        key = str(next(self._questions))
+        asking = asyncio.ensure_future(channel.ask({key: wanted}))
+        self._open[asking] = channels
+        try:
+            return ((await asking)[key],)
+        except asyncio.CancelledError:
+            if asking in self._open:
+                raise
+            raise RpcError(INTERNAL_ERROR, _CALLED_OFF) from None
+        except Fault as fault:
+            if isinstance(fault.__cause__, RpcError):
+                # The client's own word.
+                raise fault.__cause__ from fault
+            code = METHOD_NOT_FOUND if fault.reason == "client-cannot-answer" else INTERNAL_ERROR
+            raise RpcError(code, fault.message) from fault
+        finally:
+            self._open.pop(asking, None)
+
+    async def called_off(self, channel: Channel | None) -> None:
+        """A client wants no answer any more: what only this request was asked for is withdrawn."""
+        others = [each for each in self._under_way() if each is not channel]
+        moot = [
+            asking
+            for asking, channels in self._open.items()
+            if channel in channels and not any(each in others for each in channels)
+        ]
+        for asking in moot:
+            del self._open[asking]
+            asking.cancel()
+        if moot:
+            # The client hears it before the stream of its request ends.
+            await asyncio.wait(moot)
+
+    def _told(self, params: Raw, words: str) -> Raw:
+        """What the child says, without what it may not tell of what it knows from us."""
+        return discreet(params, words, self.link.hidden.book) if self.link is not None else params
+
+    def _channels(self) -> Sequence[Channel]:
+        """Whom the child may mean: the client of the request in question, or all there are."""
+        # Some transports tell which request the message being read belongs to.
+        about = self.link.peer.about if self.link is not None else None
+        channel = self.channels.get(about)
+        return (channel,) if channel is not None else self._under_way()
+
+    def _under_way(self) -> Sequence[Channel]:
+        return (*self._starters, *self.channels.values())
+
+    # Notifications
+
+    def notification(self, method: str, params: Raw) -> None:
+        """Pass on what concerns a client. A child that talks nonsense is not listened to."""
+        try:
+            if method == "notifications/progress":
+                self._progress(params)
+            elif method == "notifications/message":
+                self._log(params)
+            elif method == "notifications/elicitation/complete":
+                self._visited(params)
+            elif method == "notifications/resources/updated":
+                self.on_updated(_read_updated(params).uri)
+            elif method in CHANGED:
+                self.on_changed(CHANGED[method])
+        except msgspec.MsgspecError:
+            return
+
+    def _progress(self, params: Raw) -> None:
+        channel = self.channels.get(_read_progress(params).token)
+        if channel is None:
+            return
+        channel.progress(self._told(params, "message"))
+
+    def _visited(self, params: Raw) -> None:
+        channel = self._pages.pop(_read_page(params).id, None)
+        if channel is not None:
+            channel.visited(params)
+
+    def _log(self, params: Raw) -> None:
+        channel = _only(self._channels())
+        if channel is not None:
+            channel.log(*marked_log(self._child, self._told(params, "data")))
+
+
+def _only(channels: Sequence[Channel]) -> Channel | None:
+    """The newest of the channels, if all lead to the same session."""
+    sessions = {channel.session_id: channel for channel in channels}
+    return sessions.popitem()[1] if len(sessions) == 1 else None

@@ -1,0 +1,111 @@
+"""Listings of several children side by side. One that takes too long holds up nobody."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
+
+from switchboard.children.child import Child
+from switchboard.children.listings.listing import Kind, Listing
+from switchboard.children.pool import ChildSource
+from switchboard.core.channel import Channel
+from switchboard.core.sessions import Session
+from switchboard.core.tasks import TaskSet
+
+# Who has not listed by then is announced when it has.
+PATIENCE_S = 10.0
+
+
+class HasChildren(Protocol):
+    """Something that shows what a child lists."""
+
+    @property
+    def children(self) -> ChildSource:
+        """Where the child comes from."""
+        ...
+
+
+H = TypeVar("H", bound=HasChildren)
+
+
+class ListingCollector:
+    """Asks children for their listings, and remembers who is late."""
+
+    def __init__(self, announce: Callable[[str, str], None]) -> None:
+        # Told what kind of listing can be asked for again, and for which session.
+        self._announce = announce
+        self._tasks = TaskSet()
+        # Who was waited for in vain, and is still listing.
+        self._late: set[tuple[Kind, Child]] = set()
+
+    async def collect(
+        self,
+        kind: Kind,
+        holders: Sequence[H],
+        session: Session,
+        channel: Channel | None,
+        *,
+        is_enough: Callable[[], bool] = lambda: False,
+    ) -> list[tuple[H, Listing]]:
+        """What each child lists, or listed before. One that cannot list is left out.
+
+        Its own fault is told elsewhere. Nobody is waited for once there `is_enough`.
+        """
+        found: dict[int, Listing] = {}
+        waiting: dict[asyncio.Task[Listing], tuple[int, Child]] = {}
+        for index, holder in enumerate(holders):
+            child = holder.children.of(session)
+            known = child.known(kind)
+            if known is None:
+                known = child.remembered(kind)
+            if known is not None:
+                found[index] = known
+            elif (kind, child) not in self._late:
+                waiting[self._tasks.start(child.offered(kind, channel))] = (index, child)
+        late = await _first_of(set(waiting), PATIENCE_S, is_enough)
+        for task, (index, child) in waiting.items():
+            if task in late:
+                self._await_late(task, kind, child, session)
+            elif task.done() and not task.cancelled() and task.exception() is None:
+                found[index] = task.result()
+            elif (known := child.known(kind)) is not None:
+                # Another asked for the same, and was told first.
+                found[index] = known
+        return [(holders[index], found[index]) for index in sorted(found)]
+
+    def _await_late(
+        self, task: "asyncio.Task[Listing]", kind: Kind, child: Child, session: Session
+    ) -> None:
+        """Nobody waits for it a second time; when it has listed, the client is told."""
+        self._late.add((kind, child))
+
+        def arrived(task: "asyncio.Task[Listing]") -> None:
+            self._late.discard((kind, child))
+            if not task.cancelled() and task.exception() is None:
+                self._announce("resources" if kind == "templates" else kind, session.id)
+
+        task.add_done_callback(arrived)
+
+    async def aclose(self) -> None:
+        """Ask nobody any more. The pool owns the children."""
+        await self._tasks.aclose()
+
+
+def known_listings(kind: Kind, holders: Sequence[H], session: Session) -> list[tuple[H, Listing]]:
+    """What the children that have listed said: nobody waits for the others."""
+    known = ((each, each.children.of(session).known(kind)) for each in holders)
+    return [(each, listing) for each, listing in known if listing is not None]
+
+
+async def _first_of(
+    waiting: "set[asyncio.Task[Listing]]", patience_s: float, is_enough: Callable[[], bool]
+) -> "set[asyncio.Task[Listing]]":
+    """Wait for all of them, or for enough. Gives those that took too long."""
+    until = asyncio.get_running_loop().time() + patience_s
+    while waiting and not is_enough():
+        left = until - asyncio.get_running_loop().time()
+        done, waiting = await asyncio.wait(
+            waiting, timeout=left, return_when=asyncio.FIRST_COMPLETED
+        )
+        if not done:
+            return waiting
+    return set()

@@ -1,0 +1,87 @@
+"""A child that is a process of ours, spoken to over its standard streams."""
+
+import asyncio
+from collections.abc import Mapping
+
+from switchboard.children.link import MakePeer
+from switchboard.children.redaction import Redaction
+from switchboard.children.schema import ServerEntry
+from switchboard.core.faults import Fault
+from switchboard.core.secrets import SecretBook
+from switchboard.procs.spawn import Running, SpawnSpec, Wrap, spawn
+from switchboard.procs.stop import stop
+from switchboard.wire.peer import Peer
+from switchboard.wire.pipes import Loss, StreamPipe
+from switchkit.reaper_client import Reaper
+
+# After a process has ended its last words may still be in the pipe.
+_LAST_WORDS_S = 0.1
+_LAST_WORDS = 2_000
+# More is read than is told, so that no secret is cut in two before it is found.
+_READ_WORDS = 16_000
+
+
+class StdioLink:
+    """The way to a running process."""
+
+    def __init__(self, running: Running, pipe: StreamPipe, peer: Peer, hidden: Redaction) -> None:
+        self._running = running
+        self.hidden = hidden
+        self._pipe = pipe
+        self.peer = peer
+        self.pid = running.pid
+        running.exited.add_done_callback(self._exited)
+
+    def _exited(self, _: object) -> None:
+        # A grandchild may hold the pipe open, so its end cannot be waited for.
+        asyncio.get_running_loop().call_later(_LAST_WORDS_S, self._pipe.lose, Loss())
+
+    async def diagnosis(self) -> tuple[str, str]:
+        await asyncio.wait({self._running.exited}, timeout=_LAST_WORDS_S * 2)
+        errors = self._running.errors
+        last_words = self.hidden.end_of(
+            errors.text(_READ_WORDS), _LAST_WORDS, is_cut=errors.seen_bytes > _READ_WORDS
+        )
+        if not self._running.exited.done():
+            return "it closed its output", last_words
+        status = self._running.exited.result()
+        ended = f"it ended with status {status}" if status >= 0 else f"signal {-status} ended it"
+        return ended, last_words
+
+    def denial(self) -> Fault | None:
+        return self._running.denial()
+
+    def appeared(self) -> tuple[str, ...]:
+        return self._running.appeared()
+
+    async def aclose(self) -> None:
+        await self.peer.aclose()
+        await stop(self._running, close_input=self._pipe.close)
+        self._pipe.abort(Loss(message="closed"))
+
+
+async def open_stdio(
+    entry: ServerEntry,
+    make_peer: MakePeer,
+    *,
+    env: Mapping[str, str],
+    reaper: Reaper,
+    wrap: Wrap | None = None,
+    # What is known beside the variables of its own.
+    book: SecretBook,
+    timeout_s: float,
+) -> StdioLink:
+    """Start the child's process and connect to it."""
+    running = await spawn(
+        SpawnSpec(argv=(entry.command, *entry.args), cwd=entry.cwd, env=env, wrap=wrap),
+        reaper=reaper,
+        timeout_s=timeout_s,
+    )
+    pipe = StreamPipe(style="content-length" if entry.framing == "content-length" else "newline")
+    peer = make_peer(pipe)
+    pipe.attach(peer)
+    loop = asyncio.get_running_loop()
+    await loop.connect_write_pipe(pipe.outlet, running.stdin)
+    await loop.connect_read_pipe(lambda: pipe, running.stdout)
+    declared = {*entry.env, *entry.secret_env}
+    return StdioLink(running, pipe, peer, Redaction((env[name] for name in declared), book))

@@ -1,0 +1,94 @@
+"""The command tools of a configuration that can be shown, and why others cannot."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from switchboard.approvals.risk import asks, assess
+from switchboard.config.locate import find_places
+from switchboard.core.faults import Fault
+from switchboard.core.sessions import Session
+from switchboard.core.tools import ToolSpec
+from switchboard.pipeline.schemas import check_for
+from switchboard.providers.commands.paths import PathFilter
+from switchboard.providers.commands.plans import Ground, place_of
+from switchboard.providers.commands.schema import ANY_OBJECT, CommandEntry
+from switchboard.providers.commands.specs import command_spec
+from switchboard.providers.commands.standing import standing_launch
+from switchboard.sandbox.sandbox import platform_sandbox
+from switchboard.settings.sections import Settings
+
+_UNGUARDED = (
+    "command tools are shown on a guarded surface only",
+    "set `enable_mcp_server_surface = true`",
+)
+
+
+class Judged(Struct, frozen=True):
+    """The tools that can be run, and why others cannot, each with what to do about it."""
+
+    tools: dict[str, tuple[CommandEntry, ToolSpec]]
+    refusals: dict[str, tuple[str, str]]
+
+
+def judge_tools(
+    entries: Mapping[str, CommandEntry], settings: Settings, environ: Mapping[str, str]
+) -> Judged:
+    """Look at every command tool. Starts none, but may try the sandbox."""
+    if not settings.enable_mcp_server_surface:
+        # Nothing runs a program on demand where nobody is asked and nothing is written down.
+        return Judged({}, dict.fromkeys(entries, _UNGUARDED))
+    ground = ground_of(settings, environ)
+    tools: dict[str, tuple[CommandEntry, ToolSpec]] = {}
+    refusals: dict[str, tuple[str, str]] = {}
+    for name, entry in entries.items():
+        refusal = _refusal(entry, ground)
+        if refusal is None:
+            try:
+                tools[name] = (entry, _spec(entry, ground))
+            except Fault as fault:
+                refusal = (fault.message, fault.hint)
+        if refusal is not None:
+            refusals[name] = refusal
+    return Judged(tools, refusals)
+
+
+def ground_of(settings: Settings, environ: Mapping[str, str]) -> Ground:
+    """What every command tool of these settings stands on."""
+    user_home = find_places(environ, settings.workspace, []).user_home
+    return Ground(
+        workspace=settings.workspace,
+        user_home=user_home,
+        home=settings.home,
+        filter=PathFilter(settings.tools.roots, user_home),
+        environ=environ,
+    )
+
+
+def _refusal(entry: CommandEntry, ground: Ground) -> tuple[str, str] | None:
+    """Why a tool cannot be shown although it is written well."""
+    unusable = platform_sandbox().refusal(entry.sandbox_profile)
+    if unusable is not None:
+        return f"sandbox unavailable: {unusable.why}", unusable.fix
+    try:
+        place = place_of(entry, _nobody(ground), ground)
+        ground.filter.check_cwd(place.cwd)
+    except Fault as fault:
+        return fault.message, fault.hint
+    return None
+
+
+def _spec(entry: CommandEntry, ground: Ground) -> ToolSpec:
+    """The tool, with its schema compiled. Raises a fault when that is none."""
+    spec = command_spec(entry, ground, _asks)
+    return spec if entry.input_schema == ANY_OBJECT else replace(spec, check=check_for(spec))
+
+
+def _asks(entry: CommandEntry, tool: ToolSpec) -> bool:
+    launch = standing_launch(entry, tool)
+    return asks(launch, assess(launch))
+
+
+def _nobody(ground: Ground) -> Session:
+    return Session(id="", via="", workspace=ground.workspace)

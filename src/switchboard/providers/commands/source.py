@@ -1,0 +1,148 @@
+"""The plug of command tools: a program for each call."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from switchboard.config.placeholders import has_placeholder, variables_in
+from switchboard.core.secret_names import is_secret_name
+from switchboard.providers.commands.schema import CommandEntry, CommandTools
+from switchboard.providers.commands.section import SECTION, read_commands
+from switchboard.providers.source import Finding, Item, Listed, Listing, Secrets, Source
+from switchboard.settings.fingerprints import files_to_watch, fingerprint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from switchboard.core.ports import Provider
+    from switchboard.providers.commands.listing import Judged
+    from switchboard.providers.context import Context
+    from switchboard.settings.sections import Settings
+    from switchboard.settings.servers import Resolution
+
+
+class CommandSource(Source[CommandTools]):
+    """Command tools as the rest of the program sees them."""
+
+    key = "commands"
+    section = SECTION
+
+    def read(self, resolution: Resolution) -> CommandTools | None:
+        return read_commands(resolution)
+
+    def watched(self, entry: CommandTools, workspace: str) -> Iterator[str]:
+        for each in (*entry.usable.values(), *entry.untrusted.values()):
+            if each.fingerprint:
+                yield from files_to_watch(each.seal, workspace)
+
+    def specs(self, listing: Listing) -> Listed:
+        judged = self._judged(listing.settings, listing.environ)
+        specs = tuple(spec for _, spec in judged.tools.values())
+        return Listed(specs=specs, refusals=judged.refusals)
+
+    def build(self, context: Context) -> Provider:
+        from switchboard.providers.commands.listing import ground_of  # noqa: PLC0415
+        from switchboard.providers.commands.provider import CommandsProvider  # noqa: PLC0415
+        from switchboard.sandbox.sandbox import platform_sandbox  # noqa: PLC0415
+
+        settings, environ = context.settings, context.environ
+        return CommandsProvider(
+            self._judged(settings, environ).tools,
+            ground=ground_of(settings, environ),
+            sandbox=context.sandbox or platform_sandbox(),
+            reaper=context.reaper,
+            events=context.events,
+            fingerprint=lambda entry: fingerprint(entry.seal, settings.workspace),
+            start_s=settings.timeouts.child_spawn_ms / 1000,
+        )
+
+    def secrets(self, settings: Settings) -> Secrets:
+        variables: set[str] = set()
+        values: set[str] = set()
+        for entry in self._tools(settings).usable.values():
+            written = (entry.command, entry.cwd, entry.args, list(entry.env.values()))
+            variables.update(variables_in(written))
+            values.update(
+                value
+                for name, value in entry.env.items()
+                if is_secret_name(name) and not has_placeholder(value)
+            )
+        return Secrets(frozenset(variables), frozenset(values))
+
+    def trust_items(self, settings: Settings) -> Iterator[Item]:
+        return (item for item in self._items(settings, {}) if item.fingerprint)
+
+    def rows(self, settings: Settings, environ: Mapping[str, str]) -> Iterator[Item]:
+        yield from self._items(settings, self._judged(settings, environ).refusals)
+        for each in self._tools(settings).omitted:
+            yield Item(
+                name=each.name,
+                kind="command",
+                trust="own",
+                left_out=each.reason,
+                hint=each.hint,
+                origin=each.origin,
+            )
+
+    def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
+        for item in self.rows(settings, environ):
+            if item.trust == "waiting":
+                yield Finding(
+                    severity="warning",
+                    subject=item.name,
+                    message="this command tool is not trusted yet, so it is not shown",
+                    hint=f"switchboard trust {shlex.quote(item.name)}",
+                )
+            if item.left_out:
+                yield Finding(
+                    severity="error",
+                    subject=item.name,
+                    message=f"not shown: {item.left_out}",
+                    hint=item.hint,
+                )
+
+    def _tools(self, settings: Settings) -> CommandTools:
+        none = CommandTools(usable={}, untrusted={}, omitted=())
+        return self.configured(settings) or none
+
+    def _judged(self, settings: Settings, environ: Mapping[str, str]) -> Judged:
+        # Schemas, risks and the sandbox: few have command tools, and `read` needs none of it.
+        from switchboard.providers.commands.listing import judge_tools  # noqa: PLC0415
+
+        return judge_tools(self._tools(settings).usable, settings, environ)
+
+    def _items(self, settings: Settings, refusals: Mapping[str, tuple[str, str]]) -> Iterator[Item]:
+        tools = self._tools(settings)
+        for name, entry in {**tools.usable, **tools.untrusted}.items():
+            why, fix = refusals.get(name, ("", ""))
+            waits = name in tools.untrusted
+            yield Item(
+                name=name,
+                kind="command",
+                trust="waiting" if waits else "trusted" if entry.fingerprint else "own",
+                fingerprint=entry.fingerprint,
+                runs=shlex.join((entry.command, *entry.args)),
+                description=entry.description,
+                sandbox=_sandbox(entry),
+                left_out=why,
+                hint=fix,
+                origin=entry.origin,
+            )
+
+
+def _sandbox(entry: CommandEntry) -> str:
+    """The sandbox of a command tool and what it opens."""
+    keeps_folder = entry.is_to_only_read and entry.sandbox_profile != "none"
+    opened = [
+        "NONE" if entry.sandbox_profile == "none" else entry.sandbox_profile,
+        *(("its folder read-only",) if keeps_folder else ()),
+        *(("network",) if entry.allow_network else ()),
+        *(f"reads {each}" for each in entry.read_roots),
+        *(f"writes {each}" for each in entry.writable_roots),
+        *(("reads .env files",) if entry.read_env_files else ()),
+    ]
+    return ", ".join(opened)
+
+
+SOURCE = CommandSource()

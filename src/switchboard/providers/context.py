@@ -1,0 +1,81 @@
+"""What a provider is built with."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+
+from msgspec import Struct
+
+from switchboard.core.visibility import Visibility
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from switchboard.children.pool import ChildSource
+    from switchboard.children.schema import ServerEntry
+    from switchboard.core.ports import Directory, Events
+    from switchboard.core.secrets import SecretBook
+    from switchboard.sandbox.sandbox import Sandbox
+    from switchboard.settings.sections import Settings
+    from switchkit.reaper_client import Reaper
+
+
+class Lasting(Protocol):
+    """Something that outlives the provider that made it."""
+
+    async def aclose(self) -> None:
+        """Release what it holds."""
+        ...
+
+
+L = TypeVar("L", bound=Lasting)
+
+
+class State:
+    """What providers keep over reloads. It is closed with the engine."""
+
+    def __init__(self) -> None:
+        self._kept: dict[type[Any], Lasting] = {}
+
+    def of(self, kind: type[L]) -> L:
+        """The one object of a class, made by the first provider that asks for it."""
+        if kind not in self._kept:
+            self._kept[kind] = kind()
+        return cast("L", self._kept[kind])
+
+    async def aclose(self) -> None:
+        """Close everything that was kept."""
+        await asyncio.gather(*(kept.aclose() for kept in self._kept.values()))
+
+
+class Context(Struct, frozen=True, kw_only=True, eq=False):
+    """Everything that a provider may need to run the calls of one board."""
+
+    settings: Settings
+    environ: Mapping[str, str]
+    # Ends whatever a provider starts, should we end without doing so.
+    reaper: Reaper
+    events: Events
+    state: State
+    # Secrets that a provider looks up are noted here, and nobody is told of them.
+    book: SecretBook
+    # The servers that can run here, and where the processes of each come from.
+    servers: tuple[ServerEntry, ...] = ()
+    children: Mapping[str, ChildSource] = {}
+    # Has clients told that a listing changed: its kind, and of which session; empty means all.
+    announce: Callable[[str, str], None] = lambda _kind, _session: None
+    # Everything that a session may use, for a provider that looks through it. Not while building.
+    directory: Callable[[], Directory] | None = None
+    # In place of the sandbox of this platform.
+    sandbox: Sandbox | None = None
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether calls are judged, and written down."""
+        return self.settings.enable_mcp_server_surface
+
+    @property
+    def visibility(self) -> Visibility:
+        """Which tools clients may see."""
+        return Visibility(self.settings.tools.allow, self.settings.tools.deny)

@@ -1,0 +1,23 @@
+"""How one server is shown under its own names."""
+
+from msgspec import Struct
+
+from switchboard.children.launcher import Launcher
+from switchboard.children.pool import ChildSource
+from switchboard.core.origins import Origin
+from switchboard.core.visibility import Visibility
+
+
+class DirectExposure(Struct, frozen=True, eq=False, kw_only=True):
+    """A server, and how much of it is shown."""
+
+    name: str
+    children: ChildSource
+    launcher: Launcher
+    origin: Origin = Origin()
+    # Whether its tools are shown one by one, under which prefix, and which of them.
+    shows_tools: bool = False
+    prefix: str = ""
+    subtools: Visibility = Visibility()
+    # Whether its prompts and resources are shown.
+    relays: bool = True

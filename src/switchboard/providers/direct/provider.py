@@ -1,0 +1,180 @@
+"""Servers under their own names: tools shown one by one, prompts, resources, completions."""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+from msgspec.json import encode
+from msgspec.structs import replace
+
+from switchboard.children.listings.collector import ListingCollector, known_listings
+from switchboard.children.results import malformed_result, passed_through
+from switchboard.core.calls import Call, Outcome
+from switchboard.core.channel import Channel
+from switchboard.core.contents import ContentRequest, Reading
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.launches import Launch
+from switchboard.core.offers import Kind, Offer
+from switchboard.core.sessions import Session
+from switchboard.core.tools import Policy, ToolSpec
+from switchboard.providers.direct.exposure import DirectExposure
+from switchboard.providers.direct.tool_index import (
+    PROVIDER,
+    IndexCache,
+    Place,
+    ToolIndex,
+    index_contents,
+    index_tools,
+)
+
+
+class DirectProvider:
+    """Everything that servers offer beside suites."""
+
+    key = PROVIDER
+
+    def __init__(
+        self,
+        exposures: Iterable[DirectExposure],
+        *,
+        announce: Callable[[str, str], None],
+        # Whether somebody judges what calls do: then tools count as their children list them now.
+        is_guarded: bool = False,
+    ) -> None:
+        self._exposures = {each.name: each for each in exposures}
+        self._showing = tuple(each for each in self._exposures.values() if each.shows_tools)
+        self._relaying = tuple(each for each in self._exposures.values() if each.relays)
+        self._is_guarded = is_guarded
+        self._collector = ListingCollector(announce)
+        self._cache = IndexCache()
+        self.owners: Collection[str] = [each.name for each in self._relaying]
+
+    # Offers
+
+    async def offers(
+        self, kind: Kind, session: Session, channel: Channel | None, wanted: str = ""
+    ) -> tuple[Offer, ...]:
+        if kind == "subtools":
+            return ()
+        if kind == "tools":
+            return (await self._tools(session, channel, wanted)).offers
+        found = await self._collector.collect(kind, self._relaying, session, channel)
+        return self._cache.get(kind, found, index_contents).offers
+
+    async def _tools(self, session: Session, channel: Channel | None, wanted: str) -> ToolIndex:
+        """The tools as soon as one of this name is among them, else all of them."""
+        known = self._known_tools(session)
+        if wanted in known.tools:
+            return known
+        found = await self._collector.collect(
+            "tools",
+            self._showing,
+            session,
+            channel,
+            is_enough=lambda: wanted in self._known_tools(session).tools,
+        )
+        return self._cache.get("tools", found, index_tools)
+
+    def _known_tools(self, session: Session) -> ToolIndex:
+        found = known_listings("tools", self._showing, session)
+        return self._cache.get("tools", found, index_tools)
+
+    # Calls
+
+    def specs(self) -> Sequence[ToolSpec]:
+        """None: what servers have is known when they run."""
+        return ()
+
+    async def narrow(self, call: Call) -> Call:
+        if not self._is_guarded:
+            return call
+        spec = self._known_tools(call.session).tools.get(call.tool.name)
+        if spec is None:
+            # It was recalled: its own child alone knows what it is now, or why it cannot say.
+            place = await self._place(call)
+            await place.exposure.children.of(call.session).tools(call.channel)
+            spec = self._known_tools(call.session).tools.get(call.tool.name)
+        if spec is None:
+            raise _gone(call.tool.name)
+        return replace(call, tool=spec)
+
+    def launch(self, call: Call) -> Launch | None:
+        # The child may have changed the tool since the call was made.
+        index = self._known_tools(call.session)
+        spec = index.tools.get(call.tool.name)
+        if spec is None:
+            # Nobody knows what it is now, so nothing that was agreed to can be meant.
+            return Launch(tool=call.tool, server="", fingerprint="", runs="", cwd="")
+        return index.places[spec].exposure.launcher.of(spec)
+
+    async def invoke(self, call: Call) -> Outcome:
+        place = await self._place(call)
+        child = place.exposure.children.of(call.session)
+        result = await child.call(place.own, call.arguments, call.channel)
+        return passed_through(result, is_modern=child.is_modern)
+
+    async def _place(self, call: Call) -> Place:
+        index = await self._tools(call.session, call.channel, call.tool.name)
+        place = index.places.get(call.tool)
+        if place is None:
+            # The listing has changed since the name was looked up.
+            spec = index.tools.get(call.tool.name)
+            if spec is None:
+                raise _gone(call.tool.name)
+            place = index.places[spec]
+        return place
+
+    # Prompts and resources
+
+    @property
+    def content_policy(self) -> Policy:
+        limits = [each.children.limits for each in self._exposures.values()]
+        return Policy(
+            timeout_s=max((each.rpc_s for each in limits), default=None),
+            longest_s=max((each.longest_s for each in limits), default=None),
+        )
+
+    def unlisted(self, session: Session) -> Sequence[str]:
+        children = ((each.name, each.children.of(session)) for each in self._relaying)
+        return [name for name, child in children if child.is_running and child.can("resources")]
+
+    async def fetch(self, call: Call, offer: Offer, request: ContentRequest) -> Outcome:
+        child = self._exposures[offer.owner].children.of(call.session)
+        result = await child.ask(call.tool.name, request.params(offer.own), call.channel)
+        if isinstance(request, Reading) and request.uri != offer.own:
+            result = _with_uri(result, offer.own, request.uri)
+        return passed_through(result, is_modern=child.is_modern)
+
+    async def follow(
+        self, offer: Offer, session: Session, tell: Callable[[str], None]
+    ) -> Callable[[], None]:
+        return await self._exposures[offer.owner].children.of(session).subscribe(offer.own, tell)
+
+    def pass_on(self, method: str, session: Session) -> None:
+        for exposure in self._exposures.values():
+            child = exposure.children.of(session)
+            if child.is_running:
+                child.notify(method)
+
+    async def aclose(self) -> None:
+        """The pool owns the children."""
+        await self._collector.aclose()
+
+
+def _with_uri(raw: Raw, own: str, shown: str) -> Raw:
+    """A child's contents under the URI that the client knows."""
+    try:
+        body = msgspec.json.decode(raw, type=dict[str, Any])
+        contents: list[dict[str, Any]] = [
+            {**each, "uri": shown} if each.get("uri") == own else each for each in body["contents"]
+        ]
+    except (msgspec.MsgspecError, KeyError, TypeError, AttributeError) as error:
+        raise malformed_result(error) from None
+    return Raw(encode({**body, "contents": contents}))
+
+
+def _gone(name: str) -> Fault:
+    return Fault(
+        FaultCode.NOT_FOUND, "unknown-tool", f"no tool `{name}`", hint="list the tools again"
+    )

@@ -1,0 +1,128 @@
+"""What servers list, as offers, and the way from a tool back to its server."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, cast
+
+import msgspec
+from msgspec import Raw, Struct
+from msgspec.json import encode
+
+from switchboard.children.listings.listing import Kind, Listing, ToolEntry, ToolListing
+from switchboard.core.names import fold, tool_name
+from switchboard.core.offers import Offer
+from switchboard.core.tools import Effects, Policy, ToolSpec
+from switchboard.providers.direct.exposure import DirectExposure
+
+PROVIDER = "direct"
+
+Found = tuple[DirectExposure, Listing]
+
+_read_members = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+class Place(Struct, frozen=True, eq=False):
+    """Where a tool runs."""
+
+    exposure: DirectExposure
+    # What the server itself calls it.
+    own: str
+
+
+class ToolIndex(Struct, frozen=True, eq=False):
+    """The offers of some listings, and where each tool of them runs."""
+
+    offers: tuple[Offer, ...]
+    places: dict[ToolSpec, Place] = {}
+    # Tools by a name that only one of them has.
+    tools: dict[str, ToolSpec] = {}
+
+
+def index_tools(found: Sequence[Found]) -> ToolIndex:
+    """Every tool that its server shows."""
+    offers: list[Offer] = []
+    places: dict[ToolSpec, Place] = {}
+    for exposure, listing in found:
+        for entry in _shown(exposure, listing):
+            shown = tool_name(exposure.prefix + entry.name)
+            spec = _spec(shown, exposure, entry)
+            raw = listing.entries[entry.name]
+            offers.append(
+                Offer(
+                    name=shown,
+                    provider=PROVIDER,
+                    owner=exposure.name,
+                    own=entry.name,
+                    entry=raw if shown == entry.name else _renamed(raw, shown),
+                    spec=spec,
+                )
+            )
+            places[spec] = Place(exposure, entry.name)
+    holders = Counter(fold(offer.name) for offer in offers)
+    tools = {spec.name: spec for spec in places if holders[fold(spec.name)] == 1}
+    return ToolIndex(tuple(offers), places, tools)
+
+
+def index_contents(found: Sequence[Found]) -> ToolIndex:
+    """Every prompt, resource or template."""
+    return ToolIndex(
+        tuple(
+            Offer(name=own, provider=PROVIDER, owner=exposure.name, entry=raw)
+            for exposure, listing in found
+            for own, raw in listing.entries.items()
+        )
+    )
+
+
+def unchecked(raw: Raw) -> None:
+    """Nothing: the child checks the arguments of its own tools."""
+    del raw
+
+
+def _shown(exposure: DirectExposure, listing: Listing) -> Iterator[ToolEntry]:
+    for name, entry in cast("ToolListing", listing).tools.items():
+        if exposure.subtools.shows(name):
+            yield entry
+
+
+def _renamed(raw: Raw, shown: str) -> Raw:
+    return Raw(encode({**_read_members(raw), "name": shown}))
+
+
+def _spec(shown: str, exposure: DirectExposure, entry: ToolEntry) -> ToolSpec:
+    limits = exposure.children.limits
+    return ToolSpec(
+        name=shown,
+        provider=PROVIDER,
+        title=entry.title or "",
+        description=entry.description or "",
+        input_schema=entry.input_schema,
+        output_schema=entry.output_schema or None,
+        effects=entry.annotations.effects if entry.annotations is not None else Effects(),
+        policy=Policy(timeout_s=limits.rpc_s, longest_s=limits.longest_s),
+        origin=exposure.origin,
+        check=unchecked,
+    )
+
+
+class IndexCache:
+    """The last few indexes, so that what is known already is not built anew."""
+
+    _MOST = 64
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[object, ...], tuple[list[Found], ToolIndex]] = {}
+
+    def get(
+        self, kind: Kind, found: list[Found], make: Callable[[Sequence[Found]], ToolIndex]
+    ) -> ToolIndex:
+        """What was made of exactly these listings, or what is made of them now."""
+        # Empty listings are all the same one, so more than the listings tells them apart.
+        key = (kind, *((id(exposure), id(listing)) for exposure, listing in found))
+        kept = self._kept.get(key)
+        if kept is None:
+            if len(self._kept) >= self._MOST:
+                self._kept.pop(next(iter(self._kept)))
+            # The listings are kept too, so that no other can get their identity.
+            kept = self._kept[key] = (found, make(found))
+        return kept[1]

@@ -1,0 +1,1 @@
+"""The command-line kit: what a verb takes, its help, its completion, and text for people."""

@@ -1,0 +1,36 @@
+"""Text for people: columns, counted nouns, and nothing that deceives the eye."""
+
+from collections.abc import Iterator, Sequence
+
+_GAP = "  "
+
+
+def columns(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> Iterator[str]:
+    """Rows in columns, each as wide as its widest cell; those at `right` end at the right."""
+    rows = [[visible(cell) for cell in row] for row in rows]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))] if rows else []
+    for row in rows:
+        padded = [
+            cell.rjust(width) if at in right else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield _GAP.join(padded).rstrip()
+
+
+def visible(text: str) -> str:
+    """The text in one line, with every character that could deceive the eye written out.
+
+    Names and commands come from files of others. Control characters could repaint what stands
+    beside them, such as the command that a user is about to trust.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in text
+    )
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 server`, `2 servers`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -1,0 +1,96 @@
+"""macOS: what is known of it today. The rest is `Unknown`, or the answer of the safe side."""
+
+import os
+import tempfile
+
+from switchkit.platform.shapes import Unknown, Vitals
+
+SHOWS_PROCESSES = False
+
+
+def pids() -> list[int]:
+    """Nobody is shown."""
+    return []
+
+
+def vitals(pid: int) -> Vitals | None:
+    """Nobody is shown."""
+    del pid
+    return None
+
+
+def boot() -> str:
+    raise Unknown("the system does not tell which boot this is")
+
+
+def first_children(pid: int) -> list[int]:
+    raise Unknown(f"the system does not tell the children of process {pid}")
+
+
+def process_namespace() -> str:
+    """There is one count of processes."""
+    return ""
+
+
+def command_line(pid: int) -> str:
+    del pid
+    return ""
+
+
+def raw_environment(pid: int) -> bytes:
+    del pid
+    return b""
+
+
+def working_folder(pid: int) -> str | None:
+    raise Unknown(f"the system does not tell where process {pid} stands")
+
+
+def resident_bytes(pid: int) -> int | None:
+    del pid
+    return None
+
+
+def open_exit(pid: int) -> int:
+    raise Unknown(f"the end of process {pid} cannot be watched")
+
+
+def signal_exactly(pid: int, began: int, number: int) -> bool:
+    """By number alone: when a process began is not known, so `began` cannot be compared."""
+    del began
+    try:
+        os.kill(pid, number)
+    except OSError:
+        return False
+    return True
+
+
+def set_limit(pid: int, kind: int, limits: "tuple[int, int]") -> None:
+    """A process keeps ours: code between fork and exec is not safe in a program with threads."""
+    del pid, kind, limits
+
+
+def lower_limit(pid: int, kind: int, most: int) -> None:
+    del kind, most
+    raise OSError(f"a limit of process {pid} cannot be set from outside")
+
+
+def adopt_orphans() -> bool:
+    return False
+
+
+def scratch_file(name: str) -> int:
+    """A file whose name is gone at once. Raises `OSError`."""
+    handle, path = tempfile.mkstemp(prefix=name)
+    os.unlink(path)  # noqa: PTH108
+    return handle
+
+
+def clone_file(reading: int, writing: int) -> bool:
+    del reading, writing
+    return False
+
+
+def punch_hole(handle: int, length: int) -> bool:
+    del handle, length
+    return False

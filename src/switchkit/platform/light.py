@@ -1,0 +1,54 @@
+"""What the shim needs of the operating system. It loads nothing else."""
+
+import _socket
+import os
+import sys
+
+# The kernel's list of what this process has open, by whatever name both systems have.
+_OWN_FILES = "/dev/fd"
+# Files that arrive beside a message stay in this program.
+RECEIVE_CLOSED = getattr(_socket, "MSG_CMSG_CLOEXEC", 0)
+_LAST_STREAM = 2
+# macOS: `struct xucred`, and the process in an option of its own.
+_SOL_LOCAL, _LOCAL_PEERCRED, _LOCAL_PEERPID = 0, 1, 2
+_XUCRED_BYTES = 76
+# Linux: `struct ucred`.
+_UCRED_BYTES = 12
+
+
+def peer(sock: _socket.socket) -> "tuple[int, int]":
+    """The process and the user at the other side of a connected Unix socket.
+
+    The process is 0 when it runs in another namespace. Raises `OSError`.
+    """
+    if sys.platform == "darwin":
+        credentials = sock.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES)
+        process = sock.getsockopt(_SOL_LOCAL, _LOCAL_PEERPID, 4)
+        return _number(process), _number(credentials[4:8])
+    credentials = sock.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, _UCRED_BYTES)
+    return _number(credentials[:4]), _number(credentials[4:8])
+
+
+def inheritable_files() -> "list[int]":
+    """What this process would leave open in another program, but for the standard streams."""
+    found: list[int] = []
+    for name in os.listdir(_OWN_FILES):  # noqa: PTH208 - names are all that is wanted
+        try:
+            if int(name) > _LAST_STREAM and os.get_inheritable(int(name)):
+                found.append(int(name))
+        except OSError:
+            # The one that the listing itself was read from is closed already.
+            continue
+    return found
+
+
+def wake_pipe() -> "tuple[int, int]":
+    """A pipe to wake a loop with: closed in other programs, and nobody waits at either end."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    os.set_blocking(writing, False)
+    return reading, writing
+
+
+def _number(raw: bytes) -> int:
+    return int.from_bytes(raw, sys.byteorder)

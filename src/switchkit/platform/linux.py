@@ -1,0 +1,217 @@
+"""Linux: processes by `/proc` and pidfd, files by its own calls. Light: the reaper imports it."""
+
+# ruff: noqa: PTH110, PTH112, PTH115, PTH208 - pathlib is slow to load, and these are asked often
+
+import fcntl
+import os
+import resource
+import signal
+from errno import EINVAL, ENOSYS, ENOTTY, EOPNOTSUPP, EXDEV
+
+from switchkit.platform.shapes import Unknown, Vitals
+
+_PROC = "/proc"
+# Hidden in some sandboxes and by a kernel without it.
+SHOWS_PROCESSES = os.path.isdir(f"{_PROC}/self")
+
+_STATE, _PARENT, _GROUP, _SESSION, _BEGAN = 0, 1, 2, 3, 19
+
+_PR_SET_CHILD_SUBREAPER = 36
+_FICLONE = 0x40049409
+_CANNOT_CLONE = (EOPNOTSUPP, ENOTTY, EXDEV, EINVAL, ENOSYS)
+_KEEP_SIZE, _PUNCH_HOLE = 1, 2
+
+
+def pids() -> list[int]:
+    """Every process that is shown to us."""
+    return [int(name) for name in os.listdir(_PROC) if name.isdigit()] if SHOWS_PROCESSES else []
+
+
+def vitals(pid: int) -> Vitals | None:
+    """One process as it is now; None when there is none of that number."""
+    raw = _read(f"{_PROC}/{pid}/stat")
+    if not raw:
+        return None
+    # The name stands in brackets and may hold anything, brackets and blanks too.
+    head, _, tail = raw.rpartition(b")")
+    fields = tail.split(None, _BEGAN + 1)
+    return Vitals(
+        pid,
+        fields[_STATE].decode("ascii"),
+        parent=int(fields[_PARENT]),
+        group=int(fields[_GROUP]),
+        session=int(fields[_SESSION]),
+        began=int(fields[_BEGAN]),
+        name=head.partition(b"(")[2],
+    )
+
+
+def first_children(pid: int) -> list[int]:
+    """The children that the first thread of a process started. Raises `Unknown`."""
+    path = f"{_PROC}/{pid}/task/{pid}/children"
+    if not (raw := _read(path)) and not os.path.exists(path) and vitals(pid) is not None:
+        raise Unknown("this kernel does not list children")
+    return [int(child) for child in raw.split()]
+
+
+def boot() -> str:
+    """The identity of this boot: numbers of processes and their times mean nothing across boots."""
+    text = _read(f"{_PROC}/sys/kernel/random/boot_id").decode("ascii").strip()
+    if not text:
+        raise Unknown("the system does not tell which boot this is")
+    return text
+
+
+def process_namespace() -> str:
+    """In which of the kernel's counts the numbers of processes stand here; "" if unknown.
+
+    A container that shares the home has a count of its own, in which ours mean nothing.
+    """
+    try:
+        return os.readlink(f"{_PROC}/self/ns/pid")
+    except OSError:
+        return ""
+
+
+def command_line(pid: int) -> str:
+    """The command line as one text, for messages."""
+    raw = _read(f"{_PROC}/{pid}/cmdline")
+    return raw.rstrip(b"\0").replace(b"\0", b" ").decode("utf-8", "replace")
+
+
+def raw_environment(pid: int) -> bytes:
+    """The variables that a process was started with, each ended by a zero; empty if not shown."""
+    return _read(f"{_PROC}/{pid}/environ")
+
+
+def working_folder(pid: int) -> str | None:
+    """Where a process stands; None when it has ended or is not ours to see."""
+    try:
+        return os.readlink(f"{_PROC}/{pid}/cwd")
+    except OSError:
+        return None
+
+
+def resident_bytes(pid: int) -> int | None:
+    """What a process has in memory now; None if it has ended."""
+    fields = _read(f"{_PROC}/{pid}/statm").split()
+    return int(fields[1]) * os.sysconf("SC_PAGE_SIZE") if len(fields) > 1 else None
+
+
+def open_exit(pid: int) -> int:
+    """A descriptor that can be read once the process has ended.
+
+    Raises `ProcessLookupError` when there is none of that number, `Unknown` when the kernel has no
+    such descriptors.
+    """
+    try:
+        return os.pidfd_open(pid)
+    except ProcessLookupError:
+        raise
+    except OSError as error:
+        raise Unknown(f"the end of process {pid} cannot be watched ({error.strerror})") from None
+
+
+def signal_exactly(pid: int, began: int, number: int) -> bool:
+    """Signal the process that began then and no other. Says whether it was there."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        # An old kernel: a moment lies between the look and the signal.
+        return _is_same(pid, began) and _sent(pid, number)
+    try:
+        # What the handle stands for cannot change any more, so this is the last look.
+        if not _is_same(pid, began):
+            return False
+        signal.pidfd_send_signal(handle, number)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+def _is_same(pid: int, began: int) -> bool:
+    found = vitals(pid)
+    return found is not None and found.began == began
+
+
+def _sent(pid: int, number: int) -> bool:
+    try:
+        os.kill(pid, number)
+    except OSError:
+        return False
+    return True
+
+
+def set_limit(pid: int, kind: int, limits: "tuple[int, int]") -> None:
+    """Give another process of ours a limit. Raises `OSError`."""
+    resource.prlimit(pid, kind, limits)
+
+
+def lower_limit(pid: int, kind: int, most: int) -> None:
+    """Lower a limit of another process of ours; one that is lower stays. Raises `OSError`."""
+    soft, hard = (_at_most(each, most) for each in resource.prlimit(pid, kind))
+    resource.prlimit(pid, kind, (soft, hard))
+
+
+def _at_most(limit: int, most: int) -> int:
+    return most if limit == resource.RLIM_INFINITY else min(limit, most)
+
+
+def adopt_orphans() -> bool:
+    """Become the parent of descendants whose own parent ends. Says whether that is possible."""
+    import ctypes  # noqa: PLC0415
+
+    try:
+        return ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+    except (OSError, AttributeError):
+        return False
+
+
+def scratch_file(name: str) -> int:
+    """A file without a place on disk, which is gone once it is closed. Raises `OSError`."""
+    return os.memfd_create(name, os.MFD_CLOEXEC)
+
+
+def clone_file(reading: int, writing: int) -> bool:
+    """Let an empty file share the blocks of another. False if the disk cannot. Raises `OSError`."""
+    try:
+        fcntl.ioctl(writing, _FICLONE, reading)
+    except OSError as error:
+        if error.errno in _CANNOT_CLONE:
+            return False
+        raise
+    return True
+
+
+def punch_hole(handle: int, length: int) -> bool:
+    """Give back the disk under the first bytes of a file; offsets and writers are untouched."""
+    import ctypes  # noqa: PLC0415
+
+    try:
+        libc = ctypes.CDLL(None, use_errno=True)
+        start, size = ctypes.c_long(0), ctypes.c_long(length)
+        return libc.fallocate(handle, _KEEP_SIZE | _PUNCH_HOLE, start, size) == 0
+    except (OSError, AttributeError):
+        return False
+
+
+def _read(path: str) -> bytes:
+    """A small file of the kernel; empty when the process is gone or not ours to read."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        whole = b""
+        while part := os.read(handle, 1 << 16):
+            whole += part
+    except OSError:
+        return b""
+    else:
+        return whole
+    finally:
+        os.close(handle)

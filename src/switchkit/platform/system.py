@@ -1,0 +1,27 @@
+"""The system that this program runs on, chosen once."""
+
+import sys
+
+if sys.platform == "darwin":
+    from switchkit.platform import darwin as _chosen
+else:
+    from switchkit.platform import linux as _chosen
+
+SHOWS_PROCESSES = _chosen.SHOWS_PROCESSES
+adopt_orphans = _chosen.adopt_orphans
+boot = _chosen.boot
+clone_file = _chosen.clone_file
+command_line = _chosen.command_line
+first_children = _chosen.first_children
+lower_limit = _chosen.lower_limit
+open_exit = _chosen.open_exit
+pids = _chosen.pids
+process_namespace = _chosen.process_namespace
+punch_hole = _chosen.punch_hole
+raw_environment = _chosen.raw_environment
+resident_bytes = _chosen.resident_bytes
+scratch_file = _chosen.scratch_file
+set_limit = _chosen.set_limit
+signal_exactly = _chosen.signal_exactly
+vitals = _chosen.vitals
+working_folder = _chosen.working_folder

@@ -1,0 +1,96 @@
+"""Ends our children when we are gone, however we went. Light: it starts in milliseconds.
+
+A separate small process, in a session of its own, that holds one end of a pipe. While we live we
+tell it which processes are ours (`+PID BEGAN`) and which have ended (`-PID`), and from time to time
+it looks at what came of them. End of file means that we died: it asks every family that is left to
+end, then makes it. `reaper_client` is our side.
+"""
+
+import os
+from select import POLLIN, poll
+from signal import SIG_IGN, SIGHUP, SIGINT, SIGTERM, signal
+from time import monotonic, sleep
+
+from switchkit.processes import Family, ProcessTable
+
+_GRACE_S = 1.0
+_STEP_S = 0.02
+# How often it looks. A look may take one part in fifty of its time, however many processes run.
+_LOOK_S = 0.5
+_REST = 50
+
+
+class FamilyWatch:
+    """The families that are ours, as told over a stream."""
+
+    def __init__(self, stream: int) -> None:
+        self._stream = stream
+        self._pending = b""
+        self._families: dict[int, Family] = {}
+        # Who was nobody of ours at the last look, and who at the last two.
+        self._others: frozenset[int] = frozenset()
+        self._strangers: frozenset[int] = frozenset()
+
+    def follow(self) -> None:
+        """Listen and look until the other side is gone."""
+        told = poll()
+        told.register(self._stream, POLLIN)
+        next_look = 0.0
+        while True:
+            left_s = max(0.0, next_look - monotonic())
+            if told.poll(left_s * 1000 if self._families else None):
+                data = os.read(self._stream, 65536)
+                if not data:
+                    return
+                self._take(data)
+            began = monotonic()
+            if self._families and began >= next_look:
+                self._look()
+                took_s = monotonic() - began
+                next_look = began + max(_LOOK_S, took_s * _REST)
+
+    def _take(self, data: bytes) -> None:
+        *lines, self._pending = (self._pending + data).split(b"\n")
+        for line in lines:
+            number, _, began = line[1:].partition(b" ")
+            if line[:1] == b"+":
+                self._families[int(number)] = Family(int(number), int(began))
+                self._trust_nobody()
+            elif (ended := self._families.pop(int(number), None)) is not None:
+                # Its leader may have ended before anybody but us saw whom it leaves behind.
+                ended.kill()
+
+    def _look(self) -> bool:
+        """Say whether anybody of ours lives."""
+        table = ProcessTable(self._strangers)
+        living = [family.look(table) for family in self._families.values()]
+        ours = (family.members for family in self._families.values())
+        others = table.listed.difference(*ours)
+        # One look is not enough: it may have come between the birth of a parent and of its child.
+        self._strangers, self._others = others & self._others, others
+        return any(living)
+
+    def _trust_nobody(self) -> None:
+        """Read about everybody at the next look."""
+        self._strangers = self._others = frozenset()
+
+    def end(self) -> None:
+        """TERM, a moment of grace, KILL."""
+        table = ProcessTable()
+        for family in self._families.values():
+            family.send(table, SIGTERM)
+        self._trust_nobody()
+        deadline = monotonic() + _GRACE_S
+        while self._look() and monotonic() < deadline:
+            sleep(_STEP_S)
+        for family in self._families.values():
+            family.kill()
+
+
+def main() -> None:
+    """Watch standard input. Whoever ends our parent by its terminal must not end us with it."""
+    for number in (SIGINT, SIGTERM, SIGHUP):
+        signal(number, SIG_IGN)
+    watch = FamilyWatch(0)
+    watch.follow()
+    watch.end()

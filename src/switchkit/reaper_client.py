@@ -1,0 +1,103 @@
+"""Our side of the reaper: what it guards, and that there is one."""
+
+import asyncio
+import contextlib
+import os
+import subprocess
+import sys
+
+from switchkit.platform.shapes import Unknown
+from switchkit.platform.system import open_exit
+from switchkit.processes import began
+
+# Without site-packages it starts in a few milliseconds, so it has to be told where we are.
+_PROGRAM = (
+    f"import sys; sys.path.insert(0, {os.path.abspath(f'{__file__}/../..')!r})\n"  # noqa: PTH100
+    "from switchkit.reaper import main; main()"
+)
+# After so many in a row the next one is not started before there is something to tell.
+_MOST_REPLACEMENTS = 5
+
+
+class Reaper:
+    """The process that ends our children after us. One per program, started late, replaced."""
+
+    def __init__(self) -> None:
+        self._guarded: dict[int, int] = {}
+        self._process: subprocess.Popen[bytes] | None = None
+        self._replacements = 0
+        self._exit = -1
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def guard(self, pid: int) -> None:
+        """From now on what came of `pid` does not outlive us. Raises OSError."""
+        self._guarded[pid] = began(pid)
+        self._tell(f"+{pid} {self._guarded[pid]}\n")
+
+    def release(self, pid: int) -> None:
+        """The process `pid` has ended; what it left behind, if anything, is ended."""
+        if self._guarded.pop(pid, None) is not None:
+            with contextlib.suppress(OSError):
+                self._tell(f"-{pid}\n")
+
+    def _tell(self, line: str) -> None:
+        self._replacements = 0
+        process = self._process
+        if process is None or process.poll() is not None or not _written(process, line):
+            self._forget()
+            # It learns everything, this line's news included, from what is guarded now.
+            self._start()
+
+    def _start(self) -> None:
+        if not self._guarded:
+            return
+        process = self._process = subprocess.Popen(
+            (sys.executable, "-I", "-S", "-c", _PROGRAM),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={},
+            cwd="/",
+            start_new_session=True,
+        )
+        _written(process, "".join(f"+{pid} {since}\n" for pid, since in self._guarded.items()))
+        # Where its end cannot be watched it is noticed when there is something to tell it.
+        with contextlib.suppress(OSError, RuntimeError, Unknown):
+            self._loop = asyncio.get_running_loop()
+            self._exit = open_exit(process.pid)
+            self._loop.add_reader(self._exit, self._replace)
+
+    def _replace(self) -> None:
+        """It ended, though we live."""
+        self._forget()
+        self._replacements += 1
+        if self._replacements <= _MOST_REPLACEMENTS:
+            with contextlib.suppress(OSError):
+                self._start()
+
+    def _forget(self) -> None:
+        process, self._process = self._process, None
+        if self._exit >= 0:
+            if self._loop is not None and not self._loop.is_closed():
+                self._loop.remove_reader(self._exit)
+            os.close(self._exit)
+            self._exit = -1
+        if process is not None and process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.close()
+            process.wait()
+
+    def close(self) -> None:
+        """Let it end what is still guarded, and wait until it has."""
+        self._guarded.clear()
+        self._forget()
+
+
+def _written(process: "subprocess.Popen[bytes]", line: str) -> bool:
+    assert process.stdin is not None
+    try:
+        process.stdin.write(line.encode())
+        process.stdin.flush()
+    except BrokenPipeError:
+        return False
+    return True

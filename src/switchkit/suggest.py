@@ -1,0 +1,56 @@
+"""Did you mean: the known word that a mistyped one most likely stands for."""
+
+from collections.abc import Iterable
+
+_SHORT_WORD = 4
+_MOST_SHOWN = 12
+
+
+def did_you_mean(word: str, choices: Iterable[str]) -> str:
+    """The choice that the word most likely stands for, or nothing."""
+    folded = _folded(word)
+    allowed = 1 if len(folded) <= _SHORT_WORD else 2
+    best, best_distance = "", allowed + 1
+    for choice in sorted(choices):
+        distance = _distance(folded, _folded(choice), best_distance)
+        if distance < best_distance:
+            best, best_distance = choice, distance
+    return best
+
+
+def suggestion(word: str, choices: Iterable[str]) -> str:
+    """Part of a sentence: did you mean, or what there is to choose from."""
+    names = sorted(choices)
+    if meant := did_you_mean(word, names):
+        return f"did you mean `{meant}`?"
+    shown = ", ".join(f"`{name}`" for name in names[:_MOST_SHOWN])
+    return f"known: {shown}" if shown else ""
+
+
+def _folded(word: str) -> str:
+    # `rpc_ms`, `rpc-ms` and `rpcMs` are the same word in three habits.
+    return word.replace("_", "").replace("-", "").casefold()
+
+
+def _distance(one: str, other: str, limit: int) -> int:
+    """Edits between two words, with swapped neighbours as one edit; `limit` when farther."""
+    if abs(len(one) - len(other)) >= limit:
+        return limit
+    before: list[int] = []
+    previous = list(range(len(other) + 1))
+    for row, letter in enumerate(one, 1):
+        current = [row]
+        for column, theirs in enumerate(other, 1):
+            cost = min(
+                previous[column] + 1,
+                current[column - 1] + 1,
+                previous[column - 1] + (letter != theirs),
+            )
+            swapped = (
+                row > 1 and column > 1 and letter == other[column - 2] and one[row - 2] == theirs
+            )
+            if swapped:
+                cost = min(cost, before[column - 2] + 1)
+            current.append(cost)
+        before, previous = previous, current
+    return min(previous[-1], limit)

@@ -1,0 +1,45 @@
+"""What the providers read of a configuration, and what runs it, without a board."""
+
+from collections.abc import Mapping
+from typing import cast
+
+from switchboard.core.ports import Events
+from switchboard.core.secrets import SecretBook
+from switchboard.core.tools import ToolSpec
+from switchboard.providers.commands.provider import CommandsProvider
+from switchboard.providers.commands.schema import CommandTools
+from switchboard.providers.context import Context, State
+from switchboard.providers.source import Listing
+from switchboard.providers.table import source_of
+from switchboard.sandbox.sandbox import Sandbox
+from switchboard.settings.sections import Settings
+from switchkit.reaper_client import Reaper
+
+
+def command_tools(settings: Settings) -> CommandTools:
+    none = CommandTools(usable={}, untrusted={}, omitted=())
+    return cast("CommandTools", settings.sources.get("commands", none))
+
+
+def command_specs(settings: Settings, environ: Mapping[str, str]) -> dict[str, ToolSpec]:
+    listed = source_of("commands").specs(Listing(settings, environ, ()))
+    return {spec.name: spec for spec in listed.specs}
+
+
+def commands_provider(
+    settings: Settings,
+    environ: Mapping[str, str],
+    reaper: Reaper,
+    events: Events,
+    sandbox: Sandbox | None = None,
+) -> CommandsProvider:
+    context = Context(
+        settings=settings,
+        environ=environ,
+        reaper=reaper,
+        events=events,
+        state=State(),
+        book=SecretBook(),
+        sandbox=sandbox,
+    )
+    return cast("CommandsProvider", source_of("commands").build(context))

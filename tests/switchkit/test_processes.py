@@ -1,0 +1,161 @@
+"""A family is ended whole and nobody else is touched; what cannot be known is said to be so."""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import pytest
+
+from support.processes import alive, wait_until_gone
+from switchboard.approvals.approver import Approver
+from switchboard.core.faults import Fault
+from switchkit import processes
+from switchkit.platform import linux
+from switchkit.platform.shapes import Unknown
+from switchkit.processes import (
+    Family,
+    ProcessTable,
+    ancestry,
+    began,
+    descendants,
+    environment,
+    has_ended,
+    is_gone,
+    living,
+    watch_exit,
+)
+
+SLEEP = "import time; time.sleep(600)"
+# A child in a session of its own, whose parent then ends.
+LEAVES_ONE = """
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        print(os.getpid(), flush=True)
+        time.sleep(600)
+    os._exit(0)
+os.wait()
+time.sleep(600)
+"""
+# Notes each request to end, and goes on.
+COUNTS = """
+import os, signal, time
+def asked(*_):
+    os.write(1, b"asked\\n")
+signal.signal(signal.SIGTERM, asked)
+os.write(1, b"ready\\n")
+time.sleep(600)
+"""
+
+
+@contextmanager
+def started(
+    program: str, env: dict[str, str] | None = None
+) -> Generator["subprocess.Popen[bytes]"]:
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", program],
+        stdout=subprocess.PIPE,
+        env=env or {},
+        start_new_session=True,
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def said(process: "subprocess.Popen[bytes]") -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().decode().strip()
+
+
+def test_a_mark_finds_whom_neither_session_nor_parent_shows() -> None:
+    with started(LEAVES_ONE, {"MARK": "one"}) as process:
+        orphan = int(said(process))
+        plain = Family(process.pid, began(process.pid))
+        assert orphan not in {each.pid for each in plain.look(ProcessTable())}
+        marked = Family(process.pid, began(process.pid), b"MARK=one")
+        assert {each.pid for each in marked.look(ProcessTable())} == {process.pid, orphan}
+        other = Family(process.pid, began(process.pid), b"MARK=on")
+        assert orphan not in {each.pid for each in other.look(ProcessTable())}
+        assert marked.stop(signal.SIGTERM, 10, 5) == (False, [])
+        wait_until_gone([orphan])
+
+
+def test_a_number_that_means_another_process_now_is_not_signalled() -> None:
+    with started(SLEEP) as process:
+        stale = Family(process.pid, began(process.pid) - 1, b"MARK=none")
+        assert stale.stop(signal.SIGKILL, 1, 1) == (False, [])
+        assert not linux.signal_exactly(process.pid, began(process.pid) - 1, signal.SIGKILL)
+        assert alive(process.pid)
+        assert linux.signal_exactly(process.pid, began(process.pid), signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
+
+
+def test_each_member_is_asked_once_and_then_made_to_end() -> None:
+    with started(COUNTS) as process:
+        assert said(process) == "ready"
+        family = Family(process.pid, began(process.pid))
+        forced, left = family.stop(signal.SIGTERM, 0.3, 5)
+        assert (forced, left) == (True, [])
+        assert process.stdout is not None
+        assert process.stdout.read() == b"asked\n"
+
+
+def test_without_a_descriptor_for_it_the_end_of_a_process_is_still_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def none(_: int) -> int:
+        raise Unknown("an old kernel")
+
+    monkeypatch.setattr(processes, "open_exit", none)
+    with started(SLEEP) as process:
+        handle = watch_exit(process.pid)
+        try:
+            assert select.select([handle], [], [], 0)[0] == []
+            assert not has_ended(process.pid, 0)
+            # Nobody has reaped it yet, so its number is not free.
+            process.kill()
+            assert select.select([handle], [], [], 30)[0] == [handle]
+        finally:
+            os.close(handle)
+        assert Family(process.pid, began(process.pid)).kill() == []
+
+
+def test_who_a_process_is() -> None:
+    with started(SLEEP, {"A": "1=2", "B": ""}) as process:
+        assert process.pid in descendants(os.getpid())
+        chain = [each.pid for each in ancestry(process.pid)]
+        assert chain[:2] == [process.pid, os.getpid()]
+        since = began(process.pid)
+        assert not is_gone(process.pid, since)
+        assert is_gone(process.pid, since - 1)
+        process.kill()
+        assert has_ended(process.pid, 30)
+        assert living(process.pid) is None
+        assert is_gone(process.pid, since)
+
+
+def test_the_variables_of_a_process_are_those_it_was_started_with() -> None:
+    with started(COUNTS, {"A": "1=2", "B": ""}) as process:
+        assert said(process) == "ready"
+        assert environment(process.pid) == {"A": "1=2", "B": ""}
+
+
+def test_where_nobody_is_shown_nobody_approves(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody(_: int) -> None:
+        return None
+
+    Approver.of_this_process().check_clients([(os.getpid() + 1, 1)])
+    monkeypatch.setattr(processes, "vitals", nobody)
+    with pytest.raises(Unknown):
+        ancestry(os.getpid())
+    with pytest.raises(Fault) as refused:
+        Approver.of_this_process().check_clients([(os.getpid() + 1, 1)])
+    assert refused.value.reason == "approver-unknown"
