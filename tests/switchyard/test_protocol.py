@@ -60,8 +60,8 @@ told = "ModuleNotFoundError: No module named 'switchyard.supervisor.downs'"
 line = json.dumps({"error": {"code": "unexpected", "message": told}}) + chr(10)
 while True:
     connection, _ = listener.accept()
-    connection.recv(65536)
-    connection.sendall(line.encode())
+    if connection.recv(65536):
+        connection.sendall(line.encode())
     connection.close()
 """
 

@@ -1,4 +1,7 @@
-"""Run records: what was started, written before it is announced, replaced as one step."""
+"""Run records: what was started, written before it is announced, replaced as one step.
+
+A run whose record was lost is found again by the marks that its processes carry.
+"""
 
 import contextlib
 import os
