@@ -36,8 +36,8 @@ YARD_LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("cli/verbs/brief.py", "switchyard.queries.brief.brief"): "git works while it is loaded",
     ("cli/verbs/runtime.py", f"{_CONFIGURATION}.config_of"): _RARE_READ,
     ("config/reader.py", "shlex.split"): "few commands have anything to quote",
-    ("config/reader.py", "switchyard.config.positions.key_lines"): "most files have no mistake",
-    ("config/reader.py", "switchyard.config.positions.line_of"): "as above",
+    ("config/reader.py", "switchkit.toml_positions.nearest"): "most files have no mistake",
+    ("config/reader.py", "switchkit.toml_positions.statements"): "as above",
     ("config/services.py", "signal.Signals"): "most services are stopped with SIGTERM",
     ("control/actions.py", f"{_CONFIGURATION}.check_service"): _RARE_READ,
     ("control/actions.py", f"{_CONFIGURATION}.config_for"): _RARE_READ,
@@ -46,7 +46,7 @@ YARD_LATE_IMPORTS: dict[tuple[str, str], str] = {
     (
         "control/actions.py",
         "switchyard.runtime.checkouts.stored_checkouts",
-    ): "only `uncheckout` does",
+    ): "as above",
     ("queries/services.py", f"{_CONFIGURATION}.check_service"): _RARE_READ,
     ("queries/services.py", f"{_CONFIGURATION}.config_for"): _RARE_READ,
     (

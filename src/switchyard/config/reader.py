@@ -31,18 +31,15 @@ class ProblemList:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._lines: dict[tuple[str, ...], int] | None = None
         self.problems: list[ConfigProblem] = []
 
     def add(self, path: tuple[str, ...], message: str) -> None:
         """Note a mistake at this key."""
         # Most files are right, and need no line of anything.
-        from switchyard.config.positions import key_lines, line_of  # noqa: PLC0415
+        from switchkit.toml_positions import nearest, statements  # noqa: PLC0415
 
-        if self._lines is None:
-            self._lines = key_lines(self._text)
-        line = line_of(self._lines, path)
-        self.problems.append(ConfigProblem(line, ".".join(path), message))
+        found = nearest(statements(self._text), path)
+        self.problems.append(ConfigProblem(found.first if found else 1, ".".join(path), message))
 
 
 class TableReader:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from switchkit.daemons import start_detached
-from switchkit.files import NotPrivate, is_locked, make_private_folder, open_log
+from switchkit.files import NotPrivate, make_private_folder, open_log
+from switchkit.locks import is_locked
 from switchkit.sockets import check_peer_user, connect
 from switchyard.control.protocol import (
     PhaseEvent,

@@ -3,7 +3,8 @@
 import socket
 from pathlib import Path
 
-from switchkit.files import make_private_folder, open_lock, try_lock
+from switchkit.files import make_private_folder
+from switchkit.locks import open_lock, try_lock
 from switchkit.sockets import bind
 from switchyard.project.home import Home
 from switchyard.project.registry import Registry
