@@ -139,7 +139,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
             ("yard/source.py", "children.environment.base_environment"),
             ("yard/source.py", "providers.yard.crew.Crew"),
             ("yard/source.py", "providers.yard.provider.YardProvider"),
-            ("direct/source.py", "children.launcher.Launcher"),
+            ("direct/source.py", "children.server_launches.ServerLaunches"),
             ("direct/source.py", "providers.direct.exposure.DirectExposure"),
             ("direct/source.py", "providers.direct.provider.DirectProvider"),
         )
