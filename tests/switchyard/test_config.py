@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from switchkit.toml_positions import statements
 from switchyard.config.graph import levels
 from switchyard.config.load import load
-from switchyard.config.positions import key_lines
 from switchyard.config.reader import words_of
 from switchyard.core.fault import Fault
 from switchyard.core.slugs import slug
@@ -202,7 +202,8 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
 
 def test_lines_are_found_past_strings_and_arrays_of_many_lines() -> None:
     text = 'a = """\n[b]\nc = 1\n"""\n[d]\ne = [\n  "[x]",\n  2,\n]\n"f.g" = 3 # [h]\n'
-    assert key_lines(text) == {("a",): 1, ("d",): 5, ("d", "e"): 6, ("d", "f.g"): 10}
+    lines = {(*one.table, *one.key): one.first for one in statements(text)}
+    assert lines == {("a",): 1, ("d",): 5, ("d", "e"): 6, ("d", "f.g"): 10}
 
 
 @given(st.text(max_size=120))
@@ -230,5 +231,20 @@ def test_a_command_line_is_split_as_a_shell_does_it(line: str) -> None:
 def test_a_signal_that_is_none_is_refused(tmp_path: Path, name: str) -> None:
     path = tmp_path / "switchyard.toml"
     path.write_text(f'[services.a]\ncommand = "a"\n[services.a.stop]\nsignal = "{name}"\n')
-    with pytest.raises(Fault, match="is no signal"):
+    with pytest.raises(Fault, match="is not a signal"):
         load(path)
+
+
+def test_a_file_is_read_once_for_as_long_as_it_stays_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "switchyard.toml"
+    path.write_text('[services.web]\ncommand = "true"\n')
+    assert load(path) is load(path)
+    path.write_text('[services.web]\ncomand = "true"\n')
+    mistakes: list[Fault] = []
+    for _ in range(2):
+        with pytest.raises(Fault) as caught:
+            load(path)
+        mistakes.append(caught.value)
+    assert mistakes[0] is mistakes[1]
+    path.write_text('[services.web]\ncommand = "false"\n')
+    assert load(path).services["web"].command == ("false",)

@@ -1,5 +1,6 @@
 """Hands every event to everyone who wants it."""
 
+import traceback
 from collections.abc import Callable
 
 from switchboard.core.events import Event
@@ -12,11 +13,25 @@ class EventBus:
 
     def __init__(self, *subscribers: Subscriber) -> None:
         self._subscribers = subscribers
+        self._failed: set[Subscriber] = set()
 
     def subscribe(self, subscriber: Subscriber) -> None:
         """From now on this one hears everything too."""
         self._subscribers = (*self._subscribers, subscriber)
 
+    def unsubscribe(self, subscriber: Subscriber) -> None:
+        """From now on this one hears nothing more."""
+        self._subscribers = tuple(each for each in self._subscribers if each is not subscriber)
+
     def emit(self, event: Event, /) -> None:
         for subscriber in self._subscribers:
-            subscriber(event)
+            try:
+                subscriber(event)
+            except Exception:  # noqa: BLE001 - a call must not fail because somebody watches it
+                self._complain(subscriber)
+
+    def _complain(self, subscriber: Subscriber) -> None:
+        """Say once of each subscriber that it fails: there may be thousands of events."""
+        if subscriber not in self._failed:
+            self._failed.add(subscriber)
+            traceback.print_exc()
