@@ -3,7 +3,7 @@
 import msgspec
 
 from switchboard.approvals.differences import difference, kept
-from switchboard.approvals.digest import definition_hash, definition_of
+from switchboard.core.definition import definition_hash, definition_of
 from switchboard.core.launches import Launch
 from switchboard.core.secrets import NO_SECRETS, Redact
 from switchboard.core.stores import ApprovalStore, Held, PinKey

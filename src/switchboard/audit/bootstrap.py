@@ -6,7 +6,8 @@ from switchboard.audit.chain import START
 from switchboard.audit.head import HeadFile
 from switchboard.audit.key import KEY_BYTES, AuditKey, read_key
 from switchboard.audit.paths import AuditPaths
-from switchkit.files import FolderLock, make_private_folder, replace_file, sync_folder
+from switchkit.files import make_private_folder, replace_file, sync_folder
+from switchkit.locks import FolderLock
 
 
 def ensure_key(paths: AuditPaths) -> AuditKey:

@@ -6,8 +6,8 @@ from typing import Any, cast
 from msgspec import Struct
 
 from switchboard.config.documents import Document
+from switchboard.config.key_positions import KeyPath, dotted
 from switchboard.config.problems import Problem, Severity
-from switchboard.config.spots import KeyPath, dotted
 from switchboard.core.origins import Origin, Scope
 
 
@@ -85,6 +85,11 @@ class Merged:
             if layer is not None:
                 return layer
         return None
+
+    def layer_near(self, at: KeyPath) -> Layer | None:
+        """The layer that set a key, or the thing around it, or the first thing in it."""
+        below = (layer for path, layer in self.layers.items() if path[: len(at)] == at)
+        return self.layer_of(at) or next(below, None)
 
     def layers_by_name(self, section: str) -> dict[str, list[Layer]]:
         """For each name in a section, the layers that set something of it, lowest first."""

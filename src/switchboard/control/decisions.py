@@ -5,10 +5,9 @@ import time
 from switchboard.approvals.approver import Approver
 from switchboard.control.answers import Decision, WaitingApprovals
 from switchboard.control.requests import ApprovalsRequest, DecideRequest
-from switchboard.core.audit import AuditApproval, AuditRecord, stamp
+from switchboard.core.audit import AuditApproval, AuditRecord, new_record
 from switchboard.core.cleaning import written_out
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.principal import this_user
 from switchboard.core.questions import Answer, Verdict
 from switchboard.core.stores import ApprovalStore, AuditStore, Held, Posted
 
@@ -106,13 +105,10 @@ class Decisions:
 
 def _record(held: Held, request: DecideRequest, approver: Approver, by: str) -> AuditRecord:
     """No call is there to tell of the decision on a changed tool."""
-    return AuditRecord(
-        ts=stamp(),
-        event="approval.decided",
+    return new_record(
+        "approval.decided",
         tool=held.tool,
         server=held.server,
-        principal=str(this_user()),
-        uid0=this_user().is_root,
         approval=AuditApproval(
             decision="approved" if request.approves else "denied",
             id=held.id,

@@ -5,33 +5,30 @@ them; trust for a session is in memory and ends with the session.
 """
 
 import contextlib
-from collections.abc import Callable
 
 from msgspec import Struct
 
-from switchboard.approvals.casebook import Casebook
+from switchboard.approvals.gate import ApprovalChannel, ApprovalGate
 from switchboard.approvals.owners import ProcessOwners
 from switchboard.approvals.pins import Pins
 from switchboard.approvals.queue import ApprovalQueue
 from switchboard.approvals.queue_asker import QueueAsker
+from switchboard.approvals.request import ApprovalRequests, LaunchOf
 from switchboard.approvals.sqlite import SqliteApprovals
+from switchboard.approvals.trail import ApprovalTrail
 from switchboard.approvals.trust import TrustBook
 from switchboard.audit.store import SqliteAudit
-from switchboard.core.calls import Call
 from switchboard.core.faults import Fault
-from switchboard.core.launches import Launch
 from switchboard.core.ports import Events
 from switchboard.core.secrets import NO_SECRETS, Redact
 from switchboard.core.stores import ApprovalStore, AuditStore
 from switchboard.core.tasks import TaskSet
-from switchboard.pipeline.approval_trail import ApprovalTrail
-from switchboard.pipeline.gates.approval import Approval, ApprovalChannel
 
 
 class Gates(Struct, frozen=True, eq=False):
     """What a road is built with when the surface is guarded."""
 
-    approval: Approval
+    approval: ApprovalGate
     audit: AuditStore
 
 
@@ -47,17 +44,18 @@ class Guard:
 
     def gates(
         self,
-        launches: Callable[[Call], Launch | None],
+        launch_of: LaunchOf,
         events: Events,
         channel: ApprovalChannel,
         hide: Redact = NO_SECRETS,
     ) -> Gates:
         """The gates of one board, where nobody is told what `hide` takes out."""
-        casebook = Casebook(
-            launches, self._trust, client_pid=lambda session: session.client_pid, by_value=hide
+        requests = ApprovalRequests(
+            launch_of, self._trust, client_pid=lambda session: session.client_pid, by_value=hide
         )
-        approval = Approval(
-            casebook,
+        approval = ApprovalGate(
+            requests,
+            self._trust,
             self._queue,
             Pins(self.approvals, by_value=hide),
             ApprovalTrail(events, self.audit),

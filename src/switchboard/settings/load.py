@@ -3,9 +3,6 @@
 No stage prints and none stops at the first problem: what is wrong is collected and raised once.
 """
 
-# On the cold-start path, where pathlib would double the cost.
-# ruff: noqa: PTH100, PTH118
-
 import os
 from collections.abc import Iterable, Mapping
 from itertools import chain
@@ -29,21 +26,22 @@ from switchboard.config.locate import (
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.core.origins import Origin, Scope
 from switchboard.providers.table import TABLE, source_of
-from switchboard.settings import build
+from switchboard.settings import freeze
 from switchboard.settings.child_files import child_layers
-from switchboard.settings.fingerprints import files_to_watch
-from switchboard.settings.later import without_effect
-from switchboard.settings.layering import (
+from switchboard.settings.fields import FLAGS, VARIABLES
+from switchboard.settings.file_layers import (
     given_layer,
     settle_logging,
     sidecar_layer,
     suites_layer,
     toml_layer,
 )
-from switchboard.settings.merging import lay_all
+from switchboard.settings.fingerprints import files_to_watch
+from switchboard.settings.layer_merge import lay_all
 from switchboard.settings.sections import ReadFile, Settings
 from switchboard.settings.servers import Resolution, merged_servers
 from switchboard.settings.trust import read_trust
+from switchboard.settings.unused_keys import without_effect
 from switchboard.settings.validate import omissions
 
 
@@ -147,8 +145,8 @@ def _parse(loading: Loading) -> None:
 
 def _layer(loading: Loading) -> None:
     for layer in (
-        environment_layer(loading.environ, loading.problems),
-        flags_layer(loading.flags, loading.problems),
+        environment_layer(VARIABLES, loading.environ, loading.problems),
+        flags_layer(FLAGS, loading.flags, loading.problems),
     ):
         settle_logging(layer.tree, layer.written)
         loading.layers.append(layer)
@@ -158,7 +156,7 @@ def _layer(loading: Loading) -> None:
 def _freeze(loading: Loading) -> Settings:
     """Resolve references, decide trust, validate across sections, and build the values."""
     places, merged, tree = loading.places, loading.merged, loading.merged.tree
-    suites = build.suites_from_tree(tree)
+    suites = freeze.suites_from_tree(tree)
     record = None
     if not tree.get("trust_workspace", False):
         record = read_trust(places.home, loading.warnings)
@@ -181,12 +179,8 @@ def _freeze(loading: Loading) -> Settings:
         omitted=tuple(omitted),
         suites=suites,
         sources=sources,
-        introspection=build.introspection_from_tree(tree),
-        timeouts=build.timeouts_from_tree(tree),
-        listener=build.listener_from_tree(tree),
-        logging=build.logging_from_tree(tree),
-        tools=build.tools_from_tree(tree, places.workspace, places.user_home),
-        keeping=build.keeping_from_tree(tree),
+        **freeze.sections_from_tree(tree),
+        tools=freeze.tools_from_tree(tree, places.workspace, places.user_home),
         enable_mcp_server_surface=tree.get("enable_mcp_server_surface", False),
         approval_channel=tree.get("approval_channel", "any"),
         agents=tree.get("agents", {}),

@@ -15,7 +15,7 @@ from switchyard.project.home import default_home
 from switchyard.project.scope import SHARED_BRANCH, SHARED_SLUG, Scope, Target, locate
 from switchyard.queries.services import where
 from switchyard.runtime.launch import Planner
-from switchyard.runtime.observed import Truth
+from switchyard.runtime.observed import Observer
 from switchyard.runtime.ports import PortTable
 from switchyard.runtime.runs import RunBook
 
@@ -31,8 +31,6 @@ def redacted(name: str, value: str) -> str:
 
 
 def _open(scope: Scope, arguments: Arguments) -> Report:
-    if not arguments.words:
-        raise usage_fault("`open` needs a SERVICE", "open")
     found = where(scope, arguments.words[0], arguments.value("branch"))["service"]
     url = found.get("url")
     if found["status"] != "running" or not url:
@@ -50,7 +48,7 @@ def _variables(scope: Scope, target: Target, service: str | None) -> dict[str, s
     check_service(config, name)
     book = RunBook(scope.places)
     run = book.get(target.slug, name) or book.get(SHARED_SLUG, name)
-    if run and Truth().judge(run).status == "running":
+    if run and Observer().observe(run).status == "running":
         return environment(run.pid)
     table = PortTable(scope.home)
     ports = {(target.slug, k): p for k, p in table.lookup(scope.root, target.branch).items()}
@@ -60,8 +58,6 @@ def _variables(scope: Scope, target: Target, service: str | None) -> dict[str, s
 
 
 def _env(scope: Scope, arguments: Arguments) -> Report:
-    if not arguments.words:
-        raise usage_fault("`env` needs a SERVICE", "env")
     target = scope.target(arguments.value("branch"))
     variables = _variables(scope, target, arguments.words[0])
     if not arguments.has("reveal"):

@@ -1,0 +1,99 @@
+"""The merged tree as values: servers, suites and sections."""
+
+import os
+from collections.abc import Mapping
+from typing import Any, cast
+
+from msgspec import to_builtins
+
+from switchboard.children.schema import OAuth, ServerEntry
+from switchboard.config.locate import expand_user
+from switchboard.core.origins import Origin
+from switchboard.providers.suites.schema import SuiteSettings
+from switchboard.settings.fields import DAEMON, INTROSPECTION, LISTENER, LOGGING, TIMEOUTS
+from switchboard.settings.sections import ToolFilters
+from switchboard.settings.server_fields import OVERRIDES, SERVER, SUITE
+from switchboard.settings.server_rules import transport_of
+
+Tree = Mapping[str, Any]
+_SECTIONS = {
+    "introspection": INTROSPECTION,
+    "timeouts": TIMEOUTS,
+    "listener": LISTENER,
+    "logging": LOGGING,
+    "keeping": DAEMON,
+}
+
+
+def entry_from_fields(name: str, fields: Tree, origin: Origin, workspace: str) -> ServerEntry:
+    """A server from fields that have been checked."""
+    values = SERVER.read(fields)
+    values |= {
+        "transport": transport_of(fields),
+        "command": str(fields.get("command") or "").strip(),
+        "cwd": os.path.join(workspace, fields.get("cwd") or "").rstrip(os.sep) or os.sep,
+    }
+    if "auth" in values:
+        values["auth"] = auth_from_fields(values["auth"])
+    return ServerEntry(name=name, origin=origin, **values)
+
+
+def fields_from_entry(entry: ServerEntry) -> dict[str, Any]:
+    """The fields that would make this server again."""
+    values = {field.name: to_builtins(getattr(entry, field.name)) for field in SERVER.fields}
+    return {
+        key: list(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else value
+        for key, value in values.items()
+        if value not in ("", (), {}, None)
+    }
+
+
+def auth_from_fields(fields: Tree) -> OAuth:
+    """OAuth settings from fields that have been checked."""
+    known = {key: value for key, value in fields.items() if value and key != "scopes"}
+    return OAuth(scopes=tuple(fields.get("scopes") or ()), **known)
+
+
+def suites_from_tree(tree: Tree) -> dict[str, SuiteSettings]:
+    """The settings of every suite that has some."""
+    return {name: _suite(fields) for name, fields in tree.get("suites", {}).items()}
+
+
+def suite_overrides(suite: SuiteSettings | None) -> dict[str, Any]:
+    """What a suite's settings change of its server."""
+    if suite is None:
+        return {}
+    values = ((name, getattr(suite, name)) for name in OVERRIDES)
+    return {name: value for name, value in values if value is not None}
+
+
+def sections_from_tree(tree: Tree) -> dict[str, Any]:
+    """The sections that are read as they are written, by the attributes of `Settings`."""
+    return {
+        attribute: section.into(**section.read(tree.get(section.name, {})))
+        for attribute, section in _SECTIONS.items()
+        if section.into is not None
+    }
+
+
+def tools_from_tree(tree: Tree, workspace: str, user_home: str) -> ToolFilters:
+    fields = tree.get("tools", {})
+    allow = fields.get("allow")
+    roots = (expand_user(each, user_home) for each in fields.get("roots", (workspace,)))
+    return ToolFilters(
+        allow=None if allow is None else tuple(allow),
+        deny=tuple(fields.get("deny", ())),
+        roots=tuple(os.path.normpath(os.path.join(workspace, each)) for each in roots),
+    )
+
+
+def _suite(fields: Tree) -> SuiteSettings:
+    expose = fields.get("expose", {})
+    allow = expose.get("allow")
+    values = SUITE.read(fields)
+    values |= {
+        "allow": None if allow is None else tuple(allow),
+        "deny": tuple(expose.get("deny", ())),
+        "expose": expose.get("as"),
+    }
+    return SuiteSettings(**values)
