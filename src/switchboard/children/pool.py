@@ -56,7 +56,7 @@ class ChildPool:
         events: Events,
         reaper: Reaper,
         sessions: Collection[str] = (),
-        commons: "ChildPool | None" = None,
+        shared: "ChildPool | None" = None,
         caches: ListingCaches | None = None,
         is_trusted: Callable[[ServerEntry], bool] = lambda _: True,
         enclose: Enclose = without_sandbox,
@@ -69,7 +69,7 @@ class ChildPool:
         self._events = events
         self._reaper = reaper
         self._sessions = sessions
-        self._commons = commons
+        self._shared = shared
         self._caches = caches
         self._is_trusted = is_trusted
         self._enclose = enclose
@@ -84,9 +84,9 @@ class ChildPool:
         if entry.scope == "session":
             return _OwnChildren(self, entry, limits)
         # What a workspace wrote stays in it: trust in it says nothing of other folders.
-        if entry.scope == "user" and self._commons is not None and not entry.fingerprint:
+        if entry.scope == "user" and self._shared is not None and not entry.fingerprint:
             home = self._environ.get("HOME") or "/"
-            return self._commons.source(msgspec.structs.replace(entry, cwd=home), limits)
+            return self._shared.source(msgspec.structs.replace(entry, cwd=home), limits)
         return _OneChild(self, entry, limits)
 
     def child(self, entry: ServerEntry, limits: Limits) -> Child:

@@ -171,7 +171,9 @@ class BoardRegistry:
     def _host(self, key: BoardKey, environ: dict[str, str], settings: Settings) -> BoardHandle:
         log = log_for(settings)
         events = EventBus(log, self._recent_events.subscriber(settings.workspace), *self._more)
-        runtime = Runtime(settings, environ=environ, events=events, commons=self._shared_children)
+        runtime = Runtime(
+            settings, environ=environ, events=events, shared_children=self._shared_children
+        )
         runtime.on_retired = self.prune
         board = BoardHandle(key, runtime, log, lambda: _load(key, environ))
         self._handles[key] = board

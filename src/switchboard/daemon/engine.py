@@ -66,7 +66,7 @@ class Engine:
         *,
         workspace: str,
         sessions: Collection[str] = (),
-        commons: SharedChildren | None = None,
+        shared_children: SharedChildren | None = None,
         # Where it is remembered what children offer.
         home: str = "",
         # Told what kind of listing changed, and for which session; an empty id means all of them.
@@ -77,17 +77,21 @@ class Engine:
         self._book = SecretBook()
         self._events = events = DiscreetEvents(events, self._hide)
         self._environ = environ
-        self._commons = commons
-        self._own_reaper = None if commons is not None else Reaper()
-        self._reaper = commons.reaper if commons is not None else cast("Reaper", self._own_reaper)
-        self._shared = commons.enter(environ) if commons is not None else None
+        self._shared_children = shared_children
+        self._own_reaper = None if shared_children is not None else Reaper()
+        self._reaper = (
+            shared_children.reaper
+            if shared_children is not None
+            else cast("Reaper", self._own_reaper)
+        )
+        self._shared = shared_children.enter(environ) if shared_children is not None else None
         self.pool = ChildPool(
             environ=environ,
             secrets=EnvironmentSecrets(environ),
             events=SandboxTrail(events, self._audit),
             reaper=self._reaper,
             sessions=sessions,
-            commons=self._shared,
+            shared=self._shared,
             caches=ListingCaches(home) if home else None,
             is_trusted=lambda entry: still_trusted(entry, workspace),
             enclose=Confining(environ, workspace),
@@ -169,8 +173,8 @@ class Engine:
             from switchboard.daemon.guard import Guard  # noqa: PLC0415
 
             self._guard = (
-                self._commons.guard(settings.home)
-                if self._commons is not None
+                self._shared_children.guard(settings.home)
+                if self._shared_children is not None
                 else Guard(settings.home, self._events)
             )
         return self._guard.gates(
@@ -209,11 +213,11 @@ class Engine:
         try:
             await self.pool.aclose()
         finally:
-            if self._commons is not None:
-                self._commons.leave(self._environ)
+            if self._shared_children is not None:
+                self._shared_children.leave(self._environ)
         if self._own_reaper is not None:
             self._own_reaper.close()
-        if self._guard is not None and self._commons is None:
+        if self._guard is not None and self._shared_children is None:
             await self._guard.aclose()
 
 

@@ -31,12 +31,12 @@ class Runtime:
         *,
         environ: Mapping[str, str],
         events: EventBus,
-        commons: SharedChildren | None = None,
+        shared_children: SharedChildren | None = None,
     ) -> None:
         self.settings = settings
         self.events = events
         self._environ = environ
-        self._commons = commons
+        self._shared_children = shared_children
         # The ids of those who are connected.
         self.sessions: set[str] = set()
         events.subscribe(self._count_sessions)
@@ -62,7 +62,7 @@ class Runtime:
                 workspace=self.settings.workspace,
                 home=self.settings.home,
                 sessions=self.sessions,
-                commons=self._commons,
+                shared_children=self._shared_children,
                 announce=self.announce,
             )
         return self._engine
@@ -131,7 +131,7 @@ class Runtime:
         try:
             yield board
         finally:
-            if self._commons is not None:
+            if self._shared_children is not None:
                 # Children stay for the clients of the board, which knows them once it is built.
                 self._board.open()
             self._abandon(board)
