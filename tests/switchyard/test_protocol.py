@@ -139,6 +139,19 @@ def test_a_mistake_in_the_file_starts_no_supervisor(lab: Lab) -> None:
     assert not lab.home.exists() or not list(lab.home.glob("projects/*/supervisor.*"))
 
 
+def test_a_mistake_that_came_after_the_last_supervisor_starts_no_other(lab: Lab) -> None:
+    lab.config(SERVE)
+    lab.json("up")
+    lab.json("down")
+    wait_for(lambda: lab.supervisor() is None)
+    log = places_of(lab).supervisor_log.stat()
+    lab.config(SERVE.replace("command", "comand"))
+    assert "comand" in lab.json("up", code=2)["error"]["message"]
+    assert lab.supervisor() is None
+    assert not places_of(lab).socket.exists()
+    assert places_of(lab).supervisor_log.stat().st_mtime_ns == log.st_mtime_ns
+
+
 def test_a_mistake_in_the_file_is_told_by_a_supervisor_that_runs(lab: Lab) -> None:
     lab.config(SERVE)
     lab.json("up")

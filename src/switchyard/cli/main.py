@@ -1,7 +1,6 @@
 """Reads the first word, imports that verb's module and nothing else, and shows its report."""
 
 import gc
-import importlib
 import os
 import sys
 
@@ -20,7 +19,8 @@ def _wants_json(argv: list[str]) -> bool:
 
 def _run(arguments: Arguments) -> int:
     module = "setup" if arguments.verb == "help" else VERBS[arguments.verb].module
-    verbs = importlib.import_module(f"switchyard.cli.verbs.{module}")
+    # Without `importlib`, which is a module to load of its own.
+    verbs = __import__(f"switchyard.cli.verbs.{module}", fromlist=("run",))
     # What is loaded by now stays; only what comes after it can become garbage.
     gc.freeze()
     gc.enable()

@@ -17,7 +17,7 @@ from switchyard.control.protocol import (
     UpAnswer,
     UpRequest,
 )
-from switchyard.project.scope import Scope, Target
+from switchyard.project.scope import FILE_NAME, Scope, Target
 
 
 def _stopping_branch(scope: Scope, branch: str | None) -> str | None:
@@ -38,8 +38,13 @@ def _check_services(scope: Scope, services: Sequence[str]) -> None:
 
 
 def _check_configuration(scope: Scope, target: Target) -> None:
-    """Refuse a configuration with mistakes before a supervisor is started to find them."""
-    if not scope.places.is_supervised():
+    """Refuse a configuration with mistakes before a supervisor is started to find them.
+
+    One that is older than the last supervisor who read it needs no check. That spares most first
+    starts a tenth of their time: two processes would read the file, one after the other.
+    """
+    places = scope.places
+    if not places.is_supervised() and not places.knows(scope.root / FILE_NAME):
         from switchyard.project.configuration import config_for  # noqa: PLC0415
 
         config_for(scope, target)

@@ -30,7 +30,7 @@ Listen = Callable[[PhaseEvent], None]
 A = TypeVar("A")
 _SIGTERM = 15  # `signal` would be loaded for this number alone
 _BOOT = (
-    "import gc, sys; gc.disable(); sys.path.insert(0, sys.argv.pop(1)); "
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); import switchyard.core.fast_import; "
     "from switchyard.supervisor.main import main; sys.exit(main(sys.argv[1:]))"
 )
 

@@ -63,6 +63,7 @@ class Yard:
             config = config_of(self.scope)
         except Fault:
             return
+        self.places.mark_known()
         runs = [
             run
             for run in all_runs(self.scope.root, self.places)
