@@ -12,8 +12,8 @@ from typing import Any, cast
 from msgspec import Struct
 
 from switchboard.config.json_text import JsonInvalid, read_json
+from switchboard.config.key_positions import KeyPath, Spot, Spots, dotted, spot_at
 from switchboard.config.problems import Problem, Severity
-from switchboard.config.spots import KeyPath, Spot, Spots, dotted, spot_at
 from switchboard.config.toml_text import TomlInvalid, read_toml
 from switchboard.core.origins import Origin, Scope
 

@@ -5,8 +5,8 @@ from typing import Any, cast
 
 from switchboard.config.documents import Document, problem_at, read_text
 from switchboard.config.json_text import MAX_DEPTH
+from switchboard.config.key_positions import OffsetSpots, dotted, spot_at
 from switchboard.config.problems import Problem
-from switchboard.config.spots import OffsetSpots, dotted, spot_at
 from switchboard.core.origins import Scope
 
 _FENCE = r"\s*---[ \t]*\r?\n(.*?)(?:^|\n)---[ \t]*(?:\r?\n|\Z)"

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from msgspec import Struct
 
-from switchboard.config.spots import OffsetSpots
+from switchboard.config.key_positions import OffsetSpots
 
 MAX_DEPTH = 64
 # The standard library refuses to convert longer ones, and no setting needs them.

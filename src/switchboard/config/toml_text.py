@@ -7,7 +7,7 @@ for by their headers and names, only when a problem or an origin asks. They are 
 import re
 from typing import Any
 
-from switchboard.config.spots import KeyPath, Spot, spot_at
+from switchboard.config.key_positions import KeyPath, Spot, spot_at
 from switchkit.toml_positions import Statement, nearest, statements
 
 # Compiled on first use: most TOML is valid.

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from switchboard.config.documents import Document, is_inside, read_json_document
 from switchboard.config.globs import find_files
+from switchboard.config.key_positions import KeyPath
 from switchboard.config.layers import Layer
 from switchboard.config.problems import Problem, Severity
-from switchboard.config.spots import KeyPath
 from switchboard.config.strict import Report
 from switchboard.core.origins import Scope
 from switchboard.settings.file_shapes import CHILD
