@@ -1,6 +1,6 @@
 """Entry point of the `switchyard` and `sy` commands, and of `python -m switchyard`."""
 
-import switchyard.core.fast_import  # noqa: F401 # isort: skip - before all that it makes faster
+from switchyard.core import fast_import as fast_import  # noqa: PLC0414 # isort: skip - comes first
 
 import contextlib
 import os
