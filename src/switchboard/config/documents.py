@@ -1,8 +1,5 @@
 """A file of the configuration: its tree, the places of its keys, and its digest."""
 
-# On the cold-start path, where pathlib would double the cost.
-# ruff: noqa: PTH119
-
 import hashlib
 import os
 import stat

@@ -12,7 +12,7 @@ from switchboard.core.origins import Scope
 _FENCE = r"\s*---[ \t]*\r?\n(.*?)(?:^|\n)---[ \t]*(?:\r?\n|\Z)"
 
 
-class _Refused(Exception):  # noqa: N818 - never leaves this module
+class _Refused(Exception):
     def __init__(self, offset: int, message: str, hint: str = "", key: str = "") -> None:
         super().__init__(message)
         self.offset = offset

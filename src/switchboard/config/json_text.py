@@ -40,7 +40,7 @@ _PLAIN_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _FOREIGN_WORDS = {"True": "true", "False": "false", "None": "null", "undefined": "null"}
 
 
-class JsonInvalid(Exception):  # noqa: N818 - named like the other refusals of this package
+class JsonInvalid(Exception):
     """The text is not strict JSON; `offset` is where that shows."""
 
     def __init__(self, offset: int, message: str, hint: str = "") -> None:

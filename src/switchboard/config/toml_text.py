@@ -14,7 +14,7 @@ from switchkit.toml_positions import Statement, nearest, statements
 _AT = r" \(at (?:line (\d+), column (\d+)|end of document)\)$"
 
 
-class TomlInvalid(Exception):  # noqa: N818 - named like the other refusals of this package
+class TomlInvalid(Exception):
     """The text is not TOML."""
 
     def __init__(self, message: str, line: int, column: int) -> None:

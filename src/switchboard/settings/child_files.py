@@ -3,9 +3,6 @@
 A child that cannot be used is left out with a warning; it never keeps its siblings away.
 """
 
-# On the cold-start path, where pathlib would double the cost.
-# ruff: noqa: PTH120
-
 import os
 from typing import Any, cast
 

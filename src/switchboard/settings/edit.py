@@ -99,7 +99,7 @@ def _save(path: str, tree: Mapping[str, Any], before: Document | None, scope: Sc
 def _mode(path: str) -> int:
     """An existing file keeps its permissions."""
     try:
-        return os.stat(path).st_mode & 0o777  # noqa: PTH116
+        return os.stat(path).st_mode & 0o777
     except FileNotFoundError:
         return _MODE
 

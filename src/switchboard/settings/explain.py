@@ -39,7 +39,7 @@ class Explanation(Struct, frozen=True, kw_only=True):
         return msgspec.to_builtins(self)
 
 
-class UnknownKey(Exception):  # noqa: N818 - says what the key is
+class UnknownKey(Exception):
     """No layer and no default knows the key."""
 
     def __init__(self, key: str, hint: str) -> None:

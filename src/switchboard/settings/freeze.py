@@ -1,8 +1,5 @@
 """The merged tree as values: servers, suites and sections."""
 
-# On the cold-start path, where pathlib would double the cost.
-# ruff: noqa: PTH118
-
 import os
 from collections.abc import Mapping
 from typing import Any, cast

@@ -3,9 +3,6 @@
 No stage prints and none stops at the first problem: what is wrong is collected and raised once.
 """
 
-# On the cold-start path, where pathlib would double the cost.
-# ruff: noqa: PTH100, PTH118
-
 import os
 from collections.abc import Iterable, Mapping
 from itertools import chain

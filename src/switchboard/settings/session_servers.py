@@ -1,7 +1,5 @@
 """The servers of one session: top level, then provider, agent, and active skills."""
 
-# ruff: noqa: PTH112, PTH120
-
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
@@ -187,7 +185,7 @@ def _skill_layers(settings: Settings, skill: Skill, problems: list[Problem]) -> 
         skill.consent_keys() & set(settings.allowed_marketplace_mcp)
     ):
         if servers:
-            name = skill.slug or os.path.basename(skill.directory)  # noqa: PTH119
+            name = skill.slug or os.path.basename(skill.directory)
             problems.append(
                 Problem(
                     path=sidecar,

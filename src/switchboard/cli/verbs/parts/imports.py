@@ -1,7 +1,5 @@
 """Servers that other clients keep in a project, in our own words."""
 
-# ruff: noqa: PTH118, PTH119
-
 import os
 import re
 from typing import Any, cast
@@ -42,7 +40,7 @@ def candidates(workspace: str) -> list[Candidate]:
     found: list[Candidate] = []
     for file in FOREIGN_FILES:
         path = os.path.join(workspace, file)
-        if not os.path.isfile(path):  # noqa: PTH113
+        if not os.path.isfile(path):
             continue
         problems: list[Problem] = []
         document = read_json_document(path, Scope.FLAG, problems)
