@@ -24,12 +24,11 @@ from switchboard.providers.yard.specs import PROVIDER
 from switchyard.api.answers import call_tool, read_resource, seen_from
 from switchyard.api.catalogue import RESOURCES, TOOLS
 from switchyard.api.texts import PROMPTS, prompt
-from switchyard.config import FILE_NAME
 from switchyard.core.environ import on_behalf_of
 from switchyard.core.fault import Fault as YardFault
 from switchyard.project.configuration import config_of
 from switchyard.project.home import default_home
-from switchyard.project.scope import Scope, locate, pinned
+from switchyard.project.scope import FILE_NAME, Scope, locate, pinned
 
 T = TypeVar("T")
 _NO_COMPLETION = Raw(b'{"completion":{"values":[],"total":0,"hasMore":false}}')
