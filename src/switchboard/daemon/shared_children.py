@@ -11,8 +11,8 @@ from switchboard.children.pool import ChildPool
 from switchboard.core.discretion import DiscreetEvents
 from switchboard.core.ports import Audit, Events
 from switchboard.core.secrets import SecretBook
-from switchboard.daemon.confining import Confining
 from switchboard.daemon.sandbox_trail import SandboxTrail
+from switchboard.sandbox.server_sandbox import ServerSandbox
 from switchkit.reaper_client import Reaper
 
 Environ = frozenset[tuple[str, str]]
@@ -45,7 +45,7 @@ class SharedChildren:
                 events=SandboxTrail(DiscreetEvents(self._events, book), self._audit),
                 reaper=self.reaper,
                 book=book,
-                enclose=Confining(environ, environ.get("HOME") or "/"),
+                wrap_of=ServerSandbox(environ, environ.get("HOME") or "/"),
             )
         return pool
 
