@@ -1,7 +1,5 @@
 """What one process may touch, and what an entry of the configuration says of it."""
 
-# ruff: noqa: PTH118
-
 import os
 from typing import Literal, Protocol
 

@@ -1,7 +1,5 @@
 """Puts the processes of servers into their sandboxes."""
 
-# ruff: noqa: PTH103, PTH118
-
 import hashlib
 import os
 import re

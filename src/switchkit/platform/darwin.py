@@ -3,7 +3,7 @@
 import os
 import tempfile
 
-from switchkit.platform.shapes import Unknown, Vitals
+from switchkit.platform import Unknown, Vitals
 
 SHOWS_PROCESSES = False
 
@@ -82,7 +82,7 @@ def adopt_orphans() -> bool:
 def scratch_file(name: str) -> int:
     """A file whose name is gone at once. Raises `OSError`."""
     handle, path = tempfile.mkstemp(prefix=name)
-    os.unlink(path)  # noqa: PTH108
+    os.unlink(path)
     return handle
 
 

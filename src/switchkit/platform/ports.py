@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from switchkit.platform.shapes import Unknown
+from switchkit.platform import Unknown
 from switchkit.platform.system import command_line, pids
 
 _LISTEN = b"0A"
@@ -107,7 +107,7 @@ def holds(pid: int, inodes: set[int]) -> bool:
         return False
     for name in names:
         try:
-            if os.readlink(f"{folder}/{name}") in wanted:  # noqa: PTH115 - asked thousands of times
+            if os.readlink(f"{folder}/{name}") in wanted:
                 return True
         except OSError:
             continue
