@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("providers:table", "providers:source", "providers:context"),
     },
     "settings": {"core", "config", "children:schema", "providers/*:schema", "providers:table"},
-    "control": {"core", "wire", "ipc"},
+    "control": {"core", "wire", "ipc", "approvals", "audit"},
     "surface": {"core", "wire", "ipc", "control"},
     "web": {"control"},
     "daemon": {
@@ -58,14 +58,9 @@ ALSO_MAY_IMPORT = (
     Allowance("cli/verbs/doctor.py", {"sandbox"}, "it says which sandbox works here"),
     Allowance("cli/verbs/*.py", {"settings", "daemon"}, "a verb works on settings or on a board"),
     Allowance("cli/verbs/*audit*.py", {"audit"}, "the log is read where no daemon runs, too"),
-    Allowance("cli/verbs/approvals.py", {"approvals"}, "it decides in the queue, daemon or not"),
+    Allowance("cli/verbs/approvals.py", {"approvals", "audit"}, "it decides daemon or not"),
     Allowance("cli/verbs/parts/watching.py", {"approvals"}, "as above"),
     Allowance("cli/verbs/serve.py", {"surface"}, "it opens the socket that the daemon serves"),
-    Allowance(
-        "cli/verbs/parts/noting.py",
-        {"approvals", "audit"},
-        "what is decided of a changed tool is written down, daemon or not",
-    ),
     Allowance(
         "cli/verbs/*.py", {"children:schema", "providers/*:schema"}, "settings are made of these"
     ),
