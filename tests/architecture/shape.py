@@ -18,7 +18,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "approvals": {"core"},
     "pipeline": {"core"},
     "directory": {"core"},
-    "sandbox": {"core", "procs"},
+    "sandbox": {"core", "config", "procs"},
     "children": {"core", "ipc", "wire", "config", "procs", "vault"},
     "providers": {"core", "config", "procs", "sandbox", "children", "settings", "providers/*"},
     "providers/*": {
@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("providers:table", "providers:source", "providers:context"),
     },
     "settings": {"core", "config", "children:schema", "providers/*:schema", "providers:table"},
-    "control": {"core", "wire", "ipc"},
+    "control": {"core", "wire", "ipc", "approvals", "audit"},
     "surface": {"core", "wire", "ipc", "control"},
     "web": {"control"},
     "daemon": {
@@ -55,16 +55,12 @@ ALSO_MAY_IMPORT = (
     ),
     Allowance("entry.py", {"shim", "cli"}, "every command begins here, and goes one of two ways"),
     Allowance("cli/*.py", {"config"}, "it reads the environment and shows problems"),
+    Allowance("cli/verbs/doctor.py", {"sandbox"}, "it says which sandbox works here"),
     Allowance("cli/verbs/*.py", {"settings", "daemon"}, "a verb works on settings or on a board"),
     Allowance("cli/verbs/*audit*.py", {"audit"}, "the log is read where no daemon runs, too"),
-    Allowance("cli/verbs/approvals.py", {"approvals"}, "it decides in the queue, daemon or not"),
+    Allowance("cli/verbs/approvals.py", {"approvals", "audit"}, "it decides daemon or not"),
     Allowance("cli/verbs/parts/watching.py", {"approvals"}, "as above"),
     Allowance("cli/verbs/serve.py", {"surface"}, "it opens the socket that the daemon serves"),
-    Allowance(
-        "cli/verbs/parts/noting.py",
-        {"approvals", "audit"},
-        "what is decided of a changed tool is written down, daemon or not",
-    ),
     Allowance(
         "cli/verbs/*.py", {"children:schema", "providers/*:schema"}, "settings are made of these"
     ),
@@ -124,8 +120,10 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("core/secrets.py", "switchboard.core.secret_forms.forms_of"): "many boards know no secret",
     ("daemon/secret_values.py", "urllib.parse.unquote"): "few have remote servers",
     ("daemon/secret_values.py", "urllib.parse.urlsplit"): "as above",
-    ("daemon/confining.py", "switchboard.daemon.enclosing.Enclosures"): "few are confined",
-    ("daemon/confining.py", "switchboard.sandbox.sandbox.platform_sandbox"): "as above",
+    (
+        "sandbox/server_sandbox.py",
+        "switchboard.sandbox.sandbox.platform_sandbox",
+    ): "few are confined",
     ("daemon/engine.py", "switchboard.daemon.guard.Guard"): "few boards are guarded yet",
     ("daemon/shared_children.py", "switchboard.daemon.guard.Guard"): "as above",
     **{
