@@ -25,7 +25,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("core", "config", "procs", "sandbox", "children", "approvals", "pipeline:schemas"),
         *("providers:table", "providers:source", "providers:context"),
     },
-    "settings": {"core", "config", "children:schema", "providers/*:schema", "providers:table"},
+    "settings": {"core", "config", "children:schema", "children:exposure", "providers:table"},
     "surface": {"core", "wire", "ipc"},
     "control": {"core", "wire", "ipc"},
     "web": {"control"},
@@ -66,7 +66,7 @@ ALSO_MAY_IMPORT = (
         "what is decided of a changed tool is written down, daemon or not",
     ),
     Allowance(
-        "cli/verbs/*.py", {"children:schema", "providers/*:schema"}, "settings are made of these"
+        "cli/verbs/*.py", {"children:schema", "children:exposure"}, "settings are made of these"
     ),
     Allowance(
         "cli/verbs/*.py", {"providers:table", "providers:source"}, "it asks every provider alike"

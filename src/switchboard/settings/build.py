@@ -7,10 +7,10 @@ import os
 from collections.abc import Mapping
 from typing import Any, cast
 
+from switchboard.children.exposure import Introspection, SuiteSettings
 from switchboard.children.schema import OAuth, ServerEntry
 from switchboard.config.locate import expand_user
 from switchboard.core.origins import Origin
-from switchboard.providers.suites.schema import Introspection, SuiteSettings
 from switchboard.settings.sections import Keeping, Listener, Logging, Timeouts, ToolFilters
 from switchboard.settings.server_rules import transport_of
 

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
+from switchboard.children.exposure import SuiteSettings
 from switchboard.cli.render import as_json
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import Request
@@ -20,7 +21,6 @@ from switchboard.cli.verbs.parts.servers import suite_for
 from switchboard.core.calls import Outcome
 from switchboard.core.faults import Fault
 from switchboard.core.sessions import Era
-from switchboard.providers.suites.schema import SuiteSettings
 from switchboard.settings.sections import Settings
 from switchboard.surface.results import outcome_parts
 from switchkit.cli.style import Style

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
+from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
 from switchboard.cli.render import columns, hint
 from switchboard.cli.report import DONE, FAILED, Report
@@ -16,7 +17,6 @@ from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.suites import Failure, IntrospectedSuite, Subtool, introspect
 from switchboard.core.tools import ToolSpec
 from switchboard.core.visibility import Visibility
-from switchboard.providers.suites.schema import SuiteSettings
 from switchboard.settings.sections import Settings
 from switchboard.settings.validate import shown_name
 from switchkit.cli.columns import counted
