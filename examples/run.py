@@ -258,6 +258,8 @@ def environment(**more: str) -> dict[str, str]:
     ours = {key: value for key, value in os.environ.items() if key != TOKEN_VARIABLE}
     # The example's `python3` is the one that runs us, which is new enough.
     ours["PATH"] = os.pathsep.join((str(PROGRAM.parent), os.environ.get("PATH", "")))
+    # A demonstration leaves no daemon behind.
+    ours["SWITCHBOARD_IN_PROCESS"] = "1"
     return {**ours, "NOTES_FILE": str(STATE / "notes.json"), **more}
 
 

@@ -9,7 +9,6 @@ It does not know what the files hold. It loads nothing slow: a client waits for 
 import os
 import stat
 from errno import ELOOP, EPERM
-from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, flock
 
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
@@ -191,65 +190,6 @@ def sync_folder(path: "str | os.PathLike[str]") -> None:
     handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-class FolderLock:
-    """Holds a folder, so that of two who make something in it one is first, while `with` lasts."""
-
-    def __init__(self, path: "str | os.PathLike[str]") -> None:
-        self._handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-
-    def __enter__(self) -> None:
-        flock(self._handle, LOCK_EX)
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._handle)
-
-
-class FileLock:
-    """Holds a lock file, made if need be, while its `with` lasts.
-
-    The kernel lets go of it when the process dies.
-    """
-
-    def __init__(self, path: "str | os.PathLike[str]") -> None:
-        self._handle = open_lock(path)
-
-    def __enter__(self) -> None:
-        flock(self._handle, LOCK_EX)
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._handle)
-
-
-def open_lock(path: "str | os.PathLike[str]") -> int:
-    """A descriptor of a lock file of ours alone, made if need be. Nothing is held yet."""
-    return open_private(path, os.O_RDWR | os.O_CREAT)
-
-
-def try_lock(handle: int) -> bool:
-    """Hold the file if nobody else does. Closing the descriptor lets go."""
-    try:
-        flock(handle, LOCK_EX | LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def is_locked(path: "str | os.PathLike[str]") -> bool:
-    """Whether somebody holds the lock file now. Makes nothing."""
-    try:
-        handle = os.open(path, os.O_RDONLY | _SAFELY)
-    except OSError:
-        return False
-    try:
-        flock(handle, LOCK_SH | LOCK_NB)
-    except OSError:
-        return True
-    else:
-        return False
     finally:
         os.close(handle)
 

@@ -9,15 +9,12 @@ also have a mark, a variable that its members inherit and that no stranger has.
 
 import os
 from collections.abc import Iterable
-from select import POLLIN, poll
-from signal import SIGCONT, SIGKILL
 from time import monotonic
 
 from switchkit.platform.shapes import Unknown, Vitals
 from switchkit.platform.system import (
     SHOWS_PROCESSES,
     first_children,
-    open_exit,
     pids,
     raw_environment,
     signal_exactly,
@@ -26,8 +23,6 @@ from switchkit.platform.system import (
 
 _MOST_ANCESTORS = 64
 _KILL_S = 1.0
-# Where no event tells the end of a process it is looked for.
-_LOOK_AGAIN_MS = 10
 
 
 class ProcessTable:
@@ -126,6 +121,10 @@ class Family:
 
         Bounded, because a process stuck in the kernel dies only when it comes back from there.
         """
+        from signal import SIGKILL  # noqa: PLC0415
+
+        from switchkit.exits import wait_ended  # noqa: PLC0415
+
         until = monotonic() + within_s
         while True:
             living = self.send(ProcessTable(), SIGKILL)
@@ -138,6 +137,10 @@ class Family:
 
         Tells whether somebody had to be made to, and who is left even so.
         """
+        from signal import SIGCONT  # noqa: PLC0415
+
+        from switchkit.exits import wait_ended  # noqa: PLC0415
+
         living = self.send(ProcessTable(), number)
         for each in living:
             if each.is_stopped:
@@ -155,77 +158,6 @@ def _send_to_group(leader: int, number: int) -> bool:
     except (ProcessLookupError, PermissionError):
         return False
     return True
-
-
-def wait_ended(processes: "list[Vitals]", until: float) -> None:
-    """Wait until each of these has ended, or until the time of the monotonic clock."""
-    watched: list[int] = []
-    waiting = poll()
-    try:
-        left = 0
-        for each in processes:
-            try:
-                handle = open_exit(each.pid)
-            except ProcessLookupError:
-                continue
-            except Unknown:
-                waiting.poll(_LOOK_AGAIN_MS)
-                return
-            watched.append(handle)
-            now = vitals(each.pid)
-            if now is not None and now.began == each.began and not now.is_dead:
-                waiting.register(handle, POLLIN)
-                left += 1
-        while left and (rest_s := until - monotonic()) > 0:
-            for handle, _ in waiting.poll(max(1, rest_s * 1000)):
-                waiting.unregister(handle)
-                left -= 1
-    finally:
-        for handle in watched:
-            os.close(handle)
-
-
-def watch_exit(pid: int) -> int:
-    """A descriptor that can be read once the process has ended; somebody else reaps it.
-
-    Where the system has no such thing a thread looks. Raises `ProcessLookupError`.
-    """
-    try:
-        return open_exit(pid)
-    except Unknown:
-        since = began(pid)
-    from threading import Thread  # noqa: PLC0415
-
-    def look() -> None:
-        pause = poll()
-        while is_running(pid) and not is_gone(pid, since):
-            pause.poll(_LOOK_AGAIN_MS)
-        os.close(writing)
-
-    reading, writing = os.pipe()
-    Thread(target=look, daemon=True).start()
-    return reading
-
-
-def has_ended(pid: int, within_s: float) -> bool:
-    """Whether a process that need not be our child ends in time. Blocks."""
-    until = monotonic() + within_s
-    waiting = poll()
-    try:
-        handle = open_exit(pid)
-    except ProcessLookupError:
-        return True
-    except Unknown:
-        while is_running(pid):
-            if monotonic() > until:
-                return False
-            waiting.poll(_LOOK_AGAIN_MS)
-        return True
-    try:
-        waiting.register(handle, POLLIN)
-        return bool(waiting.poll(within_s * 1000))
-    finally:
-        os.close(handle)
 
 
 def is_running(pid: int) -> bool:

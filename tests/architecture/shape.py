@@ -26,8 +26,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("providers:table", "providers:source", "providers:context"),
     },
     "settings": {"core", "config", "children:schema", "children:exposure", "providers:table"},
-    "surface": {"core", "wire", "ipc"},
     "control": {"core", "wire", "ipc"},
+    "surface": {"core", "wire", "ipc", "control"},
     "web": {"control"},
     "daemon": {
         *("core", "ipc", "wire", "config", "procs", "audit", "vault", "approvals", "pipeline"),
@@ -59,7 +59,7 @@ ALSO_MAY_IMPORT = (
     Allowance("cli/verbs/*audit*.py", {"audit"}, "the log is read where no daemon runs, too"),
     Allowance("cli/verbs/approvals.py", {"approvals"}, "it decides at the desk, daemon or not"),
     Allowance("cli/verbs/parts/watching.py", {"approvals"}, "as above"),
-    Allowance("cli/verbs/call.py", {"surface"}, "it prints what a client would be sent"),
+    Allowance("cli/verbs/serve.py", {"surface"}, "it opens the socket that the daemon serves"),
     Allowance(
         "cli/verbs/parts/noting.py",
         {"approvals", "audit"},
@@ -107,6 +107,14 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("cli/verbs/daemon.py", "switchboard.daemon.main.run_daemon"): "as above",
     ("children/pool.py", "switchboard.children.http.remote.open_remote"): "few are remote",
     ("cli/verbs/serve.py", "switchboard.daemon.serve_http.serve_http"): "stdio needs no HTTP",
+    ("cli/verbs/serve.py", "switchboard.surface.http.listener.bind"): "as above",
+    ("cli/verbs/serve.py", "switchboard.surface.http.listener.url_of"): "as above",
+    ("cli/verbs/serve.py", "switchboard.surface.http.token.bearer_token"): "as above",
+    ("daemon/attachment.py", "switchboard.daemon.serve_http.serve_socket"): "as above",
+    (
+        "cli/verbs/parts/board.py",
+        "switchboard.cli.verbs.parts.own_board.ask_own_board",
+    ): "whoever asks the daemon needs no board of its own",
     ("config/front_matter.py", "yaml"): "only agents and skills have front matter",
     ("config/toml_text.py", "tomllib"): "few workspaces have a TOML file",
     ("daemon/runtime.py", "switchboard.daemon.engine.Engine"): "listing tools needs no engine",
@@ -144,8 +152,17 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     },
     ("daemon/telemetry.py", "switchboard.daemon.otel.Telemetry"): "few export anything",
     ("daemon/serve.py", "uvloop"): "absent on some systems",
+    ("shim/main.py", "switchboard.shim.launch.start_daemon"): "mostly there is a daemon",
     ("platform/linux.py", "ctypes"): "only a supervisor needs it, and the reaper loads the rest",
-    ("processes.py", "threading.Thread"): "only old kernels have no event for the end of a process",
+    (
+        "platform/linux.py",
+        "signal.pidfd_send_signal",
+    ): "slow to load; who only looks signals nobody",
+    ("platform/linux.py", "resource"): "as above",
+    ("processes.py", "signal.SIGKILL"): "as above",
+    ("processes.py", "signal.SIGCONT"): "as above",
+    ("processes.py", "switchkit.exits.wait_ended"): "as above",
+    ("exits.py", "threading.Thread"): "only old kernels have no event for the end of a process",
     ("pipeline/schemas.py", "jsonschema_rs"): "it loads slowly, and listing needs no schema",
 }
 
@@ -162,7 +179,9 @@ MAY_SAY_SYSTEM_WORDS = (
 # The shim and the reaper start in a blink, so what they stand on loads none of these.
 LIGHT = (
     *("switchboard/shim/*", "switchboard/ipc/*", "switchkit/files.py", "switchkit/sockets.py"),
-    *("switchkit/daemons.py", "switchkit/processes.py", "switchkit/reaper.py"),
+    "switchkit/locks.py",
+    *("switchkit/daemons.py", "switchkit/processes.py", "switchkit/exits.py"),
+    "switchkit/reaper.py",
     *(
         "switchkit/platform/__init__.py",
         "switchkit/platform/light.py",

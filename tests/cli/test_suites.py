@@ -10,8 +10,14 @@ from support.requirements import requirement
 from support.workspace import Workspace, child_command, server
 
 
+@pytest.fixture
+def workspace(either_workspace: Workspace) -> Workspace:
+    return either_workspace
+
+
 def call(workspace: Workspace, *words: str, stdin: str = "") -> Finished:
     done = switchboard(workspace, "call", *words, stdin=stdin)
+    workspace.stop_daemon()
     wait_until_none_mention(str(workspace.root))
     return done
 
@@ -29,6 +35,7 @@ def test_one_failing_server_does_not_hide_the_others(workspace: Workspace) -> No
     for name in ("one_suite", "two_suite"):
         assert suites[name]["failure"] is None
         assert {"echo", "add"} <= {tool["name"] for tool in suites[name]["tools"]}
+    workspace.stop_daemon()
     wait_until_none_mention(str(workspace.root))
 
 

@@ -11,6 +11,11 @@ from support.workspace import CHECKOUT, NODE_MODULES, SCRIPTS, Workspace, child_
 NPM = NODE_MODULES / "@modelcontextprotocol"
 
 
+@pytest.fixture
+def workspace(either_workspace: Workspace) -> Workspace:
+    return either_workspace
+
+
 @requirement("S2.78")
 def test_suites_of_the_reference_servers_need_a_tenth_of_the_tokens(workspace: Workspace) -> None:
     allowed = workspace.root / "open"

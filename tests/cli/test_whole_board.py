@@ -32,6 +32,11 @@ side_effects = ["filesystem-write"]
 
 
 @pytest.fixture
+def workspace(either_workspace: Workspace) -> Workspace:
+    return either_workspace
+
+
+@pytest.fixture
 def mixed(workspace: Workspace) -> Workspace:
     workspace.echo_child("one")
     workspace.config_toml(GUARDED + COPIES + WRITES, scope="home")

@@ -19,6 +19,7 @@ from switchboard.daemon.log_sink import LogSink
 from switchboard.daemon.recent_events import RecentEvents
 from switchboard.daemon.server import Daemon
 from switchboard.daemon.shared_children import SharedChildren
+from switchboard.daemon.state import DaemonState
 from switchboard.ipc.paths import MAX_LOG_BYTES
 from switchboard.ipc.words import ABI
 
@@ -97,15 +98,15 @@ async def test_trouble_with_one_board_does_not_keep_a_daemon_for_ever(
     workspace: Workspace,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    daemon = Daemon(workspace.daemon_places, log=Log(LogSink(2)), idle_s=2.5)
+    state = DaemonState(workspace.daemon_places, log=Log(LogSink(2)), idle_s=2.5)
 
     async def fail() -> None:
         raise RuntimeError("this board does not want to close")
 
     # What it is asked to do every second fails from the first time on.
-    daemon.boards.close_unused = fail  # type: ignore[method-assign,assignment]
+    state.boards.close_unused = fail  # type: ignore[method-assign,assignment]
     async with asyncio.timeout(20):
-        assert await daemon.run() == 0
+        assert await Daemon(state).run() == 0
     assert "this board does not want to close" in capfd.readouterr().err
 
 

@@ -24,6 +24,13 @@ class Dummy(Struct, frozen=True):
     greeting: str = "hello"
 
 
+SECTION = Section(
+    name="dummy",
+    fields=(Field(name="greeting", kind=Text(empty=False, about="What is said.")),),
+    into=Dummy,
+)
+
+
 class DummyProvider:
     """Greets, and shouts if somebody agrees."""
 
@@ -68,14 +75,10 @@ class DummySource(Source[Dummy]):
     """The plug."""
 
     key = "dummy"
-    section = Section(
-        name="dummy",
-        fields=(Field(name="greeting", kind=Text(empty=False, about="What is said.")),),
-        into=Dummy,
-    )
+    section = SECTION
 
     def read(self, resolution: Resolution) -> Dummy | None:
-        return Dummy(**self.section.read(resolution.merged.tree.get("dummy", {})))
+        return Dummy(**SECTION.read(resolution.merged.tree.get("dummy", {})))
 
     def specs(self, listing: Listing) -> Listed:
         entry = self.configured(listing.settings)

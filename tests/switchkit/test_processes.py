@@ -13,7 +13,8 @@ import pytest
 from support.processes import alive, wait_until_gone
 from switchboard.approvals.approver import Approver
 from switchboard.core.faults import Fault
-from switchkit import processes
+from switchkit import exits, processes
+from switchkit.exits import has_ended, watch_exit
 from switchkit.platform import linux
 from switchkit.platform.shapes import Unknown
 from switchkit.processes import (
@@ -23,23 +24,23 @@ from switchkit.processes import (
     began,
     descendants,
     environment,
-    has_ended,
     is_gone,
     living,
-    watch_exit,
 )
 
 SLEEP = "import time; time.sleep(600)"
 # A child in a session of its own, whose parent then ends.
 LEAVES_ONE = """
-import os, sys, time
+import os, time
+reading, writing = os.pipe()
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
-        print(os.getpid(), flush=True)
+        os.write(writing, str(os.getpid()).encode())
         time.sleep(600)
     os._exit(0)
 os.wait()
+print(os.read(reading, 99).decode(), flush=True)
 time.sleep(600)
 """
 # Notes each request to end, and goes on.
@@ -114,7 +115,7 @@ def test_without_a_descriptor_for_it_the_end_of_a_process_is_still_seen(
     def none(_: int) -> int:
         raise Unknown("an old kernel")
 
-    monkeypatch.setattr(processes, "open_exit", none)
+    monkeypatch.setattr(exits, "open_exit", none)
     with started(SLEEP) as process:
         handle = watch_exit(process.pid)
         try:

@@ -4,9 +4,9 @@ import pytest
 
 from switchboard.cli.options import PROGRAM as BOARD
 from switchkit.cli.columns import columns
-from switchkit.cli.completion import SHELLS, completion_script
+from switchkit.cli.completion import completion_script
 from switchkit.cli.explain import explanation, overview
-from switchkit.cli.usage import Option, Program, Usage, UsageError, Word, read_arguments
+from switchkit.cli.usage import SHELLS, Option, Program, Usage, UsageError, Word, read_arguments
 from switchkit.suggest import did_you_mean, suggestion
 from switchyard.cli.table import PROGRAM as YARD
 
@@ -15,7 +15,7 @@ USAGE = Usage(
     "run",
     "Run it.",
     words=(Word("KIND", "which", choices=("fast", "slow")),),
-    options=(Option("name", "its name", "NAME", "-n"), Option("dry", "only say"), HIDDEN),
+    options=(Option("name", "its name", "NAME", short="-n"), Option("dry", "only say"), HIDDEN),
 )
 
 

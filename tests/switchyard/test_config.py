@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from switchkit.toml_positions import statements
 from switchyard.config.graph import levels
 from switchyard.config.load import load
-from switchyard.config.positions import key_lines
 from switchyard.config.reader import words_of
 from switchyard.core.fault import Fault
 from switchyard.core.slugs import slug
@@ -202,7 +202,8 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
 
 def test_lines_are_found_past_strings_and_arrays_of_many_lines() -> None:
     text = 'a = """\n[b]\nc = 1\n"""\n[d]\ne = [\n  "[x]",\n  2,\n]\n"f.g" = 3 # [h]\n'
-    assert key_lines(text) == {("a",): 1, ("d",): 5, ("d", "e"): 6, ("d", "f.g"): 10}
+    lines = {(*one.table, *one.key): one.first for one in statements(text)}
+    assert lines == {("a",): 1, ("d",): 5, ("d", "e"): 6, ("d", "f.g"): 10}
 
 
 @given(st.text(max_size=120))

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from yardlab import Lab, free_port
 
-from switchkit.listeners import holder
 from switchkit.platform import ports as listeners
+from switchkit.platform.ports import holder
 from switchyard.config.shapes import Ports
 from switchyard.core.fault import Fault
 from switchyard.files import write_json

@@ -25,7 +25,7 @@ async def test_the_next_id_is_known_before_the_request_goes_out() -> None:
     assert b'"id":%d,' % promised in sent[0][0]
     assert promised in pending
     assert pending.next_id == promised + 1
-    pending.take(Envelope(id=promised, result=Raw(b"7")))
+    pending.take(promised, Envelope(result=Raw(b"7")))
     assert bytes(await asking) == b"7"
     assert promised not in pending
 
@@ -35,7 +35,7 @@ async def test_one_request_can_fail_by_itself() -> None:
     _, (first, second) = await begun(pending, 2)
     pending.fail(1, RpcError(1, "the way is broken"))
     pending.fail(1, RpcError(2, "said too late"))
-    pending.take(Envelope(id=2, result=Raw(b"2")))
+    pending.take(2, Envelope(result=Raw(b"2")))
     with pytest.raises(RpcError, match="the way is broken"):
         await first
     assert bytes(await second) == b"2"
@@ -56,7 +56,7 @@ async def test_each_who_waits_for_a_lost_peer_is_told_with_an_error_of_its_own()
 async def test_a_request_given_up_behind_its_answer_is_not_cancelled_at_the_other_side() -> None:
     pending = Pending()
     sent, [asking] = await begun(pending)
-    pending.take(Envelope(id=1, result=Raw(b"1")))
+    pending.take(1, Envelope(result=Raw(b"1")))
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking

@@ -122,6 +122,14 @@ class Child:
         """Whether its results carry what the modern era wants of them."""
         return bool(self.connection.greeting.meta)
 
+    async def start(self) -> None:
+        """Start it if it does not run. Raises a fault."""
+        await self.connection.ready()
+
+    async def stop(self) -> None:
+        """End its process; the next request starts another."""
+        await self.connection.stop()
+
     async def drain(self) -> None:
         """End it for good as soon as nobody waits for it."""
         try:

@@ -300,6 +300,12 @@ class Connection:
         self.link = None
         self._tasks.start(self._bury(link, Loss(message="idle"), expected=True))
 
+    async def stop(self) -> None:
+        """End the process; whoever comes next starts another."""
+        link, self.link = self.link, None
+        if link is not None:
+            await self._bury(link, Loss(message="stopped"), expected=True)
+
     async def wait_until_unused(self) -> None:
         """Wait until nobody waits for it, and no start is under way."""
         self._unused = asyncio.Event()

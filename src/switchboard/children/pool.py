@@ -105,7 +105,7 @@ class ChildPool:
                 open_link=self._open,
                 events=self._events,
                 is_own=bool(session_id),
-                cache=self._caches.of(key) if self._caches is not None else None,
+                cache=self._caches.of(_written(entry, limits)) if self._caches else None,
             )
             child.listings.on_changed = lambda kind: self._announce(kind, session_id)
             self._children[(key, session_id)] = child
@@ -221,5 +221,10 @@ class _OwnChildren:
 
 
 def _key(entry: ServerEntry, limits: Limits) -> bytes:
-    """What makes two entries the same child; where they were written does not."""
+    """What makes two entries the same child, however clients are shown its tools."""
+    return _written(msgspec.structs.replace(entry, expose="suite"), limits)
+
+
+def _written(entry: ServerEntry, limits: Limits) -> bytes:
+    """The whole entry, wherever it was written: what it offers is remembered under this."""
     return encode((msgspec.structs.replace(entry, origin=Origin()), limits))

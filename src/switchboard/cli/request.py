@@ -1,12 +1,13 @@
 """What a verb is given."""
 
+import os
 from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
 from switchboard.cli.printer import Talk
 from switchboard.cli.report import Report
-from switchkit.cli.usage import Arguments
+from switchkit.cli.usage import Arguments, UsageError
 
 
 class Request(Struct, frozen=True, kw_only=True, eq=False):
@@ -25,3 +26,14 @@ class Request(Struct, frozen=True, kw_only=True, eq=False):
     @property
     def config(self) -> str | None:
         return self.arguments.one("config")
+
+    def check_directory(self) -> None:
+        """Raise `UsageError` when the directory that we are in, and mean, does not exist."""
+        if self.workspace or self.environ.get("WORKSPACE_DIR"):
+            return
+        try:
+            os.getcwd()  # noqa: PTH109 - on the cold-start path
+        except FileNotFoundError:
+            raise UsageError(
+                "the current directory does not exist any more", "name one with `--workspace DIR`"
+            ) from None

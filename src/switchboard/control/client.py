@@ -12,8 +12,8 @@ from switchboard.ipc.hello import hello_line
 from switchboard.ipc.lines import Gone, Line, connect
 from switchboard.ipc.paths import DaemonPlaces
 from switchboard.ipc.words import CONTROL, GREETING_S
+from switchkit.exits import has_ended
 from switchkit.files import NotPrivate
-from switchkit.processes import has_ended
 from switchkit.sockets import is_abandoned
 
 # Children get a few seconds to end by themselves.
@@ -64,13 +64,13 @@ class DaemonClient:
         try:
             self._line.say(json.dumps({"do": do, **more}).encode() + b"\n")
         except OSError as error:
-            raise _silent(self.pid) from error
+            raise silent(self.pid) from error
 
     def _hear(self, timeout_s: float) -> str:
         try:
             return self._line.hear(timeout_s)
         except (Gone, TimeoutError) as error:
-            raise _silent(self.pid) from error
+            raise silent(self.pid) from error
 
     def close(self) -> None:
         self._line.close()
@@ -117,7 +117,8 @@ def _reached(socket: str, home: str) -> DaemonClient | None:
     return DaemonClient(line)
 
 
-def _silent(pid: int) -> Fault:
+def silent(pid: int) -> Fault:
+    """The daemon runs, and does not answer."""
     return Fault(
         FaultCode.UNAVAILABLE,
         "daemon-silent",

@@ -17,6 +17,10 @@ class EventBus:
         """From now on this one hears everything too."""
         self._subscribers = (*self._subscribers, subscriber)
 
+    def unsubscribe(self, subscriber: Subscriber) -> None:
+        """From now on this one hears nothing more."""
+        self._subscribers = tuple(each for each in self._subscribers if each is not subscriber)
+
     def emit(self, event: Event, /) -> None:
         for subscriber in self._subscribers:
             subscriber(event)

@@ -1,64 +1,86 @@
-"""One client of the daemon: its shim, the streams that the shim handed over, its session."""
+"""A process that is attached to the daemon: a shim, a command, or one that wants HTTP served.
+
+It said hello and was told that its board is ready. It hands over what it wants to have served (its
+client's streams, or a listening socket), or asks something of the board.
+"""
 
 import asyncio
 import contextlib
 import os
+import socket
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from switchboard.control.api import Control
+from switchboard.control.connection import Connection
+from switchboard.control.requests import ListenRequest
+from switchboard.control.socket import serve_requests
 from switchboard.core.sessions import Session
+from switchboard.core.tasks import TaskSet
 from switchboard.daemon.boards import BoardHandle
-from switchboard.daemon.connection import Connection
 from switchboard.daemon.hello import Hello
 from switchboard.daemon.instructions import instructions_for
 from switchboard.ipc.lines import Gone
-from switchboard.ipc.words import BEAT, END, GREETING_S, MAX_HELLO_BYTES, STREAMS
+from switchboard.ipc.words import BEAT, END, GREETING_S, LISTENING, MAX_HELLO_BYTES, STREAMS
 from switchboard.surface.stdio import StreamClient, connect
+from switchboard.wire.frames import MAX_MESSAGE_BYTES
 from switchboard.wire.pipes import Loss, StreamPipe
 from switchkit.processes import parent_of
 
-_STREAMS = 2
+if TYPE_CHECKING:
+    from switchboard.daemon.serve_http import ServeSocket
+
+_read_listen = msgspec.json.Decoder(ListenRequest).decode
 
 
 class Attachment:
-    """A session from its streams' arrival to its end."""
+    """One process and its board, from `ready` to the end of the connection."""
 
     def __init__(self, connection: Connection, hello: Hello, board: BoardHandle) -> None:
         self._connection = connection
         self._leaving: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._client: StreamClient | None = None
+        # The clients that are served through it.
+        self.sessions: Callable[[], Iterable[Session]] = tuple
         self.hello = hello
         self.board = board
 
     @property
     def pid(self) -> int:
-        """The process of its shim."""
+        """The process at the other end."""
         return self._connection.pid
 
-    @property
-    def session(self) -> Session | None:
-        """What is known of the client, once it is being served."""
-        return self._client.front.session if self._client is not None else None
-
     def beat(self) -> None:
-        """Tell the shim that we are not frozen."""
+        """Tell the other end that we are not frozen."""
         if not self._connection.is_behind:
             self._connection.say(BEAT)
 
     def dismiss(self) -> None:
-        """End the session."""
+        """End whatever is served through it."""
         if not self._leaving.done():
             self._leaving.set_result(None)
 
-    async def stay(self) -> None:
-        """Take the streams and serve until the client, its shim or the daemon wants to end."""
-        connection = self._connection
-        line = await connection.line(MAX_HELLO_BYTES, GREETING_S)
-        files = connection.take_files()
-        if line + b"\n" != STREAMS or len(files) != _STREAMS:
-            _close(files)
-            raise Gone
+    async def stay(self, control: Control) -> None:
+        """Serve until the process, its client or the daemon wants to end."""
+        line = await self._connection.line(MAX_MESSAGE_BYTES, GREETING_S)
+        match self._connection.take_files(), line + b"\n":
+            case [reading, writing], words if words == STREAMS:
+                await self._serve_streams(reading, writing)
+            case [listening], _:
+                await self._serve_socket(listening, line, control)
+            case [], _:
+                await self._serve_requests(line, control)
+            case files, _:
+                for number in files:
+                    os.close(number)
+                raise Gone
+
+    async def _serve_streams(self, reading: int, writing: int) -> None:
+        """Serve the client whose streams a shim has handed over."""
         runtime = self.board.runtime
         pipe = StreamPipe(style=None)
-        self._client = client = StreamClient(
+        client = StreamClient(
             pipe,
             runtime.boards,
             runtime.events,
@@ -68,22 +90,52 @@ class Attachment:
             on_listed=runtime.warm,
             client_pid=parent_of(self.pid),
         )
+        self.sessions = lambda: (client.front.session,)
         runtime.on_changed.add(client.front.changed)
         try:
             with contextlib.suppress(OSError, ValueError):
-                await connect(pipe, files[0], files[1])
-                await asyncio.wait(
-                    {client.gone, connection.gone, self._leaving},
-                    return_when=asyncio.FIRST_COMPLETED,
-                )
+                await connect(pipe, reading, writing)
+                await self._until_left(client.gone)
         finally:
             runtime.on_changed.discard(client.front.changed)
             await client.aclose()
             # Both ends: unlike a process, a daemon does not close what it forgets.
             pipe.abort(Loss(message="closed"))
-            connection.say(f"{END} 0")
+            self._connection.say(f"{END} 0")
+
+    async def _serve_socket(self, number: int, line: bytes, control: Control) -> None:
+        """Serve HTTP on a socket that is bound already, until the other end says anything."""
+        with socket.socket(fileno=number) as listening:
+            listening.setblocking(False)
+            try:
+                request = _read_listen(line)
+            except msgspec.MsgspecError:
+                raise Gone from None
+            # The HTTP stack takes a while to load, and the loop has others to serve.
+            serve = await asyncio.to_thread(_http_stack)
+            async with (
+                serve(self.board.runtime, listening, request, control) as surface,
+                TaskSet() as tasks,
+            ):
+                self.sessions = surface.sessions
+                self._connection.say(LISTENING)
+                await self._until_left(tasks.start(self._connection.line(MAX_HELLO_BYTES, None)))
+        self._connection.say(f"{END} 0")
+
+    async def _serve_requests(self, first: bytes, control: Control) -> None:
+        async with TaskSet() as tasks:
+            work = tasks.start(serve_requests(control, self._connection, first))
+            await self._until_left(work)
+            if work.done():
+                work.result()
+
+    async def _until_left(self, done: "asyncio.Future[Any]") -> None:
+        await asyncio.wait(
+            {done, self._connection.gone, self._leaving}, return_when=asyncio.FIRST_COMPLETED
+        )
 
 
-def _close(files: list[int]) -> None:
-    for number in files:
-        os.close(number)
+def _http_stack() -> "ServeSocket":
+    from switchboard.daemon.serve_http import serve_socket  # noqa: PLC0415 - few serve HTTP
+
+    return serve_socket

@@ -1,6 +1,17 @@
 """The boards of a daemon: one for each workspace, configuration and environment that clients have.
 
 Sessions share a board, and with it children, only where everything is alike that a child could see.
+Which variables those are is known only once the files have been read, so a board is negotiated:
+
+    hello ──▶ ask for the variables that settings always look at, and for those of the last time
+                │
+                ├─▶ a board of exactly these values is there, its files unchanged ──▶ that one
+                ▼
+              read the files with the values that are known
+                │
+                ├─▶ they name variables that were not asked for ──▶ ask for those, and read again
+                ▼
+              leave out what they do not name ──▶ the board of the values that remain
 """
 
 import asyncio
@@ -68,6 +79,16 @@ class BoardHandle:
         self.watching = TaskSet()
         self.watching.start(self.reloader.watch())
 
+    def is_settled(self) -> bool:
+        """Whether its files are as they were when a client was asked for what they name."""
+        self.reloader.look()
+        return self.reloader.invalid is None and self.runtime.settings is self.settled
+
+    def settle(self) -> None:
+        """Note that a client was asked for everything that the files name now."""
+        self.reloader.look()
+        self.settled = self.runtime.settings
+
     def enter(self) -> None:
         self.attachments += 1
 
@@ -120,40 +141,31 @@ class BoardRegistry:
     def _try(
         self, hello: Hello, given: dict[str, str], names: frozenset[str]
     ) -> BoardHandle | frozenset[str]:
-        """The board, or the names of the variables that it still has to be told."""
+        """The board, or the names of the variables that have to be asked for first."""
         key, environ = _key_for(hello, given, names)
         board = self._handles.get(key)
-        if board is not None:
-            board.reloader.look()
-            # An edit since then may name other variables than this client has been asked for.
-            if board.reloader.invalid is None and board.runtime.settings is board.settled:
-                return board
+        if board is not None and board.is_settled():
+            return board
         lookup = Lookup(environ)
         try:
             settings = _load(key, lookup)
         except ConfigInvalid:
-            unknown = lookup.missed - names
-            if unknown and EVERYTHING not in names:
-                return frozenset(unknown)
-            raise
-        named = names_in(settings)
-        unknown = lookup.missed | named
-        if wants_everything(settings):
-            unknown = {EVERYTHING}
-        unknown -= names
-        if unknown and EVERYTHING not in names:
-            return frozenset(unknown)
-        # What the files no longer name is neither kept nor asked for again.
+            # It may be invalid only because a variable is not known yet.
+            unknown = _unknown(lookup.missed, names)
+            if not unknown:
+                raise
+            return unknown
+        if unknown := _unknown(_named(settings, lookup), names):
+            return unknown
         if not wants_everything(settings):
             told = first_environ(hello)
-            names = OWN_NAMES | named | (lookup.sought - told.keys())
+            names = OWN_NAMES | names_in(settings) | (lookup.sought - told.keys())
             given = {name: text for name, text in given.items() if name in names or name in told}
         key, environ = _key_for(hello, given, names)
         board = self._handles.get(key)
         if board is None:
             return self._host(key, environ, settings)
-        board.reloader.look()
-        board.settled = board.runtime.settings
+        board.settle()
         return board
 
     def _host(self, key: BoardKey, environ: dict[str, str], settings: Settings) -> BoardHandle:
@@ -209,6 +221,16 @@ def _load(key: BoardKey, environ: Mapping[str, str]) -> Settings:
         flags={"transport": "stdio"},
         config=key.config or None,
     )
+
+
+def _named(settings: Settings, lookup: Lookup) -> set[str]:
+    """What has to be known of a client before these settings can be used for it."""
+    return {EVERYTHING} if wants_everything(settings) else lookup.missed | names_in(settings)
+
+
+def _unknown(wanted: set[str], names: frozenset[str]) -> frozenset[str]:
+    """What of it has not been asked for yet; who told everything is asked for nothing."""
+    return frozenset() if EVERYTHING in names else frozenset(wanted - names)
 
 
 def _listed(names: Iterable[str]) -> Sequence[str]:

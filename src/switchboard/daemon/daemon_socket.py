@@ -8,11 +8,12 @@ import os
 import socket
 from errno import ECONNABORTED
 
+from switchboard.control.connection import Connection, OnConnection
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.daemon.connection import Connection, OnConnection
 from switchboard.daemon.stderr import write_line
 from switchboard.ipc.paths import DaemonPlaces
-from switchkit.files import NotPrivate, make_private_folder, open_lock, try_lock
+from switchkit.files import NotPrivate, make_private_folder
+from switchkit.locks import open_lock, try_lock
 from switchkit.sockets import bind, check_peer, is_abandoned
 
 _BACKLOG = 1024

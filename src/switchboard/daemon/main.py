@@ -12,6 +12,7 @@ from switchboard.core.faults import Fault
 from switchboard.daemon.log import Log
 from switchboard.daemon.log_sink import LogSink
 from switchboard.daemon.server import Daemon
+from switchboard.daemon.state import DaemonState
 from switchboard.daemon.telemetry import telemetry_for
 from switchboard.ipc.paths import places_from
 from switchboard.ipc.words import READY_VARIABLE
@@ -52,7 +53,7 @@ def _built(environ: Mapping[str, str], more: Sequence[Subscriber]) -> Daemon:
         directives=settings.logging.filter if settings else "info",
     )
     keeping = settings.keeping if settings else Keeping()
-    return Daemon(places, log=log, idle_s=keeping.idle_ms / 1000, more=more)
+    return Daemon(DaemonState(places, log=log, idle_s=keeping.idle_ms / 1000, more=more))
 
 
 def _home_settings(environ: Mapping[str, str], home: str) -> Settings | None:

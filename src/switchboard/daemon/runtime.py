@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, cast
 
 from switchboard.core.board import Board
@@ -12,7 +12,7 @@ from switchboard.daemon.board_lease import CurrentBoard
 from switchboard.daemon.telemetry import exporting
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+    from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
 
     from switchboard.children.child import Child
     from switchboard.core.bus import EventBus
@@ -122,6 +122,19 @@ class Runtime:
         if differs:
             self.announce("prompts", "")
             self.announce("resources", "")
+
+    @contextmanager
+    def view(self, settings: Settings) -> Generator[Board]:
+        """Another board over the same children, for as long as the block runs."""
+        board = RunningBoard(settings, assemble(settings, self._environ), lambda: self.engine)
+        self._boards.append(board)
+        try:
+            yield board
+        finally:
+            if self._commons is not None:
+                # Children stay for the clients of the board, which knows them once it is built.
+                self._board.open()
+            self._abandon(board)
 
     def announce(self, kind: str, session_id: str) -> None:
         """Have clients told that another listing is worth asking for."""

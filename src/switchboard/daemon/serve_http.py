@@ -1,17 +1,58 @@
-"""Serving clients over HTTP until a signal comes."""
+"""Serving a board over HTTP: on a socket of the daemon's, or in a process of its own."""
 
-from collections.abc import Callable, Mapping
+import socket
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
+from switchboard.control.api import Control
+from switchboard.control.requests import ListenRequest
 from switchboard.daemon.instructions import instructions_for
 from switchboard.daemon.reload import Load, serving
+from switchboard.daemon.runtime import Runtime
 from switchboard.daemon.serve import until_signal
 from switchboard.settings.sections import Settings
 from switchboard.surface.http.access import Access, hosts_of
-from switchboard.surface.http.server import bind, served, url_of
+from switchboard.surface.http.listener import bind, url_of
+from switchboard.surface.http.routes import ControlRoutes
+from switchboard.surface.http.server import served
 from switchboard.surface.http.surface import HttpSurface
-from switchboard.surface.http.token import bearer_token
+from switchboard.surface.http.token import CONTROL_FILE, bearer_token, kept_token
+from switchboard.wire.http_hosts import is_loopback
 
-Ready = Callable[[str, str], None]
+Ready = Callable[[str], None]
+ServeSocket = Callable[
+    [Runtime, socket.socket, ListenRequest, Control | None],
+    AbstractAsyncContextManager[HttpSurface],
+]
+
+
+@asynccontextmanager
+async def serve_socket(
+    runtime: Runtime, listening: socket.socket, request: ListenRequest, control: Control | None
+) -> AsyncGenerator[HttpSurface]:
+    """Serve the board's clients, and whoever shows the daemon's own token its control API."""
+    address, port = listening.getsockname()[:2]
+    hosts = hosts_of(request.host, port)
+    routes = None
+    # Who reaches us from another machine has no business with the daemon itself.
+    if control is not None and is_loopback(address):
+        token = kept_token(runtime.settings.home, CONTROL_FILE)
+        routes = ControlRoutes(control, Access(token=token, hosts=hosts))
+    surface = HttpSurface(
+        runtime.boards,
+        runtime.events,
+        Access(token=request.token, hosts=hosts),
+        workspace=runtime.settings.workspace,
+        instructions=lambda: instructions_for(runtime),
+        control=routes,
+    )
+    runtime.on_changed.add(surface.changed)
+    try:
+        async with served(surface, listening):
+            runtime.warm()
+            yield surface
+    finally:
+        runtime.on_changed.discard(surface.changed)
 
 
 async def serve_http(
@@ -21,26 +62,18 @@ async def serve_http(
     ready: Ready | None = None,
     load: Load | None = None,
 ) -> int:
-    """Serve every client of one port. `ready` gets the URL and the token once it listens.
+    """Serve every client of one port until a signal comes.
 
-    Raises a fault when it cannot listen.
+    `ready` gets the URL once it listens. Raises a fault when it cannot listen.
     """
     listener = settings.listener
     token = bearer_token(settings.home, environ)
     listening = bind(listener.host, listener.port, allow_remote=listener.allow_remote)
+    request = ListenRequest(host=listener.host, token=token)
     async with serving(settings, environ, load) as runtime:
-        surface = HttpSurface(
-            runtime.boards,
-            runtime.events,
-            Access(token=token, hosts=hosts_of(listener.host, listening.getsockname()[1])),
-            workspace=settings.workspace,
-            instructions=lambda: instructions_for(runtime),
-        )
-        runtime.on_changed.add(surface.changed)
         stopped = until_signal()
-        async with served(surface, listening):
+        async with serve_socket(runtime, listening, request, None):
             if ready is not None:
-                ready(url_of(listening), token)
-            runtime.warm()
+                ready(url_of(listening))
             await stopped
     return 0

@@ -15,12 +15,17 @@ class Gone(Exception):  # noqa: N818 - states what happened
     """The other side closed the connection."""
 
 
+class CannotStart(Exception):  # noqa: N818 - states what is
+    """There is no daemon, and none can be started."""
+
+
 class Line:
     """One end of a connection."""
 
     def __init__(self, sock: _socket.socket, pid: int) -> None:
         self._sock = sock
-        self._pending = b""
+        # Several, because an answer may be long; only the last may hold the end of a line.
+        self._pending = [b""]
         self.pid = pid
 
     def say(self, text: bytes) -> None:
@@ -32,16 +37,25 @@ class Line:
     def hear(self, timeout_s: "float | None") -> str:
         """The next line. Raises `Gone`, `TimeoutError`."""
         self._sock.settimeout(timeout_s)
-        while b"\n" not in self._pending:
+        while not self.has_line:
             try:
                 data = self._sock.recv(_CHUNK)
             except ConnectionError:
                 data = b""
             if not data:
                 raise Gone
-            self._pending += data
-        line, _, self._pending = self._pending.partition(b"\n")
+            self._pending.append(data)
+        line, _, rest = b"".join(self._pending).partition(b"\n")
+        self._pending = [rest]
         return line.decode("utf-8", "replace")
+
+    @property
+    def has_line(self) -> bool:
+        """Whether a whole line has come already."""
+        return b"\n" in self._pending[-1]
+
+    def fileno(self) -> int:
+        return self._sock.fileno()
 
     def hand_over(self, text: bytes, files: "tuple[int, ...]") -> None:
         """Send text with open files beside it."""

@@ -2,14 +2,15 @@
 
 The conversation is lines of text. The client says hello; the daemon may ask for environment
 variables (`need NAME …`, answered with one JSON object), and then says one of the words below. Only
-after `ready` does the shim hand over its streams.
+after `ready` does the shim hand over its streams; a command may then hand over a listening socket,
+or say what it wants to know (`control.requests`).
 """
 
 from switchboard import __version__
 
 MAGIC = "switchboard"
 # Rises with every change of the words themselves; the version covers everything else.
-PROTOCOL = 1
+PROTOCOL = 2
 ABI = f"{__version__}/{PROTOCOL}"
 
 CLIENT = "client"
@@ -28,6 +29,8 @@ DRAINING = "draining"
 # It cannot serve this client, and says why: do it yourself.
 DECLINED = "declined"
 BEAT = "beat"
+# It serves the socket that it was handed.
+LISTENING = "listening"
 END = "end"
 
 # From the client.

@@ -9,11 +9,12 @@ from select import POLLIN, poll
 from time import monotonic
 
 from switchboard.ipc.environment import daemon_environment
-from switchboard.ipc.lines import Line, connect
+from switchboard.ipc.lines import CannotStart, Line, connect
 from switchboard.ipc.paths import MAX_LOG_BYTES, DaemonPlaces
 from switchboard.ipc.words import GREETING_S, READY_VARIABLE, START_S
 from switchkit.daemons import READY_FILE, start_detached
-from switchkit.files import make_folder, open_lock, open_log, rotate, try_lock
+from switchkit.files import make_folder, open_log, rotate
+from switchkit.locks import open_lock, try_lock
 
 # Somebody else's start sends us no event, so we look again.
 _LOOK_AGAIN_MS = 15
@@ -21,18 +22,12 @@ _SHOWN_BYTES = 2_000
 _SHOWN_LINES = 8
 
 
-class CannotStart(Exception):  # noqa: N818 - states what is
-    """There is no daemon, and none can be started."""
-
-
-def reach(places: DaemonPlaces, environ: "dict[str, str]") -> Line:
-    """A connection to the daemon, started if need be.
+def start_daemon(places: DaemonPlaces, environ: "dict[str, str]") -> Line:
+    """A connection to a daemon that is started now, by us or by somebody else.
 
     Raises `CannotStart` with the reason, and what `connect` raises.
     """
-    line = connect(places.socket, GREETING_S)
-    if line is not None:
-        return line
+    line: Line | None = None
     deadline = monotonic() + START_S
     lock = open_lock(places.start_lock)
     try:

@@ -11,7 +11,7 @@ import sys
 
 from switchboard.ipc.environment import hello_environment
 from switchboard.ipc.hello import hello_line, object_text
-from switchboard.ipc.lines import Gone, Line
+from switchboard.ipc.lines import CannotStart, Gone, Line, connect
 from switchboard.ipc.paths import DaemonPlaces, places_from
 from switchboard.ipc.words import (
     BEAT,
@@ -32,7 +32,6 @@ from switchboard.ipc.words import (
     STREAMS,
 )
 from switchboard.shim.flags import read_flags, wants_in_process
-from switchboard.shim.launch import CannotStart, reach
 from switchkit.files import NotPrivate, make_private_folder
 
 # A daemon of another version, then one that is just draining, then ours.
@@ -53,7 +52,7 @@ def serve(words: "list[str]", environ: "dict[str, str]") -> "int | None":
         return None
     places = places_from(environ, flags.get("home", ""))
     try:
-        return _follow(_introduced(places, flags, environ))
+        return _follow(introduce(places, flags, environ))
     except Stranded as stranded:
         _say(f"warning: {stranded}; serving in this process instead")
         return None
@@ -70,12 +69,12 @@ def _is_stream(number: int) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
-def _introduced(places: DaemonPlaces, flags: "dict[str, str]", environ: "dict[str, str]") -> Line:
-    """A daemon that is ready for our streams. Raises `Stranded` when there is none."""
+def introduce(places: DaemonPlaces, flags: "dict[str, str]", environ: "dict[str, str]") -> Line:
+    """A daemon that is ready with our board. Raises `Stranded` when there is none."""
     try:
         make_private_folder(places.folder)
         for _ in range(_ATTEMPTS):
-            line = reach(places, environ)
+            line = _reached(places, environ)
             try:
                 answer, why = _greeted(line, places, flags, environ)
             except BaseException:
@@ -95,6 +94,16 @@ def _introduced(places: DaemonPlaces, flags: "dict[str, str]", environ: "dict[st
     except OSError as error:
         raise Stranded(f"the daemon cannot be reached: {error}") from None
     raise Stranded("every daemon that answered is about to end")
+
+
+def _reached(places: DaemonPlaces, environ: "dict[str, str]") -> Line:
+    line = connect(places.socket, GREETING_S)
+    if line is None:
+        # Only the first client waits for this to load, too.
+        from switchboard.shim.launch import start_daemon  # noqa: PLC0415
+
+        return start_daemon(places, environ)
+    return line
 
 
 def _greeted(

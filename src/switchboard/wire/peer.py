@@ -5,6 +5,7 @@ It knows the envelope and `notifications/cancelled`, and nothing else of MCP.
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -26,10 +27,8 @@ from switchboard.wire.messages import (
     read_envelope,
     result_parts,
 )
-from switchboard.wire.pending import Pending
+from switchboard.wire.pending import NO_PARAMS, Pending
 from switchboard.wire.pipes import Loss, Pipe
-
-NO_PARAMS: Parts = (b"{}",)
 
 Answer = Coroutine[Any, Any, Parts]
 # Returns the result at once, or a coroutine that will; raises RpcError to answer with an error.
@@ -61,17 +60,13 @@ class Peer:
         self._loop = asyncio.get_running_loop()
         # What we asked. Over HTTP each request travels, and fails, on its own.
         self.pending = Pending()
+        # Asks the other side; see `Pending.ask`. As a method it would cost every call a frame.
+        self.request = partial(self.pending.ask, pipe.send)
         # The tasks are ours: each takes itself out as its last act.
         self._under_way: dict[MessageId, tuple[asyncio.Task[None], Answer]] = {}
         # Which request of ours the message being received belongs to, where the pipe can tell.
         self.about: MessageId = None
         self._pressed_until: asyncio.Future[None] | None = None
-
-    # What we ask
-
-    def request(self, method: str, params: Parts = NO_PARAMS) -> Coroutine[Any, Any, Raw]:
-        """The result of a request; see `Pending.ask`."""
-        return self.pending.ask(self._pipe.send, method, params)
 
     def notify(self, method: str, params: Parts = NO_PARAMS) -> None:
         """Send a notification."""
@@ -101,7 +96,7 @@ class Peer:
         if envelope.method is not UNSET:
             self._receive_call(envelope)
         elif envelope.id is not UNSET:
-            self.pending.take(envelope)
+            self.pending.take(envelope.id, envelope)
         else:
             self._receive_junk(message)
 

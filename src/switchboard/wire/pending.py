@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from msgspec import UNSET, Raw
+from msgspec import Raw
 
 from switchboard.wire.messages import (
     CANCELLED,
@@ -20,6 +20,7 @@ from switchboard.wire.pipes import Loss
 
 # Beside a result, some peers write an error that is none.
 _NULL = Raw(b"null")
+NO_PARAMS: Parts = (b"{}",)
 
 Send = Callable[[Parts], None]
 
@@ -50,7 +51,7 @@ class Pending:
     def __contains__(self, message_id: MessageId) -> bool:
         return message_id in self._waiting
 
-    async def ask(self, send: Send, method: str, params: Parts) -> Raw:
+    async def ask(self, send: Send, method: str, params: Parts = NO_PARAMS) -> Raw:
         """Send a request and wait. Cancelling the wait cancels the request at the other side.
 
         Raises RpcError when the answer is an error, PeerLost when none can come any more.
@@ -76,11 +77,9 @@ class Pending:
             raise error_from_raw(envelope.error)
         return envelope.result
 
-    def take(self, envelope: Envelope) -> None:
+    def take(self, message_id: MessageId, envelope: Envelope) -> None:
         """Take an answer in. One to nothing that we asked, or a second one, is ignored."""
-        if envelope.id is UNSET:
-            return
-        future = self._waiting.pop(envelope.id, None)
+        future = self._waiting.pop(message_id, None)
         if future is not None and not future.done():
             future.set_result([envelope])
 

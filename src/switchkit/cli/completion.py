@@ -4,8 +4,6 @@ from collections.abc import Iterator, Sequence
 
 from switchkit.cli.usage import Option, Program, Usage
 
-SHELLS = ("bash", "zsh", "fish")
-
 
 def completion_script(
     shell: str, program: Program, usages: Sequence[Usage], aliases: Sequence[str] = ()

@@ -1,69 +1,123 @@
 """What a verb takes, as data, and a reader of command lines that obeys it.
 
 Every verb of every program is read by this one reader. A parser of the standard library would cost
-a server more time than all the rest of its command line.
+a server more time than all the rest of its command line; so would named tuples, which are slow to
+define.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from switchkit.suggest import did_you_mean
 
+# The shells that completion scripts are made for.
+SHELLS = ("bash", "zsh", "fish")
 
-class Option(NamedTuple):
+
+class Option:
     """One `--name`. Without the name of a value it is a switch."""
 
-    name: str
-    about: str
-    value: str = ""
-    short: str = ""
-    many: bool = False
-    choices: tuple[str, ...] = ()
-    # Known, and neither shown nor completed.
-    hidden: bool = False
+    __slots__ = ("about", "choices", "hidden", "many", "name", "short", "value")
+
+    def __init__(
+        self,
+        name: str,
+        about: str,
+        value: str = "",
+        *,
+        short: str = "",
+        many: bool = False,
+        choices: tuple[str, ...] = (),
+        hidden: bool = False,
+    ) -> None:
+        """One that is hidden is known, and neither shown nor completed."""
+        self.name: Final = name
+        self.about: Final = about
+        self.value: Final = value
+        self.short: Final = short
+        self.many: Final = many
+        self.choices: Final = choices
+        self.hidden: Final = hidden
 
     @property
     def flag(self) -> str:
         return f"--{self.name}"
 
 
-class Word(NamedTuple):
+class Word:
     """One word that has its meaning by its place."""
 
-    name: str
-    about: str = ""
-    optional: bool = False
-    many: bool = False
-    choices: tuple[str, ...] = ()
+    __slots__ = ("about", "choices", "many", "name", "optional")
+
+    def __init__(
+        self,
+        name: str,
+        about: str = "",
+        *,
+        optional: bool = False,
+        many: bool = False,
+        choices: tuple[str, ...] = (),
+    ) -> None:
+        self.name: Final = name
+        self.about: Final = about
+        self.optional: Final = optional
+        self.many: Final = many
+        self.choices: Final = choices
 
 
-class Usage(NamedTuple):
+class Usage:
     """Everything that one verb takes."""
 
-    verb: str
-    summary: str
-    words: tuple[Word, ...] = ()
-    options: tuple[Option, ...] = ()
-    # The name of what follows `--`; without it, `--` only ends the options.
-    rest: str = ""
-    details: str = ""
-    examples: tuple[str, ...] = ()
+    __slots__ = ("details", "examples", "options", "rest", "summary", "verb", "words")
+
+    def __init__(
+        self,
+        verb: str,
+        summary: str,
+        words: tuple[Word, ...] = (),
+        options: tuple[Option, ...] = (),
+        *,
+        rest: str = "",
+        details: str = "",
+        examples: tuple[str, ...] = (),
+    ) -> None:
+        """`rest` names what follows `--`; without it, `--` only ends the options."""
+        self.verb: Final = verb
+        self.summary: Final = summary
+        self.words: Final = words
+        self.options: Final = options
+        self.rest: Final = rest
+        self.details: Final = details
+        self.examples: Final = examples
 
 
-class Program(NamedTuple):
+class Program:
     """What is typed before a verb, and the options that every verb has."""
 
-    name: str
-    options: tuple[Option, ...]
+    __slots__ = ("name", "options")
+
+    def __init__(self, name: str, options: tuple[Option, ...]) -> None:
+        self.name: Final = name
+        self.options: Final = options
 
 
-class Arguments(NamedTuple):
+class Arguments:
     """A command line that was read."""
 
-    switches: frozenset[str] = frozenset()
-    values: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 - never changed after reading
-    words: tuple[str, ...] = ()
-    rest: tuple[str, ...] = ()
+    __slots__ = ("rest", "switches", "values", "words")
+
+    def __init__(
+        self,
+        *,
+        switches: frozenset[str] = frozenset(),
+        values: Mapping[str, tuple[str, ...]] | None = None,
+        words: tuple[str, ...] = (),
+        rest: tuple[str, ...] = (),
+    ) -> None:
+        self.switches: Final = switches
+        self.values: Final = values or {}
+        self.words: Final = words
+        self.rest: Final = rest
 
     def has(self, name: str) -> bool:
         """Whether a switch or an option was given."""

@@ -4,8 +4,6 @@
 
 import fcntl
 import os
-import resource
-import signal
 from errno import EINVAL, ENOSYS, ENOTTY, EOPNOTSUPP, EXDEV
 
 from switchkit.platform.shapes import Unknown, Vitals
@@ -114,6 +112,8 @@ def open_exit(pid: int) -> int:
 
 def signal_exactly(pid: int, began: int, number: int) -> bool:
     """Signal the process that began then and no other. Says whether it was there."""
+    from signal import pidfd_send_signal  # noqa: PLC0415
+
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -125,7 +125,7 @@ def signal_exactly(pid: int, began: int, number: int) -> bool:
         # What the handle stands for cannot change any more, so this is the last look.
         if not _is_same(pid, began):
             return False
-        signal.pidfd_send_signal(handle, number)
+        pidfd_send_signal(handle, number)
     except OSError:
         return False
     finally:
@@ -148,17 +148,19 @@ def _sent(pid: int, number: int) -> bool:
 
 def set_limit(pid: int, kind: int, limits: "tuple[int, int]") -> None:
     """Give another process of ours a limit. Raises `OSError`."""
+    import resource  # noqa: PLC0415
+
     resource.prlimit(pid, kind, limits)
 
 
 def lower_limit(pid: int, kind: int, most: int) -> None:
     """Lower a limit of another process of ours; one that is lower stays. Raises `OSError`."""
-    soft, hard = (_at_most(each, most) for each in resource.prlimit(pid, kind))
+    import resource  # noqa: PLC0415
+
+    without = resource.RLIM_INFINITY
+    before = resource.prlimit(pid, kind)
+    soft, hard = (most if each == without else min(each, most) for each in before)
     resource.prlimit(pid, kind, (soft, hard))
-
-
-def _at_most(limit: int, most: int) -> int:
-    return most if limit == resource.RLIM_INFINITY else min(limit, most)
 
 
 def adopt_orphans() -> bool:

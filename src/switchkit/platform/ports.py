@@ -3,8 +3,11 @@
 import _socket  # without `socket.py`, whose import costs more than the question
 import os
 import sys
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from switchkit.platform.shapes import Unknown
+from switchkit.platform.system import command_line, pids
 
 _LISTEN = b"0A"
 _LOCAL, _CODE, _INODE = 1, 3, 9
@@ -109,3 +112,18 @@ def holds(pid: int, inodes: set[int]) -> bool:
         except OSError:
             continue
     return False
+
+
+class PortHolder(NamedTuple):
+    """A process with a listening socket on a port."""
+
+    pid: int
+    command: str
+
+
+def holder(inodes: set[int], among: Iterable[int] | None = None) -> PortHolder | None:
+    """A process that has one of these sockets; looked for in `among`, or everywhere."""
+    for pid in pids() if among is None else among:
+        if holds(pid, inodes):
+            return PortHolder(pid, command_line(pid))
+    return None

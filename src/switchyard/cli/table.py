@@ -2,8 +2,7 @@
 
 from typing import NamedTuple
 
-from switchkit.cli.completion import SHELLS
-from switchkit.cli.usage import Option, Program, Usage, Word
+from switchkit.cli.usage import SHELLS, Option, Program, Usage, Word
 
 
 class Verb(NamedTuple):
@@ -16,7 +15,7 @@ class Verb(NamedTuple):
 BRANCH_WORD = Word("BRANCH", optional=True)
 SERVICE = Word("SERVICE")
 SERVICES = (BRANCH_WORD, Word("SERVICE", optional=True, many=True))
-BRANCH = Option("branch", "the branch, when it is not this one", "NAME", "-b")
+BRANCH = Option("branch", "the branch, when it is not this one", "NAME", short="-b")
 NAME = Option("name", "name of the server and alias", "NAME")
 FORCE = Option("force", "repoint an alias that leads elsewhere")
 PROGRAM = Program(
@@ -38,7 +37,7 @@ def _verb(
     *,
     rest: str = "",
 ) -> Verb:
-    return Verb(module, Usage(name, about, words, options, rest))
+    return Verb(module, Usage(name, about, words, options, rest=rest))
 
 
 VERBS: dict[str, Verb] = {

@@ -30,17 +30,15 @@ class Report:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._lines: dict[tuple[str, ...], int] | None = None
         self.problems: list[Problem] = []
 
     def add(self, path: tuple[str, ...], message: str) -> None:
         """Note a mistake at this key."""
         # Most files are right, and need no line of anything.
-        positions = importlib.import_module("switchyard.config.positions")
-        if self._lines is None:
-            self._lines = positions.key_lines(self._text)
-        line: int = positions.line_of(self._lines, path)
-        self.problems.append(Problem(line, ".".join(path), message))
+        from switchkit.toml_positions import nearest, statements  # noqa: PLC0415
+
+        found = nearest(statements(self._text), path)
+        self.problems.append(Problem(found.first if found else 1, ".".join(path), message))
 
 
 class Table:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from switchkit.daemons import start_detached
-from switchkit.files import NotPrivate, is_locked, make_private_folder, open_log
+from switchkit.files import NotPrivate, make_private_folder, open_log
+from switchkit.locks import is_locked
 from switchkit.sockets import connect
 from switchyard.core.environ import base_environment, caller
 from switchyard.core.fault import Fault, fault_from_json

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from switchkit.files import replace_file
-from switchyard.config.positions import Statement, statements
+from switchkit.toml_positions import Statement, statements
 from switchyard.core.fault import CONFLICT, USAGE, Fault
 
 PROGRAM = "switchyard"

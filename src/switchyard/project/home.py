@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from switchkit.files import is_locked
+from switchkit.locks import is_locked
 from switchyard.core.environ import caller, expanded
 from switchyard.core.slugs import digest, slug
 

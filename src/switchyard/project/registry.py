@@ -10,7 +10,8 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from switchkit.files import FileLock, make_private_folder
+from switchkit.files import make_private_folder
+from switchkit.locks import FileLock
 from switchyard.core.fault import Fault
 from switchyard.files import read_json, write_json
 from switchyard.project.home import Home, ProjectPlaces

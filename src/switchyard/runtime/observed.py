@@ -2,8 +2,7 @@
 
 from typing import Any, Literal, NamedTuple
 
-from switchkit.listeners import PortHolder, holder
-from switchkit.platform.ports import holds, listening
+from switchkit.platform.ports import PortHolder, holder, holds, listening
 from switchkit.platform.shapes import Vitals
 from switchkit.platform.system import vitals
 from switchkit.processes import descendants

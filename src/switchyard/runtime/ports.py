@@ -5,7 +5,8 @@ from collections.abc import Callable, Container, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from switchkit.files import FileLock, make_private_folder
+from switchkit.files import make_private_folder
+from switchkit.locks import FileLock
 from switchyard.config.shapes import Ports
 from switchyard.core.fault import CONFLICT, Fault
 from switchyard.core.slugs import digest

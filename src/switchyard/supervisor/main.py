@@ -4,7 +4,8 @@ import importlib
 import socket
 from pathlib import Path
 
-from switchkit.files import make_private_folder, open_lock, try_lock
+from switchkit.files import make_private_folder
+from switchkit.locks import open_lock, try_lock
 from switchkit.sockets import bind
 from switchyard.project.home import Home
 from switchyard.project.registry import Registry

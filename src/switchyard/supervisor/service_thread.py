@@ -9,10 +9,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from switchkit.exits import watch_exit
 from switchkit.files import make_folder, make_private_folder, open_log
 from switchkit.platform.light import wake_pipe
 from switchkit.platform.system import vitals
-from switchkit.processes import watch_exit
 from switchyard.config.shapes import Check
 from switchyard.proc.family import RUN_VARIABLE, boot_id, leader_vitals, members
 from switchyard.proc.stopping import Stopped, stop_family

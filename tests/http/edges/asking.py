@@ -20,7 +20,8 @@ from switchboard.daemon.board_lease import CurrentBoard
 from switchboard.pipeline.order import build_road
 from switchboard.surface.front import Front
 from switchboard.surface.http.access import Access, hosts_of
-from switchboard.surface.http.server import bind, served, url_of
+from switchboard.surface.http.listener import bind, url_of
+from switchboard.surface.http.server import served
 from switchboard.surface.http.surface import HttpSurface
 from switchboard.surface.outlets import Outlet
 from switchboard.wire.messages import MessageId, Parts

@@ -15,7 +15,8 @@ from switchboard.core.events import Event
 from switchboard.daemon.runtime import Runtime, running
 from switchboard.settings.sections import Settings
 from switchboard.surface.http.access import Access, hosts_of
-from switchboard.surface.http.server import bind, served, url_of
+from switchboard.surface.http.listener import bind, url_of
+from switchboard.surface.http.server import served
 from switchboard.surface.http.surface import HttpSurface
 
 TOKEN = "a-token-for-tests"

@@ -15,9 +15,11 @@ from switchboard.core.faults import Fault  # noqa: E402
 from switchboard.daemon.serve import run  # noqa: E402
 from switchboard.daemon.serve_http import serve_http  # noqa: E402
 from switchboard.settings.sections import Listener  # noqa: E402
+from switchboard.surface.http.token import bearer_token  # noqa: E402
 
 
-def ready(url: str, token: str) -> None:
+def ready(url: str) -> None:
+    token = bearer_token(settings.home, os.environ)
     sys.stdout.write(f"{url} {token}\n")
     sys.stdout.flush()
 

@@ -3,26 +3,19 @@
 # ruff: noqa: PTH123
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
-from msgspec.structs import replace
 
-from switchboard.children.exposure import SuiteSettings
 from switchboard.cli.render import as_json
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import Request
-from switchboard.cli.verbs.parts.asking import Asking
-from switchboard.cli.verbs.parts.board import Caller, calling, refuse_subtool, run_to_end
-from switchboard.cli.verbs.parts.loading import settings_for
-from switchboard.cli.verbs.parts.servers import suite_for
-from switchboard.core.calls import Outcome
-from switchboard.core.faults import Fault
-from switchboard.core.sessions import Era
-from switchboard.settings.sections import Settings
-from switchboard.surface.results import outcome_parts
+from switchboard.cli.verbs.parts.asking import can_ask
+from switchboard.cli.verbs.parts.board import IN_PROCESS, ask_board
+from switchboard.control.requests import CallRequest
+from switchboard.control.tools import CallAnswer
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, UsageError, Word
 
@@ -39,6 +32,7 @@ USAGE = Usage(
             value="JSON",
             about="the arguments: a JSON object, `@file`, or `-` for stdin",
         ),
+        IN_PROCESS,
     ),
     details="The exit code is 1 when the tool says that it failed.",
     examples=(
@@ -97,55 +91,21 @@ class CallReport(Report, frozen=True, kw_only=True, tag="switchboard.call/1"):
 
 
 def run(request: Request) -> Report:
-    arguments = _arguments(request.arguments.one("args"))
-    return run_to_end(_run(request, _unopened(settings_for(request)), arguments))
-
-
-async def _run(request: Request, settings: Settings, arguments: Raw) -> CallReport:
-    wanted, tool = request.arguments.word(0), request.arguments.word(1)
-    asking = Asking(request, settings)
-    async with calling(settings, request.environ, asker=asking.asker, hears=asking.heard) as caller:
-        if wanted in caller.tools:
-            refuse_subtool(wanted, tool)
-            suite, tool = "", wanted
-            request.talk.progress(f"calling {tool} …")
-            outcome = await _called(caller, tool, arguments)
-        else:
-            suite = suite_for(settings, wanted)
-            if not tool:
-                raise UsageError(
-                    f"`{wanted}` is a suite: say which of its tools",
-                    f"switchboard introspect {wanted}",
-                )
-            request.talk.progress(f"calling {tool} of {suite} …")
-            outcome = await _called(
-                caller, suite, {"action": "call", "subtool": tool, "args": arguments}
-            )
-    result = Raw(b"".join(bytes(part) for part in outcome_parts(outcome, Era.HANDSHAKE)))
-    read = _read(result)
-    return CallReport(
-        suite=suite, tool=tool, is_error=read.is_error, result=result, call_id=caller.call_id
+    name, subtool = request.arguments.word(0), request.arguments.word(1)
+    wanted = CallRequest(
+        name=name,
+        subtool=subtool,
+        arguments=_arguments(request.arguments.one("args")),
+        asks=can_ask(),
     )
-
-
-async def _called(caller: Caller, tool: str, arguments: Mapping[str, Any] | Raw) -> Outcome:
-    try:
-        return await caller.call(tool, arguments)
-    except Fault as fault:
-        if caller.call_id:
-            fault.details = {**fault.details, "call_id": caller.call_id}
-        raise
-
-
-def _unopened(settings: Settings) -> Settings:
-    """The same settings with every suite passing its child's results on as they are."""
-    suites = {
-        entry.name: replace(
-            settings.suites.get(entry.name, SuiteSettings()), result_mode="passthrough"
-        )
-        for entry in settings.servers
-    }
-    return replace(settings, suites={**settings.suites, **suites})
+    answer = ask_board(request, wanted, CallAnswer)
+    return CallReport(
+        suite=answer.suite,
+        tool=answer.tool,
+        is_error=_read(answer.result).is_error,
+        result=answer.result,
+        call_id=answer.call_id,
+    )
 
 
 def _read(result: Raw) -> _Result:
@@ -175,7 +135,9 @@ def _arguments(given: str | None) -> Raw:
         ) from None
     if not isinstance(value, dict):
         raise UsageError("`--args` must be a JSON object", """--args '{"name": "value"}'""")
-    return Raw(text.encode())
+    raw = text.encode()
+    # A server that reads lines takes the first one for the whole message.
+    return Raw(msgspec.json.format(raw, indent=-1) if b"\n" in raw else raw)
 
 
 def _text_of(given: str) -> str:

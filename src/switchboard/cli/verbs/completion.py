@@ -6,9 +6,9 @@ from switchboard.cli.options import PROGRAM
 from switchboard.cli.report import Report
 from switchboard.cli.request import Request
 from switchboard.cli.table import VERBS, loaded
-from switchkit.cli.completion import SHELLS, completion_script
+from switchkit.cli.completion import completion_script
 from switchkit.cli.style import Style
-from switchkit.cli.usage import Usage, Word
+from switchkit.cli.usage import SHELLS, Usage, Word
 
 USAGE = Usage(
     verb="completion",

@@ -8,8 +8,10 @@ from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import Request
 from switchboard.control.client import draining_daemons, running_daemon
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.ipc.lines import CannotStart, connect
 from switchboard.ipc.paths import DaemonPlaces, places_from
-from switchboard.shim.launch import CannotStart, reach
+from switchboard.ipc.words import GREETING_S
+from switchboard.shim.launch import start_daemon
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, UsageError, Word
 from switchkit.files import make_private_folder
@@ -95,7 +97,7 @@ def _start(places: DaemonPlaces, request: Request) -> Report:
         return DaemonReport(state="running", home=places.home, pid=client.pid)
     try:
         make_private_folder(places.folder)
-        line = reach(places, dict(request.environ))
+        line = connect(places.socket, GREETING_S) or start_daemon(places, dict(request.environ))
     except (CannotStart, OSError) as error:
         raise Fault(
             FaultCode.UNAVAILABLE,

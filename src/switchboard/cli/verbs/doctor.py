@@ -1,5 +1,6 @@
 """`switchboard doctor`: everything that is or will be wrong, each with what to type next."""
 
+import asyncio
 import platform
 import shlex
 from collections.abc import Iterator, Mapping
@@ -12,12 +13,12 @@ from switchboard import __version__
 from switchboard.cli.render import hint, shown_origin
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import Request
-from switchboard.cli.verbs.parts.board import calling, run_to_end
 from switchboard.cli.verbs.parts.loading import settings_for
+from switchboard.cli.verbs.parts.own_board import own_caller
 from switchboard.cli.verbs.parts.servers import program_of, target_of
-from switchboard.cli.verbs.parts.suites import introspect
 from switchboard.config.locate import find_places
 from switchboard.config.problems import ConfigInvalid, Problem
+from switchboard.control.requests import IntrospectRequest
 from switchboard.daemon.assemble import sandbox_refusals
 from switchboard.daemon.enclosing import sandbox_here
 from switchboard.providers.source import Finding
@@ -99,7 +100,7 @@ def run(request: Request) -> Report:
         for source in configured(settings):
             findings += source.findings(settings, request.environ)
         if request.arguments.has("deep"):
-            started = run_to_end(_start(request, settings, findings))
+            started = asyncio.run(_start(request, settings, findings))
     places = find_places(request.environ, request.workspace, [])
     return DoctorReport(
         versions=_versions(),
@@ -167,9 +168,9 @@ def _about_sandbox(settings: Settings) -> Iterator[Finding]:
 async def _start(
     request: Request, settings: Settings, findings: list[Finding]
 ) -> tuple[Server, ...]:
-    async with calling(settings, request.environ) as caller:
-        request.talk.progress(f"starting {counted(len(caller.suites), 'server')} …")
-        suites = await introspect(caller, tuple(caller.suites))
+    request.talk.progress(f"starting {counted(len(settings.servers), 'server')} …")
+    async with own_caller(settings, request.environ) as caller:
+        suites = (await caller.introspect(IntrospectRequest())).suites
     for suite in suites:
         if suite.failure:
             text = "".join(f"; {key}: {value}" for key, value in suite.failure.details.items())

@@ -8,17 +8,9 @@ from msgspec import Raw, Struct
 from switchboard.cli.render import as_json, hint
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import Request
-from switchboard.cli.verbs.parts.board import calling, refuse_subtool, run_to_end
-from switchboard.cli.verbs.parts.loading import settings_for
-from switchboard.cli.verbs.parts.servers import suite_for
-from switchboard.cli.verbs.parts.suites import (
-    IntrospectedSuite,
-    Subtool,
-    introspect,
-    subtools_of,
-)
-from switchboard.core.tools import ToolSpec
-from switchboard.settings.sections import Settings
+from switchboard.cli.verbs.parts.board import IN_PROCESS, ask_board
+from switchboard.control.requests import IntrospectRequest
+from switchboard.control.tools import IntrospectAnswer, IntrospectedSuite, Subtool
 from switchkit.cli.columns import counted
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, Word
@@ -34,7 +26,10 @@ USAGE = Usage(
         ),
         Word(name="TOOL", about="show only this tool, with its whole schema", optional=True),
     ),
-    options=(Option(name="full", about="show whole descriptions instead of summaries"),),
+    options=(
+        Option(name="full", about="show whole descriptions instead of summaries"),
+        IN_PROCESS,
+    ),
     examples=("switchboard introspect", "switchboard introspect notes_suite add_note"),
 )
 
@@ -91,33 +86,13 @@ class _Parameter(Struct):
 
 
 def run(request: Request) -> Report:
-    mode = "full" if request.arguments.has("full") else None
-    settings = settings_for(request, introspection_mode=mode)
-    return run_to_end(_run(request, settings))
-
-
-async def _run(request: Request, settings: Settings) -> IntrospectReport:
-    wanted, tool = request.arguments.word(0), request.arguments.word(1)
-    async with calling(settings, request.environ) as caller:
-        if spec := caller.tools.get(wanted):
-            refuse_subtool(wanted, tool)
-            return IntrospectReport(tools=(_described(spec),), tool=wanted)
-        if wanted:
-            suite = suite_for(settings, wanted)
-            request.talk.progress(f"starting the server of {suite} …")
-            # A single failure is the command's own, and is raised.
-            tools = await subtools_of(caller, suite, tool)
-            asked = IntrospectedSuite(suite=suite, tools=tools)
-            return IntrospectReport(suites=(asked,), tool=tool)
-        request.talk.progress(f"starting {counted(len(caller.suites), 'server')} …")
-        return IntrospectReport(
-            suites=await introspect(caller, tuple(caller.suites)),
-            tools=tuple(_described(spec) for spec in caller.tools.values()),
-        )
-
-
-def _described(spec: ToolSpec) -> Subtool:
-    return Subtool(name=spec.name, summary=spec.description, input_schema=spec.input_schema)
+    wanted = IntrospectRequest(
+        name=request.arguments.word(0),
+        subtool=request.arguments.word(1),
+        full=request.arguments.has("full"),
+    )
+    answer = ask_board(request, wanted, IntrospectAnswer)
+    return IntrospectReport(suites=answer.suites, tools=answer.tools, tool=answer.tool)
 
 
 def _parameters(schema: Raw) -> str:

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from switchboard.cli.report import Report
 from switchboard.cli.request import Request
 from switchboard.cli.verbs.parts.loading import places_for, settings_for
-from switchboard.cli.verbs.parts.servers import listed_servers, no_server
+from switchboard.cli.verbs.parts.servers import listed_servers
 from switchboard.config.problems import ConfigInvalid, shown_path
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.origins import Scope
 from switchboard.settings.edit import remove_server
+from switchboard.settings.server_names import no_server
 from switchboard.settings.trust import untrust
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, Word

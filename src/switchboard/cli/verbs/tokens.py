@@ -1,25 +1,17 @@
 """`switchboard tokens`: what a model reads before its first word, with suites and without."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import msgspec
 from msgspec import Raw, Struct
-from msgspec.structs import replace
 
-from switchboard.children.exposure import SuiteSettings
-from switchboard.children.schema import ServerEntry
 from switchboard.cli.render import columns, hint
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import Request
 from switchboard.cli.table import TOKENIZER, loaded
-from switchboard.cli.verbs.parts.board import Caller, calling, run_to_end
-from switchboard.cli.verbs.parts.loading import settings_for
-from switchboard.cli.verbs.parts.suites import Failure, IntrospectedSuite, Subtool, introspect
-from switchboard.core.tools import ToolSpec
-from switchboard.core.visibility import Visibility
-from switchboard.settings.sections import Settings
-from switchboard.settings.validate import shown_name
-from switchkit.cli.columns import counted
+from switchboard.cli.verbs.parts.board import IN_PROCESS, ask_board
+from switchboard.control.requests import TokensRequest
+from switchboard.control.tools import Failure, ServerTools, Subtool, TokensAnswer
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Usage
 
@@ -28,6 +20,7 @@ ENCODING = "o200k_base"
 USAGE = Usage(
     verb="tokens",
     summary="Count the tokens that suites save.",
+    options=(IN_PROCESS,),
     details=(
         "Every server is started and asked for its tools. `direct` is what a model reads when a\n"
         "client connects to the servers themselves: name, description and input schema of each\n"
@@ -83,7 +76,7 @@ class TokensReport(Report, frozen=True, kw_only=True, tag="switchboard.tokens/1"
                 yield hint(style, "switchboard doctor --deep")
 
 
-class _Shown(Struct, rename="camel"):
+class _Read(Struct, rename="camel"):
     """What of a tool reaches a model."""
 
     name: str
@@ -92,73 +85,38 @@ class _Shown(Struct, rename="camel"):
 
 
 def run(request: Request) -> Report:
-    settings = settings_for(request, introspection_mode="full")
-    entries = {shown_name(entry, settings.suites): entry for entry in settings.servers}
-    return run_to_end(_run(request, settings, entries))
-
-
-async def _run(
-    request: Request, settings: Settings, entries: Mapping[str, ServerEntry]
-) -> TokensReport:
-    async with calling(_unfiltered(settings), request.environ) as caller:
-        request.talk.progress(f"starting {counted(len(caller.suites), 'server')} …")
-        suites = await introspect(caller, tuple(caller.suites))
-        servers = tuple(
-            _measured(suite, entries[suite.suite], settings, caller) for suite in suites
-        )
-    counted_ones = [server for server in servers if server.failure is None]
-    direct = sum(server.direct for server in counted_ones)
-    shown = sum(server.shown for server in counted_ones)
+    answer = ask_board(request, TokensRequest(), TokensAnswer)
+    servers = tuple(map(_measured, answer.servers))
+    counted = [server for server in servers if server.failure is None]
+    direct = sum(server.direct for server in counted)
+    shown = sum(server.shown for server in counted)
     return TokensReport(
         tokenizer=ENCODING,
         servers=servers,
-        tools=sum(server.tools for server in counted_ones),
+        tools=sum(server.tools for server in counted),
         direct=direct,
         shown=shown,
         saved_percent=_saved(direct, shown),
     )
 
 
-def _unfiltered(settings: Settings) -> Settings:
-    """Direct connections know no `expose` lists, so the count does without them."""
-    suites = {name: replace(suite, allow=None, deny=()) for name, suite in settings.suites.items()}
-    return replace(settings, suites=suites)
-
-
-def _measured(
-    suite: IntrospectedSuite, entry: ServerEntry, settings: Settings, caller: Caller
-) -> ServerTokens:
-    if suite.failure:
-        return ServerTokens(server=entry.name, suite=suite.suite, failure=suite.failure)
-    direct = sum(_count_tool(tool) for tool in suite.tools)
-    if entry.expose == "suite":
-        shown = _count(_shown(caller.suites[suite.suite]))
-    else:
-        lists = settings.suites.get(entry.name, SuiteSettings())
-        visible = Visibility(lists.allow, lists.deny)
-        shown = sum(
-            _count_tool(tool, entry.tool_prefix) for tool in suite.tools if visible.shows(tool.name)
-        )
+def _measured(each: ServerTools) -> ServerTokens:
+    if each.failure:
+        return ServerTokens(server=each.server, suite=each.suite, failure=each.failure)
+    direct, shown = (sum(map(_count, tools)) for tools in (each.tools, each.shown))
     return ServerTokens(
-        server=entry.name,
-        suite=suite.suite,
-        tools=len(suite.tools),
+        server=each.server,
+        suite=each.suite,
+        tools=len(each.tools),
         direct=direct,
         shown=shown,
         saved_percent=_saved(direct, shown),
     )
 
 
-def _count_tool(tool: Subtool, prefix: str = "") -> int:
-    return _count(_Shown(prefix + tool.name, tool.summary, tool.input_schema))
-
-
-def _shown(spec: ToolSpec) -> _Shown:
-    return _Shown(spec.name, spec.description, spec.input_schema)
-
-
-def _count(tool: _Shown) -> int:
-    return loaded(TOKENIZER).count_tokens(msgspec.json.encode(tool).decode(), ENCODING)
+def _count(tool: Subtool) -> int:
+    read = _Read(tool.name, tool.summary, tool.input_schema)
+    return loaded(TOKENIZER).count_tokens(msgspec.json.encode(read).decode(), ENCODING)
 
 
 def _saved(direct: int, shown: int) -> float:

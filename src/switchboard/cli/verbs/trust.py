@@ -10,10 +10,11 @@ from switchboard.cli.render import columns, hint, shown_origin
 from switchboard.cli.report import Report
 from switchboard.cli.request import Request
 from switchboard.cli.verbs.parts.loading import settings_for
-from switchboard.cli.verbs.parts.servers import listed_servers, no_server, server_left_out
+from switchboard.cli.verbs.parts.servers import listed_servers
 from switchboard.providers.source import ItemKind
 from switchboard.providers.table import TABLE, configured
 from switchboard.settings.sections import Settings
+from switchboard.settings.server_names import no_server, server_left_out
 from switchboard.settings.trust import read_trust, trust, untrust
 from switchkit.cli.columns import counted, visible
 from switchkit.cli.style import Style

@@ -113,7 +113,8 @@ class HandshakeEra:
     def _take_note(self, session: HttpSession, message: Envelope) -> None:
         """A notification, or an answer to what we asked."""
         if message.method is UNSET:
-            session.questions.take(message)
+            if message.id is not UNSET:
+                session.questions.take(message.id, message)
             return
         if message.method != CANCELLED:
             session.front.notification(message.method, message.params)

@@ -1,4 +1,4 @@
-"""The port: uvicorn under our own rules for binding, signals and stopping."""
+"""The HTTP server: uvicorn under our own rules for signals and stopping."""
 
 import asyncio
 import contextlib
@@ -7,12 +7,9 @@ from collections.abc import AsyncGenerator, Generator
 
 import uvicorn
 
-from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.tasks import TaskSet
-from switchboard.surface.http.surface import PATH, HttpSurface
-from switchboard.wire.http_hosts import in_url, is_any_address, is_loopback
+from switchboard.surface.http.surface import HttpSurface
 
-_BACKLOG = 128
 # Streams are ended and calls cancelled before the server stops; this bounds what is left.
 _GRACE_S = 2
 _KEEP_ALIVE_S = 75
@@ -39,48 +36,6 @@ class _Server(uvicorn.Server):
     def stop(self) -> None:
         """Stop to listen, and end."""
         self._stop.set()
-
-
-def bind(host: str, port: int, *, allow_remote: bool) -> socket.socket:
-    """A socket that listens. Raises a fault."""
-    try:
-        found = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE | socket.AI_NUMERICSERV
-        )
-    except OSError as error:
-        raise Fault(
-            FaultCode.FAILED_PRECONDITION, "host-unknown", f"there is no address for `{host}`"
-        ) from error
-    family, _, _, _, address = min(found, key=lambda each: each[0])
-    if not is_loopback(str(address[0])) and not allow_remote:
-        raise Fault(
-            FaultCode.FAILED_PRECONDITION,
-            "host-not-loopback",
-            f"`{host}` is reached from other machines, and that was not allowed",
-            hint="use 127.0.0.1, or allow it with `--allow-remote`",
-        )
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
-        listening.listen(_BACKLOG)
-    except OSError as error:
-        listening.close()
-        raise Fault(
-            FaultCode.FAILED_PRECONDITION,
-            "port-in-use",
-            f"port {port} of {host} cannot be used: {error.strerror}",
-            hint="choose another one with `--port`",
-        ) from error
-    listening.setblocking(False)
-    return listening
-
-
-def url_of(listening: socket.socket) -> str:
-    """Where clients of this machine reach it."""
-    host, port = listening.getsockname()[:2]
-    name = "127.0.0.1" if is_any_address(host) else in_url(host)
-    return f"http://{name}:{port}{PATH}"
 
 
 @contextlib.asynccontextmanager

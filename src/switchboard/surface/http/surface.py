@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from msgspec import Raw
@@ -20,15 +20,15 @@ from switchboard.surface.http.exchange import (
     Send,
 )
 from switchboard.surface.http.handshake import HandshakeEra
+from switchboard.surface.http.listener import PATH
 from switchboard.surface.http.modern import ModernEra, claims_modern
+from switchboard.surface.http.routes import PREFIX, ControlRoutes
 from switchboard.surface.http.sessions import IDLE_S, Sessions
 from switchboard.surface.outlets import Outlet
 from switchboard.surface.parking import Parking
 from switchboard.wire.eras import HANDSHAKE_VERSIONS
 from switchboard.wire.frames import MAX_MESSAGE_BYTES
 from switchboard.wire.http_headers import JSON_TYPE, PROTOCOL_VERSION, SESSION_ID, media_type
-
-PATH = "/mcp"
 
 
 class HttpSurface:
@@ -43,9 +43,11 @@ class HttpSurface:
         workspace: str,
         instructions: Callable[[], str],
         idle_s: float = IDLE_S,
+        control: ControlRoutes | None = None,
     ) -> None:
         self._boards = boards
         self._access = access
+        self._control = control
         self._workspace = workspace
         self._instructions = instructions
         self._sessions = Sessions(events, idle_s=idle_s)
@@ -64,6 +66,9 @@ class HttpSurface:
             return
 
     async def _serve(self, exchange: Exchange) -> None:
+        if self._control is not None and exchange.path.startswith(PREFIX):
+            await self._control.serve(exchange)
+            return
         self._access.check(exchange)
         if exchange.path != PATH:
             raise Refusal(404, f"there is nothing here but `{PATH}`")
@@ -114,6 +119,10 @@ class HttpSurface:
                 )
                 tool = await board.directory().tool(name, nobody, None)
             return tool.input_schema if tool is not None else None
+
+    def sessions(self) -> Iterator[Session]:
+        """The clients that have a session."""
+        return (each.front.session for each in self._sessions)
 
     def changed(self, kind: str, session_id: str) -> None:
         """Tell every client, or one, that another listing is worth asking for."""

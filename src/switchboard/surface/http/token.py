@@ -5,10 +5,13 @@ import secrets
 from collections.abc import Mapping
 
 from switchboard.core.faults import Fault, FaultCode
-from switchkit.files import FolderLock, NotPrivate, make_folder, open_private, replace_file
+from switchkit.files import NotPrivate, make_folder, open_private, replace_file
+from switchkit.locks import FolderLock
 
 VARIABLE = "SWITCHBOARD_TOKEN"
 FILE = "http-token"
+# Of who may look after the daemon over HTTP.
+CONTROL_FILE = "control-token"
 
 _RANDOM_BYTES = 32
 _LONGEST = 4096
@@ -19,7 +22,12 @@ def bearer_token(home: str, environ: Mapping[str, str]) -> str:
     given = environ.get(VARIABLE)
     if given:
         return _checked(given, f"${VARIABLE}")
-    path = f"{home}/{FILE}"
+    return kept_token(home)
+
+
+def kept_token(home: str, name: str = FILE) -> str:
+    """The token in a file of the home, which is made if need be. Raises a fault."""
+    path = f"{home}/{name}"
     try:
         make_folder(home)
         # Whoever is first makes it, and nobody sees half of it.
@@ -27,11 +35,11 @@ def bearer_token(home: str, environ: Mapping[str, str]) -> str:
             if not os.path.lexists(path):
                 replace_file(path, secrets.token_urlsafe(_RANDOM_BYTES).encode() + b"\n")
         with os.fdopen(open_private(path, os.O_RDONLY, mend=False)) as file:
-            return _checked(file.read(_LONGEST).strip(), f"the file `{FILE}`")
+            return _checked(file.read(_LONGEST).strip(), f"the file `{name}`")
     except NotPrivate as error:
-        raise _unusable(f"it {error.why}") from None
+        raise _unusable(name, f"it {error.why}") from None
     except OSError as error:
-        raise _unusable(f"it cannot be read or written: {error.strerror}") from error
+        raise _unusable(name, f"it cannot be read or written: {error.strerror}") from error
 
 
 def _checked(token: str, where: str) -> str:
@@ -45,10 +53,10 @@ def _checked(token: str, where: str) -> str:
     return token
 
 
-def _unusable(why: str) -> Fault:
+def _unusable(name: str, why: str) -> Fault:
     return Fault(
         FaultCode.FAILED_PRECONDITION,
         "token-unusable",
-        f"the file `{FILE}` in Switchboard's home is not used: {why}",
+        f"the file `{name}` in Switchboard's home is not used: {why}",
         hint=f"remove it, and a new token is made; or set {VARIABLE}",
     )

@@ -3,8 +3,7 @@
 import contextlib
 from collections.abc import Container
 
-from switchkit.listeners import holder
-from switchkit.platform.ports import listening
+from switchkit.platform.ports import holder, listening
 from switchyard.core.fault import CONFLICT, Fault
 from switchyard.files import write_json
 from switchyard.project.home import ProjectPlaces

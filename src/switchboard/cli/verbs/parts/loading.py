@@ -9,12 +9,11 @@ from switchboard.config.locate import Places, find_places
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.settings.load import load_settings
 from switchboard.settings.sections import Settings
-from switchkit.cli.usage import UsageError
 
 
 def settings_for(request: Request, **flags: Any) -> Settings:
     """Read the configuration. Raises `ConfigInvalid` with every problem."""
-    _check_directory(request)
+    request.check_directory()
     return load_settings(
         workspace=request.workspace,
         environ=request.environ,
@@ -40,20 +39,9 @@ def followed_settings(request: Request, **flags: Any) -> tuple[Settings, Callabl
 
 def places_for(request: Request) -> Places:
     """Where home and workspace are. Raises `ConfigInvalid` when the workspace is no directory."""
-    _check_directory(request)
+    request.check_directory()
     problems: list[Problem] = []
     places = find_places(request.environ, request.workspace, problems)
     if problems:
         raise ConfigInvalid(problems)
     return places
-
-
-def _check_directory(request: Request) -> None:
-    if request.workspace or request.environ.get("WORKSPACE_DIR"):
-        return
-    try:
-        os.getcwd()  # noqa: PTH109 - on the cold-start path
-    except FileNotFoundError:
-        raise UsageError(
-            "the current directory does not exist any more", "name one with `--workspace DIR`"
-        ) from None

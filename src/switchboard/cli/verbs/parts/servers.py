@@ -4,19 +4,17 @@
 
 import os
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from shutil import which
 
 from msgspec import Struct
 
 from switchboard.children.schema import ServerEntry
 from switchboard.cli.render import shown_origin
-from switchboard.core.faults import Fault, FaultCode
 from switchboard.providers.source import Trust
 from switchboard.settings.sections import Settings
-from switchboard.settings.validate import RENAME, shown_name
+from switchboard.settings.validate import shown_name
 from switchkit.cli.columns import visible
-from switchkit.suggest import did_you_mean
 
 
 class ListedServer(Struct, frozen=True, kw_only=True):
@@ -79,55 +77,6 @@ def program_of(entry: ServerEntry, environ: Mapping[str, str]) -> str | None:
         path = os.path.join(entry.cwd, entry.command)
         return path if os.access(path, os.X_OK) else None
     return which(entry.command, path=entry.env.get("PATH") or environ.get("PATH"))
-
-
-def suite_for(settings: Settings, wanted: str) -> str:
-    """The suite that a word means: its own name, or the name of its server.
-
-    Raises a fault when there is none, or when its server may not run yet.
-    """
-    suites = {shown_name(entry, settings.suites): entry.name for entry in settings.servers}
-    if wanted in suites:
-        return wanted
-    for suite, server in suites.items():
-        if server == wanted:
-            return suite
-    for entry in settings.untrusted:
-        if wanted in {entry.name, shown_name(entry, settings.suites)}:
-            raise Fault(
-                FaultCode.FAILED_PRECONDITION,
-                "server-not-trusted",
-                f"the server `{entry.name}` of this workspace is not trusted yet",
-                hint=f"look at what it runs, then: switchboard trust {shlex.quote(entry.name)}",
-            )
-    for omission in settings.omitted:
-        if wanted in {omission.entry.name, shown_name(omission.entry, settings.suites)}:
-            raise server_left_out(omission.entry.name, omission.reason)
-    raise no_server(wanted, (*suites, *suites.values()))
-
-
-def server_left_out(name: str, reason: str) -> Fault:
-    """The server is configured, and cannot be used as it is."""
-    return Fault(
-        FaultCode.FAILED_PRECONDITION,
-        "server-left-out",
-        f"the server `{name}` is left out: {reason}",
-        hint=RENAME,
-    )
-
-
-def no_server(wanted: str, known: Iterable[str]) -> Fault:
-    """Nothing is configured under this name."""
-    known = set(known)
-    meant = did_you_mean(wanted, known)
-    return Fault(
-        FaultCode.NOT_FOUND,
-        "unknown-server",
-        f"no server and no suite is named `{wanted}`",
-        hint=f"did you mean `{meant}`?"
-        if meant
-        else ("switchboard list" if known else "switchboard add NAME -- COMMAND"),
-    )
 
 
 def _listed(entry: ServerEntry, settings: Settings, *, waits: bool, left_out: str) -> ListedServer:

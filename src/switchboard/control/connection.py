@@ -25,6 +25,7 @@ class Connection:
         self._limit = 0
         self._waiting: asyncio.Future[None] | None = None
         self._unsent = bytearray()
+        self._taken: asyncio.Future[None] | None = None
         self._files: list[int] = []
         self.pid = pid
         self.gone: asyncio.Future[None] = self._loop.create_future()
@@ -33,7 +34,7 @@ class Connection:
 
     # What comes in
 
-    async def line(self, limit: int, timeout_s: float) -> bytes:
+    async def line(self, limit: int, timeout_s: float | None) -> bytes:
         """The next line. Raises `Gone`, also when it is longer than the limit; `TimeoutError`."""
         self._limit = limit
         async with asyncio.timeout(timeout_s):
@@ -75,9 +76,10 @@ class Connection:
         self._wake()
 
     def _wake(self) -> None:
-        waiting, self._waiting = self._waiting, None
-        if waiting is not None and not waiting.done():
-            waiting.set_result(None)
+        for waiting in (self._waiting, self._taken):
+            if waiting is not None and not waiting.done():
+                waiting.set_result(None)
+        self._waiting = self._taken = None
 
     # What goes out
 
@@ -91,6 +93,18 @@ class Connection:
             self.close()
         elif is_first:
             self._write()
+
+    async def send(self, line: bytes) -> None:
+        """Send a line however long it is, and wait until it was taken. Raises `Gone`."""
+        is_first = not self._unsent
+        self._unsent += line
+        if is_first and not self.gone.done():
+            self._write()
+        while self._unsent and not self.gone.done():
+            self._taken = self._loop.create_future()
+            await self._taken
+        if self.gone.done():
+            raise Gone
 
     @property
     def is_behind(self) -> bool:
@@ -110,6 +124,7 @@ class Connection:
             self._loop.add_writer(self._sock, self._write)
         else:
             self._loop.remove_writer(self._sock)
+            self._wake()
 
     def close(self) -> None:
         """Leave."""

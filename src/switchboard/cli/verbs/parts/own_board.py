@@ -1,0 +1,98 @@
+"""A board in this process, for one command; its children end with it."""
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from msgspec import Struct
+
+from switchboard.cli.printer import Talk
+from switchboard.cli.request import Request
+from switchboard.cli.verbs.parts.asking import Terminal, tell_where_to_answer
+from switchboard.cli.verbs.parts.board import progress_of
+from switchboard.cli.verbs.parts.loading import settings_for
+from switchboard.control.requests import BoardRequest, CallRequest, IntrospectRequest
+from switchboard.core.bus import EventBus
+from switchboard.core.questions import Answer, Question
+from switchboard.daemon.caller import Caller, open_caller
+from switchboard.daemon.runtime import running
+from switchboard.settings.sections import Settings
+from switchboard.settings.validate import shown_name
+from switchkit.cli.columns import counted
+
+T = TypeVar("T", bound=Struct)
+
+
+def ask_own_board(request: Request, wanted: BoardRequest, kind: type[T], why: str = "") -> T:
+    """What a board of this process answers; `why` says what is wrong with the daemon, if anything.
+
+    Ctrl-C cancels the work, which ends its children.
+    """
+    settings = settings_for(request)
+    if why:
+        request.talk.say(f"warning: {why}; running in this process instead")
+    answer = asyncio.run(_answer(request, settings, wanted))
+    assert isinstance(answer, kind)
+    return answer
+
+
+async def _answer(request: Request, settings: Settings, wanted: BoardRequest) -> Struct:
+    request.talk.progress(_progress(settings, wanted))
+    async with own_caller(settings, request.environ) as caller:
+        if isinstance(wanted, CallRequest):
+            return await caller.call(
+                wanted,
+                asker=TerminalAsker(request.talk) if wanted.asks else None,
+                hear=lambda event: tell_where_to_answer(request.talk, event),
+            )
+        if isinstance(wanted, IntrospectRequest):
+            return await caller.introspect(wanted)
+        return await caller.tokens()
+
+
+def _progress(settings: Settings, wanted: BoardRequest) -> str:
+    names = {shown_name(entry, settings.suites): entry.name for entry in settings.servers}
+    if isinstance(wanted, IntrospectRequest):
+        for suite, server in names.items():
+            if wanted.name in {suite, server}:
+                return f"starting the server of {suite} …"
+    if isinstance(wanted, CallRequest):
+        return progress_of(wanted)
+    return f"starting {counted(len(names), 'server')} …"
+
+
+@asynccontextmanager
+async def own_caller(settings: Settings, environ: Mapping[str, str]) -> AsyncGenerator[Caller]:
+    """This command as the only client of a board."""
+    async with (
+        running(settings, environ=environ, events=EventBus()) as runtime,
+        open_caller(runtime, cwd=os.getcwd()) as caller,  # noqa: PTH109 - a string is wanted
+    ):
+        yield caller
+
+
+class TerminalAsker:
+    """Asks at the terminal of the command itself."""
+
+    def __init__(self, talk: Talk) -> None:
+        self._terminal = Terminal(talk)
+
+    async def ask(self, question: Question, /) -> Answer:
+        self._terminal.show(question)
+        await _typed()
+        return Answer(verdict=self._terminal.take(), by="client", at=time.time())
+
+
+async def _typed() -> None:
+    """Wait until a line was typed. A thread that reads could not be stopped when time is up."""
+    loop = asyncio.get_running_loop()
+    ready = loop.create_future()
+    loop.add_reader(sys.stdin.fileno(), lambda: ready.done() or ready.set_result(None))
+    try:
+        await ready
+    finally:
+        loop.remove_reader(sys.stdin.fileno())

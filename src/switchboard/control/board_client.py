@@ -1,0 +1,136 @@
+"""The board of one workspace in the daemon, as one command uses it.
+
+No event loop: a command that asks once should not wait for one to load.
+"""
+
+import select
+import sys
+from collections.abc import Callable
+from typing import Literal, Protocol, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from switchboard.control.client import silent
+from switchboard.control.messages import Aside, Reply, line_of
+from switchboard.control.requests import ListenRequest, Request
+from switchboard.core.events import ApprovalAsked
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.questions import Question
+from switchboard.ipc.lines import Gone, Line
+from switchboard.ipc.words import BEAT, END, GREETING_S, LISTENING, SECOND_SILENCE_S, SILENCE_S
+
+T = TypeVar("T", bound=Struct)
+
+_read_aside = msgspec.json.Decoder(Aside).decode
+
+
+class Terminal(Protocol):
+    """Where the person who makes a call can be asked."""
+
+    def show(self, question: Question) -> None:
+        """Put a question."""
+        ...
+
+    def take(self) -> Literal["approved", "denied"]:
+        """What was typed on standard input, which has something to read."""
+        ...
+
+
+class BoardClient:
+    """A connection to the daemon that is attached to a board."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+
+    def ask(
+        self,
+        request: Request,
+        kind: type[T],
+        *,
+        terminal: Terminal | None = None,
+        hear: Callable[[ApprovalAsked], None] = lambda _: None,
+    ) -> T:
+        """The answer to one request. Raises a fault."""
+        self._say(request)
+        question: Question | None = None
+        while True:
+            if question is not None and terminal is not None and self._was_typed():
+                self._say(Reply(id=question.id, verdict=terminal.take()))
+                question = None
+                continue
+            text = self._hear()
+            if text == BEAT:
+                continue
+            aside = _read_aside(text)
+            if aside.ask is not None and terminal is not None:
+                question = aside.ask
+                terminal.show(question)
+            elif aside.withdrawn:
+                question = None
+            elif aside.asked is not None:
+                hear(aside.asked)
+            elif aside.fault is not None:
+                raise aside.fault.fault()
+            elif aside.error:
+                raise Fault(FaultCode.INTERNAL, "request-refused", aside.error)
+            else:
+                return msgspec.json.decode(text, type=kind)
+
+    def listen(self, listening: int, request: ListenRequest) -> None:
+        """Hand over the descriptor of a listening socket, for HTTP. Raises a fault."""
+        try:
+            self._line.hand_over(line_of(request), (listening,))
+        except OSError as error:
+            raise silent(self._line.pid) from error
+        while (word := self._hear()) != LISTENING:
+            if word != BEAT:
+                raise Fault(FaultCode.UNAVAILABLE, "daemon-refused", f"the daemon said `{word}`")
+
+    def until_ended(self) -> None:
+        """Wait while the daemon serves the socket. Raises a fault when the daemon goes away."""
+        while not self._hear().startswith(END):
+            pass
+
+    def leave(self) -> None:
+        """Have the daemon end what it serves for us, and wait for that."""
+        try:
+            self._line.say(b"leave\n")
+            while not self._line.hear(GREETING_S).startswith(END):
+                pass
+        except (Gone, OSError):
+            # It has ended, or takes its time: the end of this connection will tell it.
+            return
+
+    def close(self) -> None:
+        self._line.close()
+
+    def _say(self, value: Struct) -> None:
+        try:
+            self._line.say(line_of(value))
+        except OSError as error:
+            raise silent(self._line.pid) from error
+
+    def _hear(self) -> str:
+        """The next line. A silence counts only twice: a machine that slept woke us first, maybe."""
+        try:
+            try:
+                return self._line.hear(SILENCE_S)
+            except TimeoutError:
+                return self._line.hear(SECOND_SILENCE_S)
+        except TimeoutError as error:
+            raise silent(self._line.pid) from error
+        except Gone:
+            raise Fault(
+                FaultCode.UNAVAILABLE,
+                "daemon-ended",
+                f"the daemon (process {self._line.pid}) has ended",
+                hint="switchboard daemon logs",
+            ) from None
+
+    def _was_typed(self) -> bool:
+        """Whether a line was typed before the daemon said anything more."""
+        if self._line.has_line:
+            return False
+        ready, _, _ = select.select([sys.stdin, self._line], [], [], SILENCE_S)
+        return sys.stdin in ready and self._line not in ready

@@ -1,0 +1,112 @@
+"""The control API on the daemon's socket: a JSON line for each request, and one for its answer."""
+
+import asyncio
+import time
+from collections.abc import Coroutine
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from switchboard.control.api import Control, answer
+from switchboard.control.connection import Connection
+from switchboard.control.messages import Aside, Reply, line_of
+from switchboard.control.requests import CallRequest, EventsRequest, StopRequest, read_request
+from switchboard.control.tools import Failure
+from switchboard.core.faults import Fault
+from switchboard.core.questions import Answer, Question
+from switchboard.core.tasks import TaskSet
+from switchboard.ipc.lines import Gone
+from switchboard.ipc.words import GREETING_S
+from switchboard.wire.frames import MAX_MESSAGE_BYTES
+
+_read_reply = msgspec.json.Decoder(Reply).decode
+
+
+async def serve_requests(control: Control, connection: Connection, first: bytes = b"") -> None:
+    """Answer until the caller leaves. Raises `Gone` and `TimeoutError`."""
+    while True:
+        line = first or await connection.line(MAX_MESSAGE_BYTES, GREETING_S)
+        first = b""
+        try:
+            request = read_request(line)
+        except msgspec.MsgspecError as error:
+            _tell(connection, Aside(error=str(error)))
+            continue
+        match request:
+            case EventsRequest():
+                await _show_events(control, connection, request)
+                return
+            case StopRequest():
+                connection.say("{}")
+                control.stop()
+                # The caller learns that we have ended when the connection does.
+                await connection.until_gone()
+                raise Gone
+            case CallRequest():
+                work = control.call(
+                    request,
+                    asker=_CallerAsker(connection) if request.asks else None,
+                    hear=lambda event: _tell(connection, Aside(asked=event)),
+                )
+            case _:
+                work = answer(control, request)
+        await connection.send(line_of(await _answered(work, connection)))
+
+
+async def _answered(work: Coroutine[Any, Any, Struct], connection: Connection) -> Struct:
+    """The answer or the fault. A caller that leaves gets none, and the work ends."""
+    async with TaskSet() as tasks:
+        task = tasks.start(work)
+        await asyncio.wait({task, connection.gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise Gone
+        try:
+            return task.result()
+        except Fault as fault:
+            return Aside(fault=Failure.of(fault))
+
+
+def _tell(connection: Connection, aside: Aside) -> None:
+    connection.say(line_of(aside).decode().rstrip("\n"))
+
+
+class _CallerAsker:
+    """Asks whoever made the call, over the connection that the call came by."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def ask(self, question: Question, /) -> Answer:
+        _tell(self._connection, Aside(ask=question))
+        try:
+            verdict = await self._verdict(question.id)
+        except asyncio.CancelledError:
+            _tell(self._connection, Aside(withdrawn=question.id))
+            raise
+        return Answer(verdict=verdict, by="client", at=time.time())
+
+    async def _verdict(self, question_id: str) -> Literal["approved", "denied", "cancelled"]:
+        while True:
+            try:
+                reply = _read_reply(await self._connection.line(MAX_MESSAGE_BYTES, None))
+            except (Gone, msgspec.MsgspecError):
+                return "cancelled"
+            # An answer to an earlier question may have crossed its withdrawal.
+            if reply.id == question_id:
+                return reply.verdict
+
+
+async def _show_events(control: Control, connection: Connection, request: EventsRequest) -> None:
+    for line in control.events(request.last):
+        connection.say(line)
+    if not request.follow:
+        # An empty line ends the list, so that its reader need not wait for our end.
+        connection.say("")
+        await asyncio.sleep(0)
+        return
+    forget = control.follow(connection.say)
+    try:
+        await connection.until_gone()
+    finally:
+        forget()

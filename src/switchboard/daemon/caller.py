@@ -1,0 +1,277 @@
+"""A command as a client of a board: its calls pass the same gates as those of other clients.
+
+A command shows every server as a suite, and passes results on as the server wrote them. So it has
+a view of its own on the board, over the same children.
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from switchboard import __version__
+from switchboard.children.exposure import SuiteSettings
+from switchboard.control.api import Hear
+from switchboard.control.requests import USAGE, CallRequest, IntrospectRequest
+from switchboard.control.tools import (
+    CallAnswer,
+    Failure,
+    IntrospectAnswer,
+    IntrospectedSuite,
+    ServerTools,
+    Subtool,
+    TokensAnswer,
+)
+from switchboard.core.board import Board
+from switchboard.core.calls import Call, Outcome, TextBlock
+from switchboard.core.events import ApprovalAsked, Event, SessionClosed, SessionOpened
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.questions import Asker
+from switchboard.core.sessions import Era, Session
+from switchboard.core.tools import ToolSpec
+from switchboard.core.visibility import Visibility
+from switchboard.daemon.runtime import Runtime
+from switchboard.settings.sections import Settings
+from switchboard.settings.server_names import suite_for
+from switchboard.settings.validate import shown_name
+from switchboard.surface.results import outcome_parts
+
+
+class _Introspection(Struct):
+    tools: tuple[Subtool, ...]
+
+
+class Caller:
+    """One command, for as long as its session is open."""
+
+    def __init__(self, runtime: Runtime, session: Session) -> None:
+        self._runtime = runtime
+        self._session = session
+        self._calls = 0
+
+    async def call(
+        self, request: CallRequest, *, asker: Asker | None = None, hear: Hear | None = None
+    ) -> CallAnswer:
+        """Call one tool. Raises a fault, which names the call if there was one."""
+        settings = self._runtime.settings
+        # A question at the terminal counts where any answer of a client does.
+        asker = asker if settings.approval_channel == "any" else None
+        settings = _unopened(_as_suites(settings))
+
+        tell: Hear = hear if hear is not None and asker is None else lambda _: None
+
+        def notice(event: Event, /) -> None:
+            if isinstance(event, ApprovalAsked) and event.session_id == self._session.id:
+                tell(event)
+
+        self._runtime.events.subscribe(notice)
+        try:
+            with self._runtime.view(settings) as board:
+                suite, tool, arguments = _wanted(board, settings, request)
+                outcome = await self._call(board, suite or tool, arguments, asker)
+        except Fault as fault:
+            if self._calls:
+                fault.details = {**fault.details, "call_id": self._call_id}
+            raise
+        finally:
+            self._runtime.events.unsubscribe(notice)
+        result = Raw(b"".join(bytes(part) for part in outcome_parts(outcome, Era.HANDSHAKE)))
+        return CallAnswer(suite=suite, tool=tool, result=result, call_id=self._call_id)
+
+    async def introspect(self, request: IntrospectRequest) -> IntrospectAnswer:
+        """The tools of one suite, or everything that can be called. Raises a fault."""
+        settings = _as_suites(self._runtime.settings)
+        if request.full:
+            settings = _in_full(settings)
+        with self._runtime.view(settings) as board:
+            suites, others = _divided(board, settings)
+            if spec := others.get(request.name):
+                _refuse_subtool(request.name, request.subtool)
+                return IntrospectAnswer(tools=(_described(spec),), tool=request.name)
+            if request.name:
+                suite = suite_for(settings, request.name)
+                # A single failure is the command's own, and is raised.
+                tools = await self._subtools(board, suite, request.subtool)
+                asked = IntrospectedSuite(suite=suite, tools=tools)
+                return IntrospectAnswer(suites=(asked,), tool=request.subtool)
+            return IntrospectAnswer(
+                suites=await self._introspected(board, suites),
+                tools=tuple(map(_described, others.values())),
+            )
+
+    async def tokens(self) -> TokensAnswer:
+        """Every server with its own tools, and with what clients are shown instead."""
+        settings = self._runtime.settings
+        entries = {shown_name(entry, settings.suites): entry for entry in settings.servers}
+        # Direct connections know no `expose` lists, so the count does without them.
+        unlisted = {
+            name: replace(suite, allow=None, deny=()) for name, suite in settings.suites.items()
+        }
+        view = _in_full(_as_suites(replace(settings, suites=unlisted)))
+        with self._runtime.view(view) as board:
+            suites, _ = _divided(board, view)
+            servers: list[ServerTools] = []
+            for each in await self._introspected(board, suites):
+                entry = entries[each.suite]
+                lists = settings.suites.get(entry.name, SuiteSettings())
+                visible = Visibility(lists.allow, lists.deny)
+                shown = (
+                    (_described(suites[each.suite]),)
+                    if entry.expose == "suite"
+                    else tuple(
+                        replace(tool, name=entry.tool_prefix + tool.name)
+                        for tool in each.tools
+                        if visible.shows(tool.name)
+                    )
+                )
+                servers.append(
+                    ServerTools(
+                        server=entry.name,
+                        suite=each.suite,
+                        tools=each.tools,
+                        shown=shown,
+                        failure=each.failure,
+                    )
+                )
+        return TokensAnswer(servers=tuple(servers))
+
+    @property
+    def _call_id(self) -> str:
+        return f"{self._session.id}-{self._calls}"
+
+    async def _call(
+        self,
+        board: Board,
+        tool: str,
+        arguments: Mapping[str, Any] | Raw,
+        asker: Asker | None = None,
+    ) -> Outcome:
+        spec = board.catalog.tools.get(tool)
+        if spec is None:
+            raise Fault(
+                FaultCode.NOT_FOUND,
+                "unknown-tool",
+                f"the tool `{tool}` is not shown to clients",
+                hint="switchboard config explain tools.deny",
+            )
+        self._calls += 1
+        call = Call(
+            id=self._call_id,
+            session=self._session,
+            tool=spec,
+            arguments=Raw(msgspec.json.encode(arguments)),
+            asker=asker,
+        )
+        return await board.pipeline(call)
+
+    async def _introspected(
+        self, board: Board, suites: Mapping[str, ToolSpec]
+    ) -> tuple[IntrospectedSuite, ...]:
+        """Ask every suite at once; one that fails does not hide the others."""
+
+        async def one(suite: str) -> IntrospectedSuite:
+            try:
+                return IntrospectedSuite(suite=suite, tools=await self._subtools(board, suite))
+            except Fault as fault:
+                return IntrospectedSuite(suite=suite, failure=Failure.of(fault))
+
+        return tuple(await asyncio.gather(*map(one, suites)))
+
+    async def _subtools(self, board: Board, suite: str, subtool: str = "") -> tuple[Subtool, ...]:
+        arguments = {"action": "introspect", **({"subtool": subtool} if subtool else {})}
+        outcome = await self._call(board, suite, arguments)
+        text = "".join(block.text for block in outcome.blocks if isinstance(block, TextBlock))
+        return msgspec.json.decode(text, type=_Introspection).tools
+
+
+@asynccontextmanager
+async def open_caller(runtime: Runtime, *, cwd: str, client_pid: int = 0) -> AsyncGenerator[Caller]:
+    """A command's session on a board, which ends with the block."""
+    session = Session(
+        # Of this command alone: two of them are two in the log, also at the same time.
+        id=os.urandom(5).hex(),
+        via="cli",
+        workspace=runtime.settings.workspace,
+        cwd=cwd,
+        client=f"switchboard {__version__}",
+        started_at=time.time(),
+        client_pid=client_pid,
+    )
+    runtime.events.emit(SessionOpened(session_id=session.id, via=session.via))
+    try:
+        yield Caller(runtime, session)
+    finally:
+        runtime.events.emit(SessionClosed(session_id=session.id, reason="the command ended"))
+
+
+def _wanted(
+    board: Board, settings: Settings, request: CallRequest
+) -> tuple[str, str, Mapping[str, Any] | Raw]:
+    """The suite, the tool and the arguments of a call; a tool that is in none has no suite."""
+    if request.name in _divided(board, settings)[1]:
+        _refuse_subtool(request.name, request.subtool)
+        return "", request.name, request.arguments
+    suite = suite_for(settings, request.name)
+    if not request.subtool:
+        raise Fault(
+            FaultCode.INVALID_ARGUMENT,
+            USAGE,
+            f"`{request.name}` is a suite: say which of its tools",
+            hint=f"switchboard introspect {request.name}",
+        )
+    arguments = {"action": "call", "subtool": request.subtool, "args": request.arguments}
+    return suite, request.subtool, arguments
+
+
+def _refuse_subtool(tool: str, subtool: str) -> None:
+    """A tool that is in no suite has no tools of its own."""
+    if subtool:
+        raise Fault(
+            FaultCode.INVALID_ARGUMENT,
+            USAGE,
+            f"`{tool}` is no suite, so it has no tool `{subtool}`",
+            hint=f'switchboard call {tool} --args \'{{"name": "value"}}\'',
+        )
+
+
+def _divided(
+    board: Board, settings: Settings
+) -> tuple[Mapping[str, ToolSpec], Mapping[str, ToolSpec]]:
+    """The tools that stand for a server each, and those that stand for themselves."""
+    names = {shown_name(entry, settings.suites) for entry in settings.servers}
+    tools = board.catalog.tools
+    return (
+        {name: spec for name, spec in tools.items() if name in names},
+        {name: spec for name, spec in tools.items() if name not in names},
+    )
+
+
+def _described(spec: ToolSpec) -> Subtool:
+    return Subtool(name=spec.name, summary=spec.description, input_schema=spec.input_schema)
+
+
+def _as_suites(settings: Settings) -> Settings:
+    """Every server a suite, also one that shows its tools to clients under their own names."""
+    servers = tuple(replace(entry, expose="suite") for entry in settings.servers)
+    return replace(settings, servers=servers)
+
+
+def _in_full(settings: Settings) -> Settings:
+    return replace(settings, introspection=replace(settings.introspection, mode="full"))
+
+
+def _unopened(settings: Settings) -> Settings:
+    """Every suite passes its child's results on as they are."""
+    suites = {
+        entry.name: replace(
+            settings.suites.get(entry.name, SuiteSettings()), result_mode="passthrough"
+        )
+        for entry in settings.servers
+    }
+    return replace(settings, suites={**settings.suites, **suites})

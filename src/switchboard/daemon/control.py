@@ -1,0 +1,195 @@
+"""The control API of a daemon, for one caller of it."""
+
+import os
+import time
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import asynccontextmanager
+
+from switchboard import __version__
+from switchboard.children.child import Child
+from switchboard.control.api import Changed, Hear, Sessions
+from switchboard.control.requests import CallRequest, ChildRequest, IntrospectRequest
+from switchboard.control.status import BoardStatus, ChildStatus, DaemonStatus, SessionStatus
+from switchboard.control.tools import CallAnswer, IntrospectAnswer, TokensAnswer
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.questions import Asker
+from switchboard.daemon.attachment import Attachment
+from switchboard.daemon.caller import Caller, open_caller
+from switchboard.daemon.recent_events import Tally
+from switchboard.daemon.state import DaemonState
+from switchboard.ipc.words import ABI
+from switchkit.platform.system import resident_bytes
+from switchkit.processes import program_behind
+
+_NO_TALLY = Tally()
+
+
+class DaemonControl:
+    """What a command, an attached client or an HTTP listener may ask."""
+
+    def __init__(self, state: DaemonState, attachment: Attachment | None = None) -> None:
+        """Without an attachment there is no board to call tools of."""
+        self._state = state
+        self._attachment = attachment
+
+    # The daemon
+
+    async def status(self) -> DaemonStatus:
+        state = self._state
+        return DaemonStatus(
+            pid=os.getpid(),
+            version=__version__,
+            abi=ABI,
+            home=state.places.home,
+            socket=state.places.socket,
+            log=state.places.log,
+            age_s=_age(state.started_at),
+            memory_bytes=resident_bytes(os.getpid()) or 0,
+            idle_s=state.idle_s,
+            is_draining=state.is_draining,
+            sessions=self.sessions().sessions,
+            boards=tuple(self._boards()),
+            children=tuple(
+                _status_of(child, workspace, session_id)
+                for child, workspace, session_id in self._children()
+            ),
+        )
+
+    def sessions(self) -> Sessions:
+        return Sessions(tuple(self._sessions()))
+
+    def events(self, last: int) -> Iterator[str]:
+        return self._state.recent_events.recent(last)
+
+    def follow(self, follower: Callable[[str], None]) -> Callable[[], None]:
+        return self._state.recent_events.follow(follower)
+
+    def reload(self) -> Changed:
+        boards = tuple(self._state.boards)
+        for board in boards:
+            board.reloader.reload()
+        return Changed(len(boards))
+
+    def drain(self) -> None:
+        self._state.drain()
+
+    def stop(self) -> None:
+        self._state.stop()
+
+    # Children
+
+    async def child(self, request: ChildRequest) -> Changed:
+        found = [
+            child
+            for child, workspace, _ in self._children()
+            if child.entry.name == request.name and request.workspace in {"", workspace}
+        ]
+        if not found:
+            raise Fault(
+                FaultCode.NOT_FOUND,
+                "unknown-child",
+                f"no board of this daemon has a child `{request.name}`",
+                hint="switchboard status",
+            )
+        for child in found:
+            if request.action != "start":
+                await child.stop()
+            if request.action != "stop":
+                await child.start()
+        return Changed(len(found))
+
+    # Tools
+
+    async def call(
+        self, request: CallRequest, *, asker: Asker | None = None, hear: Hear | None = None
+    ) -> CallAnswer:
+        async with self._caller() as caller:
+            return await caller.call(request, asker=asker, hear=hear)
+
+    async def introspect(self, request: IntrospectRequest) -> IntrospectAnswer:
+        async with self._caller() as caller:
+            return await caller.introspect(request)
+
+    async def tokens(self) -> TokensAnswer:
+        async with self._caller() as caller:
+            return await caller.tokens()
+
+    @asynccontextmanager
+    async def _caller(self) -> AsyncGenerator[Caller]:
+        attachment = self._attachment
+        if attachment is None:
+            raise Fault(
+                FaultCode.FAILED_PRECONDITION,
+                "no-board",
+                "tools belong to a workspace, and this connection has named none",
+            )
+        async with open_caller(
+            attachment.board.runtime, cwd=attachment.hello.cwd, client_pid=attachment.pid
+        ) as caller:
+            yield caller
+
+    # What is shown
+
+    def _sessions(self) -> Iterator[SessionStatus]:
+        for attachment in self._state.attachments:
+            for session in attachment.sessions():
+                tally = self._state.recent_events.tallies.get(session.id, _NO_TALLY)
+                yield SessionStatus(
+                    id=session.id,
+                    client=session.client,
+                    protocol=session.protocol,
+                    workspace=session.workspace,
+                    pid=attachment.pid,
+                    age_s=_age(session.started_at),
+                    calls=tally.calls,
+                    under_way=tally.calls - tally.finished,
+                    failures=tally.failures,
+                    last_failure=tally.last_failure,
+                )
+
+    def _boards(self) -> Iterator[BoardStatus]:
+        for board in self._state.boards:
+            settings = board.runtime.settings
+            invalid = board.reloader.invalid
+            yield BoardStatus(
+                workspace=settings.workspace,
+                config=board.key.config,
+                servers=len(settings.servers),
+                tools=len(board.runtime.assembly.catalog.tools),
+                sessions=board.attachments,
+                age_s=_age(board.started_at),
+                problem=str(invalid.problems[0]) if invalid is not None else "",
+            )
+
+    def _children(self) -> Iterator[tuple[Child, str, str]]:
+        """Every child, with the workspace and the session that it belongs to, if any."""
+        for board in self._state.boards:
+            for session_id, child in board.runtime.children():
+                yield child, board.runtime.settings.workspace, session_id
+        for child in self._state.shared_children.children():
+            yield child, "", ""
+
+
+def _status_of(child: Child, workspace: str, session_id: str) -> ChildStatus:
+    inside = program_behind(child.pid) if child.entry.sandbox_profile != "none" else 0
+    pid = inside or child.pid
+    fault = child.connection.last_fault
+    return ChildStatus(
+        name=child.entry.name,
+        scope=child.entry.scope,
+        workspace=workspace,
+        session=session_id,
+        transport=child.entry.transport,
+        is_running=child.is_running,
+        pid=pid,
+        sandbox_pid=child.pid if inside else 0,
+        age_s=round(child.connection.age_s, 3),
+        memory_bytes=(resident_bytes(pid) or 0) if pid else 0,
+        calls=child.calls,
+        under_way=child.connection.in_flight,
+        last_error=fault.message if fault is not None else "",
+    )
+
+
+def _age(since: float) -> float:
+    return round(max(0.0, time.time() - since), 3)

@@ -1,0 +1,46 @@
+"""What a daemon holds: its socket, its boards and children, who is attached, how it ends."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+from switchboard.core.bus import EventBus, Subscriber
+from switchboard.daemon.attachment import Attachment
+from switchboard.daemon.boards import BoardRegistry
+from switchboard.daemon.daemon_socket import DaemonSocket
+from switchboard.daemon.log import Log
+from switchboard.daemon.recent_events import RecentEvents
+from switchboard.daemon.shared_children import SharedChildren
+from switchboard.ipc.paths import DaemonPlaces
+
+
+class DaemonState:
+    """Shared by the server, which changes it, and by the control API, which shows it."""
+
+    def __init__(
+        self, places: DaemonPlaces, *, log: Log, idle_s: float, more: Sequence[Subscriber] = ()
+    ) -> None:
+        """Raises a fault when another daemon listens already."""
+        self.places = places
+        self.log = log
+        self.idle_s = idle_s
+        self.started_at = time.time()
+        self.recent_events = RecentEvents()
+        self.shared_children = SharedChildren(
+            EventBus(log, self.recent_events.subscriber(""), *more)
+        )
+        self.boards = BoardRegistry(self.recent_events, self.shared_children, *more)
+        self.attachments: set[Attachment] = set()
+        self.is_draining = False
+        self.stopping: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.socket = DaemonSocket(places)
+
+    def drain(self) -> None:
+        """Take no client any more; those who are here finish in peace, and commands are heard."""
+        self.is_draining = True
+        self.socket.step_aside()
+
+    def stop(self) -> None:
+        """End every session and then the daemon."""
+        if not self.stopping.done():
+            self.stopping.set_result(None)

@@ -1,0 +1,112 @@
+"""The control API over HTTP: `POST /control/status` and so on, with the words of the socket.
+
+Events can be followed with `GET /control/events` as a stream. Behind a token of its own, so that
+who may call tools may not therefore look after the daemon.
+"""
+
+import asyncio
+import contextlib
+from http import HTTPStatus
+
+import msgspec
+from msgspec import Raw, Struct
+
+from switchboard.control.api import Control, answer
+from switchboard.control.requests import AnyRequest, EventsRequest, read_request
+from switchboard.control.tools import Failure
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.tasks import TaskSet
+from switchboard.surface.http.access import Access
+from switchboard.surface.http.exchange import ClientLeft, Exchange, Refusal, Reply
+from switchboard.wire.frames import MAX_MESSAGE_BYTES
+from switchboard.wire.http_headers import JSON_TYPE, media_type
+from switchboard.wire.messages import encode
+
+PREFIX = "/control/"
+# How many events a reader may be behind; who reads more slowly misses some.
+_MOST_UNREAD = 1_000
+_KEEP_ALIVE_S = 15.0
+_STATUS = {
+    FaultCode.NOT_FOUND: HTTPStatus.NOT_FOUND,
+    FaultCode.INVALID_ARGUMENT: HTTPStatus.BAD_REQUEST,
+    FaultCode.PERMISSION_DENIED: HTTPStatus.FORBIDDEN,
+    FaultCode.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
+}
+
+
+class _Events(Struct, frozen=True):
+    events: tuple[Raw, ...]
+
+
+class ControlRoutes:
+    """Everything below `/control/`."""
+
+    def __init__(self, control: Control, access: Access) -> None:
+        self._control = control
+        self._access = access
+
+    async def serve(self, exchange: Exchange) -> None:
+        """Answer one request. Raises Refusal."""
+        self._access.check(exchange)
+        word = exchange.path.removeprefix(PREFIX)
+        if exchange.method == "GET" and word == "events":
+            await self._follow(exchange)
+            return
+        if exchange.method != "POST":
+            raise Refusal(405, "this method is not offered", headers=((b"allow", b"POST"),))
+        if media_type(exchange.header("content-type") or "") != JSON_TYPE:
+            raise Refusal(415, f"the content type must be `{JSON_TYPE}`")
+        body = await exchange.body(MAX_MESSAGE_BYTES)
+        try:
+            fields = msgspec.json.decode(body or b"{}", type=dict[str, Raw])
+            request = read_request(encode({**fields, "do": word}))
+        except msgspec.MsgspecError as error:
+            raise Refusal(400, f"this is no request: {error}") from None
+        await exchange.reply(await self._answered(exchange, request))
+
+    async def _answered(self, exchange: Exchange, request: AnyRequest) -> Reply:
+        if isinstance(request, EventsRequest):
+            events = tuple(Raw(line.encode()) for line in self._control.events(request.last))
+            return Reply(HTTPStatus.OK, (encode(_Events(events)),))
+        async with TaskSet() as tasks:
+            left = tasks.start(exchange.until_left())
+            work = tasks.start(answer(self._control, request))
+            await asyncio.wait({left, work}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                raise ClientLeft
+            try:
+                return Reply(HTTPStatus.OK, (encode(work.result()),))
+            except Fault as fault:
+                status = _STATUS.get(fault.code, HTTPStatus.CONFLICT)
+                return Reply(status, (encode({"fault": Failure.of(fault)}),))
+
+    async def _follow(self, exchange: Exchange) -> None:
+        """Every event from now on, until the client leaves."""
+        if not exchange.accepts_events:
+            raise Refusal(406, "the client must accept `text/event-stream`")
+        unread: asyncio.Queue[str] = asyncio.Queue(_MOST_UNREAD)
+
+        def note(line: str) -> None:
+            with contextlib.suppress(asyncio.QueueFull):
+                unread.put_nowait(line)
+
+        forget = self._control.follow(note)
+        try:
+            async with TaskSet() as tasks:
+                left = tasks.start(exchange.until_left())
+                passing = tasks.start(_pass_on(unread, exchange))
+                await asyncio.wait({left, passing}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            forget()
+
+
+async def _pass_on(unread: "asyncio.Queue[str]", exchange: Exchange) -> None:
+    await exchange.begin_events()
+    while True:
+        try:
+            async with asyncio.timeout(_KEEP_ALIVE_S):
+                line = await unread.get()
+        except TimeoutError:
+            await exchange.keep_alive()
+        else:
+            await exchange.event((line.encode(),))

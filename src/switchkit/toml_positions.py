@@ -1,0 +1,103 @@
+"""Where the keys of a TOML text stand. A scanner, not a parser: the text is known to be valid.
+
+The parser of the standard library tells where a text is broken, but not where a key is.
+"""
+
+import re
+from typing import NamedTuple
+
+# Compiled on first use: most workspaces have no TOML, and most TOML has no problems.
+_NAME = r"""(?:"[^"\n]*"|'[^'\n]*'|[A-Za-z0-9_-]+)"""
+_KEY = rf"\s*({_NAME}(?:\s*\.\s*{_NAME})*)\s*="
+_HEADER = r"\s*(\[\[?)([^\]]+)\]\]?\s*(?:#.*)?$"
+_PART = r""""([^"]*)"|'([^']*)'|([A-Za-z0-9_-]+)"""
+_STRING_OR_COMMENT = (
+    r'"""(?:.|\n)*?(?<!\\)"""|\'\'\'(?:.|\n)*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*'
+)
+
+Path = tuple[str, ...]
+# With the index of each item of an array of tables.
+Place = tuple[str | int, ...]
+
+
+class Statement(NamedTuple):
+    """One header, or one key with its value: its table, its name, and its lines (from 1)."""
+
+    table: Path
+    key: Path
+    place: Place
+    first: int
+    last: int
+    column: int
+
+    @property
+    def is_header(self) -> bool:
+        """Whether it opens a table."""
+        return not self.key
+
+
+def statements(text: str) -> list[Statement]:
+    """Every header and every key that starts a line, in the order of the text."""
+    made: list[Statement] = []
+    table: Path = ()
+    place: Place = ()
+    items: dict[Place, int] = {}
+    depth = 0
+    lines = zip(_blanked(text, but_names=True), _blanked(text, but_names=False), strict=True)
+    for number, (line, rest) in enumerate(lines, 1):
+        if depth == 0:
+            if header := re.match(_HEADER, line):
+                table = _parts(header[2])
+                place = _placed(table, items)
+                if header[1] == "[[":
+                    items[place] = items.get(place, -1) + 1
+                    place = (*place, items[place])
+                made.append(Statement(table, (), place, number, number, header.start(1) + 1))
+                continue
+            if key := re.match(_KEY, line):
+                names = _parts(key[1])
+                at = (*place, *names)
+                made.append(Statement(table, names, at, number, number, key.start(1) + 1))
+                rest = rest[key.end() :]  # noqa: PLW2901 - what is left of the same line
+        elif made:
+            made[-1] = made[-1]._replace(last=number)
+        depth = max(0, depth + sum(rest.count(c) for c in "[{") - sum(rest.count(c) for c in "]}"))
+    return made
+
+
+def nearest(found: list[Statement], path: Place) -> Statement | None:
+    """The first statement of the longest part of the path that stands in the text.
+
+    A path without indexes means the first item of an array of tables.
+    """
+    best, longest = None, 0
+    for one in found:
+        for place in (one.place, (*one.table, *one.key)):
+            if len(place) > longest and place == path[: len(place)]:
+                best, longest = one, len(place)
+    return best
+
+
+def _parts(dotted: str) -> Path:
+    return tuple(a or b or c for a, b, c in re.findall(_PART, dotted))
+
+
+def _placed(table: Path, items: dict[Place, int]) -> Place:
+    """`[servers.auth]` after a second `[[servers]]` means `servers[1].auth`."""
+    place: Place = ()
+    for position, part in enumerate(table, 1):
+        place = (*place, part)
+        if place in items and position < len(table):
+            place = (*place, items[place])
+    return place
+
+
+def _blanked(text: str, *, but_names: bool) -> list[str]:
+    """The lines with comments and strings blanked, but for strings that may be names of keys."""
+
+    def blank(match: re.Match[str]) -> str:
+        lead = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
+        is_name = but_names and "=" not in lead and not match[0].startswith("#")
+        return match[0] if is_name else re.sub(r"[^\n]", " ", match[0])
+
+    return re.sub(_STRING_OR_COMMENT, blank, text).split("\n")
