@@ -56,8 +56,9 @@ requirements: $(VENV)/.dev ## Say which requirements have a passing test in the 
 relayed: $(VENV)/.dev ## Write the table of docs/relay.md from the tests that passed in the last run.
 	@PYTHONPATH=tests $(PY) -m conformance.table
 
-schemas: $(VENV)/.dev ## Write the JSON Schemas of every file anew.
+schemas: $(VENV)/.dev ## Write the JSON Schemas of every file, and the table of keys, anew.
 	$(PY) -m switchboard.settings.schemas schemas
+	$(PY) -m switchboard.settings.reference docs/configuration.md
 	$(PY) -m switchboard.cli.verbs.parts.report_schemas schemas/reports
 
 lock: ## Resolve the locks anew from pyproject.toml.

@@ -2,7 +2,6 @@
 
 import contextlib
 import gc
-import importlib
 import os
 import sys
 
@@ -14,7 +13,10 @@ def main() -> int:
     piece by piece at the end, costs a question a tenth of its time.
     """
     gc.disable()
-    code: int = importlib.import_module("switchyard.cli.main").main()
+    # Imported only now, so that nothing looks for garbage while it is loaded.
+    from switchyard.cli.main import main as run  # noqa: PLC0415
+
+    code = run()
     with contextlib.suppress(OSError):
         sys.stdout.flush()
         sys.stderr.flush()

@@ -13,14 +13,16 @@ from msgspec.structs import replace
 
 from fakes.calls import FakeProvider, a_session, raw
 from fakes.events import MemoryEvents
-from switchboard.approvals.casebook import Casebook
 from switchboard.approvals.database import Database
 from switchboard.approvals.desk import Desk, Posted
 from switchboard.approvals.desk_asker import DeskAsker
+from switchboard.approvals.gate import ApprovalChannel, ApprovalGate
 from switchboard.approvals.pins import Pins
+from switchboard.approvals.request import ApprovalRequests
+from switchboard.approvals.trail import ApprovalTrail
 from switchboard.approvals.trust import TrustBook
 from switchboard.core.audit import AuditRecord
-from switchboard.core.calls import Call, Execution, Outcome
+from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault
 from switchboard.core.launches import Launch
 from switchboard.core.ports import Audit
@@ -28,8 +30,6 @@ from switchboard.core.principal import Principal
 from switchboard.core.questions import Answer, Asker, Extent, Question, Verdict
 from switchboard.core.sessions import Session
 from switchboard.core.tools import Effects, ToolSpec
-from switchboard.pipeline.approval_trail import ApprovalTrail
-from switchboard.pipeline.gates.approval import Approval, ApprovalChannel
 
 READS = Effects(read_only=True)
 WRITES = Effects(read_only=False)
@@ -132,11 +132,12 @@ class Ground:
                 text = text.replace(value, f"<{name}>")
             return text
 
-        self.cases = Casebook(lambda _: self.launch, self.trust, by_value=hide, user=user)
+        requests = ApprovalRequests(self.launch_of, self.trust, by_value=hide, user=user)
         if hold_s is not None:
             fallback = DeskAsker(self.desk, hold_s=hold_s)
-        self.gate = Approval(
-            self.cases,
+        self.gate = ApprovalGate(
+            requests,
+            self.trust,
             self.desk,
             self.pins,
             ApprovalTrail(self.events, audit),
@@ -162,7 +163,7 @@ class Ground:
             arguments=(
                 Raw(arguments) if isinstance(arguments, bytes) else raw(arguments or {"path": "a"})
             ),
-            execution=Execution(cwd=launch.cwd),
+            launch=launch,
             asker=asker,
             **more,
         )
@@ -170,6 +171,11 @@ class Ground:
     async def run(self, arguments: Any = None, **more: Any) -> Outcome:
         """Send a call through the gate."""
         return await self.gate(self.a_call(arguments, **more), self.provider.invoke)
+
+    async def launch_of(self, call: Call) -> Launch | None:
+        """Say what a call would launch as things are now."""
+        del call
+        return self.launch
 
     def change(self, **fields: Any) -> None:
         """Let everything after this launch something else."""

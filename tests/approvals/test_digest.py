@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals.ground import a_launch, a_tool
-from switchboard.approvals.digest import call_digest, definition_hash, trust_digest
+from switchboard.approvals.digest import call_digest, trust_digest
+from switchboard.core.definition import definition_hash
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
 from switchboard.core.strict import MAX_DEPTH, canonical, read_strictly

@@ -112,7 +112,7 @@ async def test_arguments_with_two_readings_are_refused_before_anybody_is_asked(
 async def test_an_asker_that_never_answers_is_not_waited_for_for_ever(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("switchboard.approvals.casebook.TTL_S", 0.2)
+    monkeypatch.setattr("switchboard.approvals.request.TTL_S", 0.2)
 
     class Silent:
         async def ask(self, question: Question, /) -> Answer:
@@ -170,9 +170,9 @@ async def test_a_call_runs_in_the_folder_that_was_shown_not_through_the_link(hom
     (home / "work").symlink_to(home / "good")
     ground = Ground(home, a_launch(cwd=str(home / "work")))
     await ground.run(asker=ScriptedAsker())
-    place = ground.provider.invoked[0].execution
-    assert place is not None
-    assert place.cwd == str(home / "good")
+    launch = ground.provider.invoked[0].launch
+    assert launch is not None
+    assert launch.cwd == str(home / "good")
 
 
 async def test_a_link_that_is_swapped_under_a_path_is_stale(home: Path) -> None:
@@ -346,8 +346,8 @@ async def test_every_question_and_every_answer_is_told_with_whose_it_is(home: Pa
 async def test_an_answer_that_comes_when_nobody_waits_is_told_as_well(
     home: Path, monkeypatch: pytest.MonkeyPatch, outcome: str
 ) -> None:
-    monkeypatch.setattr("switchboard.pipeline.gates.approval._FOLLOW_S", 0.02)
-    monkeypatch.setattr("switchboard.approvals.casebook.TTL_S", 0.5)
+    monkeypatch.setattr("switchboard.approvals.gate._FOLLOW_S", 0.02)
+    monkeypatch.setattr("switchboard.approvals.request.TTL_S", 0.5)
     ground = Ground(home, hold_s=0.0)
     fault = await refusal(ground)
     if outcome == "denied":
@@ -357,7 +357,7 @@ async def test_an_answer_that_comes_when_nobody_waits_is_told_as_well(
 
 
 async def test_an_answer_is_told_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("switchboard.pipeline.gates.approval._FOLLOW_S", 0.02)
+    monkeypatch.setattr("switchboard.approvals.gate._FOLLOW_S", 0.02)
     ground = Ground(home, hold_s=0.0)
     fault = await refusal(ground)
     await refusal(ground)
@@ -403,8 +403,4 @@ async def test_the_call_itself_is_never_changed(ground: Ground) -> None:
     call: Call = ground.a_call(asker=ScriptedAsker())
     before = replace(call)
     await ground.gate(call, ground.provider.invoke)
-    assert (call.approval, call.arguments, call.execution) == (
-        None,
-        before.arguments,
-        before.execution,
-    )
+    assert (call.approval, call.arguments, call.launch) == (None, before.arguments, before.launch)

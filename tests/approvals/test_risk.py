@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from approvals.ground import READS, Ground, ScriptedAsker, a_command, a_launch, a_tool
 from support.requirements import requirement
@@ -95,8 +96,7 @@ def test_reading_lowers_nothing_for_a_command_that_may_reach_the_network() -> No
 
 async def test_what_runs_no_code_but_ours_does_not_ask(ground: Ground) -> None:
     asker = ScriptedAsker("denied")
-    call = ground.a_call(asker=asker)
-    ground.launch = None
+    call = replace(ground.a_call(asker=asker), launch=None)
     await ground.gate(call, ground.provider.invoke)
     assert (ground.ran, asker.asked) == (1, [])
 

@@ -70,5 +70,21 @@ def _imports(node: ast.AST, *, on_top: bool) -> Iterator[Import]:
             # `from package import module` may name a module, so each name counts in full.
             base = "." * child.level + (child.module or "")
             yield from (Import(f"{base}.{a.name}", child.lineno, on_top) for a in child.names)
+        elif isinstance(child, ast.Call) and _called(child) in ("import_module", "__import__"):
+            yield Import(_text(child.args[0]), child.lineno, on_top=False)
         else:
             yield from _imports(child, on_top=on_top and not inside)
+
+
+def _called(call: ast.Call) -> str:
+    function = call.func
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+def _text(node: ast.expr) -> str:
+    """Give the name that is imported, with `*` for what only the running program knows."""
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_text(part) for part in node.values)
+    return "*"

@@ -103,6 +103,8 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("entry.py", "switchboard.shim.main.serve"): "the command line does without the shim",
     ("entry.py", "switchboard.cli.main.main"): "the shim does without the command line",
     ("ipc/paths.py", "hashlib.sha256"): "it loads slowly, and few homes have a path that long",
+    ("cli/table.py", "*"): "one verb of many is loaded, by its name in the table",
+    ("providers/table.py", "*"): "a provider is loaded when it is configured, by its name",
     ("cli/verbs/daemon.py", "switchboard.daemon.serve.run"): "only the daemon itself needs it",
     ("cli/verbs/daemon.py", "switchboard.daemon.main.run_daemon"): "as above",
     ("children/pool.py", "switchboard.children.http.remote.open_remote"): "few are remote",
@@ -137,7 +139,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
             ("yard/source.py", "children.environment.base_environment"),
             ("yard/source.py", "providers.yard.crew.Crew"),
             ("yard/source.py", "providers.yard.provider.YardProvider"),
-            ("direct/source.py", "children.launcher.Launcher"),
+            ("direct/source.py", "children.server_launches.ServerLaunches"),
             ("direct/source.py", "providers.direct.exposure.DirectExposure"),
             ("direct/source.py", "providers.direct.provider.DirectProvider"),
         )

@@ -11,8 +11,8 @@ YARD_MAY_IMPORT: dict[str, set[str]] = {
     "files": set(),
     "proc": set(),
     "config": {"core"},
-    "git": {"core"},
-    "project": {"core", "files", "config", "git"},
+    "project": {"core", "files", "config"},
+    "git": {"core", "project"},
     "runtime": {"core", "files", "proc", "config", "project"},
     "control": _STATE,
     "queries": _STATE,
@@ -24,22 +24,37 @@ YARD_MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"cli"},
 }
 
+_CONFIGURATION = "switchyard.project.configuration"
+_RARE_READ = (
+    "reading the configuration costs more than the rest of the command, which rarely needs it"
+)
+
 # What is imported inside a function, and why. Everywhere else imports sit on top.
 YARD_LATE_IMPORTS: dict[tuple[str, str], str] = {
-    ("config/reader.py", "switchkit.toml_positions.nearest"): "most files are right",
+    ("__main__.py", "switchyard.cli.main.main"): "loaded after the collection of garbage is off",
+    ("cli/main.py", "switchyard.cli.verbs.*"): "one verb of many is loaded, by its name",
+    ("cli/verbs/brief.py", "switchyard.queries.brief.brief"): "git works while it is loaded",
+    ("cli/verbs/runtime.py", f"{_CONFIGURATION}.config_of"): _RARE_READ,
+    ("config/reader.py", "shlex.split"): "few commands have anything to quote",
+    ("config/reader.py", "switchkit.toml_positions.nearest"): "most files have no mistake",
     ("config/reader.py", "switchkit.toml_positions.statements"): "as above",
+    ("config/services.py", "signal.Signals"): "most services are stopped with SIGTERM",
+    ("control/actions.py", f"{_CONFIGURATION}.check_service"): _RARE_READ,
+    ("control/actions.py", f"{_CONFIGURATION}.config_for"): _RARE_READ,
+    ("control/actions.py", f"{_CONFIGURATION}.config_of"): _RARE_READ,
+    ("control/actions.py", "switchyard.runtime.runs.all_runs"): "few commands need it",
     (
-        "cli/verbs/runtime.py",
-        "switchyard.project.configuration.config_of",
-    ): "most command lines name no service, and the supervisor reads the configuration anyway",
+        "control/actions.py",
+        "switchyard.runtime.checkouts.stored_checkouts",
+    ): "as above",
+    ("queries/services.py", f"{_CONFIGURATION}.check_service"): _RARE_READ,
+    ("queries/services.py", f"{_CONFIGURATION}.config_for"): _RARE_READ,
     (
-        "queries/services.py",
-        "switchyard.project.configuration.check_service",
-    ): "only a service that was never started needs it",
-    ("queries/services.py", "switchyard.project.configuration.config_for"): "as above",
+        "supervisor/main.py",
+        "switchyard.supervisor.server.serve",
+    ): "the socket is there first, so that the caller sends its request meanwhile",
     (
-        "queries/brief.py",
-        "switchyard.project.configuration.config_of",
-    ): "git works while it is loaded",
-    ("queries/brief.py", "switchyard.queries.logs.sift_for"): "as above",
+        "supervisor/operations/start.py",
+        "switchyard.supervisor.login.login_environment",
+    ): "few ask for the variables of a login shell, and `subprocess` loads slowly",
 }

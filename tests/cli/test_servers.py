@@ -1,12 +1,16 @@
 """`add`, `remove`, `list` and `trust`: servers come, are looked at, run when trusted, and go."""
 
 import json
+import sys
+from types import FrameType
 
 import pytest
 
 from cli.commands import UNTRUSTING, switchboard
 from support.requirements import requirement
 from support.workspace import Json, Workspace, child_command, server
+from switchboard.cli.main import main
+from switchboard.settings.load import load
 
 
 def written(workspace: Workspace) -> Json:
@@ -26,6 +30,27 @@ def test_an_added_server_stands_in_the_file_and_is_trusted(workspace: Workspace)
         workspace, "call", "mine", "echo", "--args", '{"text": "hi"}', env=UNTRUSTING
     )
     assert called == (0, "echo: hi\n", "")
+
+
+def test_adding_loads_the_configuration_once(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(workspace.root)
+    for name, value in workspace.env.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("SWITCHBOARD_TRUST_WORKSPACE", raising=False)
+    loads: list[str] = []
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code is load.__code__:
+            loads.append(event)
+
+    sys.setprofile(note)
+    try:
+        code = main(["add", "mine", "--", "true"])
+    finally:
+        sys.setprofile(None)
+    assert (code, len(loads)) == (0, 1)
 
 
 def test_everything_that_can_be_said_of_a_server_is_written(workspace: Workspace) -> None:

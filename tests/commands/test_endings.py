@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from commands.bench import Bench, MemoryChannel
 from support.processes import mentioning, until_true, wait_until_none_mention
@@ -137,9 +138,9 @@ async def test_nothing_survives_a_board_that_is_closed_in_the_middle(bench: Benc
     reaper = Reaper()
     provider = commands_provider(bench.settings(), bench.env, reaper, bench.events)
     channel = MemoryChannel()
-    task: asyncio.Task[Any] = asyncio.ensure_future(
-        provider.invoke(bench.a_call("stubborn", channel=channel))
-    )
+    call = bench.a_call("stubborn", channel=channel)
+    call = replace(call, launch=await provider.launch(call))
+    task: asyncio.Task[Any] = asyncio.ensure_future(provider.invoke(call))
     await channel.said("begun")
     assert mentioning(str(bench.root))
     # As when the daemon is killed: the reaper notices and ends what it guards.

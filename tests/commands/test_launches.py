@@ -15,7 +15,7 @@ SECRET = "hunter2-and-more"
 
 async def launch(bench: Bench, name: str = "tool", arguments: Any = None, **more: Any) -> Launch:
     async with bench.road() as (_, provider):
-        found = provider.launch(bench.a_call(name, arguments, **more))
+        found = await provider.launch(bench.a_call(name, arguments, **more))
     assert found is not None
     return found
 

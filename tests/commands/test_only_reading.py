@@ -93,6 +93,6 @@ async def test_a_question_says_whether_its_sandbox_lets_it_write(
     (bench.root / "build").mkdir()
     bench.python("reads", "", side_effects=READS, **more)
     async with bench.road() as (_, provider):
-        launch = provider.launch(bench.a_call("reads"))
+        launch = await provider.launch(bench.a_call("reads"))
     assert launch is not None
     assert ("its sandbox lets it change no file" in effects_in_words(launch)) == told

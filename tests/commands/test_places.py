@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from commands.bench import Bench, json_of, text_of
 from support.requirements import requirement
-from switchboard.core.calls import Execution
 from switchboard.core.faults import FaultCode
 from switchboard.core.sessions import Overrides
 
@@ -191,11 +190,13 @@ async def test_a_link_that_is_swapped_after_the_call_was_let_pass_is_seen(
     bench.python("cat", CAT, "{path}")
     async with bench.road() as (_, provider):
         call = bench.a_call("cat", {"path": "path.txt"})
-        assert provider.place(call).cwd == str(bench.root)
+        launch = await provider.launch(call)
+        assert launch is not None
+        assert launch.cwd == str(bench.root)
         path.unlink()
         path.symlink_to(tmp_path / "outside.txt")
         with pytest.raises(Exception, match="leads out") as caught:
-            await provider.invoke(call)
+            await provider.invoke(replace(call, launch=launch))
     assert getattr(caught.value, "reason", "") == "path-outside-workspace"
 
 
@@ -208,11 +209,11 @@ async def test_a_tool_runs_in_the_folder_that_was_shown_not_through_the_link(ben
     link.symlink_to("shown")
     bench.python("where", WHERE, cwd="here")
     async with bench.road() as (_, provider):
-        shown = Execution(cwd=str(bench.root / "shown"))
-        call = replace(bench.a_call("where"), execution=shown)
+        call = bench.a_call("where")
+        call = replace(call, launch=await provider.launch(call))
         link.unlink()
         link.symlink_to("other")
-        assert json_of(await provider.invoke(call))[0] == shown.cwd
+        assert json_of(await provider.invoke(call))[0] == str(bench.root / "shown")
 
 
 async def test_a_link_that_a_tool_makes_itself_opens_nothing_for_it(

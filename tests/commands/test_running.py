@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from commands.bench import Bench, text_of
 from support.requirements import requirement
@@ -122,6 +123,8 @@ async def test_without_a_sandbox_nothing_runs_and_nothing_is_shown(
     bench.python("tool", "open('ran', 'w')")
     bench.python("free", "print('ran')", sandbox_profile="none")
     call = bench.a_call("tool")
+    async with bench.road() as (_, provider):
+        call = replace(call, launch=await provider.launch(call))
     nothing = Sandbox(Probe(folders=(str(tmp_path),)))
     monkeypatch.setattr(assembling, "platform_sandbox", lambda: nothing)
     assert list(bench.specs()) == ["free"]

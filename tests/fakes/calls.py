@@ -70,8 +70,15 @@ class FakeProvider:
 
     key = "fake"
 
-    def __init__(self, *specs: ToolSpec, run: Run = answer, narrows: bool = False) -> None:
+    def __init__(
+        self,
+        *specs: ToolSpec,
+        run: Run = answer,
+        narrows: bool = False,
+        launch: Callable[[Call], Launch | None] = lambda _: None,
+    ) -> None:
         self._specs = specs
+        self._launch = launch
         self._run = run
         self._narrows = narrows
         self.narrowed: list[Call] = []
@@ -86,8 +93,8 @@ class FakeProvider:
             return call
         return replace(call, tool=a_tool(f"{call.tool.name}/inner"), via=call.tool)
 
-    def launch(self, call: Call) -> Launch | None:
-        del call
+    async def launch(self, call: Call) -> Launch | None:
+        return self._launch(call)
 
     async def invoke(self, call: Call) -> Outcome:
         self.invoked.append(call)

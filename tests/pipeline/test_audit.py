@@ -7,6 +7,7 @@ import pytest
 from msgspec import Raw
 from msgspec.structs import replace
 
+from approvals.ground import a_launch
 from fakes.audit import MemoryAudit
 from fakes.calls import FakeProvider, Run, a_call, a_session, a_tool, answer, outcome
 from fakes.events import MemoryEvents
@@ -16,13 +17,12 @@ from switchboard.audit.paths import AuditPaths
 from switchboard.audit.reader import AuditReader
 from switchboard.audit.writer import AuditWriter
 from switchboard.core.audit import AuditApproval, AuditRecord
-from switchboard.core.calls import Call, Execution, Figures, Outcome
+from switchboard.core.calls import Call, Figures, Outcome
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.ports import CallAudit, Next
+from switchboard.core.ports import CallAudit, Gate, Next
 from switchboard.core.questions import Approval
 from switchboard.core.tools import Effects, ToolSpec
 from switchboard.core.visibility import Visibility
-from switchboard.pipeline.call_records import CallRecords
 from switchboard.pipeline.gates.audit import Audit
 from switchboard.pipeline.order import build_road
 
@@ -37,8 +37,10 @@ def reading(name: str = "look") -> ToolSpec:
     return replace(a_tool(name), effects=Effects(read_only=True))
 
 
-def a_gate(log: CallAudit) -> Audit:
-    return Audit(log, CallRecords(log))
+def a_gate(log: CallAudit) -> Gate:
+    """Give the outer gate with the inner one right behind it."""
+    audit = Audit(log)
+    return lambda call, proceed, /: audit.ends(call, lambda same: audit.begins(same, proceed))
 
 
 def a_road(
@@ -58,7 +60,7 @@ async def test_a_record_says_who_ran_what_where_with_whose_leave_and_how_it_went
     call = replace(
         a_call(a_tool(timeout_s=30), {"path": "x"}, client_timeout_s=2.5),
         session=replace(a_session("s1"), client="editor 1.0", protocol="2025-11-25"),
-        execution=Execution(cwd="/workspace/sub", sandbox="default", network=False),
+        launch=a_launch(cwd="/workspace/sub", sandbox="default", network=False),
         approval=agreed,
         via=a_tool("files"),
     )
@@ -78,6 +80,9 @@ async def test_a_record_says_who_ran_what_where_with_whose_leave_and_how_it_went
         assert (record.tool, record.via) == ("tool", "files")
         assert record.args_sha256 == f"salted:{bytes(call.arguments).hex()}"
         assert (record.cwd, record.sandbox_profile) == ("/workspace/sub", "default")
+        assert (record.server, record.launch_fingerprint) == ("notes", "f1")
+        assert (record.network, record.env_names) == (False, ())
+        assert record.tool_def_hash
         assert record.timeout_ms == 2500
         assert record.approval == AuditApproval(
             decision="approved", id="a1", mode="once", channel="cli", digest="d1"
@@ -93,6 +98,14 @@ async def test_a_call_that_needed_no_leave_says_so() -> None:
     log = MemoryAudit()
     await a_gate(log)(a_call(reading()), answer)
     assert [record.approval for record in log.records] == [AuditApproval(decision="not_required")]
+
+
+async def test_code_of_ours_is_written_down_to_run_where_its_session_works() -> None:
+    log = MemoryAudit()
+    gate = a_gate(log)
+    await gate(a_call(reading()), answer)
+    await gate(a_call(reading(), session=a_session(cwd="/elsewhere")), answer)
+    assert [record.cwd for record in log.records] == ["/workspace", "/elsewhere"]
 
 
 async def test_a_call_that_changes_nothing_is_one_record_unless_it_takes_its_time() -> None:

@@ -7,13 +7,14 @@ import pytest
 from msgspec import Raw
 from msgspec.structs import replace
 
-from approvals.ground import Ground, ScriptedAsker
+from approvals.ground import Ground, ScriptedAsker, a_launch
 from fakes.calls import FakeProvider, a_call, a_session, a_tool, outcome
 from fakes.events import MemoryEvents
 from support.requirements import requirement
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.events import CallFinished, CallNarrowed, CallStarted
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.launches import Launch
 from switchboard.core.ports import Next
 from switchboard.core.questions import Answer, Question
 from switchboard.core.visibility import Visibility
@@ -27,6 +28,11 @@ def road_to(
     provider: FakeProvider, *, shown: Visibility = OPEN, events: MemoryEvents | None = None
 ) -> Next:
     return build_road({provider.key: provider}, shown, events or MemoryEvents())
+
+
+def in_its_session(call: Call) -> Launch:
+    """Launch every tool where its session works."""
+    return a_launch(call.tool, cwd=call.session.cwd or call.session.workspace)
 
 
 async def fault_of(road: Next, call: Call) -> Fault:
@@ -85,22 +91,22 @@ async def test_wrong_arguments_are_refused_before_a_provider_hears_of_them() -> 
     assert (provider.narrowed, provider.invoked) == ([], [])
 
 
-async def test_a_narrowed_call_reaches_its_provider_as_the_exact_tool_with_a_place() -> None:
-    provider, events = FakeProvider(narrows=True), MemoryEvents()
+async def test_a_narrowed_call_reaches_its_provider_as_the_exact_tool_with_its_launch() -> None:
+    provider, events = FakeProvider(narrows=True, launch=in_its_session), MemoryEvents()
     await road_to(provider, events=events)(a_call(a_tool("suite"), {"a": 1}))
     [call] = provider.invoked
     assert call.tool.name == "suite/inner"
     assert call.via is not None
     assert call.via.name == "suite"
-    assert call.execution is not None
-    assert call.execution.cwd == "/workspace"
+    assert call.launch is not None
+    assert (call.launch.tool, call.launch.cwd) == (call.tool, "/workspace")
     [narrowed] = events.of(CallNarrowed)
     assert (narrowed.suite, narrowed.tool) == ("suite", "suite/inner")
 
 
 async def test_the_gates_before_the_provider_leave_no_trace_when_a_call_passes_twice() -> None:
     """In the modern era a call that is asked about passes them a second time."""
-    provider = FakeProvider(narrows=True)
+    provider = FakeProvider(narrows=True, launch=in_its_session)
     call = a_call(a_tool("suite"), {"a": 1})
     road = road_to(provider)
     await road(call)
@@ -108,7 +114,7 @@ async def test_the_gates_before_the_provider_leave_no_trace_when_a_call_passes_t
     first, second = provider.invoked
     assert first.tool.name == second.tool.name
     assert bytes(first.arguments) == bytes(second.arguments) == bytes(call.arguments)
-    assert call.execution is None
+    assert call.launch is None
     assert call.via is None
 
 
@@ -175,11 +181,33 @@ async def test_a_cancelled_call_is_an_event_and_stays_cancelled() -> None:
 
 
 async def test_a_session_that_says_where_it_works_runs_there() -> None:
-    provider = FakeProvider()
+    provider = FakeProvider(launch=in_its_session)
     await road_to(provider)(a_call(session=a_session(cwd="/elsewhere")))
     [call] = provider.invoked
-    assert call.execution is not None
-    assert call.execution.cwd == "/elsewhere"
+    assert call.launch is not None
+    assert call.launch.cwd == "/elsewhere"
+
+
+async def test_the_launch_is_asked_for_once_and_the_provider_gets_that_very_one() -> None:
+    asked: list[Launch] = []
+
+    def launch(_: Call) -> Launch:
+        asked.append(a_launch())
+        return asked[-1]
+
+    provider = FakeProvider(launch=launch)
+    await road_to(provider)(a_call())
+    [given], [call] = asked, provider.invoked
+    assert call.launch is given
+
+
+async def test_a_provider_refuses_a_call_where_it_may_not_run() -> None:
+    def nowhere(_: Call) -> Launch:
+        raise Fault(FaultCode.PERMISSION_DENIED, "path-outside-workspace", "not there")
+
+    provider = FakeProvider(launch=nowhere)
+    assert (await fault_of(road_to(provider), a_call())).reason == "path-outside-workspace"
+    assert provider.invoked == []
 
 
 @requirement("S3.26")
@@ -187,7 +215,7 @@ async def test_approval_stands_between_what_will_run_and_the_provider(tmp_path: 
     """It sees the exact tool and its place, and the provider sees nothing before it agreed."""
     asker = ScriptedAsker("denied")
     ground = Ground(tmp_path)
-    provider, events = FakeProvider(narrows=True), MemoryEvents()
+    provider, events = FakeProvider(narrows=True, launch=lambda _: ground.launch), MemoryEvents()
     road = build_road({provider.key: provider}, OPEN, events, approval=ground.gate)
     call = replace(a_call(a_tool("suite"), {"a": 1}), asker=asker)
     fault = await fault_of(road, call)
@@ -198,7 +226,7 @@ async def test_approval_stands_between_what_will_run_and_the_provider(tmp_path: 
     asker.verdict = "approved"
     await road(call)
     [passed] = provider.invoked
-    assert passed.execution is not None
+    assert passed.launch is not None
     assert passed.approval is not None
     [denied, ran] = events.of(CallFinished)
     assert (denied.outcome, ran.outcome) == ("permission_denied", "ok")
@@ -211,7 +239,7 @@ async def test_a_tool_s_time_does_not_run_while_a_person_thinks(tmp_path: Path) 
             return await super().ask(question)
 
     ground = Ground(tmp_path)
-    provider = FakeProvider()
+    provider = FakeProvider(launch=lambda _: ground.launch)
     road = build_road({provider.key: provider}, OPEN, MemoryEvents(), approval=ground.gate)
     await road(replace(a_call(a_tool(timeout_s=0.05)), asker=Thinking()))
     assert len(provider.invoked) == 1

@@ -52,7 +52,7 @@ class DummyProvider:
     async def narrow(self, call: Call) -> Call:
         return call
 
-    def launch(self, call: Call) -> Launch | None:
+    async def launch(self, call: Call) -> Launch | None:
         if call.tool.effects.read_only:
             return None
         return Launch(

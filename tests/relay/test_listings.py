@@ -7,9 +7,9 @@ from typing import Any, cast
 from msgspec import Raw
 
 from switchboard.children.connection import Limits
-from switchboard.children.launcher import Launcher
 from switchboard.children.listings.listing import Listing, ToolEntry, ToolListing
 from switchboard.children.pool import ChildSource
+from switchboard.children.server_launches import ServerLaunches
 from switchboard.core.bus import EventBus
 from switchboard.core.catalog import Catalog
 from switchboard.core.sessions import Session
@@ -48,7 +48,7 @@ def exposure(name: str, lister: Lister) -> DirectExposure:
     return DirectExposure(
         name=name,
         children=cast("ChildSource", lister),
-        launcher=cast("Launcher", None),
+        launches=cast("ServerLaunches", None),
         shows_tools=True,
     )
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from settings.ground import Ground
-from switchboard.config.environ import VARIABLES
+from switchboard.settings.fields import VARIABLES
 from switchboard.settings.file_shapes import CHILD, SUITES
-from switchboard.settings.server_shape import SERVER
+from switchboard.settings.server_shapes import SERVER_OBJECT as SERVER
 
 PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text("utf-8")
 

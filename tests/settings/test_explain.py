@@ -7,10 +7,10 @@ import pytest
 
 from settings.ground import Ground
 from switchboard.core.origins import Origin, Scope
+from switchboard.core.redaction import redacted_text
 from switchboard.core.secrets import REDACTED
-from switchboard.settings.explain import UnknownKey, explain, show
+from switchboard.settings.explain import UnknownKey, explain, redacted, show
 from switchboard.settings.load import Loading, load
-from switchboard.settings.redaction import redacted
 
 
 @pytest.fixture
@@ -75,6 +75,23 @@ def test_an_unknown_key_comes_with_a_suggestion(loaded: Callable[..., Loading]) 
     assert caught.value.hint == "did you mean `timeouts.rpcMs`?"
 
 
+def test_a_known_key_that_nobody_sets_is_explained_by_its_default(
+    ground: Ground, loaded: Callable[..., Loading]
+) -> None:
+    ground.put(ground.home / "mcp.json", '{"mcpServers": {"x": {"command": "one"}}}')
+    for key, value in (
+        ("mcp_servers.x.relay", True),
+        ("mcp_servers.x.scope", "workspace"),
+        ("daemon.idle_ms", 900_000),
+        ("tools.allow", None),
+    ):
+        told = explain(loaded(), key)
+        assert (told.key, told.value, told.origin, told.replaced) == (key, value, Origin(), ())
+    with pytest.raises(UnknownKey) as caught:
+        explain(loaded(), "mcp_servers.x.rely")
+    assert caught.value.hint == "did you mean `mcp_servers.x.relay`?"
+
+
 def test_show_lists_everything_with_origins_and_no_secret(
     ground: Ground, loaded: Callable[..., Loading]
 ) -> None:
@@ -92,6 +109,56 @@ def test_show_lists_everything_with_origins_and_no_secret(
     assert shown["mcp_servers.child.command"].origin.scope is Scope.WORKSPACE
     assert shown["timeouts.rpcMs"].origin == Origin()
     assert "hunter2" not in repr(explain(loaded(), "mcp_servers.x").to_dict())
+
+
+SHAPES = (
+    "ghp_" + "a1" * 18,
+    "github_pat_" + "a1_" * 10,
+    "glpat-" + "a1-" * 8,
+    "sk-" + "a1" * 20,
+    "sk_live_" + "a1" * 10,
+    "xoxb-" + "1a" * 10,
+    "AKIA" + "A1" * 8,
+    "AIza" + "a1" * 18,
+    "npm_" + "a1" * 18,
+    "hf_" + "ab" * 12,
+    "pypi-" + "a1" * 20,
+    "ya29." + "a1" * 12,
+    "eyJ" + "a1" * 8 + "." + "b2" * 8 + "." + "c3" * 8,
+    "-----BEGIN PRIVATE KEY-----\nMIIEvQ\n-----END PRIVATE KEY-----",
+    "bearer " + "a1" * 12,
+    "password=hunter2hunter2",
+)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_show_and_explain_hide_every_shape_that_approvals_hide(
+    ground: Ground, loaded: Callable[..., Loading], shape: str
+) -> None:
+    """Wherever it stands: among arguments, in plain variables, in an address, in words."""
+    assert shape not in redacted_text(f"run {shape}")
+    ground.put(
+        ground.home / "mcp.json",
+        {
+            "mcpServers": {
+                "x": {
+                    "command": "x",
+                    "args": ["run", shape, f"--with={shape}"],
+                    "env": {"PLAIN": shape},
+                    "description": f"Uses {shape}.",
+                },
+                "y": {"url": "https://a.example/mcp", "headers": {"X-Any": shape}},
+            }
+        },
+    )
+    loading = loaded()
+    shown = show(loading)
+    assert shape not in repr(shown)
+    assert repr(shape)[1:-1] not in repr(shown)
+    for each in shown:
+        assert repr(shape)[1:-1] not in repr(explain(loading, each.key).to_dict())
+    args = next(each.value for each in shown if each.key == "mcp_servers.x.args")
+    assert args[0] == "run"
 
 
 @pytest.mark.parametrize(

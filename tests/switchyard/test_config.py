@@ -231,5 +231,20 @@ def test_a_command_line_is_split_as_a_shell_does_it(line: str) -> None:
 def test_a_signal_that_is_none_is_refused(tmp_path: Path, name: str) -> None:
     path = tmp_path / "switchyard.toml"
     path.write_text(f'[services.a]\ncommand = "a"\n[services.a.stop]\nsignal = "{name}"\n')
-    with pytest.raises(Fault, match="is no signal"):
+    with pytest.raises(Fault, match="is not a signal"):
         load(path)
+
+
+def test_a_file_is_read_once_for_as_long_as_it_stays_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "switchyard.toml"
+    path.write_text('[services.web]\ncommand = "true"\n')
+    assert load(path) is load(path)
+    path.write_text('[services.web]\ncomand = "true"\n')
+    mistakes: list[Fault] = []
+    for _ in range(2):
+        with pytest.raises(Fault) as caught:
+            load(path)
+        mistakes.append(caught.value)
+    assert mistakes[0] is mistakes[1]
+    path.write_text('[services.web]\ncommand = "false"\n')
+    assert load(path).services["web"].command == ("false",)

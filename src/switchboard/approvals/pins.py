@@ -9,7 +9,7 @@ from msgspec import Struct
 from switchboard.approvals.database import Database
 from switchboard.approvals.desk import new_id
 from switchboard.approvals.differences import difference, kept
-from switchboard.approvals.digest import definition_hash, definition_of
+from switchboard.core.definition import definition_hash, definition_of
 from switchboard.core.launches import Launch
 from switchboard.core.secrets import NO_SECRETS, Redact
 from switchboard.core.tools import ToolSpec

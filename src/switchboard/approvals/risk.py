@@ -5,6 +5,8 @@ it in one case only: a tool that says that it only reads does not ask. What hold
 word is the pin of its definition, and a user who does not believe it can say so for the server.
 """
 
+from functools import lru_cache
+
 from switchboard.core.launches import Launch
 from switchboard.core.origins import Scope
 from switchboard.core.questions import Risk
@@ -15,6 +17,8 @@ _LOW = Risk(level="low")
 _THE_USER = frozenset({Scope.HOME, Scope.ENVIRONMENT, Scope.FLAG})
 
 
+# A server has the same launch for every call of a tool, until something changes.
+@lru_cache(maxsize=1_024)
 def assess(launch: Launch) -> Risk:
     """The risk of a call, with a reason for each thing that raises it."""
     reasons = tuple(_of_a_server(launch) if launch.is_foreign else _of_a_command(launch))

@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from switchboard.core.launches import Launch
 from switchboard.core.sessions import Era, Session
 
 
@@ -10,6 +11,11 @@ class Subject(Struct, frozen=True):
 
     server: str
     tool: str
+
+
+def subject_of(launch: Launch) -> Subject:
+    """Whom trust is given to."""
+    return Subject(launch.server, launch.tool.name)
 
 
 class _Grant(Struct, frozen=True):

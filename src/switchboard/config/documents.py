@@ -6,6 +6,7 @@
 import hashlib
 import os
 import stat
+from collections.abc import Callable
 from typing import Any, cast
 
 from msgspec import Struct
@@ -17,6 +18,7 @@ from switchboard.config.toml_text import TomlInvalid, read_toml
 from switchboard.core.origins import Origin, Scope
 
 MAX_BYTES = 1 << 20
+_Parse = Callable[[str, str, list[Problem]], tuple[dict[str, Any], Spots] | None]
 
 
 class Document(Struct, frozen=True, kw_only=True):
@@ -91,10 +93,30 @@ def read_json_document(
     path: str, scope: Scope, problems: list[Problem], *, within: str = ""
 ) -> Document | None:
     """Read a strict JSON file whose root is an object; what is wrong goes to `problems`."""
+    return _read_document(path, scope, problems, within, _json_tree)
+
+
+def read_toml_document(
+    path: str, scope: Scope, problems: list[Problem], *, within: str = ""
+) -> Document | None:
+    """Read a TOML file; what is wrong goes to `problems`."""
+    return _read_document(path, scope, problems, within, _toml_tree)
+
+
+def _read_document(
+    path: str, scope: Scope, problems: list[Problem], within: str, parse: _Parse
+) -> Document | None:
     read = read_text(path, problems, within=within)
-    if read is None:
+    parsed = None if read is None else parse(path, read[0], problems)
+    if read is None or parsed is None:
         return None
-    text, digest = read
+    tree, spots = parsed
+    return Document(path=path, scope=scope, tree=tree, spots=spots, digest=read[1])
+
+
+def _json_tree(
+    path: str, text: str, problems: list[Problem]
+) -> tuple[dict[str, Any], Spots] | None:
     try:
         parsed = read_json(text)
     except JsonInvalid as refused:
@@ -109,35 +131,22 @@ def read_json_document(
         return None
     value: Any = parsed.value
     if not isinstance(value, dict):
-        spot = parsed.spots.find(())
         message = "the file must hold a JSON object"
-        problems.append(problem_at(path, spot, message, "begin with `{`"))
+        problems.append(problem_at(path, parsed.spots.find(()), message, "begin with `{`"))
         return None
-    return Document(
-        path=path,
-        scope=scope,
-        tree=cast("dict[str, Any]", value),
-        spots=parsed.spots,
-        digest=digest,
-    )
+    return cast("dict[str, Any]", value), parsed.spots
 
 
-def read_toml_document(
-    path: str, scope: Scope, problems: list[Problem], *, within: str = ""
-) -> Document | None:
-    """Read a TOML file; what is wrong goes to `problems`."""
-    read = read_text(path, problems, within=within)
-    if read is None:
-        return None
-    text, digest = read
+def _toml_tree(
+    path: str, text: str, problems: list[Problem]
+) -> tuple[dict[str, Any], Spots] | None:
     try:
-        tree, spots = read_toml(text)
+        return read_toml(text)
     except TomlInvalid as refused:
         problems.append(
             Problem(path=path, line=refused.line, column=refused.column, message=refused.message)
         )
         return None
-    return Document(path=path, scope=scope, tree=tree, spots=spots, digest=digest)
 
 
 def problem_at(path: str, spot: Spot, message: str, hint: str = "", key: str = "") -> Problem:

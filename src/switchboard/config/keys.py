@@ -6,15 +6,14 @@ the rows. `settings.fields` holds the rows of Switchboard; a provider declares i
 """
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Literal
 
-from msgspec import NODEFAULT, Struct
-from msgspec.structs import fields as attributes
+from msgspec import Struct
 
 from switchboard.config.layers import Layer, Merged
 from switchboard.config.problems import Problem
-from switchboard.config.spots import KeyPath
-from switchboard.config.strict import Items, Members, Table, Text, Unknown, Whole
+from switchboard.config.strict import Items, Members, Table, Truth, Unknown, Whole
 
 # `.mcp.json` is the file of one suite child; `--config` any file that a user names by hand.
 FileName = Literal["config.toml", "mcp.json", "switchboard.config.json", ".mcp.json", "--config"]
@@ -29,7 +28,7 @@ Bound = Literal["no", "value", "names", "unless-default", "sandboxed"]
 Admit = Callable[[Merged, Layer, dict[str, Any], list[Problem]], dict[str, Any]]
 
 
-class Field(Struct, frozen=True, kw_only=True):
+class Field(Struct, frozen=True):
     """One key: what it may hold, how it is written, and who may set it."""
 
     # In snake case: the attribute of the value that the section is read into.
@@ -47,10 +46,11 @@ class Field(Struct, frozen=True, kw_only=True):
     variables: tuple[str, ...] = ()
     flag: str = ""
     bound: Bound = "no"
-    # The key that this one is another spelling of.
-    means: KeyPath = ()
-    # Why setting it changes nothing yet.
+    # The key outside of all tables that this one is another spelling of.
+    means: str = ""
+    # Why setting it changes nothing yet, and what to do until it does.
     unused: str = ""
+    instead: str = ""
 
     def spelled(self, file: FileName) -> str:
         """The key as a file writes it."""
@@ -59,9 +59,12 @@ class Field(Struct, frozen=True, kw_only=True):
         return self.alias or camel(self.name)
 
     def widens(self, value: Any, below: Any) -> bool:
-        """Whether a value is looser than the one below it, or as loose as can be."""
-        order = self.kind.choices if isinstance(self.kind, Text) else (False, True)
-        return order.index(value) < max(1, order.index(below))
+        """Whether a value is looser than the one below it, or as loose as can be.
+
+        Choices are listed from the loosest on.
+        """
+        order = (False, True) if isinstance(self.kind, Truth) else getattr(self.kind, "choices", ())
+        return bool(order) and order.index(value) < max(1, order.index(below))
 
 
 class Section(Struct, frozen=True, kw_only=True):
@@ -101,7 +104,7 @@ class Section(Struct, frozen=True, kw_only=True):
         kinds = {name: field.kind for name, field in self.fields_of(where).items()}
         return Table(
             noun=self.noun or f"`[{self.name}]`",
-            about=self.about,
+            about="" if self.is_named else self.about,
             fields={**kinds, **other},
             required=self.required,
             notes=self.notes,
@@ -115,24 +118,38 @@ class Section(Struct, frozen=True, kw_only=True):
 
     def default(self, field: Field) -> Any:
         """The value of a key that nobody sets."""
-        for each in attributes(self.into) if self.into is not None else ():
-            if each.name == field.name and each.default is not NODEFAULT:
-                return each.default
-        return field.default
+        known = {} if self.into is None else defaults_of(self.into)
+        return known.get(field.name, field.default)
 
     def read(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Checked values of its own file as attributes. Absent and empty ones keep the default."""
+        """Checked values of its own file as attributes. Absent ones keep the default."""
+        if not values or self.into is None:
+            return {}
+        known = self.into.__struct_fields__
         return {
-            field.name: frozen(field.kind, values[key])
-            for key, field in self.fields_of(self.file).items()
-            if values.get(key) not in (None, "")
+            field.name: frozen(field.kind, value)
+            for field in self.fields
+            if (value := values.get(field.spelled(self.file))) is not None and field.name in known
         }
 
 
+@cache
 def camel(name: str) -> str:
     """`rpc_timeout_ms` as `rpcTimeoutMs`."""
     first, *others = name.split("_")
     return first + "".join(word.capitalize() for word in others)
+
+
+@cache
+def defaults_of(struct: type[Struct]) -> dict[str, Any]:
+    """The defaults of attributes, but for those that are made anew for each value."""
+    defaults = struct.__struct_defaults__
+    names = struct.__struct_fields__[-len(defaults) :] if defaults else ()
+    return {
+        name: default
+        for name, default in zip(names, defaults, strict=True)
+        if default is None or isinstance(default, str | int | tuple)
+    }
 
 
 def frozen(kind: Any, value: Any) -> Any:

@@ -86,6 +86,11 @@ class Merged:
                 return layer
         return None
 
+    def layer_near(self, at: KeyPath) -> Layer | None:
+        """The layer that set a key, or the thing around it, or the first thing in it."""
+        below = (layer for path, layer in self.layers.items() if path[: len(at)] == at)
+        return self.layer_of(at) or next(below, None)
+
     def layers_by_name(self, section: str) -> dict[str, list[Layer]]:
         """For each name in a section, the layers that set something of it, lowest first."""
         found: dict[str, list[Layer]] = {}

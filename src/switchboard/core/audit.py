@@ -1,11 +1,20 @@
 """What the audit log remembers of one thing that happened. It holds no payload and no secret."""
 
+import os
 import time
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
+from switchboard.core.calls import Call
+from switchboard.core.definition import definition_hash
+from switchboard.core.principal import this_user
+
 Decision = Literal["approved", "denied", "expired", "cancelled", "not_required"]
+
+
+# A client says its own name, and may say as much as it likes.
+_MOST_LETTERS = 200
 
 
 class AuditApproval(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -82,6 +91,40 @@ class AuditRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     mark: AuditMark | None = None
     # What Switchboard has to say, in its own words.
     note: str = ""
+
+
+def new_record(event: str, *, now: int | None = None, **more: Any) -> AuditRecord:
+    """The record of an event: when it happened, and who we are. `now` is as `stamp` takes it."""
+    user = this_user()
+    more.setdefault("uid0", user.is_root)
+    return AuditRecord(ts=stamp(now), event=event, principal=str(user), pid=os.getpid(), **more)
+
+
+def call_record(event: str, call: Call, *, now: int | None = None, **more: Any) -> AuditRecord:
+    """The record of what happens to a call, with everything that its launch says."""
+    session, launch = call.session, call.launch
+    about: dict[str, Any] = {
+        "correlation_id": call.id,
+        "session_id": session.id,
+        "tool": call.tool.name,
+        "via": call.via.name if call.via is not None else "",
+        "provider": call.tool.provider,
+        "client": session.client[:_MOST_LETTERS],
+        "transport": session.via,
+        "protocol_version": session.protocol,
+        "workspace": session.workspace,
+    }
+    if launch is not None:
+        about |= {
+            "cwd": launch.cwd,
+            "sandbox_profile": launch.sandbox,
+            "server": launch.server,
+            "launch_fingerprint": launch.fingerprint,
+            "tool_def_hash": definition_hash(launch.tool),
+            "env_names": launch.env_names,
+            "network": launch.network,
+        }
+    return new_record(event, now=now, **{**about, **more})
 
 
 def appeared_note(names: tuple[str, ...]) -> str:

@@ -1,5 +1,6 @@
 """Hands every event to everyone who wants it."""
 
+import traceback
 from collections.abc import Callable
 
 from switchboard.core.events import Event
@@ -12,6 +13,7 @@ class EventBus:
 
     def __init__(self, *subscribers: Subscriber) -> None:
         self._subscribers = subscribers
+        self._failed: set[Subscriber] = set()
 
     def subscribe(self, subscriber: Subscriber) -> None:
         """From now on this one hears everything too."""
@@ -23,4 +25,13 @@ class EventBus:
 
     def emit(self, event: Event, /) -> None:
         for subscriber in self._subscribers:
-            subscriber(event)
+            try:
+                subscriber(event)
+            except Exception:  # noqa: BLE001 - a call must not fail because somebody watches it
+                self._complain(subscriber)
+
+    def _complain(self, subscriber: Subscriber) -> None:
+        """Say once of each subscriber that it fails: there may be thousands of events."""
+        if subscriber not in self._failed:
+            self._failed.add(subscriber)
+            traceback.print_exc()

@@ -8,26 +8,12 @@ from msgspec import Raw, Struct, field
 
 from switchboard.core.channel import Channel
 from switchboard.core.clock import Clock
+from switchboard.core.launches import Launch
 from switchboard.core.questions import Approval, Asker
 from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
 
 EMPTY_OBJECT = Raw(b"{}")
-
-
-class Execution(Struct, frozen=True, kw_only=True):
-    """Where a call runs."""
-
-    cwd: str
-    # The profile that confines it, where one does, and what that leaves open.
-    sandbox: str = ""
-    network: bool | None = None
-    # The variables that it is given on top; never their values.
-    env_names: tuple[str, ...] = ()
-    # Who runs it, of which launch, and which definition was judged; where somebody judges.
-    server: str = ""
-    fingerprint: str = ""
-    definition: str = ""
 
 
 class Call(Struct, frozen=True, kw_only=True, eq=False):
@@ -37,7 +23,8 @@ class Call(Struct, frozen=True, kw_only=True, eq=False):
     session: Session
     tool: ToolSpec
     arguments: Raw = EMPTY_OBJECT
-    execution: Execution | None = None
+    # What it starts or reaches, once that is known; nothing when it runs no code but ours.
+    launch: Launch | None = None
     # The way back to the client, for what happens before the call ends.
     channel: Channel | None = None
     # The suite that a narrowed call came through.

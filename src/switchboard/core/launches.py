@@ -6,13 +6,18 @@ from switchboard.core.origins import Scope
 from switchboard.core.tools import ToolSpec
 
 
-class Launch(Struct, frozen=True, kw_only=True):
-    """Everything that decides what a call can do. Defaults are the worst that can be."""
+class Launch(Struct, frozen=True, kw_only=True, eq=False):
+    """Everything that decides what a call can do. Defaults are the worst that can be.
+
+    It is judged, written down and run as it is: a provider does not look anything of it up again.
+    """
 
     # The definition as it is now, which need not be the one that the call was narrowed to.
     tool: ToolSpec
     # The server, or the command tool itself.
     server: str
+    # What the server itself calls the tool, where that is another name.
+    own_name: str = ""
     # Of everything that decides what is started.
     fingerprint: str
     # The command line, or the address of a remote server.
@@ -38,3 +43,8 @@ class Launch(Struct, frozen=True, kw_only=True):
     requires_approval: bool | None = None
     # Who said so. Only the user's own word can lift an approval.
     required_by: Scope = Scope.DEFAULT
+
+    @property
+    def env_names(self) -> tuple[str, ...]:
+        """Every variable that it is given on top; never their values."""
+        return tuple(sorted({*self.env, *self.secrets}))

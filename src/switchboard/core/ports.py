@@ -8,7 +8,7 @@ from msgspec import Raw
 
 from switchboard.core.audit import AuditRecord
 from switchboard.core.board import Board
-from switchboard.core.calls import Call, Execution, Outcome
+from switchboard.core.calls import Call, Outcome
 from switchboard.core.channel import Channel
 from switchboard.core.contents import ContentRequest
 from switchboard.core.events import Event
@@ -36,15 +36,15 @@ class Provider(Protocol):
         """Replace a call by the exact one it stands for. Free of effects; most return it as is."""
         ...
 
-    def launch(self, call: Call) -> Launch | None:
-        """What a narrowed call would start or reach as things are now.
+    async def launch(self, call: Call) -> Launch | None:
+        """What a narrowed call would start or reach as things are now, and where.
 
-        Nothing when it runs no code but ours.
+        Nothing when it runs no code but ours. Raises a fault when it may not run there.
         """
         ...
 
     async def invoke(self, call: Call) -> Outcome:
-        """Run the call."""
+        """Run the call as its launch says."""
         ...
 
     async def offers(
@@ -62,20 +62,14 @@ class Provider(Protocol):
         ...
 
 
-@runtime_checkable
-class Placing(Protocol):
-    """A provider whose tools do not simply run where the session is."""
-
-    def place(self, call: Call, /) -> Execution:
-        """Where and how a call would run. Raises a fault when it may not run there."""
-        ...
-
-
 class Gate(Protocol):
     """One step of the road: pass the call on, change it, or raise a fault."""
 
     def __call__(self, call: Call, proceed: Next, /) -> Awaitable[Outcome]:
-        """Decide, then `await proceed(call)` or not. Who only decides gives it back unawaited."""
+        """Decide, then `await proceed(call)` or not.
+
+        A gate that only decides may return the coroutine unawaited.
+        """
         ...
 
 

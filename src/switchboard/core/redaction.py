@@ -4,7 +4,7 @@ Values that are known are found by `core.secrets`; here is what a name, a schema
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from switchboard.core.secret_names import is_secret_name
@@ -32,6 +32,7 @@ _ASSIGNED_WORDS = (
 )
 # Bounded, like all of these: an endless text must not take more than its length.
 _USERINFO = re.compile(r"(?i)\b([a-z][a-z0-9+.-]{0,32}://)[^\s/?#@]+@")
+_PARAMETER = re.compile(r"([?&])([^=&#\s]{1,64})=([^&#\s]+)")
 _PRIVATE_KEY = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|\Z)", re.DOTALL
 )
@@ -60,14 +61,44 @@ def redacted_text(text: str, by_value: Redact = NO_SECRETS) -> str:
         text = _PRIVATE_KEY.sub(REDACTED, text)
     if any(word in text for word in _SHAPE_WORDS):
         text = _SHAPES.sub(REDACTED, text)
-    if "://" in text and "@" in text:
-        text = _USERINFO.sub(rf"\1{REDACTED}@", text)
+    if "://" in text:
+        text = _USERINFO.sub(rf"\1{REDACTED}@", text) if "@" in text else text
+        text = _PARAMETER.sub(_parameter, text) if "=" in text else text
     lower = text.lower()
     if "bearer" in lower or "basic" in lower:
         text = _BEARER.sub(rf"\1 {REDACTED}", text)
     if any(word in lower for word in _ASSIGNED_WORDS):
         text = _ASSIGNED.sub(rf"\1\2{REDACTED}", text)
     return text
+
+
+def redacted_words(words: Iterable[Any], by_value: Redact = NO_SECRETS) -> list[Any]:
+    """The words of a command line, each without its secrets; `--token x` loses the `x`."""
+    clean: list[Any] = []
+    expected = False
+    for word in words:
+        if not isinstance(word, str):
+            clean.append(word)
+            continue
+        name, equals, value = word.partition("=")
+        if expected and not word.startswith("-"):
+            clean.append(REDACTED)
+        elif equals and value and _names_secret(name):
+            clean.append(f"{name}={REDACTED}")
+        else:
+            clean.append(redacted_text(word, by_value))
+        expected = word.startswith("-") and not equals and _names_secret(word)
+    return clean
+
+
+def _parameter(found: re.Match[str]) -> str:
+    """A parameter of a URL. One that is just named `key` is a secret there."""
+    is_secret = _names_secret(found[2]) or found[2].casefold() == "key"
+    return f"{found[1]}{found[2]}={REDACTED if is_secret else found[3]}"
+
+
+def _names_secret(name: str) -> bool:
+    return is_secret_name(name.lstrip("-").replace("-", "_"))
 
 
 class _Walk:

@@ -4,31 +4,28 @@ One for each process. Questions, pins and the log lie on disk, where every proce
 them; trust for a session is in memory and ends with the session.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 
 from msgspec import Struct
 
-from switchboard.approvals.casebook import Casebook
 from switchboard.approvals.database import Database
 from switchboard.approvals.desk import Desk
 from switchboard.approvals.desk_asker import DeskAsker
+from switchboard.approvals.gate import ApprovalChannel, ApprovalGate
 from switchboard.approvals.pins import Pins
+from switchboard.approvals.request import ApprovalRequests, LaunchOf
+from switchboard.approvals.trail import ApprovalTrail
 from switchboard.approvals.trust import TrustBook
 from switchboard.audit.paths import AuditPaths
 from switchboard.audit.writer import AuditWriter
-from switchboard.core.calls import Call
-from switchboard.core.launches import Launch
 from switchboard.core.ports import CallAudit, Events
 from switchboard.core.secrets import NO_SECRETS, Redact
-from switchboard.pipeline.approval_trail import ApprovalTrail
-from switchboard.pipeline.gates.approval import Approval, ApprovalChannel
 
 
 class Gates(Struct, frozen=True, eq=False):
     """What a road is built with when the surface is guarded."""
 
-    approval: Approval
+    approval: ApprovalGate
     audit: CallAudit
 
 
@@ -43,17 +40,18 @@ class Gatehouse:
 
     def gates(
         self,
-        launches: Callable[[Call], Launch | None],
+        launch_of: LaunchOf,
         events: Events,
         channel: ApprovalChannel,
         hide: Redact = NO_SECRETS,
     ) -> Gates:
         """The gates of one board, where nobody is told what `hide` takes out."""
-        casebook = Casebook(
-            launches, self._trust, client_pid=lambda session: session.client_pid, by_value=hide
+        requests = ApprovalRequests(
+            launch_of, self._trust, client_pid=lambda session: session.client_pid, by_value=hide
         )
-        approval = Approval(
-            casebook,
+        approval = ApprovalGate(
+            requests,
+            self._trust,
             self._desk,
             Pins(self._database, by_value=hide),
             ApprovalTrail(events, self.audit),

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 
-from switchboard.core.audit import AuditRecord, appeared_note, stamp
+from switchboard.core.audit import appeared_note, new_record
 from switchboard.core.events import Event, ProtectedFilesAppeared
 from switchboard.core.ports import Audit, Events
-from switchboard.core.principal import this_user
 
 
 class SandboxTrail:
@@ -18,13 +17,5 @@ class SandboxTrail:
     def emit(self, event: Event, /) -> None:
         self._events.emit(event)
         if isinstance(event, ProtectedFilesAppeared) and (audit := self._audit()) is not None:
-            audit.post(
-                AuditRecord(
-                    ts=stamp(),
-                    event="sandbox.protected_files",
-                    server=event.source,
-                    principal=str(this_user()),
-                    uid0=this_user().is_root,
-                    note=appeared_note(event.names),
-                )
-            )
+            note = appeared_note(event.names)
+            audit.post(new_record("sandbox.protected_files", server=event.source, note=note))

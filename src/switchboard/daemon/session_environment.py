@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterator, Mapping
 
 from switchboard.children.http.proxy import PROXY_NAMES
-from switchboard.config.environ import VARIABLES
 from switchboard.daemon.hello import Hello
 from switchboard.ipc.words import EVERYTHING
 from switchboard.providers.table import TABLE, configured
+from switchboard.settings.fields import VARIABLES
 from switchboard.settings.sections import Settings
 
 # Asked of every client, because the settings look at them whatever the files say.

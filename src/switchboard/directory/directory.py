@@ -158,7 +158,7 @@ class OfferDirectory:
     async def narrow(self, call: Call) -> Call:
         return call
 
-    def launch(self, call: Call) -> Launch | None:
+    async def launch(self, call: Call) -> Launch | None:
         """Nothing: what a client reads runs no tool."""
         del call
 

@@ -1,22 +1,18 @@
 """What the audit log is told of a call. Payloads are hashed and their shape is noted, no more."""
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
-from switchboard.core.audit import AuditApproval, AuditRecord, appeared_note, stamp
-from switchboard.core.calls import Call, Execution, Figures, Outcome, TextBlock
+from switchboard.core.audit import AuditApproval, AuditRecord, appeared_note, call_record, stamp
+from switchboard.core.calls import Call, Figures, Outcome, TextBlock
 from switchboard.core.faults import Fault
 from switchboard.core.ports import Audit
-from switchboard.core.principal import this_user
 from switchboard.core.tools import ToolSpec
 
 _MOST_NAMES = 32
-# A client says its own name, and may say as much as it likes.
-_MOST_LETTERS = 200
 _KINDS = {
     ord("{"): "object",
     ord("["): "array",
@@ -27,7 +23,6 @@ _KINDS = {
 }
 # More specs than any board has: names that clients make up are specs too.
 _MOST_SPECS = 4_096
-_NOWHERE = Execution(cwd="")
 _NOT_REQUIRED = AuditApproval(decision="not_required")
 _open_object = msgspec.json.Decoder(dict[str, Raw]).decode
 
@@ -45,76 +40,54 @@ class CallRecords:
     def __init__(self, audit: Audit) -> None:
         self._fingerprint = audit.fingerprint
         self._declared: dict[ToolSpec, frozenset[str]] = {}
-        self._pid = os.getpid()
-        self._user = this_user()
-        self._principal = str(self._user)
 
     def started(self, call: Call, began: int) -> AuditRecord:
         """That a call is about to run, since so many nanoseconds after the epoch."""
-        return self._record("tool.call.started", call, stamp(began), started=True)
+        return self._record("tool.call.started", call, began)
 
     def refused(self, call: Call, fault: Fault) -> AuditRecord:
         """That a gate did not let a call pass."""
-        return self._record(
-            "tool.call.refused", call, stamp(), status=fault.code, reason=fault.reason
-        )
+        return self._record("tool.call.refused", call, status=fault.code, reason=fault.reason)
 
     def _record(
         self,
         event: str,
         call: Call,
-        now: str,
+        began: int | None = None,
         *,
-        started: bool = False,
         status: str = "",
         reason: str = "",
     ) -> AuditRecord:
-        session, tool, via, agreed = call.session, call.tool, call.via, call.approval
+        tool, session, agreed = call.tool, call.session, call.approval
         limit = tool.policy.timeout_s
         if call.client_timeout_s is not None:
             limit = call.client_timeout_s if limit is None else min(limit, call.client_timeout_s)
-        approval = None
+        more: dict[str, Any] = {}
         if agreed is not None:
-            approval = AuditApproval(
+            more["approval"] = AuditApproval(
                 decision="approved",
                 id=agreed.id,
                 mode=agreed.mode,
                 channel=agreed.channel,
                 digest=agreed.digest,
             )
-        elif started:
-            approval = _NOT_REQUIRED
-        place = call.execution or _NOWHERE
-        return AuditRecord(
-            ts=now,
-            event=event,
-            correlation_id=call.id,
-            session_id=session.id,
-            tool=tool.name,
+        if began is not None:
+            more["started"] = stamp(began)
+            more.setdefault("approval", _NOT_REQUIRED)
+            if call.launch is None:
+                # Our own code works where the session does.
+                more["cwd"] = session.cwd or session.workspace
+        return call_record(
+            event,
+            call,
+            now=began,
             args_sha256=self._fingerprint(call.arguments),
-            cwd=place.cwd,
-            sandbox_profile=place.sandbox,
             timeout_ms=None if limit is None else round(limit * 1000),
-            approval=approval,
-            started=now if started else "",
             status=status,
             reason=reason,
-            via=via.name if via is not None else "",
-            provider=tool.provider,
             side_effects=tool.effects.read_only is not True,
             args_shape=self._shape(call),
-            client=session.client[:_MOST_LETTERS],
-            transport=session.via,
-            protocol_version=session.protocol,
-            workspace=session.workspace,
-            server=place.server,
-            launch_fingerprint=place.fingerprint,
-            tool_def_hash=place.definition,
-            env_names=place.env_names,
-            network=place.network,
-            principal=self._principal,
-            uid0=self._user.is_root,
-            pid=self._pid,
+            **more,
         )
 
     def _shape(self, call: Call) -> str:

@@ -5,17 +5,14 @@ from collections.abc import Mapping
 from switchboard.core.ports import CallAudit, Events, Gate, Next, Provider
 from switchboard.core.secrets import NO_SECRETS, Redact
 from switchboard.core.visibility import Visibility as Lists
-from switchboard.pipeline.call_records import CallRecords
 from switchboard.pipeline.compose import compose
-from switchboard.pipeline.gates.approval import Approval
 from switchboard.pipeline.gates.arguments import Arguments
 from switchboard.pipeline.gates.audit import Audit
 from switchboard.pipeline.gates.boundary import Boundary
 from switchboard.pipeline.gates.deadline import Deadline
-from switchboard.pipeline.gates.execution import Execution
 from switchboard.pipeline.gates.limits import Limits
 from switchboard.pipeline.gates.narrowing import Narrowing
-from switchboard.pipeline.gates.refusals import Refusals
+from switchboard.pipeline.gates.placement import Placement
 from switchboard.pipeline.gates.visibility import Visibility
 
 
@@ -24,17 +21,17 @@ def build_road(
     shown: Lists,
     events: Events,
     *,
-    approval: Approval | None = None,
+    approval: Gate | None = None,
     audit: CallAudit | None = None,
     hide: Redact = NO_SECRETS,
 ) -> Next:
     """The road of every call, from whichever client, to whichever provider."""
-    noting, refusals = _noted(audit)
+    log = Audit(audit) if audit is not None else None
     gates: tuple[Gate, ...] = (
         # Outermost, so that nothing but a fault gets out and every call is seen to begin and end.
         Boundary(events, hide),
         # Around all that may refuse: the id that a client is told finds a record.
-        *refusals,
+        *((log.ends,) if log is not None else ()),
         # A tool that is not shown does not exist: nobody learns more of it by calling.
         Visibility(shown),
         # Before anything looks into the arguments they have the shape that the tool asks for.
@@ -42,23 +39,14 @@ def build_road(
         # From here on a suite call is the exact subtool with its own arguments.
         Narrowing(providers, events),
         # What will run, where. An approval shows this, so it comes before.
-        Execution(providers),
+        Placement(providers),
         # After it is known what will run, before time or slots are spent.
         *((approval,) if approval is not None else ()),
         # A slot is taken only by a call that may run.
         Limits(),
         # What is about to run is on disk first; the tool's time has not begun yet.
-        *noting,
+        *((log.begins,) if log is not None else ()),
         # Innermost: waiting for a person or a slot does not spend the tool's time.
         Deadline(),
     )
     return compose(gates, lambda call: providers[call.tool.provider].invoke(call))
-
-
-def _noted(log: CallAudit | None) -> tuple[tuple[Gate, ...], tuple[Gate, ...]]:
-    """The two gates that write to the audit log, if there is one."""
-    if log is None:
-        return (), ()
-    records = CallRecords(log)
-    audit = Audit(log, records)
-    return (audit,), (Refusals(log, records, audit),)

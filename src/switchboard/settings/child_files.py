@@ -19,30 +19,14 @@ from switchboard.config.spots import KeyPath
 from switchboard.config.strict import Report
 from switchboard.core.origins import Scope
 from switchboard.settings.file_shapes import CHILD
+from switchboard.settings.server_fields import SERVER
 from switchboard.settings.server_rules import Habits, judge, name_fault
 
 # What a child is when its file does not say.
 _DEFAULT_COMMAND: dict[str, Any] = {"cmd": "node", "args": ["dist/index.js"]}
-_RENAMED = {
-    "description": "description",
-    "switchboardDescription": "suite_description",
-    "rpcTimeoutMs": "rpc_timeout_ms",
-    "framing": "framing",
-    "protocol": "protocol",
-    "scope": "scope",
-    "expose": "expose",
-    "toolPrefix": "tool_prefix",
-    "relay": "relay",
-    "inheritEnv": "inherit_env",
-    "sandboxProfile": "sandbox_profile",
-    "allowNetwork": "allow_network",
-    "readRoots": "read_roots",
-    "writableRoots": "writable_roots",
-    "readEnvFiles": "read_env_files",
-    "trustAnnotations": "trust_annotations",
-}
+_FIELDS = SERVER.fields_of(".mcp.json")
 _WRITTEN: dict[str, KeyPath] = {
-    **{ours: (theirs,) for theirs, ours in _RENAMED.items()},
+    **{field.name: (key,) for key, field in _FIELDS.items()},
     "command": ("command", "cmd"),
     "args": ("command", "args"),
     "env": ("command", "env"),
@@ -91,13 +75,13 @@ def child_layer(document: Document, problems: list[Problem]) -> Layer | None:
         return None
     command = cast("dict[str, Any]", tree.get("command", _DEFAULT_COMMAND))
     fields: dict[str, Any] = {
+        **{field.name: tree[key] for key, field in _FIELDS.items() if key in tree},
         "transport": "stdio",
         "command": command["cmd"],
         "args": command.get("args", []),
         "env": {**tree.get("env", {}), **command.get("env", {})},
         "cwd": os.path.dirname(document.path),
     }
-    fields |= {ours: tree[theirs] for theirs, ours in _RENAMED.items() if theirs in tree}
 
     def say(field: KeyPath, message: str, hint: str, severity: Severity) -> None:
         report.say((*_WRITTEN.get(str(field[0]), field[:1]), *field[1:]), message, hint, severity)

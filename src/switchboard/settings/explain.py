@@ -9,10 +9,12 @@ from msgspec import Struct
 from switchboard.config.layers import Merged
 from switchboard.config.spots import KeyPath, dotted
 from switchboard.core.origins import Origin
-from switchboard.providers.table import TABLE, source_of
+from switchboard.core.redaction import redacted_text, redacted_words
+from switchboard.core.secret_names import is_secret_name
+from switchboard.core.secrets import REDACTED
+from switchboard.settings.fields import all_sections, path_of
 from switchboard.settings.load import Loading
-from switchboard.settings.redaction import redacted
-from switchboard.settings.sections import Settings
+from switchboard.settings.server_fields import SERVER
 from switchkit.suggest import did_you_mean
 
 _ALIASES = {"mcpServers": "mcp_servers"}
@@ -60,7 +62,10 @@ def explain(loading: Loading, key: str) -> Explanation:
     tree = _with_defaults(merged.tree)
     at = _path(tree, key)
     if at is None:
-        meant = did_you_mean(key, [dotted(path) for path, _ in _leaves(tree, ())])
+        known = _unset(tree)
+        if key in known:
+            return Explanation(key=key, value=known[key], origin=Origin())
+        meant = did_you_mean(key, [*known, *(dotted(path) for path, _ in _leaves(tree, ()))])
         raise UnknownKey(key, f"did you mean `{meant}`?" if meant else "")
     value: Any = tree
     for step in at:
@@ -92,42 +97,48 @@ def show(loading: Loading) -> list[Shown]:
     return shown
 
 
+def redacted(value: Any, at: KeyPath) -> Any:
+    """The value of a key without what its name or its shape tells to be a secret."""
+    if isinstance(value, dict):
+        members = cast("dict[str, Any]", value)
+        return {name: redacted(inner, (*at, name)) for name, inner in members.items()}
+    if isinstance(value, list):
+        return redacted_words(cast("list[Any]", value))
+    if not isinstance(value, str) or not value:
+        return value
+    holder, name = ("", *map(str, at))[-2:]
+    # The names of headers tell nothing of their values.
+    if holder == "headers" or (holder == "env" and is_secret_name(name)):
+        return REDACTED
+    return redacted_text(value)
+
+
 def _defaults() -> dict[str, Any]:
-    blank = Settings(workspace="", home="")
-    return {
-        "discoverGlobs": [".switchboard/mcps/*/.mcp.json"],
-        "timeouts": {
-            "childSpawnMs": blank.timeouts.child_spawn_ms,
-            "rpcMs": blank.timeouts.rpc_ms,
-            "idleMs": blank.timeouts.idle_ms,
-        },
-        "introspection": {
-            "mode": blank.introspection.mode,
-            "summaryMaxChars": blank.introspection.summary_max_chars,
-        },
-        "server": msgspec.to_builtins(blank.listener),
-        "logging": msgspec.to_builtins(blank.logging),
-        **_defaults_of_sources(),
-        "enable_mcp_server_surface": blank.enable_mcp_server_surface,
-        "approval_channel": blank.approval_channel,
-    }
-
-
-def _defaults_of_sources() -> dict[str, Any]:
-    sections = [source_of(key).section for key, row in TABLE.items() if row.section]
-    found = {
-        section.name: {
-            field.name: default
-            for field in section.fields
-            if (default := section.default(field)) is not None
-        }
-        for section in sections
-        if section is not None and not section.is_named
-    }
-    return {name: defaults for name, defaults in found.items() if defaults}
+    found: dict[str, Any] = {}
+    for section in all_sections():
+        table = found.setdefault(section.name, {}) if section.name else found
+        for field in section.fields if not section.is_named else ():
+            default: Any = msgspec.json.decode(msgspec.json.encode(section.default(field)))
+            if default not in (None, []):
+                table[field.spelled(section.file)] = default
+    return {name: default for name, default in found.items() if default != {}}
 
 
 DEFAULTS = _defaults()
+
+
+def _unset(tree: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of the table that nobody sets and that have no default to show."""
+    found = {
+        dotted(path_of(section, field)): section.default(field)
+        for section in all_sections()
+        for field in section.fields
+        if not section.is_named
+    }
+    for name in tree.get(SERVER.name, {}):
+        at = f"{SERVER.name}.{name}"
+        found |= {f"{at}.{field.name}": SERVER.default(field) for field in SERVER.fields}
+    return found
 
 
 def _with_defaults(tree: Mapping[str, Any]) -> dict[str, Any]:

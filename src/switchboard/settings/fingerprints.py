@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from switchboard.children.schema import Seal, ServerEntry
+from switchboard.settings.server_fields import SERVER
 
 _VERSION = "switchboard.trust/2"
 
@@ -28,30 +29,13 @@ def sealed(
     Filled values are left out on purpose: a rotated token is not a changed server. `shown` are the
     words that the workspace says of its suite elsewhere.
     """
-    auth = None if entry.auth is None else msgspec.to_builtins(entry.auth)
     stated = _digest(
         {
             "kind": "server",
             "workspace": workspace,
             "name": entry.name,
-            "transport": entry.transport,
-            "command": entry.command,
-            "args": list(entry.args),
-            "env": entry.env,
-            "secret_env": entry.secret_env,
-            "url": entry.url,
-            "headers": sorted(entry.headers),
-            "auth": auth,
-            "cwd": entry.cwd,
-            "inherit_env": entry.inherit_env,
-            "scope": entry.scope,
-            # Words reach the model, and can do there what a program does here.
-            "description": entry.description,
-            "suite_description": entry.suite_description,
             "shown": dict(shown),
-            **_sandbox(entry),
-            # A file that lets it be believed after all is another one.
-            **({} if entry.trust_annotations else {"trust_annotations": False}),
+            **_bound_fields(entry),
         }
     )
     words = (entry.command, *entry.args)
@@ -59,19 +43,28 @@ def sealed(
     return replace(entry, fingerprint=fingerprint(seal, workspace), seal=seal)
 
 
-def _sandbox(entry: ServerEntry) -> dict[str, Any]:
-    """What keeps a server in bounds; nothing for one that is not, as before there were any."""
-    if entry.sandbox_profile == "none":
-        return {}
-    return {
-        "sandbox": {
-            "profile": entry.sandbox_profile,
-            "allow_network": entry.allow_network,
-            "read_roots": list(entry.read_roots),
-            "writable_roots": list(entry.writable_roots),
-            "read_env_files": entry.read_env_files,
-        }
-    }
+def _bound_fields(entry: ServerEntry) -> dict[str, Any]:
+    """What trust is bound to, by the rows of the table.
+
+    A value that is written down by older versions must stay as it is, or trust would be lost.
+    """
+    found: dict[str, Any] = {}
+    sandbox: dict[str, Any] = {}
+    for field in SERVER.fields:
+        value = getattr(entry, field.name)
+        match field.bound:
+            case "value":
+                found[field.name] = value
+            case "names":
+                found[field.name] = sorted(value)
+            case "unless-default" if value != SERVER.default(field):
+                found[field.name] = value
+            case "sandboxed":
+                sandbox[field.name.removeprefix("sandbox_")] = value
+            case _:
+                pass
+    # Nothing for a server that is not confined, as before there were any that are.
+    return found if entry.sandbox_profile == "none" else {**found, "sandbox": sandbox}
 
 
 def fingerprint(seal: Seal, workspace: str) -> str:

@@ -3,22 +3,24 @@
 from collections.abc import Iterator
 from typing import Any, cast
 
-from switchboard.config.layers import Layer, Merged
+from switchboard.config.layers import Merged
 from switchboard.config.problems import Problem
 from switchboard.config.spots import KeyPath
+from switchboard.settings.server_fields import SERVER
 
 
 def without_effect(merged: Merged) -> Iterator[Problem]:
     """A warning for each thing that is declared in vain."""
     tree = merged.tree
     for name, fields in cast("dict[str, dict[str, Any]]", tree.get("mcp_servers", {})).items():
-        if fields.get("auth"):
-            yield _warning(
-                merged,
-                ("mcp_servers", name, "auth"),
-                "`auth` has no effect yet: requests carry no token",
-                "send the token in `headers`: `config.toml` fills `${NAME}`",
-            )
+        for field in SERVER.fields:
+            if field.unused and fields.get(field.name):
+                yield _warning(
+                    merged,
+                    (SERVER.name, name, field.name),
+                    f"`{field.name}` has no effect yet: {field.unused}",
+                    field.instead,
+                )
         for variable, reference in cast("dict[str, str]", fields.get("secret_env", {})).items():
             if reference.startswith("vault:"):
                 yield _warning(
@@ -30,9 +32,6 @@ def without_effect(merged: Merged) -> Iterator[Problem]:
 
 
 def _warning(merged: Merged, at: KeyPath, message: str, hint: str = "") -> Problem:
-    layer = merged.layer_of(at) or _layer_below(merged, at)
+    layer = merged.layer_near(at)
+    assert layer is not None, "what is in the tree was set by a layer"
     return layer.problem(at, message, hint, "warning")
-
-
-def _layer_below(merged: Merged, at: KeyPath) -> Layer:
-    return next(layer for path, layer in merged.layers.items() if path[: len(at)] == at)

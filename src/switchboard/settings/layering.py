@@ -4,7 +4,7 @@ The tree has the keys of `config.toml` and `switchboard.config.json`, with serve
 `mcp_servers` by name. A layer remembers how its own file writes each key.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, cast
 
 from switchboard.config.documents import Document
@@ -15,24 +15,13 @@ from switchboard.config.spots import KeyPath
 from switchboard.config.strict import Report, Table
 from switchboard.core.names import fold
 from switchboard.core.origins import Scope
-from switchboard.providers.table import TABLE, source_of
+from switchboard.settings.fields import OTHER_SPELLINGS
 from switchboard.settings.file_shapes import FOREIGN_TOML, GIVEN, SIDECAR, SUITES, TOML
 from switchboard.settings.server_rules import Habits, judge, name_fault
-from switchboard.settings.server_shape import GIVEN_SERVER, SERVER
+from switchboard.settings.server_shapes import GIVEN_SERVER, SERVER_OBJECT
 
 SERVERS = "mcp_servers"
 _SERVER_KEYS = ("mcpServers", "mcp_servers")
-# A repository may not decide these for whoever opens it.
-_OWNER_KEYS: tuple[tuple[str, str], ...] = (
-    ("server", "allow_remote"),
-    ("daemon", "idle_ms"),
-    ("tools", "roots"),
-    ("logging", "to_file"),
-    ("logging", "dir"),
-    ("skills", "allowed_marketplace_mcp"),
-)
-# Nor may it switch off what guards whoever opens it.
-_LOOSEST: dict[str, Any] = {"enable_mcp_server_surface": False, "approval_channel": "any"}
 _FORMATS = ("json", "compact", "pretty")
 _TRANSPORTS = {
     "streamable-http": "http",
@@ -48,7 +37,7 @@ def sidecar_layer(document: Document, problems: list[Problem]) -> Layer:
     """`mcp.json`: strict, whole servers, both spellings of the key."""
     SIDECAR.check(document.tree, (), Report(document, problems))
     habits = Habits(repository=document.scope is not Scope.HOME)
-    return _json_layer(document, _SERVER_KEYS, SERVER, habits, problems)
+    return _json_layer(document, _SERVER_KEYS, SERVER_OBJECT, habits, problems)
 
 
 def given_layer(document: Document, problems: list[Problem]) -> Layer:
@@ -94,13 +83,12 @@ def toml_layer(document: Document, problems: list[Problem], *, foreign: bool) ->
         at: KeyPath = ("providers", provider, SERVERS)
         servers = _named(table.get(SERVERS, {}), at, at, written, report)
         tree["providers"][provider] = {SERVERS: servers}
-    server = tree.get("server", {})
-    if "enable_mcp_server_surface" in server:
-        tree["enable_mcp_server_surface"] = server.pop("enable_mcp_server_surface")
-        written["enable_mcp_server_surface",] = ("server", "enable_mcp_server_surface")
+    for here, there in OTHER_SPELLINGS.items():
+        section, name = here
+        if name in tree.get(section, {}):
+            tree[there] = tree[section].pop(name)
+            written[there,] = here
     settle_logging(tree, written)
-    if document.scope is Scope.WORKSPACE:
-        _drop_owner_keys(tree, report)
     return Layer(scope=document.scope, tree=tree, document=document, written=written, expands=True)
 
 
@@ -258,39 +246,3 @@ def _named(
         found[name] = {key: value for key, value in server.items() if key != "name"}
         written[*canonical, name] = (*at, index)
     return found
-
-
-def _drop_owner_keys(tree: dict[str, Any], report: Report) -> None:
-    if tree.pop("providers", None):
-        report.say(
-            ("providers",),
-            "`providers` is ignored in a workspace: only its user may decide this",
-            "set it in the `config.toml` of your home",
-            "warning",
-        )
-    for key, loosest in _LOOSEST.items():
-        if tree.get(key) == loosest:
-            del tree[key]
-            report.say(
-                (key,),
-                f"`{key}` is ignored in a workspace: it may ask for more, never for less",
-                "set it in the `config.toml` of your home",
-                "warning",
-            )
-    for section, key in (*_OWNER_KEYS, *_owner_keys_of_sources(tree)):
-        if key in tree.get(section, {}):
-            del tree[section][key]
-            report.say(
-                (section, key),
-                f"`{key}` is ignored in a workspace: only its user may decide this",
-                "set it in the `config.toml` of your home",
-                "warning",
-            )
-
-
-def _owner_keys_of_sources(tree: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for key, row in TABLE.items():
-        section = source_of(key).section if row.section in tree else None
-        for field in section.fields if section is not None else ():
-            if field.workspace == "never":
-                yield row.section, field.name

@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from switchboard.children.exposure import Introspection
 from switchboard.config.documents import Document, read_json_document, read_toml_document
 from switchboard.config.environ import environment_layer, flags_layer
 from switchboard.config.globs import pattern_fault, watched_folders
@@ -31,6 +32,15 @@ from switchboard.core.origins import Origin, Scope
 from switchboard.providers.table import TABLE, source_of
 from switchboard.settings import build
 from switchboard.settings.child_files import child_layers
+from switchboard.settings.fields import (
+    DAEMON,
+    FLAGS,
+    INTROSPECTION,
+    LISTENER,
+    LOGGING,
+    TIMEOUTS,
+    VARIABLES,
+)
 from switchboard.settings.fingerprints import files_to_watch
 from switchboard.settings.later import without_effect
 from switchboard.settings.layering import (
@@ -41,7 +51,14 @@ from switchboard.settings.layering import (
     toml_layer,
 )
 from switchboard.settings.merging import lay_all
-from switchboard.settings.sections import ReadFile, Settings
+from switchboard.settings.sections import (
+    Keeping,
+    Listener,
+    Logging,
+    ReadFile,
+    Settings,
+    Timeouts,
+)
 from switchboard.settings.servers import Resolution, merged_servers
 from switchboard.settings.trust import read_trust
 from switchboard.settings.validate import omissions
@@ -147,8 +164,8 @@ def _parse(loading: Loading) -> None:
 
 def _layer(loading: Loading) -> None:
     for layer in (
-        environment_layer(loading.environ, loading.problems),
-        flags_layer(loading.flags, loading.problems),
+        environment_layer(VARIABLES, loading.environ, loading.problems),
+        flags_layer(FLAGS, loading.flags, loading.problems),
     ):
         settle_logging(layer.tree, layer.written)
         loading.layers.append(layer)
@@ -181,12 +198,12 @@ def _freeze(loading: Loading) -> Settings:
         omitted=tuple(omitted),
         suites=suites,
         sources=sources,
-        introspection=build.introspection_from_tree(tree),
-        timeouts=build.timeouts_from_tree(tree),
-        listener=build.listener_from_tree(tree),
-        logging=build.logging_from_tree(tree),
+        introspection=build.read_section(INTROSPECTION, Introspection, tree),
+        timeouts=build.read_section(TIMEOUTS, Timeouts, tree),
+        listener=build.read_section(LISTENER, Listener, tree),
+        logging=build.read_section(LOGGING, Logging, tree),
         tools=build.tools_from_tree(tree, places.workspace, places.user_home),
-        keeping=build.keeping_from_tree(tree),
+        keeping=build.read_section(DAEMON, Keeping, tree),
         enable_mcp_server_surface=tree.get("enable_mcp_server_surface", False),
         approval_channel=tree.get("approval_channel", "any"),
         agents=tree.get("agents", {}),

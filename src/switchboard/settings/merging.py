@@ -7,11 +7,9 @@ from switchboard.config.layers import Layer, Merged, merge_fields, replace_whole
 from switchboard.config.placeholders import Unfilled, expand_tree
 from switchboard.config.problems import Problem
 from switchboard.config.spots import KeyPath
-from switchboard.core.origins import Scope
-from switchboard.providers.table import TABLE, source_of
-from switchboard.settings.narrowing import narrow, narrowed_suites, opens_the_gate
-
-_SOURCES = {row.section: key for key, row in TABLE.items() if row.section}
+from switchboard.settings.fields import ROOT, section_of
+from switchboard.settings.narrowing import admitted
+from switchboard.settings.server_fields import SERVER
 
 
 def lay_all(
@@ -31,31 +29,21 @@ def lay_all(
 def _lay_sections(
     merged: Merged, layer: Layer, environ: Mapping[str, str], problems: list[Problem]
 ) -> None:
-    for section, value in layer.tree.items():
-        if section == "mcp_servers":
+    for name, value in admitted(merged, layer, ROOT, layer.tree, problems).items():
+        if name == SERVER.name:
             continue
         if not isinstance(value, dict):
-            if layer.scope is Scope.WORKSPACE and opens_the_gate(merged, section, value):
-                message = (
-                    f"`{section}` is ignored in a workspace: it may ask for more, never for less"
-                )
-                hint = "set it in the `config.toml` of your home"
-                problems.append(layer.problem((section,), message, hint, "warning"))
-            else:
-                set_value(merged, layer, (section,), value)
+            set_value(merged, layer, (name,), value)
             continue
         fields = cast("dict[str, Any]", value)
-        own = source_of(_SOURCES[section]).section if section in _SOURCES else None
-        # Some placeholders wait until it is known whether the thing is trusted.
-        if layer.expands and not (own and own.fills_late):
-            fields = _expanded(layer, section, fields, environ, problems)
-        if layer.scope is Scope.WORKSPACE and section == "tools":
-            fields = narrow(merged.tree.get("tools", {}), fields)
-        elif layer.scope is Scope.WORKSPACE and section == "suites":
-            fields = narrowed_suites(merged, layer, fields, problems)
-        elif own is not None and own.admit is not None:
-            fields = own.admit(merged, layer, fields, problems)
-        merge_fields(merged, layer, (section,), fields)
+        section = section_of(name)
+        if section is not None:
+            fields = admitted(merged, layer, section, fields, problems)
+        if layer.expands and not (section and section.fills_late):
+            fields = _expanded(layer, name, fields, environ, problems)
+        if section is not None and section.admit is not None:
+            fields = section.admit(merged, layer, fields, problems)
+        merge_fields(merged, layer, (name,), fields)
 
 
 def lay_servers(merged: Merged, layer: Layer, servers: Mapping[str, Any]) -> None:

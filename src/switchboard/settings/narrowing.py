@@ -7,14 +7,58 @@ from typing import Any
 from msgspec.structs import replace
 
 from switchboard.children.schema import ServerEntry
+from switchboard.config.keys import Section
 from switchboard.config.layers import Layer, Merged
 from switchboard.config.problems import Problem
+from switchboard.config.strict import Items, Truth
 from switchboard.core.origins import Scope
 from switchboard.settings.sections import Timeouts
+from switchboard.settings.server_fields import SANDBOX, SUITE
 
 _HINT = "set it in the `switchboard.config.json` of your home"
-# Who may answer for risky calls, from the widest on.
-_CHANNELS = ("any", "console", "none")
+
+
+def admitted(
+    merged: Merged,
+    layer: Layer,
+    section: Section,
+    values: Mapping[str, Any],
+    problems: list[Problem],
+) -> dict[str, Any]:
+    """The values of a layer without those that a workspace may not decide, by the rows of a table.
+
+    What is left out is told, with the place where it is written.
+    """
+    if layer.scope is not Scope.WORKSPACE or section.is_named:
+        return dict(values)
+    fields = section.fields_of(section.file)
+    below = merged.tree.get(section.name, {}) if section.name else merged.tree
+    kept: dict[str, Any] = {}
+    for key, value in values.items():
+        field = fields.get(key)
+        why = ""
+        if field is not None and field.workspace == "never":
+            why = "only its user may decide this"
+        elif field is not None and field.workspace == "tightens":
+            widens = field.widens(value, below.get(key, section.default(field)))
+            why = "it may ask for more, never for less" if widens else ""
+        if not why:
+            kept[key] = value
+        elif value != {}:
+            at = (section.name, key) if section.name else (key,)
+            message = f"`{key}` is ignored in a workspace: {why}"
+            hint = "set it in the `config.toml` of your home"
+            problems.append(layer.problem(at, message, hint, "warning"))
+    return kept
+
+
+def narrowed_tools(
+    merged: Merged, layer: Layer, fields: dict[str, Any], problems: list[Problem]
+) -> dict[str, Any]:
+    """The tools that a workspace shows are among those of its user."""
+    del problems
+    below = merged.tree.get("tools", {})
+    return narrow(below, fields) if layer.scope is Scope.WORKSPACE else fields
 
 
 def narrow(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
@@ -34,28 +78,21 @@ def narrow(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
     return joined
 
 
-def opens_the_gate(merged: Merged, key: str, value: Any) -> bool:
-    """Whether a value lets more people answer than the files below do."""
-    if key != "approval_channel":
-        return False
-    below = merged.tree.get(key, _CHANNELS[0])
-    return _CHANNELS.index(value) < _CHANNELS.index(below)
-
-
 def narrowed_server(entry: ServerEntry, below: ServerEntry) -> ServerEntry:
     """A server in the place of another: no more believed, in a sandbox at least as tight."""
     entry = replace(entry, trust_annotations=entry.trust_annotations and below.trust_annotations)
     if below.sandbox_profile == "none":
         return entry
-    loose = entry.sandbox_profile == "none"
-    return replace(
-        entry,
-        sandbox_profile=below.sandbox_profile if loose else entry.sandbox_profile,
-        allow_network=entry.allow_network and below.allow_network,
-        read_roots=tuple(each for each in entry.read_roots if each in below.read_roots),
-        writable_roots=tuple(each for each in entry.writable_roots if each in below.writable_roots),
-        read_env_files=entry.read_env_files and below.read_env_files,
-    )
+    tighter: dict[str, Any] = {}
+    for field in SANDBOX:
+        ours, theirs = getattr(entry, field.name), getattr(below, field.name)
+        if isinstance(field.kind, Truth):
+            tighter[field.name] = ours and theirs
+        elif isinstance(field.kind, Items):
+            tighter[field.name] = tuple(each for each in ours if each in theirs)
+        else:
+            tighter[field.name] = theirs if ours == "none" else ours
+    return replace(entry, **tighter)
 
 
 def narrowed_suites(
@@ -66,6 +103,9 @@ def narrowed_suites(
     It may decide everything of its own servers: those wait for trust. Of a server that is its
     user's own it may hide more, and wait for less; anything else is ignored with a warning.
     """
+    if layer.scope is not Scope.WORKSPACE:
+        return dict(suites)
+    rules = SUITE.fields_of(SUITE.file)
     owners = merged.layers_by_name("mcp_servers")
     kept: dict[str, Any] = {}
     for name, suite in suites.items():
@@ -80,7 +120,10 @@ def narrowed_suites(
                 message = f"`expose` is ignored in a workspace: the server `{name}` is your own"
                 at = ("suites", name, "expose")
                 problems.append(layer.problem(at, message, _HINT, "warning"))
-            for key in [key for key in fields if not _narrows(merged, name, key, fields[key])]:
+            for key, value in [*fields.items()]:
+                rule = rules[key].workspace
+                if rule == "sets" or (rule == "tightens" and _tightens(merged, name, key, value)):
+                    continue
                 del fields[key]
                 message = f"`{key}` is ignored in a workspace: the server `{name}` is your own"
                 problems.append(layer.problem(("suites", name, key), message, _HINT, "warning"))
@@ -88,28 +131,16 @@ def narrowed_suites(
     return kept
 
 
-def _narrows(merged: Merged, name: str, key: str, value: Any) -> bool:
+def _tightens(merged: Merged, name: str, key: str, value: Any) -> bool:
+    """Whether the value of a suite hides more, or waits for less, than what its user has."""
+    timeouts, suite = merged.tree.get("timeouts", {}), merged.tree.get("suites", {}).get(name, {})
     match key:
-        case "expose" | "summaryMaxChars":
-            return True
-        case "relay":
-            return value is False
         case "rpcTimeoutMs":
             server = merged.tree["mcp_servers"][name].get("rpc_timeout_ms")
-            default = server or _timeout(merged, "rpcMs", Timeouts().rpc_ms)
-            return value <= _suite(merged, name).get(key, default)
+            return value <= suite.get(key, server or timeouts.get("rpcMs", Timeouts().rpc_ms))
         case "idleMs":
-            default = _timeout(merged, "idleMs", Timeouts().idle_ms)
+            longest = suite.get(key, timeouts.get("idleMs", Timeouts().idle_ms))
             # 0 keeps the child for ever.
-            longest = _suite(merged, name).get(key, default) or float("inf")
-            return 0 < value <= longest
+            return 0 < value <= (longest or float("inf"))
         case _:
-            return False
-
-
-def _suite(merged: Merged, name: str) -> Mapping[str, Any]:
-    return merged.tree.get("suites", {}).get(name, {})
-
-
-def _timeout(merged: Merged, key: str, default: int) -> int:
-    return merged.tree.get("timeouts", {}).get(key, default)
+            return value is False

@@ -10,7 +10,7 @@ from switchboard.config.placeholders import has_placeholder
 from switchboard.config.problems import Severity
 from switchboard.config.spots import KeyPath
 from switchboard.core.secret_names import is_secret_name
-from switchboard.settings.server_shape import MAX_NAME, WEB_URL
+from switchboard.settings.server_fields import SANDBOX, WEB_URL
 
 # Says a problem at a field of the server; the layers know where that field was written.
 Say = Callable[[KeyPath, str, str, Severity], None]
@@ -35,7 +35,8 @@ _REPOSITORY_STARTS = ("GIT_SSH", "GIT_CONFIG")
 _SURPRISING_KEYS = frozenset({"PATH", "ENV", "BROWSER"})
 _REMOTE = ("http", "sse")
 # What is opened in a sandbox.
-_SANDBOX_KEYS = ("allow_network", "read_roots", "writable_roots", "read_env_files")
+_SANDBOX_KEYS = tuple(field.name for field in SANDBOX if field.name != "sandbox_profile")
+_MAX_NAME = 128
 
 
 class Habits(Struct, frozen=True, kw_only=True):
@@ -53,8 +54,8 @@ def name_fault(name: str) -> str:
     """Why a server cannot have this name, or nothing."""
     if not name.strip():
         return "the name of a server must not be empty"
-    if len(name.strip()) > MAX_NAME:
-        return f"the name of a server must not be longer than {MAX_NAME} characters"
+    if len(name.strip()) > _MAX_NAME:
+        return f"the name of a server must not be longer than {_MAX_NAME} characters"
     if not name.strip().isprintable():
         return "the name of a server must not hold control characters"
     return ""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
-from switchboard.config.layers import Layer, Merged
+from switchboard.config.layers import Merged
 from switchboard.config.problems import Problem
 from switchboard.core.names import fold, suite_name, tool_name
 from switchboard.providers.table import is_reserved
@@ -77,13 +77,6 @@ def _name_key(entry: ServerEntry, suites: Mapping[str, SuiteSettings]) -> tuple[
 def _warn(
     merged: Merged, at: tuple[str, ...], message: str, hint: str, warnings: list[Problem]
 ) -> None:
-    layer = merged.layer_of(at) or _first_below(merged, at)
+    layer = merged.layer_near(at)
     if layer is not None:
         warnings.append(layer.problem(at, message, hint, "warning"))
-
-
-def _first_below(merged: Merged, at: tuple[str, ...]) -> Layer | None:
-    for path, layer in merged.layers.items():
-        if path[: len(at)] == at:
-            return layer
-    return None

@@ -1,6 +1,6 @@
 """What the eleven tools do."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from switchyard.api.log_search import searched
@@ -42,7 +42,7 @@ def _create(scope: Scope, given: Arguments) -> dict[str, Any]:
     return create(scope, given["branch"], base=given.get("base"), force_env=force_env)
 
 
-def _up(scope: Scope, given: Arguments) -> dict[str, Any]:
+def _up(scope: Scope, given: Arguments) -> Mapping[str, Any]:
     target = scope.target(given.get("branch"))
     try:
         return actions.up(
@@ -71,7 +71,7 @@ def _up(scope: Scope, given: Arguments) -> dict[str, Any]:
         }
 
 
-CALLS: dict[str, Callable[[Scope, Arguments], dict[str, Any]]] = {
+CALLS: dict[str, Callable[[Scope, Arguments], Mapping[str, Any]]] = {
     "switchyard_doctor": lambda scope, _: doctor(scope),
     "switchyard_create": _create,
     "switchyard_list": lambda scope, _: worktrees(scope),

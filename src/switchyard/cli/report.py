@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from switchkit.cli.columns import columns
@@ -13,7 +13,7 @@ class Report(NamedTuple):
     """The outcome of a verb. `lines` may be endless; `data` is what `--json` shows."""
 
     action: str
-    data: dict[str, Any]
+    data: Mapping[str, Any]
     lines: Iterable[str] = ()
     exit_code: int = 0
 
@@ -65,7 +65,7 @@ def say(text: str) -> None:
         sys.stderr.flush()
 
 
-def service_lines(services: Iterable[dict[str, Any]]) -> list[str]:
+def service_lines(services: Iterable[Mapping[str, Any]]) -> list[str]:
     """Services as a table for people."""
     rows = [
         (

@@ -9,7 +9,7 @@ from typing import Any, cast
 from switchkit.suggest import suggestion
 from switchyard.config.graph import cycle
 from switchyard.config.placeholders import OWN, peer_names, used
-from switchyard.config.reader import Problem, Report, Table
+from switchyard.config.reader import ConfigProblem, ProblemList, TableReader
 from switchyard.config.services import HIGHEST_PORT, inside, loopback_host, read_service
 from switchyard.config.shapes import (
     Clone,
@@ -18,19 +18,19 @@ from switchyard.config.shapes import (
     Hooks,
     Logs,
     Ports,
-    Profile,
     Proxy,
     Service,
+    ServiceProfile,
 )
 from switchyard.core.fault import USAGE, Fault
 from switchyard.core.slugs import slug
 
 SCHEMA = 1
 _AT_LINE = r"\(at line (\d+)"
-_LOADED: dict[Path, tuple[tuple[int, int, int], Config]] = {}
+_LOADED: dict[Path, tuple[tuple[int, int, int], Config | Fault]] = {}
 
 
-def config_fault(path: Path, problems: Iterable[Problem]) -> Fault:
+def config_fault(path: Path, problems: Iterable[ConfigProblem]) -> Fault:
     """Every problem of the file as one fault."""
     told = [f"{path}:{one.line}: {one.message}" for one in sorted(set(problems))]
     return Fault(
@@ -42,11 +42,11 @@ def config_fault(path: Path, problems: Iterable[Problem]) -> Fault:
     )
 
 
-def _paths(table: Table, key: str) -> tuple[str, ...]:
+def _paths(table: TableReader, key: str) -> tuple[str, ...]:
     return tuple(one for one in table.texts(key) if inside(table, key, one))
 
 
-def _env(table: Table) -> EnvSync:
+def _env(table: TableReader) -> EnvSync:
     made = EnvSync(
         link=_paths(table, "link"),
         copy=_paths(table, "copy"),
@@ -63,14 +63,14 @@ def _env(table: Table) -> EnvSync:
     return made
 
 
-def _clone(table: Table) -> Clone:
+def _clone(table: TableReader) -> Clone:
     modes = ("auto", "reflink", "hardlink", "copy", "off")
     made = Clone(_paths(table, "paths"), cast("Any", table.choice("mode", modes, "auto")))
     table.done()
     return made
 
 
-def _proxy(table: Table) -> Proxy:
+def _proxy(table: TableReader) -> Proxy:
     made = Proxy(
         loopback_host(table),
         table.number("port", 7331, 1, HIGHEST_PORT),
@@ -80,7 +80,7 @@ def _proxy(table: Table) -> Proxy:
     return made
 
 
-def _ports(table: Table) -> Ports:
+def _ports(table: TableReader) -> Ports:
     made = Ports(
         table.number("start", 20000, 1024, HIGHEST_PORT),
         table.number("end", 24999, 1024, HIGHEST_PORT),
@@ -92,7 +92,7 @@ def _ports(table: Table) -> Ports:
     return made
 
 
-def _checkout(table: Table) -> tuple[str, ...]:
+def _checkout(table: TableReader) -> tuple[str, ...]:
     table.choice("mode", ("tcp",), "tcp")
     table.choice("takeover", ("switchyard",), "switchyard")
     families = table.texts("families") or ("v4", "v6")
@@ -103,13 +103,13 @@ def _checkout(table: Table) -> tuple[str, ...]:
     return families
 
 
-def _hooks(table: Table) -> Hooks:
+def _hooks(table: TableReader) -> Hooks:
     made = Hooks(*(table.commands(name) for name in Hooks._fields))
     table.done()
     return made
 
 
-def _logs(table: Table) -> Logs:
+def _logs(table: TableReader) -> Logs:
     made = Logs(
         table.size("max_size", 10_000_000), table.number("keep", 3, 0, 100), table.texts("redact")
     )
@@ -122,10 +122,10 @@ def _logs(table: Table) -> Logs:
     return made
 
 
-def _profiles(table: Table, services: dict[str, Service]) -> dict[str, Profile]:
-    made: dict[str, Profile] = {}
+def _profiles(table: TableReader, services: dict[str, Service]) -> dict[str, ServiceProfile]:
+    made: dict[str, ServiceProfile] = {}
     for name, below in table.tables():
-        profile = Profile(
+        profile = ServiceProfile(
             name, below.texts("services"), below.strings("env"), below.texts("skip_depends")
         )
         for key, names in (("services", profile.services), ("skip_depends", profile.skip_depends)):
@@ -137,7 +137,7 @@ def _profiles(table: Table, services: dict[str, Service]) -> dict[str, Profile]:
     return made
 
 
-def _collisions(table: Table, names: Iterable[str]) -> None:
+def _collisions(table: TableReader, names: Iterable[str]) -> None:
     seen: dict[str, str] = {}
     for name in names:
         other = seen.setdefault(slug(name), name)
@@ -145,7 +145,7 @@ def _collisions(table: Table, names: Iterable[str]) -> None:
             table.problem(name, f"`{name}` and `{other}` have the same short name `{slug(name)}`")
 
 
-def _edges(table: Table, services: dict[str, Service]) -> None:
+def _edges(table: TableReader, services: dict[str, Service]) -> None:
     for name, service in services.items():
         for peer, condition in service.depends_on.items():
             key = (*table.path, name, "depends_on")
@@ -159,7 +159,9 @@ def _edges(table: Table, services: dict[str, Service]) -> None:
         table.report.add((*table.path, walk[0], "depends_on"), f"services wait in a circle: {told}")
 
 
-def _placeholders(table: Table, services: dict[str, Service], profiles: dict[str, Profile]) -> None:
+def _placeholders(
+    table: TableReader, services: dict[str, Service], profiles: dict[str, ServiceProfile]
+) -> None:
     known = {*OWN, *peer_names(services)}
     known |= {key.lower() for profile in profiles.values() for key in profile.env}
     for name, service in services.items():
@@ -186,7 +188,7 @@ def load(path: Path) -> Config:
         stamp = (status.st_ino, status.st_mtime_ns, status.st_size)
         known = _LOADED.get(path)
         if known and known[0] == stamp:
-            return known[1]
+            return _given(known[1])
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise Fault(
@@ -196,19 +198,28 @@ def load(path: Path) -> Config:
             exit_code=USAGE,
         ) from None
     except (OSError, UnicodeDecodeError) as wrong:
-        raise config_fault(path, [Problem(1, "", f"cannot be read: {wrong}")]) from None
+        raise config_fault(path, [ConfigProblem(1, "", f"cannot be read: {wrong}")]) from None
+    made: Config | Fault
     try:
-        values = tomllib.loads(text)
+        made = _read(path, TableReader(tomllib.loads(text), (), ProblemList(text)))
     except tomllib.TOMLDecodeError as wrong:
         at = re.search(_AT_LINE, str(wrong))
         line = int(at[1]) if at else text.count("\n") + 1
-        raise config_fault(path, [Problem(line, "", f"not TOML: {wrong}")]) from None
-    config = _read(path, Table(values, (), Report(text)))
-    _LOADED[path] = stamp, config
-    return config
+        made = config_fault(path, [ConfigProblem(line, "", f"not TOML: {wrong}")])
+    except Fault as fault:
+        made = fault
+    _LOADED[path] = stamp, made
+    return _given(made)
 
 
-def _read(path: Path, top: Table) -> Config:
+def _given(made: Config | Fault) -> Config:
+    if isinstance(made, Fault):
+        # Without the frames of the time before, which would pile up and never be let go.
+        raise made.with_traceback(None) from None
+    return made
+
+
+def _read(path: Path, top: TableReader) -> Config:
     if top.number("schema", SCHEMA, 1, 1_000_000) > SCHEMA:
         top.problem("schema", f"this switchyard reads schema {SCHEMA}; the file is newer")
     project = top.table("project")

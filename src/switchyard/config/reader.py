@@ -1,6 +1,5 @@
 """A strict view of one TOML table: every key is asked for by type, or it is a problem."""
 
-import importlib
 from typing import Any, NamedTuple, cast
 
 from switchkit.suggest import suggestion
@@ -14,10 +13,12 @@ def words_of(line: str) -> list[str]:
     """
     if line.isascii() and line.isprintable() and not set(line) & set("\\\"'"):
         return line.split()
-    return importlib.import_module("shlex").split(line)
+    from shlex import split  # noqa: PLC0415
+
+    return split(line)
 
 
-class Problem(NamedTuple):
+class ConfigProblem(NamedTuple):
     """One mistake in the file: where it is and what to do about it."""
 
     line: int
@@ -25,12 +26,12 @@ class Problem(NamedTuple):
     message: str
 
 
-class Report:
+class ProblemList:
     """Collects every problem of one file, so that all are told at once."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self.problems: list[Problem] = []
+        self.problems: list[ConfigProblem] = []
 
     def add(self, path: tuple[str, ...], message: str) -> None:
         """Note a mistake at this key."""
@@ -38,13 +39,13 @@ class Report:
         from switchkit.toml_positions import nearest, statements  # noqa: PLC0415
 
         found = nearest(statements(self._text), path)
-        self.problems.append(Problem(found.first if found else 1, ".".join(path), message))
+        self.problems.append(ConfigProblem(found.first if found else 1, ".".join(path), message))
 
 
-class Table:
+class TableReader:
     """One table being read. `done` reports the keys that nobody asked for."""
 
-    def __init__(self, values: Any, path: tuple[str, ...], report: Report) -> None:
+    def __init__(self, values: Any, path: tuple[str, ...], report: ProblemList) -> None:
         self.path = path
         self.report = report
         self._asked: set[str] = set()
@@ -69,12 +70,12 @@ class Table:
         self._asked.add(key)
         return self._values.get(key)
 
-    def table(self, key: str) -> "Table":
+    def table(self, key: str) -> "TableReader":
         """A table below this one; empty when absent."""
         self._asked.add(key)
-        return Table(self._values.get(key, {}), (*self.path, key), self.report)
+        return TableReader(self._values.get(key, {}), (*self.path, key), self.report)
 
-    def tables(self) -> list[tuple[str, "Table"]]:
+    def tables(self) -> list[tuple[str, "TableReader"]]:
         """Every value as a table of its own, for tables of named things."""
         return [(key, self.table(key)) for key in self._values]
 

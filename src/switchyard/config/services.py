@@ -1,10 +1,9 @@
 """Reads one `[services.X]` table, with its checks, restart and stop rules."""
 
-import importlib
 import re
 from typing import Any, cast
 
-from switchyard.config.reader import Table
+from switchyard.config.reader import TableReader
 from switchyard.config.shapes import Check, CheckKind, Condition, Restart, Service, Stop
 from switchyard.core.quantities import seconds
 
@@ -13,7 +12,7 @@ HIGHEST_PORT = 65535
 _STATUS = r"[1-5](?:\d\d|xx)"
 
 
-def _statuses(table: Table, default: tuple[str, ...]) -> tuple[str, ...]:
+def _statuses(table: TableReader, default: tuple[str, ...]) -> tuple[str, ...]:
     value = table.value("status")
     if value is None:
         return default
@@ -25,7 +24,7 @@ def _statuses(table: Table, default: tuple[str, ...]) -> tuple[str, ...]:
     return made
 
 
-def _pattern(table: Table, key: str) -> str:
+def _pattern(table: TableReader, key: str) -> str:
     text = table.text(key)
     try:
         re.compile(text)
@@ -35,7 +34,7 @@ def _pattern(table: Table, key: str) -> str:
     return text
 
 
-def _patterns(table: Table, key: str) -> tuple[str, ...]:
+def _patterns(table: TableReader, key: str) -> tuple[str, ...]:
     made = table.texts(key)
     for text in made:
         try:
@@ -45,7 +44,7 @@ def _patterns(table: Table, key: str) -> tuple[str, ...]:
     return made
 
 
-def _check(table: Table, *, has_port: bool) -> Check:
+def _check(table: TableReader, *, has_port: bool) -> Check:
     kinds = [kind for kind in ("tcp", "http", "log", "command", "delay") if kind in table]
     if len(kinds) > 1:
         table.problem(kinds[1], f"choose one of {', '.join(f'`{kind}`' for kind in kinds)}")
@@ -80,7 +79,7 @@ def _check(table: Table, *, has_port: bool) -> Check:
     return check
 
 
-def _restart(table: Table) -> Restart:
+def _restart(table: TableReader) -> Restart:
     usual = Restart()
     first_s, last_s = usual.first_s, usual.last_s
     if "backoff" in table:
@@ -103,19 +102,20 @@ def _restart(table: Table) -> Restart:
     return made
 
 
-def _signal(table: Table) -> int:
+def _signal(table: TableReader) -> int:
     text = table.text("signal", "SIGTERM").upper()
     name = text if text.startswith("SIG") else f"SIG{text}"
     if name == "SIGTERM":
         return Stop().signal
-    signals = importlib.import_module("signal").Signals
-    if name not in signals.__members__:
-        table.problem("signal", f"`{name}` is no signal")
+    from signal import Signals  # noqa: PLC0415
+
+    if name not in Signals.__members__:
+        table.problem("signal", f"`{name}` is not a signal")
         return Stop().signal
-    return int(signals[name])
+    return int(Signals[name])
 
 
-def _stop(table: Table) -> Stop:
+def _stop(table: TableReader) -> Stop:
     chosen = _signal(table)
     command = table.command("command") if "command" in table else ()
     made = Stop(chosen, table.duration("grace", Stop().grace_s), command)
@@ -123,7 +123,7 @@ def _stop(table: Table) -> Stop:
     return made
 
 
-def _depends(table: Table) -> dict[str, Condition]:
+def _depends(table: TableReader) -> dict[str, Condition]:
     value = table.value("depends_on")
     if value is None:
         return {}
@@ -136,7 +136,7 @@ def _depends(table: Table) -> dict[str, Condition]:
     }
 
 
-def loopback_host(table: Table) -> str:
+def loopback_host(table: TableReader) -> str:
     """A host of this machine; anything else is a problem."""
     host = table.text("host", "127.0.0.1")
     if host not in LOOPBACK:
@@ -145,7 +145,7 @@ def loopback_host(table: Table) -> str:
     return "127.0.0.1" if host == "localhost" else host
 
 
-def inside(table: Table, key: str, path: str) -> bool:
+def inside(table: TableReader, key: str, path: str) -> bool:
     """Whether the relative path stays where it is put; a problem is noted when not."""
     parts = path.split("/")
     bad = path != path.strip() or path.startswith(("/", "~")) or "\0" in path
@@ -155,7 +155,7 @@ def inside(table: Table, key: str, path: str) -> bool:
     return True
 
 
-def read_service(name: str, table: Table) -> Service:
+def read_service(name: str, table: TableReader) -> Service:
     """One service, with every mistake noted."""
     has_port = "port" in table
     port = table.number("port", 0, 0, HIGHEST_PORT)

@@ -65,7 +65,7 @@ class Service(NamedTuple):
     errors_ignore: tuple[str, ...] = ()
 
 
-class Profile(NamedTuple):
+class ServiceProfile(NamedTuple):
     """A named choice of services with variables of its own."""
 
     name: str
@@ -142,6 +142,6 @@ class Config(NamedTuple):
     ports: Ports
     families: tuple[str, ...]
     services: dict[str, Service]
-    profiles: dict[str, Profile]
+    profiles: dict[str, ServiceProfile]
     hooks: Hooks
     logs: Logs

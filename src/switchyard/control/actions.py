@@ -1,15 +1,23 @@
 """The actions on a project, as the command line and MCP both take them.
 
-The supervisor checks every name against the configuration; nothing of that is imported here, nor
+The supervisor checks every name against the configuration. Nothing of that is imported here, nor
 what only stopping needs, so that a command is on its way as soon as it can be.
 """
 
-import importlib
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from switchyard.control.client import Listen, ask
-from switchyard.project.scope import Scope
+from switchyard.control.protocol import (
+    CheckoutAnswer,
+    CheckoutRequest,
+    DownAnswer,
+    DownRequest,
+    UncheckoutAnswer,
+    UncheckoutRequest,
+    UpAnswer,
+    UpRequest,
+)
+from switchyard.project.scope import Scope, Target
 
 
 def _stopping_branch(scope: Scope, branch: str | None) -> str | None:
@@ -19,13 +27,22 @@ def _stopping_branch(scope: Scope, branch: str | None) -> str | None:
     return scope.here.branch if scope.here else None
 
 
-def _check(scope: Scope, services: Sequence[str]) -> None:
+def _check_services(scope: Scope, services: Sequence[str]) -> None:
     """Refuse unknown names where no supervisor will be asked."""
     if services:
-        configured = importlib.import_module("switchyard.project.configuration")
-        config = configured.config_of(scope)
+        from switchyard.project.configuration import check_service, config_of  # noqa: PLC0415
+
+        config = config_of(scope)
         for name in services:
-            configured.check_service(config, name)
+            check_service(config, name)
+
+
+def _check_configuration(scope: Scope, target: Target) -> None:
+    """Refuse a configuration with mistakes before a supervisor is started to find them."""
+    if not scope.places.is_supervised():
+        from switchyard.project.configuration import config_for  # noqa: PLC0415
+
+        config_for(scope, target)
 
 
 def up(
@@ -38,50 +55,45 @@ def up(
     timeout_s: float | None = None,
     env: Mapping[str, str],
     listen: Listen | None = None,
-) -> dict[str, Any]:
+) -> UpAnswer:
     """Start services of a branch. Everything is checked before anything is started."""
-    request = {
-        "operation": "up",
-        "branch": scope.target(branch).branch,
-        "services": list(services),
-        "profile": profile,
-        "wait": wait,
-        "timeout_s": timeout_s,
-        "env": dict(env),
-    }
-    return ask(scope.home, scope.root, request, listen)
+    target = scope.target(branch)
+    _check_configuration(scope, target)
+    request = UpRequest(target.branch, tuple(services), profile, wait, timeout_s, dict(env))
+    return ask(scope.home, scope.root, request, UpAnswer, listen)
 
 
-def down(
-    scope: Scope, *, branch: str | None = None, services: Sequence[str] = ()
-) -> dict[str, Any]:
+def down(scope: Scope, *, branch: str | None = None, services: Sequence[str] = ()) -> DownAnswer:
     """Stop services of a branch, or of all. Nothing is started for a yard where nothing ran."""
     chosen = _stopping_branch(scope, branch)
     if not scope.places.is_supervised():
-        recover = importlib.import_module("switchyard.runtime.lost_runs")
-        if not recover.all_runs(scope.root, scope.places):
-            _check(scope, services)
+        from switchyard.runtime.runs import all_runs  # noqa: PLC0415
+
+        if not all_runs(scope.root, scope.places):
+            _check_services(scope, services)
             return {"stopped": []}
-    request = {"operation": "down", "branch": chosen, "services": list(services)}
-    return ask(scope.home, scope.root, request)
+    return ask(scope.home, scope.root, DownRequest(chosen, tuple(services)), DownAnswer)
 
 
 def checkout(
     scope: Scope, *, branch: str | None = None, services: Sequence[str] = ()
-) -> dict[str, Any]:
+) -> CheckoutAnswer:
     """Lead the canonical ports to a branch."""
     target = scope.target(branch)
-    request = {"operation": "checkout", "branch": target.branch, "services": list(services)}
-    return ask(scope.home, scope.root, request)
+    _check_configuration(scope, target)
+    request = CheckoutRequest(target.branch, tuple(services))
+    return ask(scope.home, scope.root, request, CheckoutAnswer)
 
 
 def uncheckout(
     scope: Scope, *, branch: str | None = None, services: Sequence[str] = ()
-) -> dict[str, Any]:
+) -> UncheckoutAnswer:
     """Let canonical ports go: those of one branch, or all."""
+    from switchyard.runtime.checkouts import stored_checkouts  # noqa: PLC0415
+
     chosen = _stopping_branch(scope, branch)
-    _check(scope, services)
-    if not importlib.import_module("switchyard.runtime.checkouts").stored_checkouts(scope.places):
+    _check_services(scope, services)
+    if not stored_checkouts(scope.places):
         return {"closed": []}
-    request = {"operation": "uncheckout", "branch": chosen, "services": list(services)}
-    return ask(scope.home, scope.root, request)
+    request = UncheckoutRequest(chosen, tuple(services))
+    return ask(scope.home, scope.root, request, UncheckoutAnswer)

@@ -2,25 +2,33 @@
 
 import _socket  # `socket` and `subprocess` would take longer to load than a warm answer takes
 import contextlib
-import json
 import os
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from switchkit.daemons import start_detached
 from switchkit.files import NotPrivate, make_private_folder, open_log
 from switchkit.locks import is_locked
-from switchkit.sockets import connect
+from switchkit.sockets import check_peer_user, connect
+from switchyard.control.protocol import (
+    PhaseEvent,
+    Request,
+    decode_answer,
+    decode_message,
+    encode_request,
+)
 from switchyard.core.environ import base_environment, caller
-from switchyard.core.fault import Fault, fault_from_json
+from switchyard.core.fault import Fault
 from switchyard.project.home import Home, ProjectPlaces
 from switchyard.project.registry import Registry
 
 START_S = 10.0
-Listen = Callable[[dict[str, Any]], None]
+Listen = Callable[[PhaseEvent], None]
+A = TypeVar("A")
+_SIGTERM = 15  # `signal` would be loaded for this number alone
 _BOOT = (
     "import gc, sys; gc.disable(); sys.path.insert(0, sys.argv.pop(1)); "
     "from switchyard.supervisor.main import main; sys.exit(main(sys.argv[1:]))"
@@ -69,8 +77,8 @@ def _connected(home: Home, root: Path) -> Generator[_socket.socket]:
 
 
 def ask(
-    home: Home, root: Path, request: Mapping[str, Any], listen: Listen | None = None
-) -> dict[str, Any]:
+    home: Home, root: Path, request: Request, answer: type[A], listen: Listen | None = None
+) -> A:
     """Have the supervisor do something, and wait until it is done.
 
     Raises `Fault` with the supervisor's own words when it fails.
@@ -78,27 +86,48 @@ def ask(
     for _ in range(3):
         with _connected(home, root) as connection:
             try:
-                connection.sendall(json.dumps(dict(request)).encode() + b"\n")
+                connection.sendall(encode_request(request))
                 with os.fdopen(os.dup(connection.fileno()), "rb") as stream:
-                    answer = _answer(stream, listen)
+                    result = _result(stream, listen)
             except (BrokenPipeError, ConnectionResetError):
-                answer = None
-        if answer is not None:
-            return answer
+                result = None
+            except Fault as fault:
+                if not _is_outdated(fault):
+                    raise
+                _replace(connection, Registry(home).places(root))
+                continue
+        if result is not None:
+            return decode_answer(answer, result)
     raise Fault("no-supervisor", "the supervisor went away while it was asked")
 
 
-def _answer(stream: Iterable[bytes], listen: Listen | None) -> dict[str, Any] | None:
+def _result(stream: Iterable[bytes], listen: Listen | None) -> object | None:
+    """What the supervisor answers; nothing when it ended before it began."""
     heard = False
     for raw in stream:
-        message: dict[str, Any] = json.loads(raw)
-        if "result" in message:
-            return message["result"]
-        if "error" in message:
-            raise fault_from_json(message["error"])
+        result, phase = decode_message(raw)
+        if result is not None:
+            return result
         heard = True
-        if listen:
-            listen(message)
+        if phase and listen:
+            listen(phase)
     if heard:
         raise Fault("no-supervisor", "the supervisor was killed while it worked")
     return None
+
+
+def _is_outdated(fault: Fault) -> bool:
+    """Whether an upgrade removed code that this supervisor had not loaded yet.
+
+    Supervisors of version 0.1.0 load the code of some requests when the first of them comes.
+    """
+    lacks = "ModuleNotFoundError: No module named 'switchyard."
+    return fault.code == "unexpected" and fault.message.startswith(lacks)
+
+
+def _replace(connection: _socket.socket, places: ProjectPlaces) -> None:
+    """End the supervisor; the next one takes over what it started, and nothing is interrupted."""
+    os.kill(check_peer_user(connection), _SIGTERM)
+    until = time.monotonic() + START_S
+    while is_locked(places.supervisor_lock) and time.monotonic() < until:
+        time.sleep(0.01)

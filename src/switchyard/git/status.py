@@ -10,7 +10,7 @@ from pathlib import Path
 
 from switchyard.core.environ import caller, on_path
 from switchyard.core.fault import Fault
-from switchyard.git.head import git_folder
+from switchyard.project.git_files import git_folder
 
 QUIET = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
 _SIGPIPE = 13
@@ -21,13 +21,13 @@ def git_environment() -> dict[str, str]:
     return {key: one for key, one in caller().items() if not key.startswith("GIT_")} | QUIET
 
 
-class Question:
+class StatusQuery:
     """One `git status` under way. Whoever asked closes it."""
 
     def __init__(self, path: Path) -> None:
         self._pid: int | None = None
         self._output = -1
-        if git_folder(path) is None:
+        if not path.is_dir() or git_folder(path) is None:
             return
         env = git_environment()
         program = on_path("git", env.get("PATH", os.defpath))
@@ -77,5 +77,5 @@ class Question:
 
 def changed_files(path: Path) -> list[str]:
     """Files that differ from the last commit, with git's two letters in front."""
-    with contextlib.closing(Question(path)) as question:
+    with contextlib.closing(StatusQuery(path)) as question:
         return question.changed_files()

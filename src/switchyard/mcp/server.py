@@ -8,7 +8,7 @@ import threading
 import time
 from typing import Any, BinaryIO, cast
 
-from switchyard.mcp.session import INVALID_REQUEST, PARSE_ERROR, Session, error_answer
+from switchyard.mcp.session import INVALID_REQUEST, PARSE_ERROR, McpSession, error_answer
 
 LARGEST_MESSAGE = 1 << 24
 PARENT_CHECK_S = 1.0
@@ -23,10 +23,10 @@ def _watch_parent() -> None:
     os._exit(0)
 
 
-class Server:
+class StdioServer:
     """Reads messages, has them answered, and writes each answer as one line."""
 
-    def __init__(self, session: Session, reader: BinaryIO, writer: int) -> None:
+    def __init__(self, session: McpSession, reader: BinaryIO, writer: int) -> None:
         self._session = session
         self._reader = reader
         self._writer = writer
@@ -104,10 +104,10 @@ class Server:
             self._write(answers)
 
 
-def serve_stdio(session: Session) -> None:
+def serve_stdio(session: McpSession) -> None:
     """Serve this process's stdin and stdout. Whatever else prints goes to stderr."""
     writer = os.dup(1)
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     threading.Thread(target=_watch_parent, daemon=True).start()
-    Server(session, sys.stdin.buffer, writer).serve()
+    StdioServer(session, sys.stdin.buffer, writer).serve()

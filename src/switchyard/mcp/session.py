@@ -71,7 +71,7 @@ def _request(message: Any) -> Json | None:
     return request
 
 
-class Session:
+class McpSession:
     """Answers requests about one pinned project."""
 
     def __init__(self, scope: Scope) -> None:

@@ -4,12 +4,11 @@ import os
 from pathlib import Path
 from typing import Any
 
-from switchyard.config import FILE_NAME
 from switchyard.mcp import codex
 from switchyard.project.configuration import config_of
 from switchyard.project.home import Home, default_home
 from switchyard.project.registry import Registry, alias_taken
-from switchyard.project.scope import Scope
+from switchyard.project.scope import FILE_NAME, Scope
 
 DEFAULT_NAME = "switchyard"
 

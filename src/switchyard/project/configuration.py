@@ -1,11 +1,10 @@
 """The configuration that governs a project, or one branch of it."""
 
 from switchkit.suggest import suggestion
-from switchyard.config import FILE_NAME
 from switchyard.config.load import load
 from switchyard.config.shapes import Config
 from switchyard.core.fault import USAGE, Fault
-from switchyard.project.scope import Scope, Target
+from switchyard.project.scope import FILE_NAME, Scope, Target
 
 
 def config_of(scope: Scope) -> Config:

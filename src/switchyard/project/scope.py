@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from switchkit.suggest import suggestion
-from switchyard.config import FILE_NAME
 from switchyard.core.fault import USAGE, Fault
 from switchyard.core.slugs import slug
-from switchyard.git.head import current_branch
+from switchyard.project.git_files import current_branch
 from switchyard.project.home import Home, ProjectPlaces
 from switchyard.project.registry import Registration, Registry
 
+FILE_NAME = "switchyard.toml"
 SHARED_BRANCH = "*"
 SHARED_SLUG = "_project"
 

@@ -2,18 +2,18 @@
 
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from switchyard.config.shapes import Config
 from switchyard.core.fault import Fault
-from switchyard.git.status import Question
+from switchyard.git.status import StatusQuery
+from switchyard.project.configuration import config_of
 from switchyard.project.scope import Scope, Target
-from switchyard.queries.services import standings, view
+from switchyard.queries.logs import sift_for
+from switchyard.queries.services import observed_runs, view
 from switchyard.runtime.checkouts import stored_checkouts
 from switchyard.runtime.logs import tail
-from switchyard.runtime.observed import Standing
-
-if TYPE_CHECKING:
-    from switchyard.config.shapes import Config
+from switchyard.runtime.observed import ObservedRun
 
 MOST_FILES = 50
 MOST_ERRORS = 20
@@ -23,9 +23,10 @@ MOST_NAMES = 60
 LONGEST_ERROR = 240
 ERROR_LINES = 200
 _SHOWN = ("service", "branch", "status", "phase", "pid", "port", "url")
+_TOLD = ("reason", "exit_code")
 
 
-def env_warnings(scope: Scope, config: "Config") -> list[dict[str, str]]:
+def env_warnings(scope: Scope, config: Config) -> list[dict[str, str]]:
     """Configured env files that are missing at the root, so that worktrees would lack them."""
     made: list[dict[str, str]] = []
     for mode, paths in (("link", config.env.link), ("copy", config.env.copy)):
@@ -47,9 +48,7 @@ def checkouts(scope: Scope) -> list[dict[str, Any]]:
     ]
 
 
-def _errors(found: list[Standing], config: "Config | None") -> list[dict[str, str]]:
-    from switchyard.queries.logs import sift_for  # noqa: PLC0415 - git works meanwhile
-
+def _errors(found: list[ObservedRun], config: Config | None) -> list[dict[str, str]]:
     made: list[dict[str, str]] = []
     for one in found:
         run = one.run
@@ -67,25 +66,22 @@ def _bounded(made: dict[str, Any], key: str, values: list[Any], limit: int) -> N
         made[f"{key}_omitted"] = len(values) - limit
 
 
-def brief(scope: Scope, branch: str | None = None) -> dict[str, Any]:
+def brief(
+    scope: Scope, branch: str | None = None, *, query: StatusQuery | None = None
+) -> dict[str, Any]:
     """What an agent needs to know first, in a size that does not grow with the project.
 
-    Git is asked first, and works while the rest is loaded and read.
+    Git works while the rest is read. `query` is a question to it that is under way already.
     """
     target = scope.target(branch) if branch else scope.here
     folder = (target or scope.main()).worktree
-    if not folder.is_dir():
-        return _compose(scope, target, folder, None)
-    with contextlib.closing(Question(folder)) as question:
-        return _compose(scope, target, folder, question)
+    with contextlib.closing(query or StatusQuery(folder)) as asked:
+        return _compose(scope, target, folder, asked)
 
 
 def _compose(
-    scope: Scope, target: Target | None, folder: Path, question: Question | None
+    scope: Scope, target: Target | None, folder: Path, query: StatusQuery
 ) -> dict[str, Any]:
-    """The brief of a branch or of the whole project; what git says is fetched last."""
-    from switchyard.project.configuration import config_of  # noqa: PLC0415 - git works meanwhile
-
     wanted = target.branch if target else None
     problem: dict[str, Any] | None = None
     try:
@@ -93,7 +89,7 @@ def _compose(
     except Fault as fault:
         config, problem = None, fault.as_json()
     supervised = scope.places.is_supervised()
-    found = standings(scope, wanted)
+    found = observed_runs(scope, wanted)
     made: dict[str, Any] = {
         "project": config.name if config else scope.root.name,
         "root": str(scope.root),
@@ -108,14 +104,14 @@ def _compose(
     _bounded(made, "configured_profiles", list(config.profiles) if config else [], MOST_NAMES)
     shown = [view(one, supervised=supervised) for one in found]
     compact = [
-        {key: one[key] for key in _SHOWN}
-        | {key: one[key] for key in ("reason", "exit_code") if one.get(key) is not None}
+        {key: one.get(key) for key in _SHOWN}
+        | {key: told for key in _TOLD if (told := one.get(key)) is not None}
         for one in shown
     ]
     _bounded(made, "services", compact, MOST_SERVICES)
     _bounded(made, "checkouts", checkouts(scope), MOST_SERVICES)
     errors = _errors(found[:MOST_SERVICES], config)
-    changed = question.changed_files() if question else []
+    changed = query.changed_files()
     _bounded(made, "changed_files", [one[:200] for one in changed], MOST_FILES)
     _bounded(made, "env_warnings", env_warnings(scope, config) if config else [], MOST_SERVICES)
     made["recent_errors"] = errors

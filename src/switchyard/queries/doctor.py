@@ -5,11 +5,10 @@ import sys
 from typing import Any
 
 from switchyard import __version__
-from switchyard.config import FILE_NAME
 from switchyard.core.environ import caller, on_path
-from switchyard.git.head import main_checkout
 from switchyard.project.configuration import config_of
-from switchyard.project.scope import Scope, Target
+from switchyard.project.git_files import main_checkout
+from switchyard.project.scope import FILE_NAME, Scope, Target
 from switchyard.queries.brief import env_warnings
 
 

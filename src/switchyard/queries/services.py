@@ -1,51 +1,55 @@
 """What is true of services: where one is, and how all stand. Reads only; every call asks anew."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from switchyard.core.slugs import slug
 from switchyard.proc.family import Leader
 from switchyard.project.scope import SHARED_SLUG, Scope, Target
-from switchyard.runtime.lost_runs import all_runs
-from switchyard.runtime.observed import Standing, Truth
-from switchyard.runtime.runs import RunBook
+from switchyard.runtime.observed import ObservedRun, Observer
+from switchyard.runtime.runs import RunBook, all_runs
+
+if TYPE_CHECKING:
+    from switchyard.runtime.service_row import ServiceRow
 
 MOST_OWNERS = 4096
 _OWNERS: dict[tuple[str, int], Leader] = {}
 
 
-def view(standing: Standing, *, supervised: bool) -> dict[str, Any]:
+def view(observed: ObservedRun, *, supervised: bool) -> "ServiceRow":
     """One service as shown. A name is only given as URL while somebody serves it."""
-    shown = standing.as_json()
-    if not supervised and standing.run.protocol == "http":
-        shown["url"] = shown["direct_url"]
+    shown = observed.as_json()
+    if not supervised and observed.run.protocol == "http":
+        shown["url"] = shown.get("direct_url")
     shown["supervised"] = supervised
     return shown
 
 
-def standings(
+def observed_runs(
     scope: Scope, branch: str | None = None, services: Iterable[str] = ()
-) -> list[Standing]:
+) -> list[ObservedRun]:
     """What is true of every recorded run, of one branch or of all."""
     names = set(services)
-    truth = Truth(_OWNERS)
+    observer = Observer(_OWNERS)
     if len(_OWNERS) > MOST_OWNERS:
         _OWNERS.clear()
     return [
-        truth.judge(run)
+        observer.observe(run)
         for run in all_runs(scope.root, scope.places)
         if (branch is None or run.branch in (branch, "*")) and (not names or run.service in names)
     ]
 
 
-def status(scope: Scope, branch: str | None = None, services: Iterable[str] = ()) -> dict[str, Any]:
+def status(
+    scope: Scope, branch: str | None = None, services: Iterable[str] = ()
+) -> "dict[str, list[ServiceRow]]":
     """Registered services with running or stale state."""
     supervised = scope.places.is_supervised()
-    found = standings(scope, branch, services)
+    found = observed_runs(scope, branch, services)
     return {"services": [view(one, supervised=supervised) for one in found]}
 
 
-def where(scope: Scope, service: str, branch: str | None = None) -> dict[str, Any]:
+def where(scope: Scope, service: str, branch: str | None = None) -> "dict[str, ServiceRow]":
     """URL, port, pid, worktree and log path of one service.
 
     A service that does not run is answered for too; only an unknown one is a `Fault`.
@@ -55,9 +59,7 @@ def where(scope: Scope, service: str, branch: str | None = None) -> dict[str, An
     return {"service": found or _never_started(scope, service, target)}
 
 
-def _started(
-    scope: Scope, service: str, target: Target, *, anywhere: bool
-) -> dict[str, Any] | None:
+def _started(scope: Scope, service: str, target: Target, *, anywhere: bool) -> "ServiceRow | None":
     """What is true of the service of this branch, or nothing when it was never started."""
     places = scope.places
     book = RunBook(places)
@@ -70,10 +72,10 @@ def _started(
         run = others[0] if len(others) == 1 else None
     if run is None:
         return None
-    return view(Truth(_OWNERS).judge(run), supervised=places.is_supervised())
+    return view(Observer(_OWNERS).observe(run), supervised=places.is_supervised())
 
 
-def _never_started(scope: Scope, service: str, target: Target) -> dict[str, Any]:
+def _never_started(scope: Scope, service: str, target: Target) -> "ServiceRow":
     # Reading the configuration costs more than all the rest, and few questions need it.
     from switchyard.project.configuration import check_service, config_for  # noqa: PLC0415
 

@@ -3,13 +3,13 @@
 from typing import Any
 
 from switchyard.project.scope import Scope
-from switchyard.queries.services import standings
+from switchyard.queries.services import observed_runs
 
 
 def worktrees(scope: Scope) -> dict[str, Any]:
     """Registered worktrees of the project, with what runs in each."""
     alive: dict[str, list[str]] = {}
-    for one in standings(scope):
+    for one in observed_runs(scope):
         if one.status == "running":
             alive.setdefault(one.run.branch, []).append(one.run.service)
     known = scope.registration

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from switchyard.config.placeholders import fill, used
-from switchyard.config.shapes import Config, Profile, Service
+from switchyard.config.shapes import Config, Service, ServiceProfile
 from switchyard.core.environ import base_environment, on_path
 from switchyard.core.fault import USAGE, Fault
 from switchyard.core.slugs import slug, variable
@@ -15,7 +15,7 @@ from switchyard.project.home import ProjectPlaces
 from switchyard.project.scope import SHARED_BRANCH, SHARED_SLUG, Target
 
 
-class Launch(NamedTuple):
+class ServiceLaunch(NamedTuple):
     """One service, ready to be started."""
 
     service: Service
@@ -88,7 +88,7 @@ class Planner:
         places: ProjectPlaces,
         ports: Mapping[tuple[str, str], int],
         *,
-        profile: Profile | None = None,
+        profile: ServiceProfile | None = None,
         caller: Mapping[str, str] | None = None,
         named: bool = True,
     ) -> None:
@@ -179,7 +179,7 @@ class Planner:
         wanted = any("data_dir" in used(text) for text in texts)
         return self._places.data(target.slug, service.name) if wanted else None
 
-    def launch(self, name: str) -> Launch:
+    def launch(self, name: str) -> ServiceLaunch:
         """The service of this name with everything filled in.
 
         Raises `Fault` when its folder is missing or a placeholder has no value here.
@@ -201,7 +201,7 @@ class Planner:
             raise Fault("no-folder", f"the folder of `{name}` is gone: {cwd}")
         command = tuple(fill(text, values) for text in service.command)
         port, url = self._addresses[name]
-        return Launch(
+        return ServiceLaunch(
             service=service,
             target=target,
             command=_found(command, env, cwd),

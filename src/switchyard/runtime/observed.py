@@ -1,32 +1,34 @@
 """What is true of a run now. Computed from the kernel each time; the record is only a claim."""
 
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from switchkit.platform.ports import PortHolder, holder, holds, listening
 from switchkit.platform.shapes import Vitals
 from switchkit.platform.system import vitals
 from switchkit.processes import descendants
 from switchyard.proc.family import Leader, boot_id, leader_vitals, marked_runs, members
-from switchyard.runtime.runs import Run
+from switchyard.runtime.runs import RunRecord
 
-Status = Literal["running", "stale"]
+if TYPE_CHECKING:
+    from switchyard.runtime.service_row import ServiceRow, Status
+
 ENDED = ("exited", "crashed", "completed", "failed")
 
 
-class Standing(NamedTuple):
+class ObservedRun(NamedTuple):
     """A run with what the kernel says about it."""
 
-    run: Run
-    status: Status
+    run: RunRecord
+    status: "Status"
     phase: str
     reason: str | None = None
     survivors: tuple[int, ...] = ()
     intruder: PortHolder | None = None
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> "ServiceRow":
         """The record of one service as every answer shows it."""
         run = self.run
-        made: dict[str, Any] = {
+        made: ServiceRow = {
             "service": run.service,
             "branch": run.branch,
             "status": self.status,
@@ -49,11 +51,11 @@ class Standing(NamedTuple):
         if self.survivors:
             made["pids"] = list(self.survivors)
         if self.intruder:
-            made["port_owner"] = self.intruder._asdict()
+            made["port_owner"] = {"pid": self.intruder.pid, "command": self.intruder.command}
         return made
 
 
-def direct_url(run: Run) -> str | None:
+def direct_url(run: RunRecord) -> str | None:
     """The address that needs no names and no proxy."""
     if run.port is None:
         return None
@@ -61,7 +63,7 @@ def direct_url(run: Run) -> str | None:
     return f"http://{host}:{run.port}" if run.protocol == "http" else f"{host}:{run.port}"
 
 
-class Truth:
+class Observer:
     """One moment's view of the machine, shared by all runs that are judged in it."""
 
     def __init__(self, owners: dict[tuple[str, int], Leader] | None = None) -> None:
@@ -69,48 +71,48 @@ class Truth:
         self._marks: dict[int, str] | None = None
         self._owners = {} if owners is None else owners
 
-    def judge(self, run: Run) -> Standing:
+    def observe(self, run: RunRecord) -> ObservedRun:
         """Whether the run lives, and in what state."""
         if run.boot_id != boot_id():
-            return Standing(run, "stale", _ended(run), "reboot")
+            return ObservedRun(run, "stale", _ended(run), "reboot")
         found = leader_vitals(run.leader)
         if found is None or found.is_dead:
             return self._without_leader(run, found)
         if run.kind == "task":
-            return Standing(run, "running", "starting", run.reason)
+            return ObservedRun(run, "running", "starting", run.reason)
         if found.is_stopped:
-            return Standing(run, "running", "unhealthy", "suspended")
+            return ObservedRun(run, "running", "unhealthy", "suspended")
         return self._with_leader(run)
 
-    def _without_leader(self, run: Run, found: Vitals | None) -> Standing:
+    def _without_leader(self, run: RunRecord, found: Vitals | None) -> ObservedRun:
         survivors = tuple(sorted(self._marked(run.run_id) - {run.pid}))
         if found is not None and not survivors:
             survivors = tuple(one.pid for one in members(run.leader) if one.pid != run.pid)
         if survivors:
-            return Standing(run, "stale", "orphaned", "leader-gone", survivors)
+            return ObservedRun(run, "stale", "orphaned", "leader-gone", survivors)
         reused = found is None and vitals(run.pid) is not None
         phase = _ended(run)
         reason = run.reason if run.phase in ENDED else ("pid-reused" if reused else "gone")
-        return Standing(run, "stale", phase, reason)
+        return ObservedRun(run, "stale", phase, reason)
 
-    def _with_leader(self, run: Run) -> Standing:
+    def _with_leader(self, run: RunRecord) -> ObservedRun:
         if run.port is None:
-            return Standing(run, "running", run.phase, run.reason)
+            return ObservedRun(run, "running", run.phase, run.reason)
         if self._sockets is None:
             self._sockets = listening()
         inodes = self._sockets.get(run.port)
         if not inodes:
             if run.ready_at is None:
-                return Standing(run, "running", "starting", run.reason)
-            return Standing(run, "running", "unhealthy", "port-closed")
+                return ObservedRun(run, "running", "starting", run.reason)
+            return ObservedRun(run, "running", "unhealthy", "port-closed")
         if self._is_ours(run, inodes):
-            return Standing(run, "running", run.phase, run.reason)
+            return ObservedRun(run, "running", run.phase, run.reason)
         intruder = holder(inodes)
         if intruder is None:
-            return Standing(run, "running", run.phase, "port-owner-hidden")
-        return Standing(run, "running", "port_conflict", "port-taken", (), intruder)
+            return ObservedRun(run, "running", run.phase, "port-owner-hidden")
+        return ObservedRun(run, "running", "port_conflict", "port-taken", (), intruder)
 
-    def _is_ours(self, run: Run, inodes: set[int]) -> bool:
+    def _is_ours(self, run: RunRecord, inodes: set[int]) -> bool:
         for inode in inodes:
             known = self._owners.get((run.run_id, inode))
             if known and leader_vitals(known):
@@ -125,7 +127,7 @@ class Truth:
                 return True
         return False
 
-    def _remember(self, run: Run, pid: int, inodes: set[int]) -> None:
+    def _remember(self, run: RunRecord, pid: int, inodes: set[int]) -> None:
         one = vitals(pid)
         if one:
             owner = Leader(pid, one.began, boot_id(), run.run_id)
@@ -137,7 +139,7 @@ class Truth:
         return {pid for pid, mark in self._marks.items() if mark == run_id}
 
 
-def _ended(run: Run) -> str:
+def _ended(run: RunRecord) -> str:
     if run.phase in ENDED:
         return run.phase
     return "exited"

@@ -1,19 +1,26 @@
-"""Run records: what was started, written before it is announced, replaced as one step."""
+"""Run records: what was started, written before it is announced, replaced as one step.
+
+A run whose record was lost is found again by the marks that its processes carry.
+"""
 
 import contextlib
 import os
+import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from switchkit.files import make_private_folder
+from switchkit.platform.system import vitals
+from switchkit.processes import environment
+from switchyard.core.slugs import slug
 from switchyard.files import read_json, write_json
-from switchyard.proc.family import Leader
+from switchyard.proc.family import RUN_VARIABLE, Leader, boot_id, marked_runs
 from switchyard.project.home import ProjectPlaces
 
 MOST_LOADED = 4096
 
 
-class Run(NamedTuple):
+class RunRecord(NamedTuple):
     """One start of one service. `phase` is what was last seen of it, not what is true now."""
 
     run_id: str
@@ -53,18 +60,18 @@ class Run(NamedTuple):
         return Leader(self.pid, self.ticks, self.boot_id, self.run_id)
 
 
-def run_from_json(value: dict[str, Any]) -> Run:
+def run_from_json(value: dict[str, Any]) -> RunRecord:
     """A stored record. Raises `ValueError` when it is not one."""
-    known = {key: one for key, one in value.items() if key in Run._fields}
+    known = {key: one for key, one in value.items() if key in RunRecord._fields}
     for key in ("command", "stop_command"):
         known[key] = tuple(known.get(key, ()))
     try:
-        return Run(**known)
+        return RunRecord(**known)
     except TypeError as wrong:
         raise ValueError(str(wrong)) from None
 
 
-_LOADED: dict[str, tuple[tuple[int, int, int], Run]] = {}
+_LOADED: dict[str, tuple[tuple[int, int, int], RunRecord]] = {}
 
 
 class RunBook:
@@ -77,12 +84,12 @@ class RunBook:
         """Where the record of this service is."""
         return self._places.record(branch_slug, service)
 
-    def get(self, branch_slug: str, service: str) -> Run | None:
+    def get(self, branch_slug: str, service: str) -> RunRecord | None:
         """The record, or nothing when there is none that can be read."""
         return self._load(self.path(branch_slug, service))
 
     @staticmethod
-    def _load(path: Path | str) -> Run | None:
+    def _load(path: Path | str) -> RunRecord | None:
         """A record is replaced, never changed: the same file with the same times says the same."""
         try:
             status = os.stat(path)  # noqa: PTH116 - asked for every record of every answer
@@ -100,7 +107,7 @@ class RunBook:
             _LOADED[str(path)] = stamp, run
         return run
 
-    def put(self, run: Run) -> None:
+    def put(self, run: RunRecord) -> None:
         """Write the record. It outlives any kill; a power cut ends the run itself."""
         path = self.path(run.branch_slug, run.service)
         try:
@@ -109,19 +116,19 @@ class RunBook:
             make_private_folder(path.parent)
             write_json(path, run._asdict(), durable=False)
 
-    def drop(self, run: Run) -> None:
+    def drop(self, run: RunRecord) -> None:
         """Forget a run that has ended, unless another has taken its place."""
         there = self.get(run.branch_slug, run.service)
         if there is None or there.run_id == run.run_id:
             self.path(run.branch_slug, run.service).unlink(missing_ok=True)
 
-    def all(self, branch_slug: str | None = None) -> list[Run]:
+    def all(self, branch_slug: str | None = None) -> list[RunRecord]:
         """Every record, of one branch or of all, in a steady order."""
         return self.sorted_out(branch_slug)[0]
 
-    def sorted_out(self, branch_slug: str | None = None) -> tuple[list[Run], list[Path]]:
+    def sorted_out(self, branch_slug: str | None = None) -> tuple[list[RunRecord], list[Path]]:
         """The records, and the files that say nothing: cut short, or written by a strange hand."""
-        runs: list[Run] = []
+        runs: list[RunRecord] = []
         broken: list[Path] = []
         top = self._places.folder / "runs"
         folders = [str(top / branch_slug)] if branch_slug else self._folders(top)
@@ -141,3 +148,65 @@ class RunBook:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             return sorted(entry.path for entry in os.scandir(top))
         return []
+
+
+def lost_runs(root: Path, places: ProjectPlaces, known: set[str]) -> list[RunRecord]:
+    """Living runs of this project that no readable record speaks of."""
+    leaders: dict[str, int] = {}
+    for pid, run_id in sorted(marked_runs().items()):
+        if run_id in known:
+            continue
+        one = vitals(pid)
+        if one and (run_id not in leaders or one.session == pid):
+            leaders[run_id] = pid
+    found = [_from_process(pid, places) for pid in leaders.values() if _root_of(pid) == str(root)]
+    return [run for run in found if run]
+
+
+def _root_of(pid: int) -> str | None:
+    return environment(pid).get("SWITCHYARD_ROOT")
+
+
+def _from_process(pid: int, places: ProjectPlaces) -> RunRecord | None:
+    env, one = environment(pid), vitals(pid)
+    service, branch = env.get("SWITCHYARD_SERVICE"), env.get("SWITCHYARD_BRANCH")
+    if one is None or not service or branch is None:
+        return None
+    branch_slug = env.get("SWITCHYARD_BRANCH_SLUG") or slug(branch)
+    port = env.get("SWITCHYARD_PORT", "")
+    canonical = env.get("CANONICAL_PORT", "")
+    return RunRecord(
+        run_id=env[RUN_VARIABLE],
+        service=service,
+        branch=branch,
+        branch_slug=branch_slug,
+        kind="service",
+        pid=pid,
+        ticks=one.began,
+        boot_id=boot_id(),
+        command=(),
+        root=env.get("SWITCHYARD_ROOT", ""),
+        worktree=env.get("SWITCHYARD_WORKTREE", ""),
+        host=env.get("HOST", "127.0.0.1"),
+        port=int(port) if port.isdigit() else None,
+        canonical_port=int(canonical) if canonical.isdigit() else None,
+        protocol="http" if env.get("SWITCHYARD_URL", "").startswith("http") else "tcp",
+        url=env.get("SWITCHYARD_URL") or None,
+        log=str(places.log(branch_slug, service)),
+        log_start=0,
+        started_at=time.time(),
+        reason="record-lost",
+    )
+
+
+def all_runs(root: Path, places: ProjectPlaces, branch_slug: str | None = None) -> list[RunRecord]:
+    """Every recorded run; those with a broken record are found by their processes.
+
+    The sweep of all processes is made only when a record is broken.
+    """
+    runs, broken = RunBook(places).sorted_out(branch_slug)
+    if broken:
+        known = {run.run_id for run in RunBook(places).all()}
+        lost = lost_runs(root, places, known)
+        runs += [run for run in lost if branch_slug in (None, run.branch_slug)]
+    return runs

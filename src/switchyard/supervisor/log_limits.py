@@ -21,12 +21,12 @@ def punch(path: str, length: int) -> bool:
     return False
 
 
-def tidy_logs(yard: Yard) -> None:
+def limit_logs(yard: Yard) -> None:
     """Mark the time in each log, and let go of what is older than the project keeps."""
-    limit = yard.board.max_log_bytes * (yard.board.keep_logs + 1)
-    for keeper in list(yard.keepers.values()):
-        if keeper.is_alive:
-            path = keeper.launch.log
+    limit = yard.context.max_log_bytes * (yard.context.keep_logs + 1)
+    for thread in list(yard.threads.values()):
+        if thread.is_alive:
+            path = thread.launch.log
             add_mark(path)
             with contextlib.suppress(OSError):
                 status = path.stat()

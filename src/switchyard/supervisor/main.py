@@ -1,6 +1,5 @@
 """How the supervisor process begins and ends: its lock, and its socket."""
 
-import importlib
 import socket
 from pathlib import Path
 
@@ -24,8 +23,10 @@ def main(arguments: list[str]) -> int:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     bind(str(places.socket), listener, _BACKLOG)
     try:
-        # Whoever asked can say what is wanted while the greater part is loaded.
-        importlib.import_module("switchyard.supervisor.server").serve(home, root, listener)
+        # The caller can connect and send its request while the greater part is loaded.
+        from switchyard.supervisor.server import serve  # noqa: PLC0415
+
+        serve(home, root, listener)
     finally:
         places.socket.unlink(missing_ok=True)
         listener.close()

@@ -4,20 +4,25 @@ import contextlib
 import os
 import re
 import signal
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from switchyard.config.shapes import Check
+from switchyard.runtime.runs import RunRecord
 from switchyard.supervisor.children import Children
 from switchyard.supervisor.forwarding.sockets import dial
 
 ANSWER_S = 1.0
 COMMAND_S = 10.0
 LOG_STEP = 1 << 20
+FIRST_POLL_S = 0.002
+LAST_POLL_S = 0.05
+LATE_POLL_S = 1.0
 
 
-class Subject(NamedTuple):
+class ProbeTarget(NamedTuple):
     """What a probe needs to know about the service it asks."""
 
     host: str
@@ -84,11 +89,11 @@ class LogSearch:
         return False
 
 
-def _run_command(children: Children, subject: Subject) -> bool:
+def _run_command(children: Children, target: ProbeTarget) -> bool:
     with contextlib.suppress(OSError):
         null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
         try:
-            pid = children.spawn(subject.command, cwd=subject.cwd, env=subject.env, output=null)
+            pid = children.spawn(target.command, cwd=target.cwd, env=target.env, output=null)
         finally:
             os.close(null)
         code = children.wait(pid, COMMAND_S)
@@ -100,9 +105,9 @@ def _run_command(children: Children, subject: Subject) -> bool:
     return False
 
 
-def prober(check: Check, subject: Subject, children: Children) -> Callable[[float], bool]:
+def prober(check: Check, target: ProbeTarget, children: Children) -> Callable[[float], bool]:
     """A question to ask again and again; it is told how long the service has been up."""
-    host, port = subject.host, subject.port or 0
+    host, port = target.host, target.port or 0
     if check.kind == "tcp":
         return lambda _: accepts(host, port)
     if check.kind == "http":
@@ -113,8 +118,48 @@ def prober(check: Check, subject: Subject, children: Children) -> Callable[[floa
 
         return ask
     if check.kind == "log":
-        search = LogSearch(subject.log, subject.log_start, check.pattern)
+        search = LogSearch(target.log, target.log_start, check.pattern)
         return lambda _: search.found()
     if check.kind == "command":
-        return lambda _: _run_command(children, subject)
+        return lambda _: _run_command(children, target)
     return lambda up_s: up_s >= check.delay_s
+
+
+class ProbeSchedule:
+    """When to look next, and what was seen so far."""
+
+    def __init__(self, ready: Check, live: Check | None, run: RunRecord) -> None:
+        self._ready = ready
+        self._live = live
+        self._began = time.monotonic()
+        self._pause_s = FIRST_POLL_S
+        self._failures = 0
+        self.is_ready = run.ready_at is not None
+        self._is_task = run.kind == "task"
+
+    def up_s(self) -> float:
+        """How long this watch lasts."""
+        return time.monotonic() - self._began
+
+    def wait_ms(self) -> float | None:
+        """How long to sleep before the next look; nothing means until something happens."""
+        if self._is_task:
+            return None
+        if self.is_ready:
+            return self._live.interval_s * 1000 if self._live else None
+        pause_s = self._pause_s
+        self._pause_s = LATE_POLL_S if self.is_late() else min(LAST_POLL_S, pause_s * 1.5)
+        return max(1.0, pause_s * 1000)
+
+    def is_late(self) -> bool:
+        """Whether the service had its time to become ready."""
+        return self.up_s() > self._ready.timeout_s
+
+    def became_ready(self) -> None:
+        """It answers."""
+        self.is_ready = True
+
+    def judged(self, *, good: bool) -> int:
+        """How many looks in a row have failed."""
+        self._failures = 0 if good else self._failures + 1
+        return self._failures

@@ -2,8 +2,6 @@
 
 import contextlib
 import gc
-import importlib
-import json
 import os
 import selectors
 import signal
@@ -11,57 +9,49 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from switchkit.platform.light import wake_pipe
 from switchkit.platform.system import adopt_orphans
 from switchkit.sockets import check_peer_user
+from switchyard.control.protocol import (
+    Answer,
+    CheckoutRequest,
+    DownRequest,
+    Request,
+    UncheckoutRequest,
+    UpRequest,
+    decode_request,
+    encode_answer,
+    encode_event,
+    encode_fault,
+)
 from switchyard.core.fault import Fault
 from switchyard.project.home import Home
+from switchyard.supervisor.log_limits import limit_logs
+from switchyard.supervisor.operations.checkout import checkout, uncheckout
 from switchyard.supervisor.operations.start import up
+from switchyard.supervisor.operations.stop import down
 from switchyard.supervisor.yard import Emit, Yard
 
 LINGER_S = 1.0
 TIDY_S = 30.0
 LARGEST_REQUEST = 1 << 22
 
-Operation = Callable[[Yard, Mapping[str, Any], Emit], dict[str, Any]]
 
+class RequestServer:
+    """Answers requests, one thread each, until nothing is left to look after.
 
-def _ping(yard: Yard, _: Mapping[str, Any], __: Emit) -> dict[str, Any]:
-    kept = [list(key) for key, one in yard.keepers.items() if one.is_alive]
-    return {"pid": os.getpid(), "kept": kept, "names_port": yard.names_port}
-
-
-def _later(module: str, name: str) -> Operation:
-    """An operation that no first start has to wait for."""
-
-    def operation(yard: Yard, request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
-        there = importlib.import_module(f"switchyard.supervisor.{module}")
-        found: Operation = getattr(there, name)
-        return found(yard, request, emit)
-
-    return operation
-
-
-OPERATIONS: dict[str, Operation] = {
-    "ping": _ping,
-    "up": up,
-    "down": _later("operations.stop", "down"),
-    "checkout": _later("operations.checkout", "checkout"),
-    "uncheckout": _later("operations.checkout", "uncheckout"),
-}
-
-
-class Control:
-    """Answers requests, one thread each, until nothing is left to look after."""
+    The main thread accepts connections, reaps children and keeps logs within their limits. It
+    never takes a lock that a request holds for long, so it reaps whatever a request waits for.
+    """
 
     def __init__(self, yard: Yard) -> None:
         self._yard = yard
-        self._busy = 0
+        # Guards `_busy`, the number of requests under way, and nothing else.
         self._lock = threading.Lock()
+        self._busy = 0
         self._idle_since: float | None = time.monotonic()
         self._selector = selectors.DefaultSelector()
         self._wake_read, self._wake_write = wake_pipe()
@@ -92,7 +82,7 @@ class Control:
             self._yard.children.reap()
             if time.monotonic() - last_tidy >= TIDY_S:
                 last_tidy = time.monotonic()
-                importlib.import_module("switchyard.supervisor.log_limits").tidy_logs(self._yard)
+                limit_logs(self._yard)
 
     def _pause_s(self) -> float:
         return LINGER_S / 4 if self._yard.is_idle() else TIDY_S
@@ -138,21 +128,33 @@ class Control:
     def _perform(
         self, raw: bytes, write: Callable[[bytes], int], flush: Callable[[], None]
     ) -> None:
-        def emit(message: dict[str, Any]) -> None:
+        def send(line: bytes) -> None:
             with contextlib.suppress(OSError, ValueError):
-                write(json.dumps(message).encode() + b"\n")
+                write(line)
                 flush()
 
         try:
-            request: dict[str, Any] = json.loads(raw)
-            result = OPERATIONS[str(request["operation"])](self._yard, request, emit)
+            request = decode_request(raw)
+            answer = _answer(self._yard, request, lambda event: send(encode_event(event)))
         except Fault as fault:
-            emit({"error": {**fault.as_json(), "exit_code": fault.exit_code}})
+            send(encode_fault(fault))
         except Exception as wrong:  # noqa: BLE001 - one bad request must not end the supervisor
             sys.excepthook(type(wrong), wrong, wrong.__traceback__)
-            emit({"error": {"code": "unexpected", "message": f"{type(wrong).__name__}: {wrong}"}})
+            send(encode_fault(Fault("unexpected", f"{type(wrong).__name__}: {wrong}")))
         else:
-            emit({"result": result})
+            send(encode_answer(answer))
+
+
+def _answer(yard: Yard, request: Request, emit: Emit) -> Answer:
+    match request:
+        case UpRequest():
+            return up(yard, request, emit)
+        case DownRequest():
+            return down(yard, request, emit)
+        case CheckoutRequest():
+            return checkout(yard, request)
+        case UncheckoutRequest():
+            return uncheckout(yard, request)
 
 
 def serve(home: Home, root: Path, listener: socket.socket) -> None:
@@ -163,4 +165,4 @@ def serve(home: Home, root: Path, listener: socket.socket) -> None:
     threading.stack_size(512 * 1024)
     yard = Yard(root, home)
     yard.adopt()
-    Control(yard).serve(listener)
+    RequestServer(yard).serve(listener)

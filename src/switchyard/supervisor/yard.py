@@ -4,32 +4,38 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 from switchkit.processes import environment
 from switchyard.config.shapes import Config
+from switchyard.control.protocol import Event
 from switchyard.core.fault import Fault
 from switchyard.project.configuration import config_of
 from switchyard.project.home import Home
 from switchyard.project.registry import Registry
 from switchyard.project.scope import SHARED_BRANCH, SHARED_SLUG, Scope, Target
-from switchyard.runtime.launch import Launch, Planner
-from switchyard.runtime.lost_runs import all_runs
-from switchyard.runtime.observed import Truth, direct_url
+from switchyard.runtime.launch import Planner, ServiceLaunch
+from switchyard.runtime.observed import Observer, direct_url
 from switchyard.runtime.ports import PortTable
-from switchyard.runtime.runs import Run, RunBook
+from switchyard.runtime.runs import RunBook, RunRecord, all_runs
+from switchyard.runtime.service_row import ServiceRow
 from switchyard.supervisor.children import Children
 from switchyard.supervisor.forwarding.forwarders import Forwarders
-from switchyard.supervisor.forwarding.names import foreign_names, names_gate
+from switchyard.supervisor.forwarding.names import foreign_names, names_router
 from switchyard.supervisor.forwarding.sockets import loopback_sockets
-from switchyard.supervisor.forwarding.tcp_relay import Relay
-from switchyard.supervisor.service_thread import Board, Keeper
+from switchyard.supervisor.forwarding.tcp_relay import TcpRelay
+from switchyard.supervisor.service_thread import ServiceContext, ServiceThread
 
-Emit = Callable[[dict[str, Any]], None]
+Emit = Callable[[Event], None]
 
 
 class Yard:
-    """Keepers, forwarders and names of one project."""
+    """The service threads, forwarders and names of one project.
+
+    Locks: `lock` is held by the request thread that changes `threads`, the open forwarders or the
+    served names, so one change follows the other. Under it `context.changed` may be taken, never
+    the other way round. The main thread and the service threads never take `lock`; they read
+    `threads` through copies, which the interpreter makes in one step.
+    """
 
     def __init__(self, root: Path, home: Home) -> None:
         registry = Registry(home)
@@ -37,21 +43,22 @@ class Yard:
         self.places = self.scope.places
         self.children = Children()
         self.book = RunBook(self.places)
-        self.board = Board(self.children, self.book)
-        self.relay = Relay()
+        self.context = ServiceContext(self.children, self.book)
+        self.relay = TcpRelay()
         self.forwarders = Forwarders(self.relay, self.places)
-        self.keepers: dict[tuple[str, str], Keeper] = {}
+        self.threads: dict[tuple[str, str], ServiceThread] = {}
         self.lock = threading.RLock()
         self.names_problem: str | None = None
         self.names_port: int | None = None
 
     def is_idle(self) -> bool:
         """Whether nothing is left to look after."""
-        return not self.forwarders.all() and all(one.has_ended for one in self.keepers.values())
+        threads = list(self.threads.values())
+        return not self.forwarders.all() and all(one.has_ended for one in threads)
 
     def adopt(self) -> None:
-        """Take over what an earlier supervisor left running."""
-        truth = Truth()
+        """Take over what an earlier supervisor left running. Runs before any request does."""
+        observer = Observer()
         try:
             config = config_of(self.scope)
         except Fault:
@@ -59,7 +66,7 @@ class Yard:
         runs = [
             run
             for run in all_runs(self.scope.root, self.places)
-            if run.service in config.services and truth.judge(run).status == "running"
+            if run.service in config.services and observer.observe(run).status == "running"
         ]
         if any(run.protocol == "http" for run in runs):
             self.serve_names(config)
@@ -68,14 +75,14 @@ class Yard:
             if self.names_problem and run.protocol == "http":
                 run = run._replace(url=direct_url(run))
             launch = self._launch_of(run, config)
-            keeper = Keeper(launch, self.board, adopted=run)
-            self.keepers[launch.key] = keeper
+            thread = ServiceThread(launch, self.context, adopted=run)
+            self.threads[launch.key] = thread
             with contextlib.suppress(OSError):
                 self.book.put(run)
-            keeper.start()
-        self.forwarders.restore(config.families, self.keepers)
+            thread.start()
+        self.forwarders.restore(config.families, self.threads)
 
-    def _launch_of(self, run: Run, config: Config) -> Launch:
+    def _launch_of(self, run: RunRecord, config: Config) -> ServiceLaunch:
         """What was started, read back from the process itself: secrets are never on disk."""
         service = config.services[run.service]
         env = environment(run.pid)
@@ -84,7 +91,7 @@ class Yard:
         probe = ()
         with contextlib.suppress(Fault):
             probe = planner.launch(run.service).probe_command
-        return Launch(
+        return ServiceLaunch(
             service=service,
             target=target,
             command=run.command,
@@ -100,10 +107,10 @@ class Yard:
             profile=run.profile,
         )
 
-    def is_kept(self, key: tuple[str, str]) -> bool:
-        """Whether a keeper looks after this service now."""
-        keeper = self.keepers.get(key)
-        return bool(keeper and keeper.is_alive)
+    def is_watched(self, key: tuple[str, str]) -> bool:
+        """Whether a thread looks after this service now."""
+        thread = self.threads.get(key)
+        return bool(thread and thread.is_alive)
 
     def known_ports(self, config: Config, target: Target) -> dict[tuple[str, str], int]:
         """The ports that are reserved, without reserving any."""
@@ -125,25 +132,26 @@ class Yard:
         except Fault as wrong:
             self.names_problem = f"names are not served: {wrong.message}"
             return
-        self.relay.listen(port, sockets, names_gate(self.scope.home, config.proxy.tld), sniffs=True)
+        router = names_router(self.scope.home, config.proxy.tld)
+        self.relay.listen(port, sockets, router, sniffs=True)
         self.names_port, self.names_problem = port, None
 
-    def views(self, keys: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
+    def rows(self, keys: Iterable[tuple[str, str]]) -> list[ServiceRow]:
         """What is true of these services now."""
-        truth = Truth()
-        made: list[dict[str, Any]] = []
+        observer = Observer()
+        made: list[ServiceRow] = []
         for key in keys:
-            keeper = self.keepers.get(key)
+            thread = self.threads.get(key)
             run = self.book.get(*key)
             if run:
-                made.append(truth.judge(run).as_json())
-            elif keeper:
+                made.append(observer.observe(run).as_json())
+            elif thread:
                 made.append(
                     {
                         "service": key[1],
                         "status": "stale",
-                        "phase": keeper.phase,
-                        "reason": keeper.reason,
+                        "phase": thread.phase,
+                        "reason": thread.reason,
                     }
                 )
         return made

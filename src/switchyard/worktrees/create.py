@@ -9,9 +9,9 @@ from switchyard.config.shapes import Config
 from switchyard.core.environ import caller, expanded
 from switchyard.core.fault import CONFLICT, USAGE, Fault
 from switchyard.core.slugs import slug
-from switchyard.git.head import main_checkout
 from switchyard.git.repository import check_branch_name, git, listed_worktrees
 from switchyard.project.configuration import config_of
+from switchyard.project.git_files import main_checkout
 from switchyard.project.registry import Worktree
 from switchyard.project.scope import Scope, Target
 from switchyard.runtime.hooks import HookSite, run_hooks

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from switchkit.platform.system import command_line, pids, working_folder
 from switchyard.control.client import ask
+from switchyard.control.protocol import DownAnswer, DownRequest
 from switchyard.core.environ import caller
 from switchyard.core.fault import CONFLICT, USAGE, Fault
 from switchyard.git.repository import git, git_ok, listed_worktrees
@@ -103,7 +104,7 @@ def remove(
     _refuse(branch, reasons(scope, worktree, force, delete_branch=delete_branch))
     target = Target(worktree.branch, worktree.slug, worktree.path)
     if RunBook(scope.places).all(worktree.slug):
-        ask(scope.home, scope.root, {"operation": "down", "branch": branch})
+        ask(scope.home, scope.root, DownRequest(branch), DownAnswer)
     config = config_of(scope)
     if worktree.path.is_dir():
         site = HookSite(target, config, caller())
@@ -206,7 +207,7 @@ def prune(scope: Scope, *, dry_run: bool = True, merged: bool = False) -> dict[s
 
 def _forget(scope: Scope, worktree: Worktree) -> None:
     if RunBook(scope.places).all(worktree.slug):
-        ask(scope.home, scope.root, {"operation": "down", "branch": worktree.branch})
+        ask(scope.home, scope.root, DownRequest(worktree.branch), DownAnswer)
     scope.registry.change_worktrees(
         scope.root, lambda there: tuple(one for one in there if one.branch != worktree.branch)
     )

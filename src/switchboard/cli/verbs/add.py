@@ -108,8 +108,8 @@ def _report(request: Request, name: str, scope: Scope, path: str) -> AddReport:
             warnings=(f"{broken}: switchboard config check",),
         )
     trust(settings, [name])
-    settings = settings_for(request)
-    entry = next((each for each in settings.servers if each.name == name), None)
+    known = (*settings.servers, *settings.untrusted)
+    entry = next((each for each in known if each.name == name), None)
     warnings = [
         f"{problem.message} (`{problem.key}`)"
         for problem in settings.warnings

@@ -17,51 +17,70 @@ _SOON_S = 0.15
 
 
 class Audit:
-    """A call with side effects waits until its record is on disk; without one it does not run."""
+    """Two gates with one log: the outer one writes how calls end, the inner one that they begin.
 
-    def __init__(self, log: CallAudit, records: CallRecords) -> None:
+    A call that begins is one that every gate let pass. One with side effects waits until its record
+    is on disk; without one it does not run.
+    """
+
+    def __init__(self, log: CallAudit) -> None:
         self._log = log
-        self._records = records
+        self._records = CallRecords(log)
         self._loop = asyncio.get_running_loop()
         # Calls that change nothing and began a moment ago.
         self._short = Timers(self._loop, self._still_runs)
-        # Calls whose end is written down here, so that nobody else does it again.
-        self.told: set[str] = set()
+        # The calls that have begun, by their ids.
+        self._running: dict[str, _Running] = {}
 
-    async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
-        running = _Running(self._records, call, time.time_ns())
-        short = self._short[_SOON_S] if call.tool.effects.read_only is True else None
-        if short is not None:
-            short[running] = self._loop.time() + _SOON_S
-        else:
-            await self._log.append(running.started())
+    async def ends(self, call: Call, proceed: Next, /) -> Outcome:
+        """The outer gate. A call that never began was refused; the client is told its id."""
         try:
             outcome = await proceed(call)
         except Fault as fault:
-            self.told.add(call.id)
-            self._end(running, fault.code, fault.reason, figures_in(fault.details))
+            if call.id in self._running:
+                self._end(call, fault.code, fault.reason, figures_in(fault.details))
+            else:
+                self._log.post(self._records.refused(call, fault))
             raise
         except asyncio.CancelledError as cancelled:
             figures = figures_in(cancelled.details) if isinstance(cancelled, Interrupted) else None
-            self._end(running, FaultCode.CANCELLED, "client-cancelled", figures)
+            self._end(call, FaultCode.CANCELLED, "client-cancelled", figures)
             raise
         except Exception:
-            self._end(running, FaultCode.INTERNAL, "unexpected")
+            self._end(call, FaultCode.INTERNAL, "unexpected")
             raise
-        finally:
-            if short is not None:
-                short.pop(running, None)
-        running.result_bytes = size_of(outcome)
-        self._end(running, "tool_error" if outcome.is_error else "ok", "", outcome.figures)
+        status = "tool_error" if outcome.is_error else "ok"
+        self._end(call, status, "", outcome.figures, size_of(outcome))
         return outcome
 
+    async def begins(self, call: Call, proceed: Next, /) -> Outcome:
+        """The inner gate."""
+        running = _Running(self._records, call, time.time_ns())
+        if call.tool.effects.read_only is True:
+            self._short[_SOON_S][running] = self._loop.time() + _SOON_S
+        else:
+            await self._log.append(running.started())
+        self._running[call.id] = running
+        return await proceed(call)
+
     def _end(
-        self, running: "_Running", status: str, reason: str, figures: Figures | None = None
+        self,
+        call: Call,
+        status: str,
+        reason: str,
+        figures: Figures | None = None,
+        result_bytes: int | None = None,
     ) -> None:
+        running = self._running.pop(call.id, None)
+        if running is None:
+            return
+        if (short := self._short.get(_SOON_S)) is not None:
+            short.pop(running, None)
         running.ended = time.time_ns()
         running.status = status
         running.reason = reason
         running.figures = figures
+        running.result_bytes = result_bytes
         self._log.note(running.finished)
 
     def _still_runs(self, running: "_Running") -> None:

@@ -24,7 +24,8 @@ def launch_of(plan: Plan, tool: ToolSpec, fingerprint: str, ground: Ground) -> L
         server=entry.name,
         fingerprint=fingerprint,
         runs=runs_of(entry),
-        cwd=place.cwd,
+        # With every link followed, so that what is judged is where it runs.
+        cwd=confinement.cwd,
         is_foreign=False,
         env={
             name: redacted_text(place.env[name], hide)

@@ -1,8 +1,9 @@
 """Commands as tools: one process for each call, in its sandbox."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
-from switchboard.core.calls import Call, Execution, Outcome
+from switchboard.core.calls import Call, Outcome
 from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
@@ -17,7 +18,6 @@ from switchboard.providers.commands.results import outcome_of
 from switchboard.providers.commands.runs import Run
 from switchboard.providers.commands.schema import CommandEntry
 from switchboard.providers.commands.specs import PROVIDER
-from switchboard.providers.commands.standing import has_network
 from switchboard.sandbox.sandbox import Sandbox
 from switchkit.reaper_client import Reaper
 
@@ -55,31 +55,22 @@ class CommandsProvider:
     async def narrow(self, call: Call) -> Call:
         return call
 
-    def place(self, call: Call, /) -> Execution:
-        """Where and how a call would run. Raises a fault when it may not run there."""
-        plan = self._plan(call)
-        entry = plan.entry
-        return Execution(
-            cwd=plan.place.cwd,
-            sandbox=entry.sandbox_profile,
-            network=has_network(entry),
-            env_names=plan.place.given,
-        )
+    async def launch(self, call: Call) -> Launch | None:
+        # It reads the files that the entry runs, which must not hold anybody else up.
+        return await asyncio.to_thread(self._launch, call)
 
-    def launch(self, call: Call) -> Launch | None:
-        """What a call would run, looked at now; nothing for a tool that is not one of these."""
-        if call.tool.provider != self.key:
-            return None
+    def _launch(self, call: Call) -> Launch:
         plan = self._plan(call)
         return launch_of(plan, call.tool, self._fingerprint(plan.entry), self._ground)
 
     async def invoke(self, call: Call) -> Outcome:
+        assert call.launch is not None, "every command has a launch"
         # Looked at again: a link or a file may have changed since the call was let pass. The folder
         # is the one that was agreed to, not a link that led there.
-        plan = self._plan(call, call.execution.cwd if call.execution is not None else "")
+        plan = self._plan(call, call.launch.cwd)
         entry = plan.entry
         is_bound = entry.fingerprint and entry.seal.binding
-        if is_bound and self._fingerprint(entry) != entry.fingerprint:
+        if is_bound and await asyncio.to_thread(self._fingerprint, entry) != entry.fingerprint:
             raise _changed(entry.name)
         run = Run(plan, call, self._ground.workspace, self._events)
         ended = await run.to_end(

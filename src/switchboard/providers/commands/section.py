@@ -26,22 +26,13 @@ from switchboard.core.secret_names import is_secret_name
 from switchboard.providers.commands.schema import CommandEntry, CommandOmission, CommandTools
 from switchboard.providers.table import is_reserved
 from switchboard.settings.fingerprints import fingerprint, seal_of
+from switchboard.settings.server_fields import ENV_NAME
 from switchboard.settings.server_rules import loads_code
-from switchboard.settings.server_shape import (
-    ENV_NAME,
-    READ_ENV_FILES,
-    READ_ROOTS,
-    WRITABLE_ROOTS,
-)
+from switchboard.settings.server_shapes import SERVER_OBJECT
 from switchboard.settings.servers import Resolution
 
 _SECTION = "mcp"
 _NAME = Text(pattern=ENV_NAME, says="a name of letters, digits and `_`")
-_PLAIN = (
-    *("command", "cwd", "sandbox_profile", "allow_network", "read_env_files"),
-    *("requires_approval", "streaming", "description", "display_name", "allow_cwd_override"),
-)
-_LISTS = ("args", "read_roots", "writable_roots", "side_effects", "allow_env_overrides")
 
 
 class _Wrong(Exception):  # noqa: N818 - a fact about an entry, told to its author
@@ -131,15 +122,11 @@ def _entry(
     is_theirs = layer.scope is Scope.WORKSPACE
     _check_env(fields, repository=is_theirs)
     required = resolution.merged.layer_of((_SECTION, name, "requires_approval"))
-    chosen: dict[str, Any] = {key: fields[key] for key in _PLAIN if key in fields}
-    chosen |= {key: tuple(fields[key]) for key in _LISTS if key in fields}
-    if "timeout_ms" in fields:
-        chosen["timeout_ms"] = int(fields["timeout_ms"])
+    chosen = SECTION.read(fields)
     if "input_schema" in fields:
         chosen["input_schema"] = _schema(fields["input_schema"])
     entry = CommandEntry(
         name=name,
-        env=dict(fields.get("env") or {}),
         required_by=required.scope if required and "requires_approval" in fields else Scope.DEFAULT,
         origin=layer.origin((_SECTION, name)),
         **chosen,
@@ -212,13 +199,14 @@ SECTION = Section(
     noun="a command tool",
     about="Programs as tools, by name. Each runs once a call; arguments: `{name}`, and stdin.",
     is_named=True,
+    into=CommandEntry,
     required=("command",),
     notes={"default_timeout_ms": "write `timeout_ms`", "allows_streaming": "write `streaming`"},
     # What is not trusted yet must not be filled with values of the environment.
     fills_late=True,
     admit=_undoubled,
     fields=tuple(
-        Field(name=name, kind=kind)
+        Field(name, kind, bound="value")
         for name, kind in {
             "command": Text(empty=False, about="The program. There is no shell."),
             "args": Items(
@@ -226,14 +214,15 @@ SECTION = Section(
                 about="`{name}` is an argument; an item without its argument is left out.",
             ),
             "cwd": Text(empty=False, about="Where it runs, from the workspace; there by default."),
-            "env": Members(value=Text(), key=_NAME),
+            "env": Members(value=Text(), key=_NAME, about="Variables of the program."),
             "sandbox_profile": Text(
                 choices=("default", "seatbelt", "none"), about="`none` counts in your home only."
             ),
             "allow_network": Truth(about="Off by default, and a high risk."),
-            "read_roots": READ_ROOTS,
-            "writable_roots": WRITABLE_ROOTS,
-            "read_env_files": READ_ENV_FILES,
+            **{
+                name: SERVER_OBJECT.fields[name]
+                for name in ("read_roots", "writable_roots", "read_env_files")
+            },
             "requires_approval": Truth(about="`false` counts in your home only, for a low risk."),
             "timeout_ms": Whole(minimum=1, about="How long a call may take; 120,000 by default."),
             "streaming": Truth(about="Pass on what it prints while it runs."),

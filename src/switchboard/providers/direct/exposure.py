@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
-from switchboard.children.launcher import Launcher
 from switchboard.children.pool import ChildSource
+from switchboard.children.server_launches import ServerLaunches
 from switchboard.core.origins import Origin
 from switchboard.core.visibility import Visibility
 
@@ -13,7 +13,7 @@ class DirectExposure(Struct, frozen=True, eq=False, kw_only=True):
 
     name: str
     children: ChildSource
-    launcher: Launcher
+    launches: ServerLaunches
     origin: Origin = Origin()
     # Whether its tools are shown one by one, under which prefix, and which of them.
     shows_tools: bool = False

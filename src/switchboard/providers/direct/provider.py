@@ -99,19 +99,26 @@ class DirectProvider:
             raise _gone(call.tool.name)
         return replace(call, tool=spec)
 
-    def launch(self, call: Call) -> Launch | None:
+    async def launch(self, call: Call) -> Launch | None:
+        if not self._is_guarded:
+            place = await self._place(call)
+            return place.exposure.launches.named(call.tool, place.own)
         # The child may have changed the tool since the call was made.
         index = self._known_tools(call.session)
         spec = index.tools.get(call.tool.name)
         if spec is None:
             # Nobody knows what it is now, so nothing that was agreed to can be meant.
             return Launch(tool=call.tool, server="", fingerprint="", runs="", cwd="")
-        return index.places[spec].exposure.launcher.of(spec)
+        place = index.places[spec]
+        return place.exposure.launches.named(spec, place.own)
 
     async def invoke(self, call: Call) -> Outcome:
-        place = await self._place(call)
-        child = place.exposure.children.of(call.session)
-        result = await child.call(place.own, call.arguments, call.channel)
+        assert call.launch is not None, "every tool of a server has a launch"
+        exposure = self._exposures.get(call.launch.server)
+        if exposure is None:
+            raise _gone(call.tool.name)
+        child = exposure.children.of(call.session)
+        result = await child.call(call.launch.own_name, call.arguments, call.channel)
         return passed_through(result, is_modern=child.is_modern)
 
     async def _place(self, call: Call) -> Place:

@@ -30,7 +30,7 @@ class DirectSource(Source[Struct]):
 
     def build(self, context: Context) -> Provider:
         # It takes what talks to children, and a listing of suites does not.
-        from switchboard.children.launcher import Launcher  # noqa: PLC0415
+        from switchboard.children.server_launches import ServerLaunches  # noqa: PLC0415
         from switchboard.providers.direct.exposure import DirectExposure  # noqa: PLC0415
         from switchboard.providers.direct.provider import DirectProvider  # noqa: PLC0415
 
@@ -40,7 +40,7 @@ class DirectSource(Source[Struct]):
             return DirectExposure(
                 name=entry.name,
                 children=context.children[entry.name],
-                launcher=Launcher(entry),
+                launches=ServerLaunches(entry),
                 origin=entry.origin,
                 shows_tools=entry.expose == "tools",
                 prefix=entry.tool_prefix,

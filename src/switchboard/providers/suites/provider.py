@@ -72,27 +72,30 @@ class SuitesProvider:
                 f"`{suite.spec.name}` needs a `subtool` to call",
                 hint='send {"action": "introspect"} to see them',
             )
-        tool = await self._tool(suite, arguments.subtool, call)
+        if self._is_guarded:
+            tool = await self._listed(suite, arguments.subtool, call)
+        else:
+            tool = suite.subtool(arguments.subtool)
         return replace(call, tool=tool, arguments=arguments.args, via=suite.spec)
 
-    async def _tool(self, suite: Suite, name: str, call: Call) -> ToolSpec:
-        if not self._is_guarded:
-            return suite.subtool(name, call.session)
+    async def _listed(self, suite: Suite, name: str, call: Call) -> ToolSpec:
         listing = await suite.children.of(call.session).tools(call.channel)
         tool = suite.listed(name, listing)
         if tool is None:
             raise _unknown_subtool(suite, name, listing)
         return tool
 
-    def launch(self, call: Call) -> Launch | None:
+    async def launch(self, call: Call) -> Launch | None:
         assert call.via is not None, "every suite call is narrowed first"
         suite = self._suites[call.via.name]
         if call.tool is suite.introspection:
             return None
+        if not self._is_guarded:
+            return suite.launches[call.tool]
         # The child may have changed the tool since the call was narrowed.
         listing = suite.children.of(call.session).known_tools
         now = suite.listed(call.tool.name, listing) if listing is not None else None
-        return suite.launcher.of(now or call.tool)
+        return suite.launches[now or call.tool]
 
     async def invoke(self, call: Call) -> Outcome:
         assert call.via is not None, "every suite call is narrowed first"

@@ -4,13 +4,15 @@ from msgspec import Raw, Struct
 from msgspec.json import encode
 
 from switchboard.children.exposure import IntrospectionMode, ResultMode
-from switchboard.children.launcher import Launcher
 from switchboard.children.listings.listing import ToolEntry, ToolListing
 from switchboard.children.pool import ChildSource
-from switchboard.core.sessions import Session
+from switchboard.children.server_launches import ServerLaunches
 from switchboard.core.tools import Effects, Policy, ToolSpec
 from switchboard.core.visibility import Visibility
 from switchboard.providers.suites.summaries import summarise
+
+_LONGEST_NAME = 256
+_MOST_NAMES = 1_024
 
 
 class _Shown(Struct, rename="camel"):
@@ -35,7 +37,7 @@ class Suite:
         mode: IntrospectionMode,
         summary_max_chars: int,
         result_mode: ResultMode,
-        launcher: Launcher,
+        launches: ServerLaunches,
     ) -> None:
         self.spec = spec
         self.children = children
@@ -47,7 +49,7 @@ class Suite:
         self._specs: dict[str, ToolSpec] = {}
         # The tools as the child lists them, by the listing that they were made from.
         self._listed: tuple[ToolListing, dict[str, ToolSpec]] | None = None
-        self.launcher = launcher
+        self.launches = launches
         self._shown: tuple[ToolListing, str] | None = None
         # Looking at a suite changes nothing, so it is a tool of its own on the road.
         self.introspection = ToolSpec(
@@ -58,8 +60,8 @@ class Suite:
             # The child bounds its own start and listing.
         )
 
-    def subtool(self, name: str, session: Session) -> ToolSpec:
-        """The exact tool that a call is narrowed to."""
+    def subtool(self, name: str) -> ToolSpec:
+        """The exact tool that a call is narrowed to, where nobody judges what the child says."""
         spec = self._specs.get(name)
         if spec is None:
             spec = ToolSpec(
@@ -68,9 +70,10 @@ class Suite:
                 policy=self._timeout,
                 origin=self.spec.origin,
             )
-            # Names come from clients: what no listing confirms is not worth remembering.
-            known = self.children.of(session).known_tools
-            if known is not None and name in known.tools:
+            # Names come from clients, who may make up as many as they like.
+            if len(name) <= _LONGEST_NAME:
+                if len(self._specs) >= _MOST_NAMES:
+                    self._specs.clear()
                 self._specs[name] = spec
         return spec
 

@@ -1,6 +1,8 @@
 """The yard behind the gates: the same results as from its own server."""
 
+import asyncio
 import json
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -22,12 +24,11 @@ from switchboard.providers.yard.specs import PROVIDER
 from switchyard.api.answers import call_tool, read_resource, seen_from
 from switchyard.api.catalogue import RESOURCES, TOOLS
 from switchyard.api.texts import PROMPTS, prompt
-from switchyard.config import FILE_NAME
 from switchyard.core.environ import on_behalf_of
 from switchyard.core.fault import Fault as YardFault
 from switchyard.project.configuration import config_of
 from switchyard.project.home import default_home
-from switchyard.project.scope import Scope, locate, pinned
+from switchyard.project.scope import FILE_NAME, Scope, locate, pinned
 
 T = TypeVar("T")
 _NO_COMPLETION = Raw(b'{"completion":{"values":[],"total":0,"hasMore":false}}')
@@ -81,15 +82,19 @@ class YardProvider:
     async def narrow(self, call: Call) -> Call:
         return call
 
-    def launch(self, call: Call) -> Launch | None:
+    async def launch(self, call: Call) -> Launch | None:
         if TOOLS[call.tool.name].read_only:
             return None
+        # It reads files, which must not hold anybody else up.
+        return await asyncio.to_thread(self._launch, call)
+
+    def _launch(self, call: Call) -> Launch:
         return Launch(
             tool=call.tool,
             server=FILE_NAME,
             fingerprint=self._fingerprint(),
             runs=f"{call.tool.name.replace('_', ' ')}, as {FILE_NAME} says",
-            cwd=call.execution.cwd if call.execution is not None else str(self._root),
+            cwd=os.path.realpath(self._folder(call)),
             # The definition is ours, and cannot change behind anybody's back.
             is_foreign=False,
             env_hash=self._env_hash,
@@ -143,7 +148,7 @@ class YardProvider:
         """The crew belongs to the engine."""
 
     async def _done(self, call: Call, work: Callable[[Scope], T]) -> T:
-        cwd = call.execution.cwd if call.execution is not None else str(self._root)
+        cwd = call.launch.cwd if call.launch is not None else self._folder(call)
 
         def run() -> T:
             try:
@@ -155,6 +160,10 @@ class YardProvider:
                 raise Fault(code, fault.code, fault.message, hint=fault.hint) from fault
 
         return await self._crew.do(lambda: on_behalf_of(self._environ, run))
+
+    def _folder(self, call: Call) -> str:
+        """Where the session works."""
+        return call.session.cwd or call.session.workspace or str(self._root)
 
     def _called(self, scope: Scope, name: str, given: dict[str, Any]) -> dict[str, Any]:
         try:

@@ -4,16 +4,21 @@ from typing import Any
 
 from switchyard.cli.arguments import Arguments
 from switchyard.cli.report import Report, service_lines
+from switchyard.git.status import StatusQuery
 from switchyard.project.home import default_home
 from switchyard.project.scope import locate
-from switchyard.queries.brief import brief
 
 
 def run(arguments: Arguments) -> Report:
     """What an agent needs to know first."""
     scope = locate(arguments.cwd, default_home())
     branch = arguments.words[0] if arguments.words else arguments.value("branch")
-    found = brief(scope, branch)
+    target = scope.target(branch) if branch else scope.here
+    query = StatusQuery((target or scope.main()).worktree)
+    # Git works while the rest is loaded.
+    from switchyard.queries.brief import brief  # noqa: PLC0415
+
+    found = brief(scope, branch, query=query)
     lines = [f"{found['project']} on {found['branch']} ({found['worktree']})", ""]
     lines += service_lines(found["services"])
     for title, key in (

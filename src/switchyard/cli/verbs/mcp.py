@@ -7,7 +7,7 @@ from switchyard.cli.arguments import Arguments, usage_fault
 from switchyard.cli.report import Report
 from switchyard.core.fault import Fault
 from switchyard.mcp.server import serve_stdio
-from switchyard.mcp.session import Session
+from switchyard.mcp.session import McpSession
 from switchyard.mcp.setup import config, install, projects
 from switchyard.mcp.smoke import smoke
 from switchyard.project.home import default_home
@@ -67,7 +67,7 @@ def run(arguments: Arguments) -> Report:
     """Serve, or set up."""
     step = arguments.words[0] if arguments.words else None
     if step is None:
-        serve_stdio(Session(_scope(arguments)))
+        serve_stdio(McpSession(_scope(arguments)))
         return Report("mcp", {}, ())
     if step == "projects":
         return _projects()

@@ -15,7 +15,7 @@ from switchyard.project.home import default_home
 from switchyard.project.scope import SHARED_BRANCH, SHARED_SLUG, Scope, Target, locate
 from switchyard.queries.services import where
 from switchyard.runtime.launch import Planner
-from switchyard.runtime.observed import Truth
+from switchyard.runtime.observed import Observer
 from switchyard.runtime.ports import PortTable
 from switchyard.runtime.runs import RunBook
 
@@ -50,7 +50,7 @@ def _variables(scope: Scope, target: Target, service: str | None) -> dict[str, s
     check_service(config, name)
     book = RunBook(scope.places)
     run = book.get(target.slug, name) or book.get(SHARED_SLUG, name)
-    if run and Truth().judge(run).status == "running":
+    if run and Observer().observe(run).status == "running":
         return environment(run.pid)
     table = PortTable(scope.home)
     ports = {(target.slug, k): p for k, p in table.lookup(scope.root, target.branch).items()}

@@ -1,11 +1,11 @@
 """The verbs that change what runs: up, down, restart, checkout, uncheckout."""
 
 import os
-from typing import Any
 
 from switchyard.cli.arguments import Arguments, usage_fault
 from switchyard.cli.report import Report, say, service_lines
 from switchyard.control.actions import checkout, down, uncheckout, up
+from switchyard.control.protocol import PhaseEvent
 from switchyard.core.quantities import seconds
 from switchyard.project.home import default_home
 from switchyard.project.scope import Scope, locate
@@ -26,12 +26,11 @@ def _split(scope: Scope, arguments: Arguments) -> tuple[str | None, list[str]]:
     return branch, words
 
 
-def _tell(message: dict[str, Any]) -> None:
-    if message.get("event") == "phase":
-        peers: list[str] = message.get("waits_for") or []
-        waits = message["phase"] == "waiting" and peers
-        told = f"waits for {', '.join(peers)}" if waits else message["phase"]
-        say(f"{message['service']}: {told}")
+def _tell(event: PhaseEvent) -> None:
+    peers = event["waits_for"]
+    waits = event["phase"] == "waiting" and peers
+    told = f"waits for {', '.join(peers)}" if waits else event["phase"]
+    say(f"{event['service']}: {told}")
 
 
 def _up(scope: Scope, arguments: Arguments) -> Report:

@@ -7,9 +7,9 @@ from switchyard import __version__
 from switchyard.cli.arguments import Arguments
 from switchyard.cli.report import Report
 from switchyard.cli.table import PROGRAM, VERBS
-from switchyard.config import FILE_NAME
 from switchyard.core.fault import CONFLICT, Fault
 from switchyard.project.detect import recognised
+from switchyard.project.scope import FILE_NAME
 
 _ABOUT = "Switchyard runs every branch of a project side by side."
 

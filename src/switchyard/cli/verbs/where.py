@@ -15,5 +15,5 @@ def run(arguments: Arguments) -> Report:
     found = where(scope, arguments.words[0], arguments.value("branch"))
     shown = found["service"]
     keys = ("status", "phase", "url", "direct_url", "port", "pid", "branch", "worktree", "log_path")
-    lines = [f"{key:11} {shown[key]}" for key in keys if shown.get(key) is not None]
+    lines = [f"{key:11} {told}" for key in keys if (told := shown.get(key)) is not None]
     return Report("where", found, lines)

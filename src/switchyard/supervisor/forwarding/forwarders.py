@@ -9,10 +9,10 @@ from switchyard.files import write_json
 from switchyard.project.home import ProjectPlaces
 from switchyard.runtime.checkouts import Checkout, stored_checkouts
 from switchyard.supervisor.forwarding.sockets import loopback_sockets
-from switchyard.supervisor.forwarding.tcp_relay import Backend, Gate, Relay
+from switchyard.supervisor.forwarding.tcp_relay import Backend, Router, TcpRelay
 
 
-def _gate(checkout: Checkout) -> Gate:
+def _gate(checkout: Checkout) -> Router:
     goal = Backend(checkout.host, checkout.target_port)
     return lambda _: goal
 
@@ -20,7 +20,7 @@ def _gate(checkout: Checkout) -> Gate:
 class Forwarders:
     """The canonical ports this supervisor listens on."""
 
-    def __init__(self, relay: Relay, places: ProjectPlaces) -> None:
+    def __init__(self, relay: TcpRelay, places: ProjectPlaces) -> None:
         self._relay = relay
         self._places = places
         self._open: dict[int, Checkout] = {}

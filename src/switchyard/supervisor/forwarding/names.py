@@ -8,23 +8,23 @@ from switchyard.core.slugs import slug
 from switchyard.project.home import Home
 from switchyard.project.registry import Registry
 from switchyard.project.scope import SHARED_SLUG
-from switchyard.runtime.observed import Truth
+from switchyard.runtime.observed import Observer
 from switchyard.runtime.runs import RunBook
 from switchyard.supervisor.forwarding.sockets import dial
-from switchyard.supervisor.forwarding.tcp_relay import Backend, Gate, Refusal
+from switchyard.supervisor.forwarding.tcp_relay import Backend, DirectAnswer, Router
 
 HEALTH_PATH = b"/__switchyard/health"
 _HOST = re.compile(rb"\r\nhost:[ \t]*([^\r\n]*?)[ \t]*\r\n", re.IGNORECASE)
 _LABELS = 3
 
 
-def _answer(status: str, body: dict[str, object]) -> Refusal:
+def _answer(status: str, body: dict[str, object]) -> DirectAnswer:
     raw = json.dumps(body).encode() + b"\n"
     head = (
         f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\n"
         f"Content-Length: {len(raw)}\r\nConnection: close\r\n\r\n"
     )
-    return Refusal(head.encode() + raw)
+    return DirectAnswer(head.encode() + raw)
 
 
 def _backend(home: Home, host: str, tld: str) -> Backend | str:
@@ -40,15 +40,15 @@ def _backend(home: Home, host: str, tld: str) -> Backend | str:
             continue
         book = RunBook(registry.places(known.root))
         run = book.get(branch, service) or book.get(SHARED_SLUG, service)
-        if run and run.port and Truth().judge(run).status == "running":
+        if run and run.port and Observer().observe(run).status == "running":
             return Backend(run.host, run.port)
     return f"nothing runs as `{service}` on `{branch}` of `{project}`"
 
 
-def names_gate(home: Home, tld: str) -> Gate:
+def names_router(home: Home, tld: str) -> Router:
     """Sends each connection to the service that its Host header names."""
 
-    def gate(head: bytes) -> Backend | Refusal | None:
+    def gate(head: bytes) -> Backend | DirectAnswer | None:
         if b"\r\n\r\n" not in head and b"\n\n" not in head:
             return None
         path = head.split(b" ", 2)[1:2]

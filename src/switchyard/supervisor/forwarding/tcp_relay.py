@@ -1,6 +1,6 @@
 """The data path of checkouts and names: raw bytes between sockets, one thread, no copies kept.
 
-It knows nothing of HTTP beyond what a `Gate` asks for before a connection is passed on.
+It knows nothing of HTTP beyond what a `Router` asks for before a connection is passed on.
 """
 
 import collections
@@ -29,13 +29,13 @@ class Backend(NamedTuple):
     port: int
 
 
-class Refusal(NamedTuple):
+class DirectAnswer(NamedTuple):
     """Bytes to answer with instead of passing the connection on."""
 
     answer: bytes
 
 
-Gate = Callable[[bytes], Backend | Refusal | None]
+Router = Callable[[bytes], Backend | DirectAnswer | None]
 """Decides from the first bytes; nothing means that more are needed."""
 
 
@@ -57,13 +57,13 @@ class _End:
 class _Listener:
     """One canonical port, or the port of the names. Its goal may change while it listens."""
 
-    def __init__(self, sockets: list[socket.socket], gate: Gate, *, sniffs: bool) -> None:
+    def __init__(self, sockets: list[socket.socket], gate: Router, *, sniffs: bool) -> None:
         self.sockets = sockets
         self.gate = gate
         self.sniffs = sniffs
 
 
-class Relay:
+class TcpRelay:
     """Owns all listeners and tunnels. Every method but `_loop` may be called from any thread."""
 
     def __init__(self) -> None:
@@ -75,7 +75,9 @@ class Relay:
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
 
-    def listen(self, port: int, sockets: list[socket.socket], gate: Gate, *, sniffs: bool) -> None:
+    def listen(
+        self, port: int, sockets: list[socket.socket], gate: Router, *, sniffs: bool
+    ) -> None:
         """Serve these bound sockets. The gate decides where each connection goes."""
         listener = _Listener(sockets, gate, sniffs=sniffs)
         with self._lock:
@@ -90,7 +92,7 @@ class Relay:
 
         self._order(register)
 
-    def retarget(self, port: int, gate: Gate) -> None:
+    def retarget(self, port: int, gate: Router) -> None:
         """New connections go elsewhere from now on; those under way stay where they are."""
         with self._lock:
             self._listeners[port].gate = gate
@@ -163,7 +165,7 @@ class Relay:
             else:
                 self._open(end, listener.gate(b""))
 
-    def _sniff(self, end: _End, gate: Gate) -> None:
+    def _sniff(self, end: _End, gate: Router) -> None:
         part = end.sock.recv(LARGEST_HEAD)
         end.pending += part
         if not part or len(end.pending) > LARGEST_HEAD:
@@ -173,7 +175,7 @@ class Relay:
         if goal is not None:
             self._open(end, goal)
 
-    def _open(self, end: _End, goal: Backend | Refusal | None) -> None:
+    def _open(self, end: _End, goal: Backend | DirectAnswer | None) -> None:
         if not isinstance(goal, Backend):
             if goal is not None:
                 with contextlib.suppress(OSError):

@@ -1,29 +1,35 @@
 """Checkout and its undoing: canonical ports led to a branch and let go."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import cast
 
+from switchyard.control.protocol import (
+    CheckoutAnswer,
+    CheckoutRequest,
+    CheckoutRow,
+    UncheckoutAnswer,
+    UncheckoutRequest,
+)
 from switchyard.core.fault import CONFLICT, Fault
 from switchyard.project.configuration import check_service, config_for
 from switchyard.runtime.checkouts import Checkout
-from switchyard.runtime.observed import Truth
-from switchyard.supervisor.yard import Emit, Yard
+from switchyard.runtime.observed import Observer
+from switchyard.supervisor.yard import Yard
 
 
-def checkout(yard: Yard, request: Mapping[str, Any], _: Emit) -> dict[str, Any]:
+def checkout(yard: Yard, request: CheckoutRequest) -> CheckoutAnswer:
     """Let the canonical ports lead to one branch."""
-    target = yard.scope.target(request.get("branch"))
+    target = yard.scope.target(request.branch)
     config = config_for(yard.scope, target)
-    asked: list[str] = list(request.get("services") or ())
+    asked = request.services
     for name in asked:
         check_service(config, name)
     chosen: list[Checkout] = []
-    truth = Truth()
+    observer = Observer()
     for service in config.services.values():
         if (asked and service.name not in asked) or service.scope == "project":
             continue
         run = yard.book.get(target.slug, service.name)
-        running = bool(run and truth.judge(run).status == "running")
+        running = bool(run and observer.observe(run).status == "running")
         if run and running and run.port and service.canonical_port and not service.bind_canonical:
             chosen.append(
                 Checkout(
@@ -50,6 +56,7 @@ def checkout(yard: Yard, request: Mapping[str, Any], _: Emit) -> dict[str, Any]:
             hint=f"switchyard up {target.branch}",
             exit_code=CONFLICT,
         )
+    # No other request may open or close a port before all are open, or all are as they were.
     with yard.lock:
         opened: list[tuple[Checkout, str]] = []
         try:
@@ -59,15 +66,13 @@ def checkout(yard: Yard, request: Mapping[str, Any], _: Emit) -> dict[str, Any]:
                 if how == "opened":
                     yard.forwarders.close(one.port)
             raise
-    return {
-        "branch": target.branch,
-        "checkouts": [{**one._asdict(), "result": how} for one, how in opened],
-    }
+    rows = [cast("CheckoutRow", {**one._asdict(), "result": how}) for one, how in opened]
+    return {"branch": target.branch, "checkouts": rows}
 
 
-def uncheckout(yard: Yard, request: Mapping[str, Any], _: Emit) -> dict[str, Any]:
+def uncheckout(yard: Yard, request: UncheckoutRequest) -> UncheckoutAnswer:
     """Close canonical ports: those of one branch, or all."""
-    branch, names = request.get("branch"), set[str](request.get("services") or ())
+    branch, names = request
     with yard.lock:
         chosen = [
             one
@@ -76,4 +81,4 @@ def uncheckout(yard: Yard, request: Mapping[str, Any], _: Emit) -> dict[str, Any
         ]
         for one in chosen:
             yard.forwarders.close(one.port)
-    return {"closed": [one._asdict() for one in chosen]}
+    return {"closed": [cast("CheckoutRow", one._asdict()) for one in chosen]}

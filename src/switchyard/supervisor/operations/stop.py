@@ -2,56 +2,41 @@
 
 import os
 import threading
-from collections.abc import Mapping
-from typing import Any
 
 from switchkit.suggest import suggestion
 from switchyard.config.graph import levels
 from switchyard.config.shapes import Config
+from switchyard.control.protocol import DownAnswer, DownRequest, StoppedRow
 from switchyard.core.fault import USAGE, Fault
 from switchyard.runtime.hooks import HookSite, run_hooks
-from switchyard.runtime.lost_runs import all_runs
-from switchyard.runtime.runs import Run
-from switchyard.supervisor.service_thread import STOP_SLACK_S, Keeper, end_run
+from switchyard.runtime.runs import RunRecord, all_runs
+from switchyard.supervisor.service_thread import STOP_SLACK_S, ServiceThread, end_run
 from switchyard.supervisor.yard import Emit, Yard
 
 
-def down(yard: Yard, request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+def down(yard: Yard, request: DownRequest, emit: Emit) -> DownAnswer:
     """Stop services, all of one level at once, and return when they are gone."""
-    branch, names = request.get("branch"), set[str](request.get("services") or ())
     config = yard.config_or_none()
     if config:
-        for name in names - set(config.services):
-            if not any(run.service == name for run in yard.book.all()):
-                raise Fault(
-                    "unknown-service",
-                    f"unknown service `{name}`; {suggestion(name, config.services)}",
-                    exit_code=USAGE,
-                )
+        _check_names(yard, config, request)
+    # Held to the end, hooks included: nothing may be started on ports that are about to be free.
+    # The service threads go on meanwhile, for they never take this lock.
     with yard.lock:
         runs = [
             run
             for run in all_runs(yard.scope.root, yard.places)
-            if (branch is None or run.branch == branch) and (not names or run.service in names)
+            if _is_meant(request, run.branch, run.service)
         ]
-        if config and runs and request.get("hooks", True):
-            for target in yard.scope.targets():
-                if any(run.branch == target.branch for run in runs):
-                    run_hooks(
-                        config.hooks.pre_down,
-                        HookSite(target, config, os.environ),
-                        yard.children.run,
-                        fatal=True,
-                    )
-        waiting = [
+        if config and runs:
+            _run_hooks(yard, config, {run.branch for run in runs})
+        watched = [
             one
-            for one in yard.keepers.values()
+            for one in yard.threads.values()
             if not one.has_ended
-            and (branch is None or one.launch.target.branch == branch)
-            and (not names or one.launch.service.name in names)
+            and _is_meant(request, one.launch.target.branch, one.launch.service.name)
         ]
         _uncheckout_of(yard, runs)
-        stopped = _stop_all(yard, config, runs, waiting)
+        stopped = _stop_all(yard, config, runs, watched)
     emit({"event": "stopped"})
     left = [one for one in stopped if one["left"]]
     if left:
@@ -63,34 +48,60 @@ def down(yard: Yard, request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     return {"stopped": stopped}
 
 
+def _is_meant(request: DownRequest, branch: str, service: str) -> bool:
+    return request.branch in (None, branch) and (
+        not request.services or service in request.services
+    )
+
+
+def _check_names(yard: Yard, config: Config, request: DownRequest) -> None:
+    """Refuse a name that neither the configuration nor a run knows."""
+    for name in set(request.services) - set(config.services):
+        if not any(run.service == name for run in yard.book.all()):
+            raise Fault(
+                "unknown-service",
+                f"unknown service `{name}`; {suggestion(name, config.services)}",
+                exit_code=USAGE,
+            )
+
+
+def _run_hooks(yard: Yard, config: Config, branches: set[str]) -> None:
+    for target in yard.scope.targets():
+        if target.branch in branches:
+            site = HookSite(target, config, os.environ)
+            run_hooks(config.hooks.pre_down, site, yard.children.run, fatal=True)
+
+
 def _stop_all(
-    yard: Yard, config: Config | None, runs: list[Run], keepers: list[Keeper]
-) -> list[dict[str, Any]]:
+    yard: Yard, config: Config | None, runs: list[RunRecord], watched: list[ServiceThread]
+) -> list[StoppedRow]:
+    """Stop level by level. A run that no service thread watches gets a thread for its end."""
     services = config.services if config else {}
-    names = {run.service for run in runs} | {one.launch.service.name for one in keepers}
+    names = {run.service for run in runs} | {one.launch.service.name for one in watched}
     grouped = [list(level) for level in reversed(levels(services, sorted(names)))]
     grouped.append([name for name in names if name not in services])
-    stopped: list[dict[str, Any]] = []
+    stopped: list[StoppedRow] = []
     for group in grouped:
-        chosen = [one for one in keepers if one.launch.service.name in group]
+        chosen = [one for one in watched if one.launch.service.name in group]
         for one in chosen:
             one.stop()
-        kept = {one.launch.key for one in chosen}
-        lone = [r for r in runs if r.service in group and (r.branch_slug, r.service) not in kept]
-        threads = [threading.Thread(target=_end_lone, args=(yard, run, stopped)) for run in lone]
-        for thread in threads:
-            thread.start()
+        keys = {one.launch.key for one in chosen}
+        lone = [r for r in runs if r.service in group and (r.branch_slug, r.service) not in keys]
+        enders = [threading.Thread(target=_end_lone, args=(yard, run, stopped)) for run in lone]
+        for ender in enders:
+            ender.start()
         for one in chosen:
             one.join(one.launch.service.stop.grace_s * 2 + STOP_SLACK_S)
             stopped.append(_told(one))
             if one.has_ended:
-                yard.keepers.pop(one.launch.key, None)
-        for thread in threads:
-            thread.join()
+                yard.threads.pop(one.launch.key, None)
+        for ender in enders:
+            ender.join()
     return stopped
 
 
-def _end_lone(yard: Yard, run: Run, stopped: list[dict[str, Any]]) -> None:
+def _end_lone(yard: Yard, run: RunRecord, stopped: list[StoppedRow]) -> None:
+    # `list.append` needs no lock, and whoever reads the list has joined this thread before.
     outcome = end_run(run, yard.children)
     if not outcome.left:
         yard.book.drop(run)
@@ -106,17 +117,17 @@ def _end_lone(yard: Yard, run: Run, stopped: list[dict[str, Any]]) -> None:
     )
 
 
-def _uncheckout_of(yard: Yard, runs: list[Run]) -> None:
+def _uncheckout_of(yard: Yard, runs: list[RunRecord]) -> None:
     for one in yard.forwarders.all():
         if any(run.service == one.service and run.branch == one.branch for run in runs):
             yard.forwarders.close(one.port)
 
 
-def _told(keeper: Keeper) -> dict[str, Any]:
-    outcome, run = keeper.outcome, keeper.run
+def _told(thread: ServiceThread) -> StoppedRow:
+    outcome, run = thread.outcome, thread.run
     return {
-        "service": keeper.launch.service.name,
-        "branch": keeper.launch.target.branch,
+        "service": thread.launch.service.name,
+        "branch": thread.launch.target.branch,
         "pid": run.pid if run else None,
         "forced": bool(outcome and outcome.forced),
         "left": list(outcome.left) if outcome else [],

@@ -8,20 +8,16 @@ from switchboard.approvals.pins import Held
 from switchboard.audit.paths import AuditPaths
 from switchboard.audit.writer import AuditWriter
 from switchboard.cli.request import Request
-from switchboard.core.audit import AuditApproval, AuditRecord, stamp
-from switchboard.core.principal import this_user
+from switchboard.core.audit import AuditApproval, new_record
 from switchboard.ipc.paths import places_from
 
 
 def note_decision(request: Request, held: Held, approver: Approver, *, approves: bool) -> None:
     """Put a decision on disk. Raises a fault; what cannot be noted is not acted on."""
-    record = AuditRecord(
-        ts=stamp(),
-        event="approval.decided",
+    record = new_record(
+        "approval.decided",
         tool=held.tool,
         server=held.server,
-        principal=str(this_user()),
-        uid0=this_user().is_root,
         approval=AuditApproval(
             decision="approved" if approves else "denied",
             id=held.id,

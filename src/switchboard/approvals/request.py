@@ -1,8 +1,8 @@
-"""Makes a case of a call: what it would run, what that risks, and the question about it."""
+"""A call that needs an answer, and the question that is put to a person about it."""
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -10,18 +10,16 @@ from msgspec import Raw, Struct
 
 from switchboard.approvals.desk import TTL_S, new_id
 from switchboard.approvals.desk_asker import HOLD_S
-from switchboard.approvals.digest import call_digest, definition_hash, trust_digest
+from switchboard.approvals.digest import call_digest, trust_digest
 from switchboard.approvals.links import links_in
-from switchboard.approvals.risk import asks, assess, is_open_world
-from switchboard.approvals.trust import Subject, TrustBook, bound_session, is_lasting
+from switchboard.approvals.trust import TrustBook, bound_session, is_lasting
 from switchboard.approvals.wording import (
     MAX_ARGUMENTS,
     effects_in_words,
     prompt_of,
     shown_arguments,
 )
-from switchboard.core.calls import Call, Execution
-from switchboard.core.cases import Assessment, Case
+from switchboard.core.calls import Call
 from switchboard.core.cleaning import cleaned, cleaned_line, written_out
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
@@ -35,7 +33,7 @@ from switchboard.core.strict import canonical, read_strictly
 from switchkit.processes import living
 
 # What a call would run, looked at now; nothing when no code runs but our own.
-Launches = Callable[[Call], Launch | None]
+LaunchOf = Callable[[Call], Awaitable[Launch | None]]
 # The process of a client, or 0.
 ClientPid = Callable[[Session], int]
 
@@ -45,7 +43,15 @@ _MAX_DESCRIPTION = 4_000
 _SHARE_OF_PATIENCE = 0.9
 # Escapes make arguments longer than they are shown. Beyond this nothing could be short enough.
 _MOST_BYTES = 8 * MAX_ARGUMENTS
-_MOST_ASSESSED = 1_024
+
+
+class ApprovalRequest(Struct, frozen=True, eq=False):
+    """What would run, and the question whether it may."""
+
+    # Its arguments are those that were hashed. These bytes are sent, and no others.
+    call: Call
+    launch: Launch
+    question: Question
 
 
 class _Bound(Struct, frozen=True):
@@ -57,12 +63,12 @@ class _Bound(Struct, frozen=True):
     digest: str
 
 
-class Casebook:
-    """Knows what calls would launch, and puts questions into words."""
+class ApprovalRequests:
+    """Makes the requests of one board, and knows whether one is still about what would run."""
 
     def __init__(
         self,
-        launches: Launches,
+        launch_of: LaunchOf,
         trust: TrustBook,
         *,
         client_pid: ClientPid = lambda _: 0,
@@ -70,62 +76,23 @@ class Casebook:
         clock: Callable[[], float] = time.time,
         user: Principal | None = None,
     ) -> None:
-        self._launches = launches
+        self._launch_of = launch_of
         self._trust = trust
         self._client_pid = client_pid
         self._by_value = by_value
         self._clock = clock
         self._user = user or this_user()
         self._principal = f"uid:{self._user.uid}"
-        # A server has the same launch for every call of a tool, until something changes.
-        self._assessed: dict[int, Assessment] = {}
 
-    def assess(self, call: Call) -> Assessment | None:
-        """What a call would run and risk; nothing when it runs no code but ours."""
-        launch = self._launches(call)
-        if launch is None:
-            return None
-        known = self._assessed.get(id(launch))
-        if known is not None and known.launch is launch:
-            return known
-        if len(self._assessed) >= _MOST_ASSESSED:
-            self._assessed.clear()
-        risk = assess(launch)
-        assessment = self._assessed[id(launch)] = Assessment(
-            launch=launch,
-            risk=risk,
-            asks=asks(launch, risk),
-            is_open_world=is_open_world(launch),
-            place=_place(launch),
-        )
-        return assessment
+    def make(
+        self, call: Call, launch: Launch, risk: Risk, changes: tuple[str, ...] = ()
+    ) -> ApprovalRequest:
+        """The request of a call. Raises a fault when nobody could judge it.
 
-    def trusted(self, call: Call, launch: Launch) -> str:
-        """The digest of what the session has agreed to, or nothing if it has not agreed to this."""
-        digest = self._trust_digest(call, launch)
-        return digest if self._trust.holds(call.session, subject_of(launch), digest) else ""
-
-    def trust(self, call: Call, launch: Launch) -> None:
-        """The session agrees to every call of exactly this until it ends."""
-        self._trust.grant(call.session, subject_of(launch), self._trust_digest(call, launch))
-
-    def distrust(self, launch: Launch) -> None:
-        """No session trusts this tool any more."""
-        self._trust.drop(subject_of(launch))
-
-    def taint(self, call: Call, launch: Launch) -> None:
-        """The session has read what this tool brought from the open world."""
-        self._trust.taint(call.session, subject_of(launch))
-
-    def open(self, call: Call, assessment: Assessment, changes: tuple[str, ...] = ()) -> Case:
-        """The case of a call that needs an answer. Raises a fault when nobody could judge it.
-
-        `changes` are what is another of the tool since it was last agreed to.
+        `changes` are those of the tool since it was last approved.
         """
-        launch = assessment.launch
         # A copy, which nobody else holds: these bytes are read, hashed, shown and sent.
         frozen = bytes(call.arguments)
-        risk = assessment.risk
         too_long = len(frozen) > _MOST_BYTES
         if too_long and risk.is_high:
             raise _too_long(len(frozen))
@@ -166,13 +133,24 @@ class Casebook:
             client_began=client.began if client else 0,
         )
         question = msgspec.structs.replace(question, prompt=prompt_of(question))
-        return Case(question=question, arguments=Raw(frozen), cwd=bound.cwd)
+        call = msgspec.structs.replace(call, arguments=Raw(frozen))
+        return ApprovalRequest(call, launch, question)
 
-    def is_current(self, call: Call, case: Case) -> bool:
+    async def is_current(self, request: ApprovalRequest) -> bool:
         """Whether everything is still as it was when the question was asked."""
-        launch = self._launches(call)
-        return launch is not None and self._bind(call, launch, bytes(case.arguments)).digest == (
-            case.digest
+        call = request.call
+        launch = await self._launch_of(call)
+        return launch is not None and self._bind(call, launch, bytes(call.arguments)).digest == (
+            request.question.digest
+        )
+
+    def trust_digest(self, call: Call, launch: Launch) -> str:
+        """What the trust of a session in this tool is bound to."""
+        return trust_digest(
+            launch,
+            session=bound_session(call.session),
+            principal=self._principal,
+            cwd=os.path.realpath(launch.cwd),
         )
 
     def _bind(self, call: Call, launch: Launch, frozen: bytes) -> _Bound:
@@ -192,14 +170,6 @@ class Casebook:
     def _words(self, text: str) -> str:
         # Again once it is cleaned: what cannot be seen may have stood in the middle of a value.
         return self._by_value(cleaned(self._by_value(text), _MAX_DESCRIPTION))
-
-    def _trust_digest(self, call: Call, launch: Launch) -> str:
-        return trust_digest(
-            launch,
-            session=bound_session(call.session),
-            principal=self._principal,
-            cwd=os.path.realpath(launch.cwd),
-        )
 
     def _facts(self, session: Session, launch: Launch, cwd: str, shown: Any) -> Facts:
         env = {
@@ -227,23 +197,6 @@ class Casebook:
                 f"{source.server}/{source.tool}" for source in self._trust.tainted_by(session)
             ),
         )
-
-
-def subject_of(launch: Launch) -> Subject:
-    """Whom trust is given to."""
-    return Subject(launch.server, launch.tool.name)
-
-
-def _place(launch: Launch) -> Execution:
-    return Execution(
-        cwd=launch.cwd,
-        sandbox=launch.sandbox,
-        network=launch.network,
-        env_names=tuple(sorted({*launch.env, *launch.secrets})),
-        server=launch.server,
-        fingerprint=launch.fingerprint,
-        definition=definition_hash(launch.tool),
-    )
 
 
 def _schema(launch: Launch) -> Any:

@@ -13,28 +13,33 @@ from switchboard.wire.messages import encode
 _MOST_KEPT = 1_024
 
 
-class Launcher:
-    """The launches of one server. Its entry never changes; its tools may."""
+class ServerLaunches(dict[ToolSpec, Launch]):
+    """The launches of one server, by the very definition: one that the server changes gets another.
+
+    A mapping, so that a call of a known tool costs a look and nothing more.
+    """
 
     def __init__(self, entry: ServerEntry) -> None:
+        super().__init__()
         self._entry = entry
         stated = encode(msgspec.structs.replace(entry, origin=Origin()))
         self._fingerprint = entry.fingerprint or hashlib.sha256(stated).hexdigest()
         self._env_hash = hashlib.sha256(encode(sorted(entry.env.items()))).hexdigest()
-        # By the very definition: a server that changes it gets another.
-        self._kept: dict[ToolSpec, Launch] = {}
 
-    def of(self, tool: ToolSpec) -> Launch:
-        """What a call of this tool would do."""
-        kept = self._kept.get(tool)
-        if kept is not None:
-            return kept
-        if len(self._kept) >= _MOST_KEPT:
-            self._kept.clear()
+    def __missing__(self, tool: ToolSpec) -> Launch:
+        return self.named(tool, tool.name)
+
+    def named(self, tool: ToolSpec, own_name: str) -> Launch:
+        """The launch of a tool that the server calls by a name of its own."""
+        if tool in self:
+            return self[tool]
+        if len(self) >= _MOST_KEPT:
+            self.clear()
         entry = self._entry
-        launch = self._kept[tool] = Launch(
+        launch = self[tool] = Launch(
             tool=tool,
             server=entry.name,
+            own_name=own_name,
             fingerprint=self._fingerprint,
             runs=entry.url or " ".join((entry.command, *entry.args)),
             cwd=entry.cwd,

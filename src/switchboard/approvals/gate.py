@@ -3,21 +3,23 @@
 import asyncio
 import contextlib
 import time
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal
 
 from msgspec.structs import replace
 
+from switchboard.approvals.desk import Desk
+from switchboard.approvals.pins import Held, Pins
+from switchboard.approvals.request import ApprovalRequest, ApprovalRequests
+from switchboard.approvals.risk import asks, assess, is_open_world
+from switchboard.approvals.trail import ApprovalTrail
+from switchboard.approvals.trust import TrustBook, subject_of
 from switchboard.core.calls import Call, Outcome
-from switchboard.core.calls import Execution as Place
-from switchboard.core.cases import Assessment, Case
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
 from switchboard.core.ports import Next
-from switchboard.core.questions import Answer, Asker, Question, Risk
-from switchboard.core.questions import Approval as Agreed
+from switchboard.core.questions import Answer, Approval, Asker, Question, Risk
 from switchboard.core.sessions import Era
 from switchboard.core.tasks import TaskSet
-from switchboard.pipeline.approval_trail import ApprovalTrail
 
 # Whose answer counts for a call of high risk: anybody's, only one that the client cannot give, or
 # nobody's, so that whatever would ask is refused.
@@ -29,58 +31,13 @@ _FOLLOW_S = 1.0
 _LOOK_S = 0.1
 
 
-class Cases(Protocol):
-    """Knows what calls would launch, what sessions trust, and how to put a question."""
-
-    def assess(self, call: Call) -> Assessment | None: ...
-    def trusted(self, call: Call, launch: Launch) -> str: ...
-    def trust(self, call: Call, launch: Launch) -> None: ...
-    def distrust(self, launch: Launch) -> None: ...
-    def taint(self, call: Call, launch: Launch) -> None: ...
-    def open(self, call: Call, assessment: Assessment, changes: tuple[str, ...]) -> Case: ...
-    def is_current(self, call: Call, case: Case) -> bool: ...
-
-
-class Posted(Protocol):
-    """A question on the desk, with its answer if it has one."""
-
-    @property
-    def question(self) -> Question: ...
-    @property
-    def answer(self) -> Answer | None: ...
-
-
-class Desk(Protocol):
-    """Keeps questions, and lets each approval be used once."""
-
-    def post(self, question: Question, /) -> Posted: ...
-    def decide(self, question_id: str, answer: Answer) -> bool: ...
-    def consume(self, question_id: str, digest: str) -> bool: ...
-    def answer(self, question_id: str) -> Answer | None: ...
-    def withdraw(self, question_id: str) -> None: ...
-
-
-class Held(Protocol):
-    """A definition that was changed and waits."""
-
-    @property
-    def id(self) -> str: ...
-
-
-class Pins(Protocol):
-    """Remembers what tools said of themselves."""
-
-    def check(self, launch: Launch, client_pid: int = 0) -> Held | None: ...
-    def changes(self, launch: Launch) -> tuple[str, ...]: ...
-    def settle(self, launch: Launch) -> None: ...
-
-
-class Approval:
+class ApprovalGate:
     """Asks where risk demands it, and passes on what was agreed to, byte for byte."""
 
     def __init__(
         self,
-        cases: Cases,
+        requests: ApprovalRequests,
+        trust: TrustBook,
         desk: Desk,
         pins: Pins,
         trail: ApprovalTrail,
@@ -89,7 +46,8 @@ class Approval:
         channel: ApprovalChannel = "any",
     ) -> None:
         """`fallback` asks where the client cannot; without one the answer is no."""
-        self._cases = cases
+        self._requests = requests
+        self._trust = trust
         self._desk = desk
         self._pins = pins
         self._trail = trail
@@ -101,70 +59,83 @@ class Approval:
         self._following: dict[str, asyncio.Task[None]] = {}
 
     async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
-        assessment = self._cases.assess(call)
-        if assessment is None:
+        launch = call.launch
+        if launch is None:
             return await proceed(call)
-        launch = assessment.launch
         # Before anything else: the risk itself is read from the definition.
         held = self._pins.check(launch, call.session.client_pid)
         if held is not None:
-            self._cases.distrust(launch)
+            self._trust.drop(subject_of(launch))
             self._trail.held(call, launch, held.id)
             raise _definition_changed(launch, held)
-        call = replace(call, execution=assessment.place)
-        if assessment.asks:
-            call = await self._agreed(call, assessment)
-        if not assessment.is_open_world:
+        risk = assess(launch)
+        if asks(launch, risk):
+            call = await self._agreed(call, launch, risk)
+        if not is_open_world(launch):
             return await proceed(call)
         try:
             return await proceed(call)
         finally:
             # Errors carry the words of strangers as well as results do.
-            self._cases.taint(call, launch)
+            self._trust.taint(call.session, subject_of(launch))
 
-    async def _agreed(self, call: Call, assessment: Assessment) -> Call:
+    async def _agreed(self, call: Call, launch: Launch, risk: Risk) -> Call:
         """The call as it may run. Raises a fault when it may not."""
-        launch = assessment.launch
-        if digest := self._cases.trusted(call, launch):
+        if digest := self._trusted(call, launch):
             return _by_trust(call, digest)
-        case = self._cases.open(call, assessment, self._pins.changes(launch))
-        asker = self._asker(call, assessment.risk)
-        posted = self._desk.post(case.question)
-        if posted.answer is not None and not self._counts(posted.answer, assessment.risk):
-            self._desk.consume(posted.question.id, case.digest)
-            posted = self._desk.post(case.question)
+        request = self._requests.make(call, launch, risk, self._pins.changes(launch))
+        own = request.question
+        asker = self._asker(call, risk)
+        posted = self._desk.post(own)
+        if posted.answer is not None and not self._counts(posted.answer, risk):
+            self._desk.consume(posted.question.id, own.digest)
+            posted = self._desk.post(own)
+        # An identical call may have asked already.
         question, answer = posted.question, posted.answer
+        request = replace(request, question=question)
         if answer is None:
-            if question.id == case.question.id:
-                self._trail.asked(call, launch, question)
+            if question.id == own.id:
+                self._trail.asked(request)
             try:
                 answer = await self._ask(call, question, asker)
             except Fault:
-                self._follow(_Open(call, launch, case, question))
+                self._follow(request)
                 raise
             self._desk.decide(question.id, answer)
         answer = self._settled(question, answer)
         self._unfollow(question.id)
-        await self._trail.decided(call, launch, case, question, answer)
+        await self._trail.decided(request, answer)
         if answer.verdict != "approved":
             # Several calls may wait for one answer. If it was for the session, it was for them too.
-            if answer.by == _USE and (digest := self._cases.trusted(call, launch)):
+            if answer.by == _USE and (digest := self._trusted(call, launch)):
                 return _by_trust(call, digest)
             raise _refused(call, question, answer)
         # Last, right before it runs: whoever could change something had all this time.
-        if not self._cases.is_current(call, case):
+        if not await self._requests.is_current(request):
             raise _stale(call)
-        self._remember(call, launch, question, answer)
-        agreed = Agreed(id=question.id, digest=case.digest, mode=answer.extent, channel=answer.by)
-        execution = _placed(call.execution, launch, case)
-        return replace(call, arguments=case.arguments, execution=execution, approval=agreed)
+        self._remember(request, answer)
+        return replace(
+            request.call,
+            # In the folder that was shown, not through a link that led there.
+            launch=replace(launch, cwd=own.facts.cwd),
+            approval=Approval(
+                id=question.id, digest=own.digest, mode=answer.extent, channel=answer.by
+            ),
+        )
 
-    def _remember(self, call: Call, launch: Launch, question: Question, answer: Answer) -> None:
+    def _trusted(self, call: Call, launch: Launch) -> str:
+        """The digest of what the session has agreed to, or nothing if it has not agreed to this."""
+        digest = self._requests.trust_digest(call, launch)
+        return digest if self._trust.holds(call.session, subject_of(launch), digest) else ""
+
+    def _remember(self, request: ApprovalRequest, answer: Answer) -> None:
         """What a yes means for later calls."""
+        call, launch, question = request.call, request.launch, request.question
         if question.changes:
             self._pins.settle(launch)
         if answer.extent == "session" and "session" in question.offers:
-            self._cases.trust(call, launch)
+            digest = self._requests.trust_digest(call, launch)
+            self._trust.grant(call.session, subject_of(launch), digest)
 
     def _asker(self, call: Call, risk: Risk) -> Asker:
         asker = call.asker if self._channel != "none" else None
@@ -225,19 +196,20 @@ class Approval:
             # The client takes its question back.
             asking.cancel()
 
-    def _follow(self, asked: "_Open") -> None:
+    def _follow(self, request: ApprovalRequest) -> None:
         """Tell of the answer also if nobody waits for it any more: silence is one, too."""
-        if asked.question.id not in self._following:
-            task = self._tasks.start(self._tell(asked))
-            self._following[asked.question.id] = task
-            task.add_done_callback(lambda _: self._following.pop(asked.question.id, None))
+        question_id = request.question.id
+        if question_id not in self._following:
+            task = self._tasks.start(self._tell(request))
+            self._following[question_id] = task
+            task.add_done_callback(lambda _: self._following.pop(question_id, None))
 
     def _unfollow(self, question_id: str) -> None:
         if task := self._following.get(question_id):
             task.cancel()
 
-    async def _tell(self, asked: "_Open") -> None:
-        question = asked.question
+    async def _tell(self, request: ApprovalRequest) -> None:
+        question = request.question
         # An approval that is not used by then has expired; one that is was told of by its call.
         end = question.expires_at + (question.expires_at - question.asked_at) + 2 * _FOLLOW_S
         # Whoever could be told that this failed is gone.
@@ -245,9 +217,7 @@ class Approval:
             while time.time() < end:
                 answer = self._desk.answer(question.id)
                 if answer is not None and answer.verdict != "approved":
-                    await self._trail.decided(
-                        asked.call, asked.launch, asked.case, question, answer
-                    )
+                    await self._trail.decided(request, answer)
                     return
                 await asyncio.sleep(_FOLLOW_S)
 
@@ -266,15 +236,6 @@ class Approval:
         return recorded
 
 
-class _Open(NamedTuple):
-    """A question that was left open by the call that asked it."""
-
-    call: Call
-    launch: Launch
-    case: Case
-    question: Question
-
-
 class _Asking:
     """A question under way, and how many calls wait for it."""
 
@@ -284,7 +245,7 @@ class _Asking:
 
 
 def _by_trust(call: Call, digest: str) -> Call:
-    return replace(call, approval=Agreed(id="", digest=digest, mode="session", channel="trust"))
+    return replace(call, approval=Approval(id="", digest=digest, mode="session", channel="trust"))
 
 
 async def _in_time(question: Question, asker: Asker) -> Answer:
@@ -294,13 +255,6 @@ async def _in_time(question: Question, asker: Asker) -> Answer:
             return await asker.ask(question)
     except TimeoutError:
         return Answer(verdict="expired", by="time", at=time.time())
-
-
-def _placed(execution: Place | None, launch: Launch, case: Case) -> Place | None:
-    """Where it runs: the folder that was shown, not a link that led there."""
-    if execution is None or execution.cwd != launch.cwd:
-        return execution
-    return replace(execution, cwd=case.cwd)
 
 
 def _definition_changed(launch: Launch, held: Held) -> Fault:

@@ -1,0 +1,192 @@
+"""Every key of the configuration, one row each.
+
+Whatever reads, checks, limits, explains or documents keys derives from these rows. To add a key,
+add its row, and the attribute that it is read into: here, in `server_fields` for one of a server,
+or in the section of the provider that uses it.
+"""
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from switchboard.children.exposure import Introspection
+from switchboard.config.environ import Variable
+from switchboard.config.keys import Field, Section
+from switchboard.config.locate import DEFAULT_GLOBS
+from switchboard.config.strict import Items, Text, Truth, Whole
+from switchboard.providers.table import TABLE, source_of
+from switchboard.settings.narrowing import narrowed_suites, narrowed_tools
+from switchboard.settings.sections import Keeping, Listener, Logging, Timeouts, ToolFilters
+from switchboard.settings.server_fields import SUITE
+from switchboard.settings.server_shapes import PROVIDERS, TOML_SERVERS
+
+_WORD = Text(empty=False)
+
+_GATE = Truth(about="Ask before calls that could do harm, and write down what runs.")
+
+# fmt: off
+ROOT = Section(name="", fields=(
+    Field("enable_mcp_server_surface", _GATE, default=False, workspace="tightens",
+        variables=("enable_mcp_server_surface", "ENABLE_MCP_SERVER_SURFACE")),
+    # From the widest on: a workspace may only go further down.
+    Field("approval_channel", Text(choices=("any", "console", "none"), about=(
+        "Who may approve calls of high risk: the client too, the console only, nobody.")),
+        default="any", workspace="tightens"),
+    Field("trust_workspace", Truth(about=(
+        "Trust whatever the workspace holds, for containers and CI.")), files=(),
+        workspace="never", variables=("SWITCHBOARD_TRUST_WORKSPACE",), flag="trust_workspace"),
+    Field("mcp_servers", TOML_SERVERS),
+    Field("providers", PROVIDERS, workspace="never",
+        unused="no session asks for the servers of a model provider"),
+))
+
+LISTENER = Section(name="server", into=Listener, fields=(
+    Field("transport", Text(choices=("stdio", "http"), about="How clients reach Switchboard."),
+        variables=("TRANSPORT",), flag="transport"),
+    Field("host", Text(empty=False, about="Where HTTP listens."),
+        variables=("HOST",), flag="host"),
+    Field("port", Whole(maximum=65_535, about="The port of HTTP."),
+        variables=("PORT",), flag="port"),
+    Field("allow_remote", Truth(about="Listen on other addresses than loopback."),
+        workspace="never", variables=("SWITCHBOARD_ALLOW_REMOTE",), flag="allow_remote"),
+    Field("enable_mcp_server_surface", _GATE, workspace="tightens",
+        means="enable_mcp_server_surface"),
+))
+
+LOGGING = Section(name="logging", into=Logging, fields=(
+    Field("pretty", Truth(about="The same as `format`."), variables=("TRACING_PRETTY",)),
+    Field("compact", Truth(about="The same as `format`."), variables=("TRACING_COMPACT",)),
+    Field("json", Truth(about="The same as `format`."), variables=("TRACING_JSON",)),
+    Field("format", Text(choices=("json", "compact", "pretty"), about=(
+        "How lines of the log look."))),
+    Field("level", Text(empty=False, about="The same as `filter`.")),
+    Field("filter", Text(empty=False, about="A level, or directives: `switchboard=debug`."),
+        variables=("RUST_LOG", "TRACING_FILTER")),
+    Field("to_file", Truth(about="Write the log to a file."),
+        workspace="never", variables=("LOG_TO_FILE",)),
+    Field("dir", Text(empty=False, about="The folder of that file."),
+        workspace="never", variables=("LOG_DIR",)),
+))
+
+TOOLS = Section(name="tools", into=ToolFilters, admit=narrowed_tools, fields=(
+    Field("allow", Items(item=_WORD, about="Show only these tools."), workspace="tightens"),
+    Field("deny", Items(item=_WORD, about="Never show these. Deny wins."), workspace="tightens"),
+    Field("roots", Items(item=_WORD, about=(
+        "Where command tools may run and lead to; the workspace by default.")),
+        workspace="never"),
+))
+
+DAEMON = Section(name="daemon", into=Keeping, fields=(
+    Field("idle_ms", Whole(about="End the daemon after so long without a client; 0 keeps it."),
+        workspace="never", variables=("SWITCHBOARD_DAEMON_IDLE_MS",)),
+))
+
+SKILLS = Section(name="skills", unused="no session asks for the servers of a skill", fields=(
+    Field("allowed_marketplace_mcp", Items(item=_WORD, about=(
+        "Marketplace skills whose servers may be used.")), workspace="never"),
+))
+
+# Where the variable does not follow from the name.
+_AGENT_VARIABLES = {
+    "limit_mcp_to_referenced": "AGENTS_MCP_LIMIT_REFERENCED",
+    "enumerate": "AGENTS_MCP_ENUMERATE",
+    "enum_strict": "AGENTS_MCP_ENUM_STRICT",
+    "enum_fallback_all": "",
+    "skip_self": "SWITCHBOARD_SKIP_SELF",
+    "codex_dirs": "AGENTS_DIRS",
+    "anthropic_dirs": "ANTHROPIC_AGENTS_DIRS",
+    "vscode_dirs": "VSCODE_CHATMODES_DIRS",
+    "vscode_user_mcp": "VSCODE_USER_MCP",
+    "enum_timeout_ms": "AGENTS_MCP_ENUM_TIMEOUT_MS",
+    "enum_max_servers": "AGENTS_MCP_MAX_SERVERS",
+    "enum_fallback": "AGENTS_MCP_ENUM_FALLBACK",
+}
+_AGENT_KEYS: tuple[tuple[Any, str], ...] = (
+    (Truth(), "enable_codex enable_anthropic enable_vscode mcp_discovery limit_mcp_to_referenced"),
+    (Truth(), "enumerate enum_strict enum_fallback_all toolmap_enable skip_self"),
+    (Truth(), "toolmap_allow_custom_servers model_map_enable model_map_strict"),
+    (Truth(), "model_map_override_provider model_map_normalize_provider"),
+    (Items(item=_WORD), "codex_dirs anthropic_dirs vscode_dirs"),
+    (Text(), "prefix_codex prefix_anthropic prefix_vscode filter vscode_user_mcp model_map_file"),
+    (Whole(minimum=1), "enum_timeout_ms"),
+    (Whole(), "enum_max_servers"),
+    (Text(choices=("none", "all")), "enum_fallback"),
+)
+AGENTS = Section(name="agents", unused="agents are not run", fields=tuple(
+    Field(name, kind, variables=tuple(filter(None, (variable,))))
+    for kind, names in _AGENT_KEYS
+    for name in names.split()
+    for variable in (_AGENT_VARIABLES.get(name, f"AGENTS_{name.upper()}"),)
+))
+
+DISCOVERY = Section(name="", file="switchboard.config.json", fields=(
+    Field("discover_globs", Items(item=_WORD, about=(
+        "Where child files lie, relative to the workspace.")), default=DEFAULT_GLOBS),
+))
+
+TIMEOUTS = Section(
+    name="timeouts", file="switchboard.config.json", noun="`timeouts`", into=Timeouts, fields=(
+        Field("child_spawn_ms", Whole(minimum=1, about="The start of a child's process.")),
+        Field("rpc_ms", Whole(minimum=1, about="One request to a child.")),
+        Field("idle_ms", Whole(about=(
+            "Stop a child after so long without a call; 0 keeps it."))),
+        Field("longest_ms", Whole(minimum=1, about="A call whose child reports progress.")),
+    ),
+)
+
+INTROSPECTION = Section(
+    name="introspection", file="switchboard.config.json", noun="`introspection`",
+    into=Introspection, fields=(
+        Field("mode", Text(choices=("summary", "full"), about=(
+            "How much `introspect` says of each subtool.")), flag="introspection_mode"),
+        Field("summary_max_chars", Whole(minimum=1, about="The longest summary of a subtool.")),
+    ),
+)
+# fmt: on
+
+# Without the sections of providers. Problems of variables are told in this order.
+SECTIONS = (
+    *(LISTENER, LOGGING, ROOT, AGENTS, DAEMON, TOOLS, SKILLS),
+    *(DISCOVERY, replace(SUITE, admit=narrowed_suites), TIMEOUTS, INTROSPECTION),
+)
+_BY_NAME = {section.name: section for section in SECTIONS if section.name}
+_OF_PROVIDERS = {row.section: key for key, row in TABLE.items() if row.section}
+
+
+def section_of(name: str) -> Section | None:
+    """The section of a name. That of a provider is loaded when somebody writes it."""
+    key = _OF_PROVIDERS.get(name)
+    return _BY_NAME.get(name) if key is None else source_of(key).section
+
+
+def all_sections() -> tuple[Section, ...]:
+    """Every section, those of providers too."""
+    others = (section_of(name) for name in _OF_PROVIDERS)
+    return (*SECTIONS, *(section for section in others if section is not None))
+
+
+def path_of(section: Section, field: Field) -> tuple[str, ...]:
+    """Where the value of a key stands in the tree that all files share."""
+    name = field.spelled(section.file)
+    return (section.name, name) if section.name else (name,)
+
+
+# Keys that stand for one outside of all tables.
+OTHER_SPELLINGS = {
+    (section.name, field.name): field.means
+    for section in SECTIONS
+    for field in section.fields
+    if field.means
+}
+VARIABLES = tuple(
+    Variable(name=name, key=path_of(section, field), kind=field.kind)
+    for section in SECTIONS
+    for field in section.fields
+    for name in field.variables
+)
+FLAGS = {
+    field.flag: Variable(name=field.flag, key=path_of(section, field), kind=field.kind)
+    for section in SECTIONS
+    for field in section.fields
+    if field.flag
+}

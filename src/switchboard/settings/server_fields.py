@@ -1,0 +1,201 @@
+"""The keys of a server, and of the suite that shows it, one row each. See `fields`."""
+
+from msgspec.structs import replace
+
+from switchboard.children.exposure import SuiteSettings
+from switchboard.children.schema import ServerEntry
+from switchboard.config.keys import Field, FileName, Section
+from switchboard.config.strict import Either, Items, Members, Table, Text, Truth, Whole
+
+ENV_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+_ENV_REF = rf"env:{ENV_NAME}"
+_SECRET_REF = rf"{_ENV_REF}|vault:mcp/[^/\s]+/env/{ENV_NAME}"
+_CLIENT_SECRET_REF = rf"{_ENV_REF}|vault:mcp/[^/\s]+/oauth/client-secret"
+WEB_URL = r"[hH][tT][tT][pP][sS]?://[^\s/?#\x00-\x20]+[^\s\x00-\x20]*"
+
+_ENV_KEY = Text(pattern=ENV_NAME, says="a name of letters, digits and `_`")
+_HEADER = Text(pattern=r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", says="the name of an HTTP header")
+_URL = Text(pattern=WEB_URL, says="an absolute http or https URL")
+_WORD = Text(empty=False)
+_EXPOSE = Text(
+    choices=("suite", "tools"),
+    about="Show the tools behind one suite tool, or one by one under their own names.",
+)
+
+_EXPOSE_LISTS = Table(
+    noun="`expose`",
+    fields={
+        "as": _EXPOSE,
+        "allow": Items(item=_WORD, about="Show only these subtools."),
+        "deny": Items(item=_WORD, about="Never show these. Deny wins."),
+    },
+)
+_SECRET = Text(
+    pattern=_SECRET_REF, says="`env:NAME` or `vault:mcp/<server>/env/<KEY>`", private=True
+)
+
+# Where servers are declared, where a suite child declares itself, and where suites change children.
+_DECLARED: tuple[FileName, ...] = ("config.toml", "mcp.json", "--config")
+_CHILD: tuple[FileName, ...] = (*_DECLARED, ".mcp.json")
+_SUITE: tuple[FileName, ...] = (*_CHILD, "switchboard.config.json")
+
+_AUTH = Table(
+    noun="`auth`",
+    about="OAuth 2.1 with PKCE: metadata and client settings, never a token.",
+    fields={
+        "type": Text(choices=("oauth2_pkce",)),
+        "client_id": Text(empty=False, about="The client ID registered with the provider."),
+        "client_secret_ref": Text(
+            pattern=_CLIENT_SECRET_REF,
+            says="`env:NAME` or `vault:mcp/<server>/oauth/client-secret`",
+            private=True,
+        ),
+        "issuer_url": _URL,
+        "metadata_url": _URL,
+        "authorization_url": _URL,
+        "token_url": _URL,
+        "revocation_url": _URL,
+        "scopes": Items(item=_WORD),
+    },
+    conditions={
+        "required": ["type", "client_id"],
+        "dependentRequired": {
+            "authorization_url": ["token_url"],
+            "token_url": ["authorization_url"],
+        },
+        "anyOf": [
+            {"required": ["metadata_url"]},
+            {"required": ["issuer_url"]},
+            {"required": ["authorization_url", "token_url"]},
+        ],
+    },
+    notes={"client_secret": "a secret is never written here: name it with `client_secret_ref`"},
+)
+
+# fmt: off
+SERVER = Section(
+    name="mcp_servers",
+    file="mcp.json",
+    noun="a server",
+    about="Servers by name.",
+    is_named=True,
+    fills_late=True,
+    into=ServerEntry,
+    fields=(
+        Field("transport", Text(choices=("stdio", "http", "sse"), about=(
+            "Without it, `command` means stdio and `url` means http.")),
+            files=_DECLARED, bound="value"),
+        Field("command", Text(empty=False, about="The program of a stdio server."),
+            files=_DECLARED, bound="value"),
+        Field("args", Items(item=Text(), about="Its arguments, passed as they are."),
+            files=_DECLARED, bound="value"),
+        Field("env", Members(value=Text(), key=_ENV_KEY, about=(
+            "Literal environment values of a stdio server.")),
+            files=_CHILD, bound="value"),
+        Field("secret_env", Members(value=_SECRET, key=_ENV_KEY, about=(
+            "Environment values that are looked up when the server starts.")),
+            files=_DECLARED, bound="value"),
+        Field("url", replace(_URL, about="The endpoint of a remote one."),
+            files=_DECLARED, bound="value"),
+        Field("auth", _AUTH, files=_DECLARED, bound="value", unused="requests carry no token",
+            instead="send the token in `headers`: `config.toml` fills `${NAME}`"),
+        # A rotated token is not a changed server.
+        Field("headers", Members(value=Text(), key=_HEADER, about=(
+            "HTTP headers for a remote server.")),
+            files=_DECLARED, bound="names"),
+        Field("cwd", Text(empty=False, about="Where it runs."), files=("--config",), bound="value"),
+        Field("inherit_env", Truth(about=(
+            "Start the server with the whole environment of Switchboard.")),
+            files=_SUITE, bound="value"),
+        Field("framing", Text(choices=("auto", "newline", "content-length"), about=(
+            "How a stdio server separates messages; `auto` finds out.")), files=_SUITE),
+        Field("protocol", Text(choices=("auto", "handshake", "modern"), about=(
+            "How to greet the server; `auto` finds out.")), files=_SUITE),
+        Field("scope", Text(choices=("session", "workspace", "user"), about=(
+            "Who shares the running server: one session, all of a workspace, or all of a user.")),
+            files=_SUITE, bound="value"),
+        Field("expose", _EXPOSE, files=_SUITE),
+        Field("tool_prefix", Text(
+            pattern=r"[A-Za-z0-9_-]{0,32}", says="letters, digits, `_` and `-`, at most 32",
+            about="Put before the names of tools that are shown one by one."), files=_SUITE),
+        Field("relay", Truth(about=(
+            "Show its prompts and resources too; true unless said otherwise.")), files=_SUITE),
+        Field("trust_annotations", Truth(about=(
+            "False makes every tool of the server ask, also those that it says only read.")),
+            files=_CHILD, bound="unless-default"),
+        Field("rpc_timeout_ms", Whole(minimum=1, about="The longest that one request may take."),
+            files=_SUITE),
+        Field("sandbox_profile", Text(choices=("default", "seatbelt", "none"), about=(
+            "What keeps a stdio server in bounds; without it nothing does.")),
+            files=_CHILD, bound="sandboxed"),
+        Field("allow_network", Truth(about="Let the server reach the network from its sandbox."),
+            files=_CHILD, bound="sandboxed"),
+        Field("read_roots", Items(item=_WORD, about=(
+            "Folders that the server may read in its sandbox.")),
+            files=_CHILD, bound="sandboxed"),
+        Field("writable_roots", Items(item=_WORD, about=(
+            "Folders that the server may change, beside its own.")),
+            files=_CHILD, bound="sandboxed"),
+        Field("read_env_files", Truth(about="Let the server read `.env` files in its sandbox."),
+            files=_CHILD, bound="sandboxed"),
+        # Words reach the model, and can do there what a program does here.
+        Field("description", Text(about="What it is."), files=_CHILD, bound="value"),
+        Field("suite_description", Text(about="The description of its suite tool."),
+            alias="switchboardDescription", files=(".mcp.json",), bound="value"),
+    ),
+    notes={
+        "type": "write `transport`: `stdio`, `http` or `sse`",
+        "cwd": "a server of this file always runs in the workspace",
+        "disabled": "remove the server, or move it to a file of its own",
+        "enabled": "remove the server, or move it to a file of its own",
+        "tools": "this file declares servers only; choose subtools in `switchboard.config.json`",
+        "timeout": "write `rpc_timeout_ms`",
+        "serverUrl": "write `url`",
+    },
+)
+# fmt: on
+
+# What keeps the process of a server in bounds.
+SANDBOX = tuple(field for field in SERVER.fields if field.bound == "sandboxed")
+
+# What a workspace may say of the suite of a server that is its user's own. Of its own servers it
+# may say everything: those wait for trust.
+_TIGHTENED = ("relay", "rpc_timeout_ms")
+# fmt: off
+SUITE = Section(
+    name="suites",
+    file="switchboard.config.json",
+    noun="a suite",
+    about="Suites by the name of their child.",
+    is_named=True,
+    into=SuiteSettings,
+    fields=(
+        Field("suite_name", Text(empty=False, about="The name of the suite tool."),
+            workspace="never"),
+        Field("description", Text(about=(
+            "Used when the child does not describe its suite itself.")), workspace="never"),
+        Field("override_description", Truth(about="Let `description` win over the child's own."),
+            workspace="never"),
+        Field("expose", Either(
+            first=_EXPOSE, other=_EXPOSE_LISTS, about="How it is shown, and how much.")),
+        Field("summary_max_chars", Whole(minimum=1, about="The longest summary of a subtool.")),
+        Field("result_mode", Text(choices=("json", "passthrough"), about=(
+            "Answer with JSON text, or with the contents as the child gives them.")),
+            workspace="never"),
+        Field("idle_ms", Whole(about=(
+            "Stop the child after so long without a call; 0 keeps it.")), workspace="tightens"),
+        *(
+            replace(field, workspace="tightens" if field.name in _TIGHTENED else "never")
+            for field in SERVER.fields
+            if field.files == _SUITE and field.name != "expose"
+        ),
+    ),
+    notes={
+        "allow": "put it inside `expose`",
+        "deny": "put it inside `expose`",
+        "name": "write `suiteName`",
+    },
+)
+# fmt: on
+# What a suite changes of its server.
+OVERRIDES = tuple(field.name for field in SERVER.fields if field.files == _SUITE)

@@ -1,0 +1,186 @@
+"""What a client and a supervisor say to each other: one line of JSON a message.
+
+A client sends one request. The supervisor answers with any number of events, then with one result
+or one error. Supervisors outlive upgrades, so a field may be added here, but none may be renamed,
+removed, or be required from now on.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, TypeVar
+
+from switchyard.core.decode import decode
+from switchyard.core.fault import Fault, fault_from_json
+from switchyard.runtime.service_row import ServiceRow
+
+T = TypeVar("T")
+
+
+class UpRequest(NamedTuple):
+    """Start services of a branch, with the variables of the caller."""
+
+    branch: str | None = None
+    services: tuple[str, ...] = ()
+    profile: str | None = None
+    wait: bool = True
+    timeout_s: float | None = None
+    env: Mapping[str, str] = {}
+
+
+class BranchRequest(NamedTuple):
+    """Some services of a branch, or all."""
+
+    branch: str | None = None
+    services: tuple[str, ...] = ()
+
+
+class DownRequest(BranchRequest):
+    """Stop services of one branch, or of all branches."""
+
+
+class CheckoutRequest(BranchRequest):
+    """Lead the canonical ports to a branch."""
+
+
+class UncheckoutRequest(BranchRequest):
+    """Close the canonical ports of one branch, or all."""
+
+
+Request = UpRequest | DownRequest | CheckoutRequest | UncheckoutRequest
+
+_OPERATIONS: dict[str, type[Request]] = {
+    "up": UpRequest,
+    "down": DownRequest,
+    "checkout": CheckoutRequest,
+    "uncheckout": UncheckoutRequest,
+}
+_NAMES = {kind: name for name, kind in _OPERATIONS.items()}
+
+
+class UpAnswer(TypedDict):
+    """What was started, and what ran already."""
+
+    branch: str
+    worktree: NotRequired[str]
+    profile: NotRequired[str | None]
+    services: list[ServiceRow]
+    started: list[str]
+    already_running: list[str]
+    warnings: list[str]
+
+
+class StoppedRow(TypedDict):
+    """How one service ended; `left` are processes that could not be ended."""
+
+    service: str
+    branch: str
+    pid: int | None
+    forced: bool
+    left: list[int]
+    port_free: bool
+
+
+class DownAnswer(TypedDict):
+    """What was stopped."""
+
+    stopped: list[StoppedRow]
+
+
+class CheckoutRow(TypedDict):
+    """A canonical port and where it leads; `result` says what this request did to it."""
+
+    port: int
+    service: str
+    branch: str
+    branch_slug: str
+    host: str
+    target_port: int
+    result: NotRequired[str]
+
+
+class CheckoutAnswer(TypedDict):
+    """The canonical ports that lead to the branch now."""
+
+    branch: str
+    checkouts: list[CheckoutRow]
+
+
+class UncheckoutAnswer(TypedDict):
+    """The canonical ports that were closed."""
+
+    closed: list[CheckoutRow]
+
+
+Answer = UpAnswer | DownAnswer | CheckoutAnswer | UncheckoutAnswer
+
+
+class PhaseEvent(TypedDict):
+    """A service came into another phase while it is awaited."""
+
+    event: Literal["phase"]
+    service: str
+    phase: str
+    waits_for: list[str]
+
+
+class StepEvent(TypedDict):
+    """The supervisor is past a point: what it did so far is not undone any more."""
+
+    event: Literal["started", "stopped"]
+
+
+Event = PhaseEvent | StepEvent
+
+
+def encode_request(request: Request) -> bytes:
+    """The request as one line."""
+    return _line({"operation": _NAMES[type(request)], **request._asdict()})
+
+
+def decode_request(raw: bytes) -> Request:
+    """The request in one line. Raises `Fault` when it is none."""
+    try:
+        message: Any = json.loads(raw)
+        return decode(_OPERATIONS[decode(str, message["operation"])], message)
+    except (ValueError, TypeError, KeyError) as wrong:
+        raise Fault("bad-request", f"this is no request of a client: {wrong}") from None
+
+
+def encode_event(event: Event) -> bytes:
+    """The event as one line."""
+    return _line(event)
+
+
+def encode_answer(answer: Answer) -> bytes:
+    """The last line of an exchange that went well."""
+    return _line({"result": answer})
+
+
+def encode_fault(fault: Fault) -> bytes:
+    """The last line of an exchange that failed."""
+    return _line({"error": {**fault.as_json(), "exit_code": fault.exit_code}})
+
+
+def decode_message(raw: bytes) -> tuple[object | None, PhaseEvent | None]:
+    """The result in one line of the supervisor, or the phase that it tells of, or neither.
+
+    Raises `Fault` when the line is an error.
+    """
+    message: Any = json.loads(raw)
+    if "error" in message:
+        raise fault_from_json(message["error"])
+    if message.get("event") == "phase":
+        return None, decode_answer(PhaseEvent, message)
+    return message.get("result"), None
+
+
+def decode_answer(kind: type[T], result: object) -> T:
+    """The result as the answer to a request. Raises `Fault` when it is none."""
+    try:
+        return decode(kind, result)
+    except ValueError as wrong:
+        raise Fault("bad-answer", f"the supervisor's answer is not understood: {wrong}") from None
+
+
+def _line(message: Mapping[str, Any]) -> bytes:
+    return json.dumps(message).encode() + b"\n"
