@@ -4,7 +4,7 @@ import os
 from select import POLLIN, poll
 from time import monotonic
 
-from switchkit.platform.shapes import Unknown, Vitals
+from switchkit.platform import Unknown, Vitals
 from switchkit.platform.system import open_exit, vitals
 from switchkit.processes import began, is_gone, is_running
 

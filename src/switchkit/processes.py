@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable
 from time import monotonic
 
-from switchkit.platform.shapes import Unknown, Vitals
+from switchkit.platform import Unknown, Vitals
 from switchkit.platform.system import (
     SHOWS_PROCESSES,
     first_children,

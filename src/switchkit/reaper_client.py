@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from switchkit.platform.shapes import Unknown
+from switchkit.platform import Unknown
 from switchkit.platform.system import open_exit
 from switchkit.processes import began
 

@@ -187,7 +187,6 @@ LIGHT = (
     *(
         "switchkit/platform/__init__.py",
         "switchkit/platform/light.py",
-        "switchkit/platform/shapes.py",
     ),
     *("switchkit/platform/linux.py", "switchkit/platform/system.py"),
 )

@@ -15,8 +15,7 @@ from switchboard.approvals.approver import Approver
 from switchboard.core.faults import Fault
 from switchkit import exits, processes
 from switchkit.exits import has_ended, watch_exit
-from switchkit.platform import linux
-from switchkit.platform.shapes import Unknown
+from switchkit.platform import Unknown, linux
 from switchkit.processes import (
     Family,
     ProcessTable,

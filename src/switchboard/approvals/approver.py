@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from switchboard.core.cleaning import written_out
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Question
-from switchkit.platform.shapes import Unknown, Vitals
+from switchkit.platform import Unknown, Vitals
 from switchkit.processes import ancestry
 
 

@@ -16,7 +16,7 @@ from switchboard.core.lending import lent
 from switchboard.procs.limits import give_first_limit
 from switchboard.procs.tail import Tail
 from switchboard.procs.wrapped import Wrapped
-from switchkit.platform.shapes import Unknown
+from switchkit.platform import Unknown
 from switchkit.platform.system import open_exit
 from switchkit.processes import Family, ProcessTable, began
 from switchkit.reaper_client import Reaper

@@ -6,7 +6,7 @@ define.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Any, dataclass_transform
 
 from switchkit.suggest import did_you_mean
 
@@ -14,110 +14,71 @@ from switchkit.suggest import did_you_mean
 SHELLS = ("bash", "zsh", "fish")
 
 
-class Option:
+@dataclass_transform(frozen_default=True)
+class Value:
+    """A frozen value with named fields, which are those that its class annotates."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        self.__dict__.update(zip(type(self).__annotations__, given, strict=False), **named)
+
+    def __setattr__(self, name: str, _: Any) -> None:
+        raise AttributeError(f"`{name}` cannot be changed")
+
+
+class Option(Value):
     """One `--name`. Without the name of a value it is a switch."""
 
-    __slots__ = ("about", "choices", "hidden", "many", "name", "short", "value")
-
-    def __init__(
-        self,
-        name: str,
-        about: str,
-        value: str = "",
-        *,
-        short: str = "",
-        many: bool = False,
-        choices: tuple[str, ...] = (),
-        hidden: bool = False,
-    ) -> None:
-        """One that is hidden is known, and neither shown nor completed."""
-        self.name: Final = name
-        self.about: Final = about
-        self.value: Final = value
-        self.short: Final = short
-        self.many: Final = many
-        self.choices: Final = choices
-        self.hidden: Final = hidden
+    name: str
+    about: str
+    value: str = ""
+    short: str = ""
+    many: bool = False
+    choices: tuple[str, ...] = ()
+    # Known, and neither shown nor completed.
+    hidden: bool = False
 
     @property
     def flag(self) -> str:
         return f"--{self.name}"
 
 
-class Word:
+class Word(Value):
     """One word that has its meaning by its place."""
 
-    __slots__ = ("about", "choices", "many", "name", "optional")
-
-    def __init__(
-        self,
-        name: str,
-        about: str = "",
-        *,
-        optional: bool = False,
-        many: bool = False,
-        choices: tuple[str, ...] = (),
-    ) -> None:
-        self.name: Final = name
-        self.about: Final = about
-        self.optional: Final = optional
-        self.many: Final = many
-        self.choices: Final = choices
+    name: str
+    about: str = ""
+    optional: bool = False
+    many: bool = False
+    choices: tuple[str, ...] = ()
 
 
-class Usage:
+class Usage(Value):
     """Everything that one verb takes."""
 
-    __slots__ = ("details", "examples", "options", "rest", "summary", "verb", "words")
-
-    def __init__(
-        self,
-        verb: str,
-        summary: str,
-        words: tuple[Word, ...] = (),
-        options: tuple[Option, ...] = (),
-        *,
-        rest: str = "",
-        details: str = "",
-        examples: tuple[str, ...] = (),
-    ) -> None:
-        """`rest` names what follows `--`; without it, `--` only ends the options."""
-        self.verb: Final = verb
-        self.summary: Final = summary
-        self.words: Final = words
-        self.options: Final = options
-        self.rest: Final = rest
-        self.details: Final = details
-        self.examples: Final = examples
+    verb: str
+    summary: str
+    words: tuple[Word, ...] = ()
+    options: tuple[Option, ...] = ()
+    # The name of what follows `--`; without it, `--` only ends the options.
+    rest: str = ""
+    details: str = ""
+    examples: tuple[str, ...] = ()
 
 
-class Program:
+class Program(Value):
     """What is typed before a verb, and the options that every verb has."""
 
-    __slots__ = ("name", "options")
-
-    def __init__(self, name: str, options: tuple[Option, ...]) -> None:
-        self.name: Final = name
-        self.options: Final = options
+    name: str
+    options: tuple[Option, ...]
 
 
-class Arguments:
+class Arguments(Value):
     """A command line that was read."""
 
-    __slots__ = ("rest", "switches", "values", "words")
-
-    def __init__(
-        self,
-        *,
-        switches: frozenset[str] = frozenset(),
-        values: Mapping[str, tuple[str, ...]] | None = None,
-        words: tuple[str, ...] = (),
-        rest: tuple[str, ...] = (),
-    ) -> None:
-        self.switches: Final = switches
-        self.values: Final = values or {}
-        self.words: Final = words
-        self.rest: Final = rest
+    switches: frozenset[str] = frozenset()
+    values: Mapping[str, tuple[str, ...]] = {}
+    words: tuple[str, ...] = ()
+    rest: tuple[str, ...] = ()
 
     def has(self, name: str) -> bool:
         """Whether a switch or an option was given."""

@@ -8,3 +8,51 @@ import sys
 
 if sys.platform not in {"linux", "darwin"}:
     raise ImportError("Switchboard and Switchyard run on Linux and macOS; on Windows use WSL 2")
+
+DEAD_STATES = "ZXx"
+STOPPED_STATES = "Tt"
+
+
+class Unknown(Exception):  # noqa: N818 - states what is
+    """The system does not tell. Whoever asked must do without, on the safe side."""
+
+
+class Vitals:
+    """What the system says of one process, which may have ended and wait to be reaped."""
+
+    __slots__ = ("_name", "began", "group", "parent", "pid", "session", "state")
+
+    def __init__(
+        self,
+        pid: int,
+        state: str,
+        *,
+        parent: int,
+        group: int,
+        session: int,
+        began: int,
+        name: bytes,
+    ) -> None:
+        self.pid = pid
+        self.state = state
+        self.parent = parent
+        self.group = group
+        self.session = session
+        # When it began, to be compared within one boot only: a number can come to mean another.
+        self.began = began
+        self._name = name
+
+    @property
+    def is_dead(self) -> bool:
+        """A zombie has ended; only its parent has not looked yet."""
+        return self.state in DEAD_STATES
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether somebody suspended it."""
+        return self.state in STOPPED_STATES
+
+    @property
+    def name(self) -> str:
+        """What the process calls itself."""
+        return self._name.decode("utf-8", "replace")

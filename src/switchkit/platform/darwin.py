@@ -3,7 +3,7 @@
 import os
 import tempfile
 
-from switchkit.platform.shapes import Unknown, Vitals
+from switchkit.platform import Unknown, Vitals
 
 SHOWS_PROCESSES = False
 

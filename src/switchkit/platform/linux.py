@@ -6,7 +6,7 @@ import fcntl
 import os
 from errno import EINVAL, ENOSYS, ENOTTY, EOPNOTSUPP, EXDEV
 
-from switchkit.platform.shapes import Unknown, Vitals
+from switchkit.platform import Unknown, Vitals
 
 _PROC = "/proc"
 # Hidden in some sandboxes and by a kernel without it.

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from switchkit.platform.shapes import Unknown
+from switchkit.platform import Unknown
 from switchkit.platform.system import command_line, pids
 
 _LISTEN = b"0A"

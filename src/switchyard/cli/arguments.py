@@ -1,7 +1,6 @@
 """Reads the words of a command line by the table."""
 
 from pathlib import Path
-from typing import NamedTuple
 
 from switchkit.cli import usage
 from switchkit.suggest import suggestion
@@ -9,7 +8,7 @@ from switchyard.cli.table import PROGRAM, VERBS
 from switchyard.core.fault import USAGE, Fault
 
 
-class Arguments(NamedTuple):
+class Arguments(usage.Value):
     """One command line, read."""
 
     verb: str

@@ -1,11 +1,9 @@
 """Every verb with what it takes, as data: help, completion and parsing read the same table."""
 
-from typing import NamedTuple
-
-from switchkit.cli.usage import SHELLS, Option, Program, Usage, Word
+from switchkit.cli.usage import SHELLS, Option, Program, Usage, Value, Word
 
 
-class Verb(NamedTuple):
+class Verb(Value):
     """One verb: where it lives and what it takes."""
 
     module: str

@@ -8,7 +8,7 @@ found below the leader.
 from functools import cache
 from typing import NamedTuple
 
-from switchkit.platform.shapes import Vitals
+from switchkit.platform import Vitals
 from switchkit.platform.system import boot, pids, raw_environment, vitals
 from switchkit.processes import Family, ProcessTable, living
 

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from switchkit.platform import Vitals
 from switchkit.platform.ports import PortHolder, holder, holds, listening
-from switchkit.platform.shapes import Vitals
 from switchkit.platform.system import vitals
 from switchkit.processes import descendants
 from switchyard.proc.family import Leader, boot_id, leader_vitals, marked_runs, members

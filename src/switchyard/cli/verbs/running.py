@@ -31,8 +31,6 @@ def redacted(name: str, value: str) -> str:
 
 
 def _open(scope: Scope, arguments: Arguments) -> Report:
-    if not arguments.words:
-        raise usage_fault("`open` needs a SERVICE", "open")
     found = where(scope, arguments.words[0], arguments.value("branch"))["service"]
     url = found.get("url")
     if found["status"] != "running" or not url:
@@ -60,8 +58,6 @@ def _variables(scope: Scope, target: Target, service: str | None) -> dict[str, s
 
 
 def _env(scope: Scope, arguments: Arguments) -> Report:
-    if not arguments.words:
-        raise usage_fault("`env` needs a SERVICE", "env")
     target = scope.target(arguments.value("branch"))
     variables = _variables(scope, target, arguments.words[0])
     if not arguments.has("reveal"):

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from switchyard.cli.arguments import Arguments, usage_fault
+from switchyard.cli.arguments import Arguments
 from switchyard.cli.report import Report
 from switchyard.project.home import default_home
 from switchyard.project.scope import Scope, locate
@@ -10,17 +10,11 @@ from switchyard.worktrees.create import adopt, create
 from switchyard.worktrees.remove import Force, prune, remove
 
 
-def _branch(arguments: Arguments) -> str:
-    if not arguments.words:
-        raise usage_fault(f"`{arguments.verb}` needs a BRANCH", arguments.verb)
-    return arguments.words[0]
-
-
 def _create(scope: Scope, arguments: Arguments) -> Report:
     path = arguments.value("path")
     made = create(
         scope,
-        _branch(arguments),
+        arguments.words[0],
         base=arguments.value("base"),
         path=Path(path) if path else None,
         force_env=arguments.has("force-env"),
@@ -41,7 +35,7 @@ def _adopt(scope: Scope, arguments: Arguments) -> Report:
 def _rm(scope: Scope, arguments: Arguments) -> Report:
     force = Force(arguments.has("force-tree"), arguments.has("force-branch"))
     made = remove(
-        scope, _branch(arguments), force=force, delete_branch=arguments.has("delete-branch")
+        scope, arguments.words[0], force=force, delete_branch=arguments.has("delete-branch")
     )
     lines = [f"removed {made['removed']}; its files are in {made['trash']}"]
     return Report("rm", made, lines)

@@ -1,6 +1,6 @@
 """`where`: the shortest way to one service."""
 
-from switchyard.cli.arguments import Arguments, usage_fault
+from switchyard.cli.arguments import Arguments
 from switchyard.cli.report import Report
 from switchyard.project.home import default_home
 from switchyard.project.scope import locate
@@ -9,8 +9,6 @@ from switchyard.queries.services import where
 
 def run(arguments: Arguments) -> Report:
     """Where one service is."""
-    if not arguments.words:
-        raise usage_fault("`where` needs a SERVICE", "where")
     scope = locate(arguments.cwd, default_home())
     found = where(scope, arguments.words[0], arguments.value("branch"))
     shown = found["service"]
