@@ -23,8 +23,8 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from switchboard.audit.paths import AuditPaths
+from switchboard.audit.store import SqliteAudit
 from switchboard.audit.verify import verify
-from switchboard.audit.writer import AuditWriter
 from switchboard.children.connection import Limits
 from switchboard.core.audit import AuditRecord, stamp
 from switchboard.core.bus import EventBus
@@ -119,7 +119,7 @@ def sync_ms(folder: Path, times: int) -> float:
     return statistics.median(took) * 1000
 
 
-async def records_a_second(writer: AuditWriter, each: int) -> float:
+async def records_a_second(writer: SqliteAudit, each: int) -> float:
     """So many callers, each waiting for its own record before it writes the next."""
 
     async def caller(number: int) -> None:
@@ -166,7 +166,7 @@ async def p50_us(road: Next, tool: ToolSpec, session: Session) -> float:
 
 
 async def measure(folder: Path, rounds: int) -> list[Figure]:
-    writer = AuditWriter(AuditPaths(folder / "home"))
+    writer = SqliteAudit(str(folder / "home"))
     syncs = [sync_ms(folder, 50)]
     speeds: list[float] = []
     spent = on_loop = 0.0
@@ -193,7 +193,7 @@ async def measure(folder: Path, rounds: int) -> list[Figure]:
     ]
 
 
-async def measure_calls(folder: Path, writer: AuditWriter, rounds: int) -> list[Figure]:
+async def measure_calls(folder: Path, writer: SqliteAudit, rounds: int) -> list[Figure]:
     config = folder / "mcp.json"
     child = f'{{"command": "{sys.executable}", "args": ["{BENCH / "child.py"}"]}}'
     config.write_text(f'{{"mcpServers": {{"bench": {child}}}}}', "utf-8")
@@ -216,7 +216,7 @@ async def measure_calls(folder: Path, writer: AuditWriter, rounds: int) -> list[
     )
     reading = ReadOnly(suites)
 
-    def road(provider: SuitesProvider | ReadOnly, log: AuditWriter | None) -> Next:
+    def road(provider: SuitesProvider | ReadOnly, log: SqliteAudit | None) -> Next:
         return build_road({provider.key: provider}, Visibility(), EventBus(), audit=log)
 
     roads = {

@@ -72,13 +72,13 @@ class AskerContract(ABC):
         """Let a person answer, as soon as they can."""
 
     @abstractmethod
-    def prepare(self, question: Question) -> None:
+    async def prepare(self, question: Question) -> None:
         """Do what the gate does before it asks."""
 
     async def _asked(self, question: Question, verdict: Verdict, extent: Extent = "once") -> Answer:
         """Ask, answer, and give what the asker makes of it."""
         asker = self.make()
-        self.prepare(question)
+        await self.prepare(question)
         async with asyncio.timeout(PATIENCE):
             answering = asyncio.ensure_future(self.answer(question, verdict, extent))
             outcome = await outcome_of(asker, question)
@@ -100,7 +100,7 @@ class AskerContract(ABC):
     async def test_silence_is_never_an_approval_and_never_for_ever(self) -> None:
         question = a_question(patience_s=0.2, expires_in_s=0.4)
         asker = self.make()
-        self.prepare(question)
+        await self.prepare(question)
         async with asyncio.timeout(PATIENCE):
             outcome = await outcome_of(asker, question)
         match outcome:
@@ -115,7 +115,7 @@ class AskerContract(ABC):
     async def test_it_can_be_cancelled(self) -> None:
         question = a_question()
         asker = self.make()
-        self.prepare(question)
+        await self.prepare(question)
         task = asyncio.ensure_future(asker.ask(question))
         await asyncio.sleep(0.02)
         task.cancel()

@@ -13,24 +13,25 @@ from msgspec.structs import replace
 
 from fakes.calls import FakeProvider, a_session, raw
 from fakes.events import MemoryEvents
-from switchboard.approvals.database import Database
-from switchboard.approvals.desk import Desk, Posted
-from switchboard.approvals.desk_asker import DeskAsker
 from switchboard.approvals.gate import ApprovalChannel, ApprovalGate
+from switchboard.approvals.owners import ProcessOwners
 from switchboard.approvals.pins import Pins
+from switchboard.approvals.queue import ApprovalQueue
+from switchboard.approvals.queue_asker import QueueAsker
 from switchboard.approvals.request import ApprovalRequests
+from switchboard.approvals.sqlite import SqliteApprovals
 from switchboard.approvals.trail import ApprovalTrail
 from switchboard.approvals.trust import TrustBook
-from switchboard.core.audit import AuditRecord
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault
 from switchboard.core.launches import Launch
-from switchboard.core.ports import Audit
 from switchboard.core.principal import Principal
 from switchboard.core.questions import Answer, Asker, Extent, Question, Verdict
 from switchboard.core.sessions import Session
+from switchboard.core.stores import AuditStore, Posted
 from switchboard.core.tools import Effects, ToolSpec
 
+PATIENCE = 10.0
 READS = Effects(read_only=True)
 WRITES = Effects(read_only=False)
 
@@ -84,25 +85,6 @@ class ScriptedAsker:
         return Answer(verdict=self.verdict, extent=self.extent, by="client", at=time.time())
 
 
-class MemoryAudit:
-    """Keeps every record; fails when it is told to."""
-
-    def __init__(self, failure: Exception | None = None) -> None:
-        self.records: list[AuditRecord] = []
-        self._failure = failure
-
-    async def append(self, record: AuditRecord, /) -> None:
-        if self._failure is not None:
-            raise self._failure
-        self.records.append(record)
-
-    def post(self, record: AuditRecord, /) -> None:
-        self.records.append(record)
-
-    def fingerprint(self, payload: bytes, /) -> str:
-        return f"salted:{len(payload)}"
-
-
 class Ground:
     """One process with a gate, over the desk of a home that others may share."""
 
@@ -114,16 +96,16 @@ class Ground:
         fallback: Asker | None = None,
         hold_s: float | None = None,
         channel: ApprovalChannel = "any",
-        audit: Audit | None = None,
+        audit: AuditStore | None = None,
         by_value: Mapping[str, str] | None = None,
         user: Principal | None = None,
     ) -> None:
         # What every call would launch, as long as nobody changes it; `None` runs nothing.
         self.launch: Launch | None = launch if launch is not None else a_launch(cwd=str(home))
         self.events = MemoryEvents()
-        self.database = Database(str(home))
-        self.desk = Desk(self.database)
-        self.pins = Pins(self.database)
+        self.store = SqliteApprovals(str(home))
+        self.queue = ApprovalQueue(self.store, ProcessOwners())
+        self.pins = Pins(self.store)
         self.trust = TrustBook()
         secrets = by_value or {}
 
@@ -134,11 +116,11 @@ class Ground:
 
         requests = ApprovalRequests(self.launch_of, self.trust, by_value=hide, user=user)
         if hold_s is not None:
-            fallback = DeskAsker(self.desk, hold_s=hold_s)
+            fallback = QueueAsker(self.queue, hold_s=hold_s)
         self.gate = ApprovalGate(
             requests,
             self.trust,
-            self.desk,
+            self.queue,
             self.pins,
             ApprovalTrail(self.events, audit),
             fallback=fallback,
@@ -187,8 +169,16 @@ class Ground:
         """How many calls got through."""
         return len(self.provider.invoked)
 
-    def waiting(self) -> list[Posted]:
-        return self.desk.waiting()
+    async def waiting(self) -> list[Posted]:
+        return await self.store.waiting()
+
+    async def until_asked(self) -> list[Posted]:
+        """Wait until a question is in the queue, whoever put it there."""
+        async with asyncio.timeout(PATIENCE):
+            with self.store.subscribe() as news:
+                while not (waiting := await self.waiting()):
+                    await news.changed(PATIENCE)
+        return waiting
 
 
 def decision(verdict: Verdict = "approved", extent: Extent = "once", by: str = "cli") -> Answer:

@@ -12,9 +12,10 @@ from msgspec import Raw
 
 from approvals.asker_contract import AskerContract, a_question
 from approvals.ground import decision
-from switchboard.approvals.database import Database
-from switchboard.approvals.desk import Desk
-from switchboard.approvals.desk_asker import DeskAsker
+from switchboard.approvals.owners import ProcessOwners
+from switchboard.approvals.queue import ApprovalQueue
+from switchboard.approvals.queue_asker import QueueAsker
+from switchboard.approvals.sqlite import SqliteApprovals
 from switchboard.core.faults import Fault
 from switchboard.core.questions import Asker, Extent, Question, Verdict
 from switchboard.core.sessions import Era, Session
@@ -24,43 +25,43 @@ from switchboard.surface.parking import Parked
 from switchboard.wire.messages import Parts
 
 
-class TestDeskAsker(AskerContract):
+class TestQueueAsker(AskerContract):
     """A person answers through another connection, as the command line does."""
 
     @pytest.fixture(autouse=True)
-    def _desk(self, tmp_path: Path) -> None:
-        self.desk = Desk(Database(str(tmp_path)))
-        self.other = Desk(Database(str(tmp_path)))
+    def _queue(self, tmp_path: Path) -> None:
+        self.queue = ApprovalQueue(SqliteApprovals(str(tmp_path)), ProcessOwners())
+        self.other = SqliteApprovals(str(tmp_path))
 
     def make(self) -> Asker:
-        return DeskAsker(self.desk)
+        return QueueAsker(self.queue)
 
-    def prepare(self, question: Question) -> None:
-        self.desk.post(question)
+    async def prepare(self, question: Question) -> None:
+        await self.queue.post(question)
 
     async def answer(self, question: Question, verdict: Verdict, extent: Extent) -> None:
         await asyncio.sleep(0.05)
-        assert self.other.decide(question.id, decision(verdict, extent))
+        assert await self.other.decide(question.id, decision(verdict, extent))
 
     async def test_it_wakes_soon_after_the_decision(self) -> None:
         question = a_question()
-        self.prepare(question)
+        await self.prepare(question)
         asking = asyncio.ensure_future(self.make().ask(question))
         await asyncio.sleep(0.1)
-        self.other.decide(question.id, decision())
+        await self.other.decide(question.id, decision())
         decided = time.monotonic()
         await asking
         # A look each 50 ms, on a machine that is busy.
         assert time.monotonic() - decided < 1.0
 
-    async def test_the_one_who_asks_may_be_less_patient_than_the_desk(self) -> None:
+    async def test_the_one_who_asks_may_be_less_patient_than_the_queue(self) -> None:
         question = a_question(patience_s=0.1)
-        self.prepare(question)
+        await self.prepare(question)
         began = time.monotonic()
         with pytest.raises(Fault, match="has not decided yet"):
             await self.make().ask(question)
         assert time.monotonic() - began < 5
-        assert self.desk.answer(question.id) is None
+        assert await self.queue.store.answer(question.id) is None
 
     async def test_a_question_that_nobody_posted_is_not_answered(self) -> None:
         assert (await self.make().ask(a_question("unknown"))).verdict == "expired"
@@ -115,7 +116,7 @@ class TestChannelAskerOfTheHandshakeEra(AskerContract):
         channel = ClientChannel(session(Era.HANDSHAKE), self.form, patience_s=1.0)
         return ChannelAsker(channel)
 
-    def prepare(self, question: Question) -> None:
+    async def prepare(self, question: Question) -> None:
         """It keeps nothing."""
 
     async def answer(self, question: Question, verdict: Verdict, extent: Extent) -> None:
@@ -166,7 +167,7 @@ class TestChannelAskerOfTheModernEra(AskerContract):
         self.parked = Parked(lambda ask: channel(ask=ask), {})
         return ChannelAsker(self.parked.channel)
 
-    def prepare(self, question: Question) -> None:
+    async def prepare(self, question: Question) -> None:
         """It keeps nothing."""
 
     async def answer(self, question: Question, verdict: Verdict, extent: Extent) -> None:

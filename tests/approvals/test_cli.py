@@ -17,14 +17,15 @@ import pytest
 from msgspec.structs import replace
 
 from approvals.asker_contract import a_question
-from approvals.ground import READS, Ground, MemoryAudit, a_launch, a_tool, decision
+from approvals.ground import READS, Ground, a_launch, a_tool, decision
 from cli.commands import Finished, switchboard
+from fakes.audit import MemoryAudit
 from fakes.calls import a_session
-from support.processes import until_true
 from support.requirements import requirement
 from support.workspace import Json, Workspace
 from switchboard.approvals.database import Database
-from switchboard.approvals.desk import Desk
+from switchboard.approvals.owners import ProcessOwners
+from switchboard.approvals.question_table import QuestionTable
 from switchboard.core.faults import Fault
 from switchboard.core.questions import Question
 from switchkit.processes import living
@@ -38,8 +39,9 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 @pytest.fixture
-def desk(workspace: Workspace) -> Desk:
-    return Desk(Database(str(workspace.home)))
+def table(workspace: Workspace) -> QuestionTable:
+    """Give the questions as the thread of a store sees them."""
+    return QuestionTable(Database(str(workspace.home)), ProcessOwners(), clock=time.time)
 
 
 @pytest.fixture
@@ -53,8 +55,8 @@ async def typed(workspace: Workspace, *words: str) -> Finished:
 
 async def waiting_call(ground: Ground, **more: Any) -> "tuple[asyncio.Task[Any], Question]":
     task = asyncio.ensure_future(ground.run(**more))
-    await until_true(lambda: bool(ground.waiting()))
-    return task, ground.waiting()[0].question
+    waiting = await ground.until_asked()
+    return task, waiting[0].question
 
 
 # Deciding
@@ -100,18 +102,18 @@ async def test_a_session_is_trusted_from_the_console(workspace: Workspace, groun
 
 
 def test_a_client_without_a_session_cannot_be_trusted_for_one(
-    workspace: Workspace, desk: Desk
+    workspace: Workspace, table: QuestionTable
 ) -> None:
-    desk.post(a_question(offers=("once",)))
+    table.post(a_question(offers=("once",)), "")
     done = switchboard(workspace, "approvals", "approve", "abcdefgh", "--session", "--yes")
     assert done.code == 1
     assert "no session" in done.err
-    assert len(desk.waiting()) == 1
+    assert len(table.waiting()) == 1
 
 
-def test_what_was_decided_stays_decided(workspace: Workspace, desk: Desk) -> None:
-    desk.post(a_question())
-    desk.decide("abcdefgh", decision("denied"))
+def test_what_was_decided_stays_decided(workspace: Workspace, table: QuestionTable) -> None:
+    table.post(a_question(), "")
+    table.decide("abcdefgh", decision("denied"))
     done = switchboard(workspace, "approvals", "approve", "abcdefgh", "--yes", "--json")
     assert (done.code, done.report["reason"]) == (1, "decided-already")
     assert switchboard(workspace, "approvals", "list", "--json").report["approvals"] == []
@@ -147,17 +149,17 @@ def test_what_makes_no_sense_is_explained(
 # Who may approve
 
 
-def test_the_client_that_asks_cannot_approve(workspace: Workspace, desk: Desk) -> None:
+def test_the_client_that_asks_cannot_approve(workspace: Workspace, table: QuestionTable) -> None:
     us = living(os.getpid())
     assert us is not None
-    desk.post(replace(a_question(), client_pid=us.pid, client_began=us.began))
+    table.post(replace(a_question(), client_pid=us.pid, client_began=us.began), "")
     done = switchboard(workspace, "approvals", "approve", "abcdefgh", "--yes", "--json")
     assert (done.code, done.report["reason"]) == (1, "own-approval")
-    assert len(desk.waiting()) == 1
+    assert len(table.waiting()) == 1
     # Not through a shell of its own either.
     command = " ".join([*workspace.command("approvals", "approve", "abcdefgh", "--yes"), "; true"])
     subprocess.run(["sh", "-c", command], env=workspace.env, capture_output=True, check=True)
-    assert len(desk.waiting()) == 1
+    assert len(table.waiting()) == 1
     # It may say no.
     assert switchboard(workspace, "approvals", "deny", "abcdefgh").code == 0
 
@@ -176,9 +178,9 @@ async def test_who_approved_is_part_of_the_audit_log(workspace: Workspace) -> No
 
 
 def test_a_process_that_only_has_the_number_of_the_client_may_approve(
-    workspace: Workspace, desk: Desk
+    workspace: Workspace, table: QuestionTable
 ) -> None:
-    desk.post(replace(a_question(), client_pid=os.getpid(), client_began=1))
+    table.post(replace(a_question(), client_pid=os.getpid(), client_began=1), "")
     assert switchboard(workspace, "approvals", "approve", "abcdefgh", "--yes").code == 0
 
 
@@ -304,15 +306,15 @@ def terminal(workspace: Workspace, *words: str) -> Generator[Terminal]:
 
 @pytest.mark.parametrize(("key", "state"), [("y", "approved"), ("n", "pending"), ("", "pending")])
 def test_on_a_terminal_the_question_is_shown_and_only_a_yes_is_one(
-    workspace: Workspace, desk: Desk, key: str, state: str
+    workspace: Workspace, table: QuestionTable, key: str, state: str
 ) -> None:
-    desk.post(a_question())
+    table.post(a_question(), "")
     with terminal(workspace, "approve", "abcdefgh") as screen:
         screen.until("Approve? [y/N]")
         assert "May wipe run?" in screen.shown
         screen.type(f"{key}\n")
         screen.command.wait(PATIENCE)
-    found = desk.find("abcdefgh")
+    found = table.find("abcdefgh")
     assert found is not None
     assert found.state == state
 
@@ -322,29 +324,31 @@ def test_on_a_terminal_the_question_is_shown_and_only_a_yes_is_one(
     [("y", "approved", "once"), ("s", "approved", "session"), ("n", "denied", "once")],
 )
 def test_watching_shows_questions_and_takes_answers(
-    workspace: Workspace, desk: Desk, key: str, state: str, extent: str
+    workspace: Workspace, table: QuestionTable, key: str, state: str, extent: str
 ) -> None:
     with terminal(workspace, "watch") as screen:
-        desk.post(a_question())
+        table.post(a_question(), "")
         screen.until("Enter: later >")
         assert "May wipe run?" in screen.shown
         screen.type("what?\n")
         screen.until("or Enter >")
         screen.type(f"{key}\n")
         screen.until(state)
-        found = desk.find("abcdefgh")
+        found = table.find("abcdefgh")
         assert found is not None
         assert found.answer is not None
         assert (found.state, found.answer.extent) == (state, extent)
         # The next one is shown as well, and one that is decided elsewhere goes away.
         screen.shown = ""
-        desk.post(a_question("secondxx", digest="d2"))
+        table.post(a_question("secondxx", digest="d2"), "")
         screen.until("Enter: later >")
-        desk.decide("secondxx", decision("denied"))
+        table.decide("secondxx", decision("denied"))
         screen.until("it does not wait any more")
 
 
-def test_watching_as_json_gives_a_line_for_each_question(workspace: Workspace, desk: Desk) -> None:
+def test_watching_as_json_gives_a_line_for_each_question(
+    workspace: Workspace, table: QuestionTable
+) -> None:
     with subprocess.Popen(
         workspace.command("approvals", "watch", "--json"),
         stdin=subprocess.DEVNULL,
@@ -356,7 +360,7 @@ def test_watching_as_json_gives_a_line_for_each_question(workspace: Workspace, d
         try:
             assert watching.stdout is not None
             for number in range(3):
-                desk.post(a_question(f"question{number}", digest=f"d{number}"))
+                table.post(a_question(f"question{number}", digest=f"d{number}"), "")
                 assert f'"id":"question{number}"' in watching.stdout.readline()
         finally:
             watching.kill()

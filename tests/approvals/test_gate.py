@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from approvals.ground import (
     WRITES,
     Ground,
-    MemoryAudit,
     ScriptedAsker,
     a_launch,
     a_tool,
@@ -20,6 +19,7 @@ from approvals.ground import (
     reasons,
     refusal,
 )
+from fakes.audit import MemoryAudit
 from fakes.calls import a_session
 from support.requirements import requirement
 from switchboard.core.calls import Call
@@ -42,12 +42,15 @@ class NeedsAnswer(Fault):
 class MeddlingAsker(ScriptedAsker):
     """Answers, after something was changed behind the person's back."""
 
-    def __init__(self, meddle: Callable[[], object], verdict: Verdict = "approved") -> None:
+    def __init__(
+        self, meddle: Callable[[], Awaitable[None] | None], verdict: Verdict = "approved"
+    ) -> None:
         super().__init__(verdict)
         self._meddle = meddle
 
     async def ask(self, question: Question, /) -> Answer:
-        self._meddle()
+        if (meddling := self._meddle()) is not None:
+            await meddling
         return await super().ask(question)
 
 
@@ -198,7 +201,7 @@ async def test_an_approval_is_of_no_use_for_other_arguments(home: Path) -> None:
     ground = Ground(home, hold_s=0.0)
     first = await refusal(ground, {"path": "harmless"})
     assert first.reason == "approval-required"
-    ground.desk.decide(first.details["approval_id"], decision())
+    await ground.store.decide(first.details["approval_id"], decision())
     other = await refusal(ground, {"path": "/"})
     assert other.reason == "approval-required"
     assert other.details["approval_id"] != first.details["approval_id"]
@@ -262,10 +265,10 @@ async def test_a_stateless_client_can_answer_in_a_second_request(ground: Ground)
     assert ground.ran == 1
 
 
-async def test_what_the_desk_says_outranks_what_an_asker_says(ground: Ground) -> None:
-    def deny() -> None:
-        [posted] = ground.waiting()
-        ground.desk.decide(posted.question.id, decision("denied"))
+async def test_what_the_queue_says_outranks_what_an_asker_says(ground: Ground) -> None:
+    async def deny() -> None:
+        [posted] = await ground.waiting()
+        await ground.store.decide(posted.question.id, decision("denied"))
 
     fault = await refusal(ground, asker=MeddlingAsker(deny))
     assert fault.reason == "approval-denied"
@@ -273,9 +276,9 @@ async def test_what_the_desk_says_outranks_what_an_asker_says(ground: Ground) ->
 
 
 async def test_of_a_no_and_a_yes_at_the_same_moment_nothing_is_left_to_use(ground: Ground) -> None:
-    def approve() -> None:
-        [posted] = ground.waiting()
-        ground.desk.decide(posted.question.id, decision())
+    async def approve() -> None:
+        [posted] = await ground.waiting()
+        await ground.store.decide(posted.question.id, decision())
 
     asker = MeddlingAsker(approve, "denied")
     assert (await refusal(ground, asker=asker)).reason == "approval-denied"
@@ -293,7 +296,7 @@ async def test_for_high_risk_the_client_may_be_kept_from_answering(home: Path) -
     fault = await refusal(ground, asker=asker)
     assert fault.reason == "approval-required"
     assert asker.asked == []
-    ground.desk.decide(fault.details["approval_id"], decision())
+    await ground.store.decide(fault.details["approval_id"], decision())
     await ground.run(asker=asker)
     assert (ground.ran, asker.asked) == (1, [])
 
@@ -301,14 +304,14 @@ async def test_for_high_risk_the_client_may_be_kept_from_answering(home: Path) -
 async def test_for_high_risk_an_answer_of_the_client_does_not_count_afterwards(home: Path) -> None:
     ground = Ground(home, hold_s=0.0, channel="console")
     fault = await refusal(ground)
-    ground.desk.decide(fault.details["approval_id"], decision(by="client"))
+    await ground.store.decide(fault.details["approval_id"], decision(by="client"))
     again = await refusal(ground)
     assert again.reason == "approval-required"
     assert again.details != fault.details
     assert ground.ran == 0
 
 
-async def test_without_a_desk_high_risk_is_refused_where_the_console_is_demanded(
+async def test_without_a_queue_high_risk_is_refused_where_the_console_is_demanded(
     home: Path,
 ) -> None:
     ground = Ground(home, channel="console")
@@ -336,7 +339,7 @@ async def test_every_question_and_every_answer_is_told_with_whose_it_is(home: Pa
     record = audit.records[1]
     assert record.ts
     assert (record.session_id, record.workspace, record.tool) == ("s-1", "/workspace", "wipe")
-    assert record.args_sha256 == "salted:12"
+    assert record.args_sha256 == audit.fingerprint(b'{"path":"a"}')
     assert record.approval is not None
     assert (record.approval.decision, record.approval.channel) == ("approved", "client")
 
@@ -346,22 +349,20 @@ async def test_every_question_and_every_answer_is_told_with_whose_it_is(home: Pa
 async def test_an_answer_that_comes_when_nobody_waits_is_told_as_well(
     home: Path, monkeypatch: pytest.MonkeyPatch, outcome: str
 ) -> None:
-    monkeypatch.setattr("switchboard.approvals.gate._FOLLOW_S", 0.02)
     monkeypatch.setattr("switchboard.approvals.request.TTL_S", 0.5)
     ground = Ground(home, hold_s=0.0)
     fault = await refusal(ground)
     if outcome == "denied":
-        ground.desk.decide(fault.details["approval_id"], decision("denied"))
+        await ground.store.decide(fault.details["approval_id"], decision("denied"))
     [event] = await ground.events.wait_for(ApprovalDecided)
     assert (event.approval_id, event.outcome) == (fault.details["approval_id"], outcome)
 
 
-async def test_an_answer_is_told_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("switchboard.approvals.gate._FOLLOW_S", 0.02)
+async def test_an_answer_is_told_once(home: Path) -> None:
     ground = Ground(home, hold_s=0.0)
     fault = await refusal(ground)
     await refusal(ground)
-    ground.desk.decide(fault.details["approval_id"], decision())
+    await ground.store.decide(fault.details["approval_id"], decision())
     await asyncio.sleep(0.1)
     await ground.run()
     await asyncio.sleep(0.1)
@@ -375,7 +376,7 @@ async def test_nothing_that_is_told_holds_a_secret(home: Path) -> None:
     ground = Ground(home, audit=audit, hold_s=0.0)
     secret = {"api_token": "VALUE-1", "note": "Bearer VALUE-2-abcdef"}
     fault = await refusal(ground, secret)
-    ground.desk.decide(fault.details["approval_id"], decision())
+    await ground.store.decide(fault.details["approval_id"], decision())
     await ground.run(secret)
     denied = await refusal(ground, secret, asker=ScriptedAsker("denied"))
     told = f"{ground.events.seen}{audit.records}"
@@ -392,8 +393,8 @@ async def test_an_answer_that_cannot_be_written_down_is_not_acted_on(home: Path)
     assert ground.ran == 0
 
 
-async def test_a_desk_that_cannot_be_used_lets_nothing_through(ground: Ground) -> None:
-    ground.database.close()
+async def test_a_store_that_cannot_be_used_lets_nothing_through(ground: Ground) -> None:
+    await ground.store.aclose()
     fault = await refusal(ground, asker=ScriptedAsker())
     assert fault.reason == "approvals-unavailable"
     assert ground.ran == 0

@@ -6,7 +6,8 @@ import pytest
 
 from approvals.ground import READS, Ground, ScriptedAsker, a_command, a_launch, a_tool
 from switchboard.approvals.database import Database
-from switchboard.approvals.pins import Pins
+from switchboard.approvals.differences import held_difference
+from switchboard.approvals.sqlite import SqliteApprovals
 from switchboard.core.events import DefinitionHeld
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.tools import Effects
@@ -31,15 +32,15 @@ async def test_a_changed_definition_is_held_until_somebody_agrees(home: Path) ->
     ground.change(tool=POISONED)
     fault = await held(ground)
     assert ground.ran == 1
-    waiting = Pins(Database(str(home)))
-    [found] = waiting.held()
+    waiting = SqliteApprovals(str(home))
+    [found] = await waiting.held()
     assert found.id == fault.details["approval_id"]
     assert found.id in fault.hint
     assert [event.approval_id for event in ground.events.of(DefinitionHeld)] == [found.id]
-    changed = [line for line in found.difference() if line.startswith(("+ ", "- "))]
+    changed = [line for line in held_difference(found) if line.startswith(("+ ", "- "))]
     assert len(changed) == 2
     assert "id_rsa" in changed[1]
-    assert waiting.accept(found)
+    assert await waiting.accept(found)
     await ground.run()
     assert ground.ran == 2
     # From now on the old one is the changed one.
@@ -61,12 +62,12 @@ async def test_one_id_stands_for_one_change(home: Path) -> None:
     ground.change(tool=POISONED)
     first, again = await held(ground), await held(ground)
     assert first.details == again.details
-    [seen] = ground.pins.held()
+    [seen] = await ground.store.held()
     ground.change(tool=a_tool("read", effects=READS, description="Worse."))
     other = await held(ground)
     assert other.details != first.details
     # Who looked at the first change has not agreed to the second.
-    assert not ground.pins.accept(seen)
+    assert not await ground.store.accept(seen)
     await held(ground)
 
 
@@ -75,9 +76,9 @@ async def test_who_refuses_keeps_the_old_definition(home: Path) -> None:
     await ground.run()
     ground.change(tool=POISONED)
     await held(ground)
-    [found] = ground.pins.held()
-    assert ground.pins.refuse(found)
-    assert ground.pins.held() == []
+    [found] = await ground.store.held()
+    assert await ground.store.refuse(found)
+    assert await ground.store.held() == []
     await held(ground)
     ground.change(tool=READER)
     await ground.run()
@@ -120,15 +121,19 @@ async def test_a_definition_that_is_only_written_differently_is_the_same(home: P
 async def test_pins_of_an_older_file_are_kept(home: Path) -> None:
     old = Ground(home, a_launch(READER, cwd=str(home)))
     await old.run()
-    old.database.change("DROP TABLE held_by")
-    old.database.change("ALTER TABLE pins DROP COLUMN previous")
-    old.database.change("PRAGMA user_version = 1")
-    old.database.close()
+    await old.store.aclose()
+    file = Database(str(home))
+    file.change("DROP TABLE held_by")
+    file.change("ALTER TABLE pins DROP COLUMN previous")
+    file.change("DROP TRIGGER older_owners")
+    file.change("ALTER TABLE questions DROP COLUMN owner_id")
+    file.change("PRAGMA user_version = 1")
+    file.close()
     ground = Ground(home, a_launch(POISONED, cwd=str(home)))
     await held(ground)
-    [found] = ground.pins.held()
-    assert ground.pins.accept(found)
-    assert ground.pins.changes(a_launch(POISONED)) != ()
+    [found] = await ground.store.held()
+    assert await ground.store.accept(found)
+    assert await ground.pins.changes(a_launch(POISONED)) != ()
 
 
 async def test_a_definition_that_comes_back_has_not_changed(home: Path) -> None:
@@ -137,9 +142,9 @@ async def test_a_definition_that_comes_back_has_not_changed(home: Path) -> None:
     for tool in (POISONED, READER):
         ground.change(tool=tool)
         await held(ground)
-        [found] = ground.pins.held()
-        assert ground.pins.accept(found)
-    assert ground.pins.changes(a_launch(READER)) == ()
+        [found] = await ground.store.held()
+        assert await ground.store.accept(found)
+    assert await ground.pins.changes(a_launch(READER)) == ()
 
 
 async def test_what_differs_beyond_what_is_kept_is_told_as_such(home: Path) -> None:
@@ -148,5 +153,5 @@ async def test_what_differs_beyond_what_is_kept_is_told_as_such(home: Path) -> N
     await ground.run()
     ground.change(tool=a_tool("read", effects=READS, description=long + " and more"))
     await held(ground)
-    [found] = ground.pins.held()
-    assert found.difference() == ("… it may differ beyond what is kept of it",)
+    [found] = await ground.store.held()
+    assert held_difference(found) == ("… it may differ beyond what is kept of it",)

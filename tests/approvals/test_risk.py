@@ -109,4 +109,4 @@ async def test_a_call_that_does_not_ask_passes_untouched(ground: Ground) -> None
     # Where its server runs is added for the audit log, and nothing else.
     assert invoked.arguments is call.arguments
     assert invoked.approval is None
-    assert ground.desk.recent() == []
+    assert await ground.store.recent() == []

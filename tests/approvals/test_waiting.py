@@ -21,15 +21,15 @@ HOLD = 10.0
 
 async def waiting_call(ground: Ground, **more: Any) -> "asyncio.Task[Any]":
     task = asyncio.ensure_future(ground.run(**more))
-    await until_true(lambda: bool(ground.waiting()))
+    await ground.until_asked()
     return task
 
 
 async def test_a_call_waits_while_somebody_decides_elsewhere(home: Path) -> None:
     ground, console = Ground(home, hold_s=HOLD), Ground(home)
     task = await waiting_call(ground)
-    [posted] = console.waiting()
-    assert console.desk.decide(posted.question.id, decision())
+    [posted] = await console.waiting()
+    assert await console.store.decide(posted.question.id, decision())
     await asyncio.wait_for(task, HOLD)
     assert ground.ran == 1
     [call] = ground.provider.invoked
@@ -43,7 +43,7 @@ async def test_an_approval_given_later_is_used_by_the_same_call_once(home: Path)
     assert (fault.code, fault.reason) == (FaultCode.PERMISSION_DENIED, "approval-required")
     approval = fault.details["approval_id"]
     assert f"switchboard approvals approve {approval}" in fault.hint
-    assert ground.desk.decide(approval, decision())
+    assert await ground.store.decide(approval, decision())
     await ground.run()
     assert ground.ran == 1
     assert (await refusal(ground)).reason == "approval-required"
@@ -54,7 +54,7 @@ async def test_an_approval_given_later_is_used_by_the_same_call_once(home: Path)
 async def test_an_approval_given_later_is_of_no_use_to_another_session(home: Path) -> None:
     ground = Ground(home, hold_s=0.0)
     fault = await refusal(ground, session=a_session("one"))
-    ground.desk.decide(fault.details["approval_id"], decision())
+    await ground.store.decide(fault.details["approval_id"], decision())
     assert (await refusal(ground, session=a_session("two"))).reason == "approval-required"
     assert ground.ran == 0
 
@@ -73,7 +73,7 @@ async def test_a_cancelled_call_takes_its_question_away(home: Path) -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert ground.waiting() == []
+    assert await ground.waiting() == []
 
 
 async def test_a_question_stays_as_long_as_another_call_waits_for_it(home: Path) -> None:
@@ -84,8 +84,8 @@ async def test_a_question_stays_as_long_as_another_call_waits_for_it(home: Path)
     first.cancel()
     with pytest.raises(asyncio.CancelledError):
         await first
-    [posted] = ground.waiting()
-    ground.desk.decide(posted.question.id, decision())
+    [posted] = await ground.waiting()
+    await ground.store.decide(posted.question.id, decision())
     await asyncio.wait_for(second, HOLD)
     assert ground.ran == 1
 
@@ -108,13 +108,13 @@ async def test_a_process_that_is_killed_while_a_call_waits_leaves_nothing_behind
     tests = str(Path(__file__).parents[1])
     doomed = await asyncio.create_subprocess_exec(sys.executable, "-c", DOOMED, str(home), tests)
     try:
-        await until_true(lambda: bool(ground.waiting()))
-        [left] = ground.waiting()
+        await ground.until_asked()
+        [left] = await ground.waiting()
     finally:
         doomed.kill()
         await doomed.wait()
-    assert ground.waiting() == []
-    assert not ground.desk.decide(left.question.id, decision())
+    assert await ground.waiting() == []
+    assert not await ground.store.decide(left.question.id, decision())
     # The same call, made after a restart, is a question of its own.
     fault = await refusal(ground)
     assert fault.reason == "approval-required"
@@ -128,10 +128,10 @@ async def test_of_two_hundred_questions_at_once_a_person_sees_three(home: Path) 
     ground = Ground(home, hold_s=HOLD)
     calls = [asyncio.ensure_future(ground.run({"path": f"{n}"})) for n in range(200)]
     await until_true(lambda: sum(call.done() for call in calls) == 197)
-    waiting = ground.waiting()
+    waiting = await ground.waiting()
     assert len(waiting) == 3
     for posted in waiting:
-        ground.desk.decide(posted.question.id, decision("denied"))
+        await ground.store.decide(posted.question.id, decision("denied"))
     counted = await reasons(calls)
     assert counted == {"too-many-questions": 197, "approval-denied": 3}
     assert ground.ran == 0
@@ -140,10 +140,10 @@ async def test_of_two_hundred_questions_at_once_a_person_sees_three(home: Path) 
 async def test_two_hundred_identical_calls_are_one_question_and_one_run(home: Path) -> None:
     ground = Ground(home, hold_s=HOLD)
     calls = [asyncio.ensure_future(ground.run()) for _ in range(200)]
-    await until_true(lambda: bool(ground.waiting()))
+    await ground.until_asked()
     await asyncio.sleep(0.1)
-    [posted] = ground.waiting()
-    ground.desk.decide(posted.question.id, decision())
+    [posted] = await ground.waiting()
+    await ground.store.decide(posted.question.id, decision())
     assert await reasons(calls) == {"ran": 1, "approval-used": 199}
     assert ground.ran == 1
 
@@ -166,8 +166,8 @@ async def test_calls_that_wait_for_one_answer_all_run_if_it_is_for_the_session(
 ) -> None:
     ground = Ground(home, hold_s=HOLD)
     calls = [asyncio.ensure_future(ground.run()) for _ in range(20)]
-    await until_true(lambda: bool(ground.waiting()))
+    await ground.until_asked()
     await asyncio.sleep(0.1)
-    [posted] = ground.waiting()
-    ground.desk.decide(posted.question.id, decision("approved", "session"))
+    [posted] = await ground.waiting()
+    await ground.store.decide(posted.question.id, decision("approved", "session"))
     assert await reasons(calls) == {"ran": 20}

@@ -21,8 +21,8 @@ def workspace(tmp_path: Path) -> Workspace:
     return Workspace(tmp_path)
 
 
-def held(ground: Ground) -> list[str]:
-    return [each.id for each in ground.pins.held()]
+async def held(ground: Ground) -> list[str]:
+    return [each.id for each in await ground.store.held()]
 
 
 @requirement("S3.33")
@@ -40,7 +40,7 @@ async def test_a_changed_tool_is_shown_and_answered_with_one_key(
         screen.until("y, n or Enter >")
         screen.type(f"{key}\n")
         screen.until(verdict)
-    assert held(ground) == []
+    assert await held(ground) == []
     if key == "y":
         await ground.run()
         assert ground.ran == 2
@@ -62,7 +62,7 @@ async def test_the_client_that_wanted_it_can_say_no_only(workspace: Workspace) -
         screen.until(ASKS)
         screen.type("y\n")
         screen.until("which cannot answer itself")
-    assert held(ground) == [held_id]
+    assert await held(ground) == [held_id]
     assert audited(workspace) == []
 
 
@@ -74,15 +74,15 @@ async def test_what_cannot_be_noted_is_not_decided(workspace: Workspace) -> None
         screen.until(ASKS)
         screen.type("y\n")
         screen.until("the audit log cannot be written")
-    assert held(ground) == [held_id]
+    assert await held(ground) == [held_id]
 
 
 async def test_what_is_decided_elsewhere_goes_away(workspace: Workspace) -> None:
     ground, _ = await changed_tool(workspace)
     with terminal(workspace, "watch") as screen:
         screen.until(ASKS)
-        [waiting] = ground.pins.held()
-        ground.pins.accept(waiting)
+        [waiting] = await ground.store.held()
+        await ground.store.accept(waiting)
         screen.until("it does not wait any more")
 
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.ground import Ground, MemoryAudit, ScriptedAsker, a_command, a_launch, a_tool
+from approvals.ground import Ground, ScriptedAsker, a_command, a_launch, a_tool
+from fakes.audit import MemoryAudit
 from fakes.calls import a_session
 from support.requirements import requirement
 from switchboard.approvals.wording import MAX_ARGUMENTS

@@ -57,7 +57,7 @@ ALSO_MAY_IMPORT = (
     Allowance("cli/*.py", {"config"}, "it reads the environment and shows problems"),
     Allowance("cli/verbs/*.py", {"settings", "daemon"}, "a verb works on settings or on a board"),
     Allowance("cli/verbs/*audit*.py", {"audit"}, "the log is read where no daemon runs, too"),
-    Allowance("cli/verbs/approvals.py", {"approvals"}, "it decides at the desk, daemon or not"),
+    Allowance("cli/verbs/approvals.py", {"approvals"}, "it decides in the queue, daemon or not"),
     Allowance("cli/verbs/parts/watching.py", {"approvals"}, "as above"),
     Allowance("cli/verbs/serve.py", {"surface"}, "it opens the socket that the daemon serves"),
     Allowance(
@@ -126,8 +126,8 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("daemon/secret_values.py", "urllib.parse.urlsplit"): "as above",
     ("daemon/confining.py", "switchboard.daemon.enclosing.Enclosures"): "few are confined",
     ("daemon/confining.py", "switchboard.sandbox.sandbox.platform_sandbox"): "as above",
-    ("daemon/engine.py", "switchboard.daemon.gatehouse.Gatehouse"): "few boards are guarded yet",
-    ("daemon/shared_children.py", "switchboard.daemon.gatehouse.Gatehouse"): "as above",
+    ("daemon/engine.py", "switchboard.daemon.guard.Guard"): "few boards are guarded yet",
+    ("daemon/shared_children.py", "switchboard.daemon.guard.Guard"): "as above",
     **{
         (f"providers/{place}", f"switchboard.{name}"): "what only runs is not loaded for a listing"
         for place, name in (

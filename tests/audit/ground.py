@@ -6,13 +6,13 @@ from collections.abc import AsyncGenerator, Generator, Iterable
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
-from switchboard.audit.chain import NOTHING, Row, hash_of
-from switchboard.audit.lines import record_in
+from switchboard.audit.chain import NOTHING, hash_of
+from switchboard.audit.filter import record_in
 from switchboard.audit.paths import AuditPaths
 from switchboard.audit.reader import AuditReader
-from switchboard.audit.verify import Verification, verify
+from switchboard.audit.verify import verify
 from switchboard.audit.writer import AuditWriter, Told
-from switchboard.core.audit import AuditRecord, stamp
+from switchboard.core.audit import AuditRecord, AuditRow, Verification, stamp
 
 
 def a_record(
@@ -65,7 +65,7 @@ class Ground:
     def found(self) -> set[str]:
         return {finding.kind for finding in self.verified().findings}
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[AuditRow]:
         return list(AuditReader(self.paths).rows())
 
     def calls(self) -> list[str]:

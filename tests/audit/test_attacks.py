@@ -260,11 +260,14 @@ async def test_a_head_that_lags_is_told_from_a_log_that_was_cut(
 @requirement("S3.67")
 async def test_the_key_is_in_no_record_and_arguments_cannot_be_guessed(ground: Ground) -> None:
     async with ground.writing() as writer:
-        ours = writer.fingerprint(b'{"pin":"hunter2hunter2"}')
-        await writer.append(a_record(args_sha256=ours))
+        payload = b'{"pin":"hunter2hunter2"}'
+        await writer.append(lambda: a_record(args_sha256=writer.fingerprint(payload)))
+        ours = writer.fingerprint(payload)
+    assert ours.encode() in ground.rows()[-1].body
     other = Ground(ground.paths.home.with_name("other"))
     async with other.writing() as writer:
-        theirs = writer.fingerprint(b'{"pin":"hunter2hunter2"}')
+        await writer.append(lambda: a_record(args_sha256=writer.fingerprint(payload)))
+        theirs = writer.fingerprint(payload)
     assert ours != theirs
     assert len(ours) == 64
     key = ground.paths.key.read_bytes()

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from audit.ground import Ground, a_record
-from switchboard.audit.private import NotPrivate, private_folder
 from switchboard.audit.verify import verify
 from switchboard.core.events import AuditFailed, AuditRecovered
 from switchboard.core.faults import Fault, FaultCode
+from switchkit.files import NotPrivate, make_private_folder
 
 PATIENCE = 60
 SCRIBBLER = Path(__file__).with_name("scribbler.py")
@@ -219,14 +219,14 @@ async def test_a_link_in_place_of_the_folder_is_refused(ground: Ground, tmp_path
             await writer.append(a_record())
     assert list(target.iterdir()) == []
     with pytest.raises(NotPrivate):
-        private_folder(ground.paths.folder)
+        make_private_folder(ground.paths.folder)
 
 
 async def test_a_key_file_without_a_key_is_told(ground: Ground) -> None:
     await ground.write(1)
     ground.paths.key.write_bytes(b"short")
     async with ground.writing() as writer:
-        assert writer.fingerprint(b"x") == ""
         with pytest.raises(Fault) as caught:
             await writer.append(a_record())
+        assert writer.fingerprint(b"x") == ""
     assert "audit.key" in caught.value.hint

@@ -112,9 +112,9 @@ async def test_a_record_that_cannot_be_made_takes_no_other_with_it(ground: Groun
         raise ZeroDivisionError
 
     async with ground.writing() as writer:
-        writer.note(lambda: a_record("first"))
-        writer.note(make)
-        writer.note(lambda: a_record("third"))
+        writer.post(lambda: a_record("first"))
+        writer.post(make)
+        writer.post(lambda: a_record("third"))
         await writer.flush()
         assert ground.calls() == ["first", "third"]
     assert "ZeroDivisionError" in ground.notes("audit.lost")[0]

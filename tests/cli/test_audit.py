@@ -18,7 +18,7 @@ from fakes.events import MemoryEvents
 from support.requirements import requirement
 from support.workspace import Workspace
 from switchboard.audit.paths import AuditPaths
-from switchboard.audit.writer import AuditWriter
+from switchboard.audit.store import SqliteAudit
 from switchboard.core.audit import AuditApproval, AuditRecord, stamp
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault, FaultCode
@@ -45,7 +45,7 @@ def a_record(
 
 def write(workspace: Workspace, records: Sequence[AuditRecord]) -> None:
     async def all_of_them() -> None:
-        writer = AuditWriter(AuditPaths(workspace.home))
+        writer = SqliteAudit(str(workspace.home))
         for record in records:
             await writer.append(record)
         writer.close()
@@ -149,7 +149,7 @@ def test_the_id_in_an_error_finds_its_record(workspace: Workspace) -> None:
         raise Fault(FaultCode.UNAVAILABLE, "child-exited", "the server has ended")
 
     async def call() -> bytes:
-        writer = AuditWriter(AuditPaths(workspace.home))
+        writer = SqliteAudit(str(workspace.home))
         provider = FakeProvider(run=fail)
         road = build_road({"fake": provider}, Visibility(), MemoryEvents(), audit=writer)
         made = a_call(a_tool("write"), session=a_session("3f9c2a71be"))

@@ -7,12 +7,13 @@ Everything else is as it is; the same program runs, in a process of its own.
 
 import sys
 
-from switchboard.approvals import desk, request
+from switchboard.approvals import question_table, queue, request
 from switchboard.entry import main
 
 ttl_s, hold_s = map(float, sys.argv[1:3])
 setattr(request, "TTL_S", ttl_s)  # noqa: B010 - a constant to everybody else
-setattr(desk, "TTL_S", ttl_s)  # noqa: B010
+setattr(queue, "TTL_S", ttl_s)  # noqa: B010
+setattr(question_table, "TTL_S", ttl_s)  # noqa: B010
 setattr(request, "HOLD_S", hold_s)  # noqa: B010
 sys.argv[:] = ["switchboard", *sys.argv[3:]]
 sys.exit(main())

@@ -12,15 +12,16 @@ from fakes.audit import MemoryAudit
 from fakes.calls import FakeProvider, Run, a_call, a_session, a_tool, answer, outcome
 from fakes.events import MemoryEvents
 from support.requirements import requirement
-from switchboard.audit.lines import record_in
+from switchboard.audit.filter import record_in
 from switchboard.audit.paths import AuditPaths
 from switchboard.audit.reader import AuditReader
-from switchboard.audit.writer import AuditWriter
+from switchboard.audit.store import SqliteAudit
 from switchboard.core.audit import AuditApproval, AuditRecord
 from switchboard.core.calls import Call, Figures, Outcome
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.ports import CallAudit, Gate, Next
+from switchboard.core.ports import Gate, Next
 from switchboard.core.questions import Approval
+from switchboard.core.stores import AuditStore
 from switchboard.core.tools import Effects, ToolSpec
 from switchboard.core.visibility import Visibility
 from switchboard.pipeline.gates.audit import Audit
@@ -37,14 +38,14 @@ def reading(name: str = "look") -> ToolSpec:
     return replace(a_tool(name), effects=Effects(read_only=True))
 
 
-def a_gate(log: CallAudit) -> Gate:
+def a_gate(log: AuditStore) -> Gate:
     """Give the outer gate with the inner one right behind it."""
     audit = Audit(log)
     return lambda call, proceed, /: audit.ends(call, lambda same: audit.begins(same, proceed))
 
 
 def a_road(
-    log: CallAudit, run: Run = answer, *, deny: tuple[str, ...] = (), narrows: bool = False
+    log: AuditStore, run: Run = answer, *, deny: tuple[str, ...] = (), narrows: bool = False
 ) -> Next:
     provider = FakeProvider(run=run, narrows=narrows)
     return build_road({"fake": provider}, Visibility(deny=deny), MemoryEvents(), audit=log)
@@ -276,7 +277,7 @@ async def test_the_record_is_on_disk_before_the_tool_runs(tmp_path: Path) -> Non
         seen.extend(record.event for record in written(places))
         return outcome()
 
-    writer = AuditWriter(places)
+    writer = SqliteAudit(str(places.home))
     try:
         await a_road(writer, run)(a_call())
     finally:
@@ -293,7 +294,7 @@ async def test_an_unwritable_log_stops_what_has_side_effects_and_nothing_else(
 ) -> None:
     (tmp_path / "home").write_text("a file where a folder should be", "utf-8")
     told: list[object] = []
-    writer = AuditWriter(AuditPaths(tmp_path / "home"), tell=told.append)
+    writer = SqliteAudit(str(tmp_path / "home"), tell=told.append)
     road = a_road(writer)
     try:
         for _ in range(2):

@@ -1,19 +1,16 @@
 """The file that questions and pins lie in: private, and shared by every process of a user."""
 
-# ruff: noqa: PTH103, PTH118
-
 import contextlib
 import os
 import sqlite3
-import stat
 from collections.abc import Generator
 from typing import Any
 
 from switchboard.core.faults import Fault, FaultCode
+from switchkit.files import make_folder, make_private_file
 
 _FOLDER = "state"
 _FILE = "approvals.db"
-_OTHERS = 0o077
 # Whoever holds the lock is done in a millisecond; a process that was stopped in between is not.
 _BUSY_S = 2.0
 
@@ -33,7 +30,7 @@ CREATE TABLE questions (
     decided_at REAL NOT NULL DEFAULT 0,
     -- The processes of whoever decided, nearest first.
     chain TEXT NOT NULL DEFAULT '',
-    -- Who waits for the answer, or 0 when the question outlives the process that asked.
+    -- Of older versions; see `owner_id`.
     owner INTEGER NOT NULL DEFAULT 0,
     owner_began INTEGER NOT NULL DEFAULT 0,
     owner_namespace TEXT NOT NULL DEFAULT ''
@@ -65,8 +62,19 @@ CREATE TABLE held_by (
     PRIMARY KEY (held_id, pid, began)
 ) STRICT;
 """
+_OPAQUE_OWNERS = """
+-- Who waits for the answer, or nothing when the question outlives whoever asked.
+ALTER TABLE questions ADD COLUMN owner_id TEXT NOT NULL DEFAULT '';
+UPDATE questions SET owner_id = owner || ':' || owner_began || ':' || owner_namespace
+    WHERE owner != 0;
+-- A daemon of an older version that still runs goes on writing the three columns.
+CREATE TRIGGER older_owners AFTER INSERT ON questions WHEN NEW.owner != 0
+    BEGIN UPDATE questions SET
+        owner_id = NEW.owner || ':' || NEW.owner_began || ':' || NEW.owner_namespace
+        WHERE id = NEW.id; END;
+"""
 # What each version brought: an older file is brought up to date, a newer one is let be.
-_STEPS = (_QUESTIONS_AND_PINS, _CHANGED_TOOLS)
+_STEPS = (_QUESTIONS_AND_PINS, _CHANGED_TOOLS, _OPAQUE_OWNERS)
 _VERSION = len(_STEPS)
 
 
@@ -78,21 +86,21 @@ class Database:
         try:
             self._connection = _connect(os.path.join(home, _FOLDER))
         except (OSError, sqlite3.Error) as error:
-            raise _unusable(error) from error
+            raise unusable(f"{type(error).__name__}: {error}") from error
 
     def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
         """What a query finds."""
         try:
             return self._connection.execute(query, values).fetchall()
         except sqlite3.Error as error:
-            raise _unusable(error) from error
+            raise unusable(f"{type(error).__name__}: {error}") from error
 
     def change(self, query: str, *values: Any) -> int:
         """Change rows at once, or as part of `together`. Gives how many."""
         try:
             return self._connection.execute(query, values).rowcount
         except sqlite3.Error as error:
-            raise _unusable(error) from error
+            raise unusable(f"{type(error).__name__}: {error}") from error
 
     @contextlib.contextmanager
     def together(self) -> Generator[None]:
@@ -106,24 +114,21 @@ class Database:
                 self._connection.execute("ROLLBACK")
             raise
 
+    def version(self) -> tuple[int, int]:
+        """Another value once something has changed: by another process, or through here."""
+        [row] = self.rows("PRAGMA data_version")
+        return row[0], self._connection.total_changes
+
     def close(self) -> None:
         self._connection.close()
 
 
 def _connect(folder: str) -> sqlite3.Connection:
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+    make_folder(folder)
     path = os.path.join(folder, _FILE)
     # Made by us, so that nobody else can read it from the first moment. SQLite gives the files
     # that it puts beside it the same mode.
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid():
-            raise PermissionError("the approvals of this home belong to somebody else")
-        if found.st_mode & _OTHERS:
-            os.fchmod(handle, 0o600)
-    finally:
-        os.close(handle)
+    make_private_file(path)
     connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
     connection.row_factory = sqlite3.Row
     try:
@@ -148,7 +153,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
         if version > _VERSION:
             raise sqlite3.DatabaseError(f"the file is of version {version}")
         for step in _STEPS[version:]:
-            for statement in step.split(";"):
+            for statement in step.split(";\n"):
                 connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {_VERSION}")
         connection.execute("COMMIT")
@@ -161,11 +166,12 @@ def _version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def _unusable(error: Exception) -> Fault:
+def unusable(why: str) -> Fault:
+    """The fault of a call that needs an approval while there can be none."""
     return Fault(
         FaultCode.UNAVAILABLE,
         "approvals-unavailable",
         "approvals cannot be read or written now, so nothing that needs one runs",
         hint="switchboard approvals list",
-        private=f"{type(error).__name__}: {error}",
+        private=why,
     )

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 
 from switchboard.core.cleaning import written_out
+from switchboard.core.stores import Held
 
 # Of each definition as much is kept as a person could look through.
 MOST_KEPT = 64 * 1024
@@ -41,6 +42,11 @@ def difference(before: str, after: str, *, is_short: bool = False) -> tuple[str,
             return (*shown, f"… and {rest} more changed lines that are not shown here")
         shown.append(line)
     return tuple(shown)
+
+
+def held_difference(held: Held) -> tuple[str, ...]:
+    """What was changed of a held definition, as lines with `+` and `-`."""
+    return difference(held.before, held.after) or ("… only what is hidden of it differs",)
 
 
 def _lines(before: str, after: str) -> Iterator[str]:

@@ -3,12 +3,13 @@
 import asyncio
 import contextlib
 import time
+from collections import Counter
 from typing import Literal
 
 from msgspec.structs import replace
 
-from switchboard.approvals.desk import Desk
-from switchboard.approvals.pins import Held, Pins
+from switchboard.approvals.pins import Pins
+from switchboard.approvals.queue import ApprovalQueue
 from switchboard.approvals.request import ApprovalRequest, ApprovalRequests
 from switchboard.approvals.risk import asks, assess, is_open_world
 from switchboard.approvals.trail import ApprovalTrail
@@ -17,18 +18,15 @@ from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
 from switchboard.core.ports import Next
-from switchboard.core.questions import Answer, Approval, Asker, Question, Risk
+from switchboard.core.questions import USED, Answer, Approval, Asker, Question, Risk
 from switchboard.core.sessions import Era
+from switchboard.core.stores import Held, Posted
 from switchboard.core.tasks import TaskSet
 
 # Whose answer counts for a call of high risk: anybody's, only one that the client cannot give, or
 # nobody's, so that whatever would ask is refused.
 ApprovalChannel = Literal["any", "console", "none"]
 _CLIENT = "client"
-# By another call, which came first.
-_USE = "use"
-_FOLLOW_S = 1.0
-_LOOK_S = 0.1
 
 
 class ApprovalGate:
@@ -38,7 +36,7 @@ class ApprovalGate:
         self,
         requests: ApprovalRequests,
         trust: TrustBook,
-        desk: Desk,
+        queue: ApprovalQueue,
         pins: Pins,
         trail: ApprovalTrail,
         *,
@@ -48,7 +46,7 @@ class ApprovalGate:
         """`fallback` asks where the client cannot; without one the answer is no."""
         self._requests = requests
         self._trust = trust
-        self._desk = desk
+        self._queue = queue
         self._pins = pins
         self._trail = trail
         self._fallback = fallback
@@ -56,6 +54,8 @@ class ApprovalGate:
         self._tasks = TaskSet()
         # By question, and by call where each call asks for itself.
         self._asking: dict[tuple[str, str], _Asking] = {}
+        # Digests of questions on their way into the queue: one of them may be there already.
+        self._arriving: Counter[str] = Counter()
         self._following: dict[str, asyncio.Task[None]] = {}
 
     async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
@@ -63,8 +63,9 @@ class ApprovalGate:
         if launch is None:
             return await proceed(call)
         # Before anything else: the risk itself is read from the definition.
-        held = self._pins.check(launch, call.session.client_pid)
-        if held is not None:
+        if not self._pins.is_known(launch) and (
+            held := await self._pins.check(launch, call.session.client_pid)
+        ):
             self._trust.drop(subject_of(launch))
             self._trail.held(call, launch, held.id)
             raise _definition_changed(launch, held)
@@ -83,13 +84,13 @@ class ApprovalGate:
         """The call as it may run. Raises a fault when it may not."""
         if digest := self._trusted(call, launch):
             return _by_trust(call, digest)
-        request = self._requests.make(call, launch, risk, self._pins.changes(launch))
+        request = self._requests.make(call, launch, risk, await self._pins.changes(launch))
         own = request.question
         asker = self._asker(call, risk)
-        posted = self._desk.post(own)
+        posted = await self._post(own)
         if posted.answer is not None and not self._counts(posted.answer, risk):
-            self._desk.consume(posted.question.id, own.digest)
-            posted = self._desk.post(own)
+            await self._queue.settle(posted.question, posted.answer)
+            posted = await self._post(own)
         # An identical call may have asked already.
         question, answer = posted.question, posted.answer
         request = replace(request, question=question)
@@ -101,19 +102,18 @@ class ApprovalGate:
             except Fault:
                 self._follow(request)
                 raise
-            self._desk.decide(question.id, answer)
-        answer = self._settled(question, answer)
+        answer = await self._queue.settle(question, answer)
         self._unfollow(question.id)
         await self._trail.decided(request, answer)
         if answer.verdict != "approved":
             # Several calls may wait for one answer. If it was for the session, it was for them too.
-            if answer.by == _USE and (digest := self._trusted(call, launch)):
+            if answer.by == USED and (digest := self._trusted(call, launch)):
                 return _by_trust(call, digest)
             raise _refused(call, question, answer)
         # Last, right before it runs: whoever could change something had all this time.
         if not await self._requests.is_current(request):
             raise _stale(call)
-        self._remember(request, answer)
+        await self._remember(request, answer)
         return replace(
             request.call,
             # In the folder that was shown, not through a link that led there.
@@ -128,11 +128,11 @@ class ApprovalGate:
         digest = self._requests.trust_digest(call, launch)
         return digest if self._trust.holds(call.session, subject_of(launch), digest) else ""
 
-    def _remember(self, request: ApprovalRequest, answer: Answer) -> None:
+    async def _remember(self, request: ApprovalRequest, answer: Answer) -> None:
         """What a yes means for later calls."""
         call, launch, question = request.call, request.launch, request.question
         if question.changes:
-            self._pins.settle(launch)
+            await self._pins.settle(launch)
         if answer.extent == "session" and "session" in question.offers:
             digest = self._requests.trust_digest(call, launch)
             self._trust.grant(call.session, subject_of(launch), digest)
@@ -176,25 +176,27 @@ class ApprovalGate:
         except asyncio.CancelledError:
             if asking.waiting == 1 and not asking.task.done():
                 asking.task.cancel()
-                if not any(other != key and other[0] == question.id for other in self._asking):
-                    self._desk.withdraw(question.id)
+                others = (other for other in self._asking if other != key)
+                is_shared = any(other[0] == question.id for other in others)
+                if not is_shared and question.digest not in self._arriving:
+                    self._tasks.start(self._queue.withdraw(question.id))
             raise
         finally:
             asking.waiting -= 1
 
     async def _first_answer(self, question: Question, asker: Asker) -> Answer:
-        """What the asker brings, or what is decided at the desk while it asks."""
+        """What the asker brings, or what is decided in the queue while it asks."""
         if asker is self._fallback:
             return await _in_time(question, asker)
         asking = self._tasks.start(_in_time(question, asker))
+        deciding = self._tasks.start(self._queue.answer(question))
         try:
-            while not (await asyncio.wait((asking,), timeout=_LOOK_S))[0]:
-                if (decided := self._desk.answer(question.id)) is not None:
-                    return decided
-            return asking.result()
+            await asyncio.wait((asking, deciding), return_when=asyncio.FIRST_COMPLETED)
+            return (asking if asking.done() else deciding).result()
         finally:
             # The client takes its question back.
             asking.cancel()
+            deciding.cancel()
 
     def _follow(self, request: ApprovalRequest) -> None:
         """Tell of the answer also if nobody waits for it any more: silence is one, too."""
@@ -209,31 +211,23 @@ class ApprovalGate:
             task.cancel()
 
     async def _tell(self, request: ApprovalRequest) -> None:
-        question = request.question
-        # An approval that is not used by then has expired; one that is was told of by its call.
-        end = question.expires_at + (question.expires_at - question.asked_at) + 2 * _FOLLOW_S
         # Whoever could be told that this failed is gone.
         with contextlib.suppress(Fault):
-            while time.time() < end:
-                answer = self._desk.answer(question.id)
-                if answer is not None and answer.verdict != "approved":
-                    await self._trail.decided(request, answer)
-                    return
-                await asyncio.sleep(_FOLLOW_S)
+            if (answer := await self._queue.end(request.question)) is not None:
+                await self._trail.decided(request, answer)
 
-    def _settled(self, question: Question, answer: Answer) -> Answer:
-        """What the desk holds counts, not what an asker says; and an approval counts once."""
-        if answer.verdict == "approved" and self._desk.consume(question.id, question.digest):
-            return self._desk.answer(question.id) or answer
-        if answer.verdict != "approved":
-            # Of a yes and a no at the same moment the no counts, and the yes not later either.
-            self._desk.consume(question.id, question.digest)
-            return answer
-        recorded = self._desk.answer(question.id)
-        if recorded is None or recorded.verdict == "approved":
-            # Approved, and used by another call.
-            return replace(answer, verdict="cancelled", by=_USE)
-        return recorded
+    async def _post(self, question: Question) -> Posted:
+        self._arriving[question.digest] += 1
+        try:
+            return await self._queue.post(question)
+        except asyncio.CancelledError:
+            # It may be in the queue by now.
+            self._tasks.start(self._queue.withdraw(question.id))
+            raise
+        finally:
+            self._arriving[question.digest] -= 1
+            if not self._arriving[question.digest]:
+                del self._arriving[question.digest]
 
 
 class _Asking:
@@ -277,7 +271,7 @@ def _stale(call: Call) -> Fault:
 
 
 def _refused(call: Call, question: Question, answer: Answer) -> Fault:
-    if answer.by == _USE:
+    if answer.by == USED:
         reason, message = "approval-used", "the approval of `{}` was used by another call"
         hint = "make the call again to ask again"
     elif answer.verdict == "denied":

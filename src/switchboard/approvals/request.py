@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from switchboard.approvals.desk import TTL_S, new_id
-from switchboard.approvals.desk_asker import HOLD_S
 from switchboard.approvals.digest import call_digest, trust_digest
 from switchboard.approvals.links import links_in
+from switchboard.approvals.queue import TTL_S, new_id
+from switchboard.approvals.queue_asker import HOLD_S
 from switchboard.approvals.trust import TrustBook, bound_session, is_lasting
 from switchboard.approvals.wording import (
     MAX_ARGUMENTS,

@@ -2,19 +2,22 @@
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from switchboard.approvals.request import ApprovalRequest
 from switchboard.core.audit import AuditApproval, AuditRecord, call_record
 from switchboard.core.calls import Call
 from switchboard.core.events import ApprovalAsked, ApprovalDecided, DefinitionHeld
 from switchboard.core.launches import Launch
-from switchboard.core.ports import Audit, Events
+from switchboard.core.ports import Events
 from switchboard.core.questions import Answer
+from switchboard.core.stores import AuditStore
 
 
 class ApprovalTrail:
     """Tells of questions, answers and held definitions."""
 
-    def __init__(self, events: Events, audit: Audit | None = None) -> None:
+    def __init__(self, events: Events, audit: AuditStore | None = None) -> None:
         self._events = events
         self._audit = audit
 
@@ -49,7 +52,7 @@ class ApprovalTrail:
                 by=answer.by,
             )
         )
-        if self._audit is not None:
+        if (audit := self._audit) is not None:
             approval = AuditApproval(
                 decision=answer.verdict,
                 id=question.id,
@@ -58,9 +61,9 @@ class ApprovalTrail:
                 digest=question.digest,
                 chain=answer.chain,
             )
-            fingerprint = self._audit.fingerprint(bytes(call.arguments))
-            await self._audit.append(
-                _record("approval.decided", request, args_sha256=fingerprint, approval=approval)
+            about = _record("approval.decided", request, approval=approval)
+            await audit.append(
+                lambda: replace(about, args_sha256=audit.fingerprint(bytes(call.arguments)))
             )
 
     def held(self, call: Call, launch: Launch, held_id: str) -> None:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from switchboard.audit.key import AuditKey
+from switchboard.core.audit import AuditRow
 
 NOTHING = bytes(32)
 _DOMAIN = b"switchboard.audit/1\n"
@@ -23,23 +24,13 @@ class Tip(Struct, frozen=True):
     seq: int
     hash: bytes
 
+    @classmethod
+    def of(cls, row: AuditRow) -> "Tip":
+        """The end of a chain whose last record this is."""
+        return cls(row.seq, row.hash)
+
 
 START = Tip(0, NOTHING)
-
-
-class Row(Struct, frozen=True):
-    """One record as it is stored."""
-
-    seq: int
-    call: str
-    body: bytes
-    prev: bytes
-    hash: bytes
-    seal: bytes | None = None
-
-    @property
-    def tip(self) -> Tip:
-        return Tip(self.seq, self.hash)
 
 
 class Entry(Struct, frozen=True):
@@ -54,13 +45,13 @@ def hash_of(seq: int, prev: bytes, body: bytes) -> bytes:
     return sha256(_DOMAIN + seq.to_bytes(8, "big") + prev + body).digest()
 
 
-def chained(end: Tip, entries: Sequence[Entry], key: AuditKey) -> list[Row]:
+def chained(end: Tip, entries: Sequence[Entry], key: AuditKey) -> list[AuditRow]:
     """The rows of one group, the last one sealed."""
-    rows: list[Row] = []
+    rows: list[AuditRow] = []
     prev = end.hash
     for seq, entry in enumerate(entries, end.seq + 1):
         found = hash_of(seq, prev, entry.body)
-        rows.append(Row(seq, entry.call, entry.body, prev, found))
+        rows.append(AuditRow(seq, entry.call, entry.body, prev, found))
         prev = found
     last = rows[-1]
     rows[-1] = replace(last, seal=key.seal(last.seq, last.hash))

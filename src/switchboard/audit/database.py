@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import Any, Literal
 from urllib.parse import quote
 
-from switchboard.audit.chain import Row
-from switchboard.audit.private import open_private, sync_folder
+from switchboard.core.audit import AuditRow
+from switchkit.files import open_private, sync_folder
 
 FIELDS = "seq, call, CAST(body AS BLOB), prev, hash, seal"
 # What a segment is made of, by the names below, and what a full one has besides.
@@ -45,7 +45,7 @@ CREATE TRIGGER records_follow BEFORE INSERT ON records
 _INDEX = "CREATE INDEX IF NOT EXISTS records_by_call ON records (call) WHERE call <> ''"
 
 
-class SegmentDamaged(Exception):  # noqa: N818 - states what is
+class SegmentDamaged(Exception):
     """The file is no database of ours, or not a whole one."""
 
 
@@ -87,7 +87,7 @@ def connect(path: Path, mode: Mode = "rw") -> sqlite3.Connection:
     return database
 
 
-def make_segment(path: Path, first: Row) -> None:
+def make_segment(path: Path, first: AuditRow) -> None:
     """A segment that begins with this row. It appears whole or not at all."""
     draft = path.with_name(f"{path.name}.new")
     for end in ("", "-journal", "-wal", "-shm"):
@@ -108,7 +108,7 @@ def make_segment(path: Path, first: Row) -> None:
     sync_folder(path.parent)
 
 
-def insert(database: sqlite3.Connection, rows: Sequence[Row]) -> None:
+def insert(database: sqlite3.Connection, rows: Sequence[AuditRow]) -> None:
     """Add rows, in as few statements as can be."""
     for start in range(0, len(rows), _AT_ONCE):
         some = rows[start : start + _AT_ONCE]
@@ -124,10 +124,10 @@ def make_index(database: sqlite3.Connection) -> None:
     database.execute(_INDEX)
 
 
-def row_of(found: Sequence[Any]) -> Row:
+def row_of(found: Sequence[Any]) -> AuditRow:
     """A row as SQLite gives it. Whoever changed the file may have put anything into it."""
     seq, call, body, prev, hashed, seal = found
-    return Row(
+    return AuditRow(
         int(seq),
         call if isinstance(call, str) else "",
         _octets(body),
@@ -137,7 +137,7 @@ def row_of(found: Sequence[Any]) -> Row:
     )
 
 
-def row_at(database: sqlite3.Connection, seq: int) -> Row | None:
+def row_at(database: sqlite3.Connection, seq: int) -> AuditRow | None:
     """The row of a number."""
     query = f"SELECT {FIELDS} FROM records WHERE seq = ?"  # noqa: S608 - a constant
     with DamageTold():

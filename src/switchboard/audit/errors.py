@@ -4,8 +4,8 @@ import errno
 import sqlite3
 
 from switchboard.audit.key import KeyUnusable
-from switchboard.audit.private import NotPrivate
 from switchboard.core.faults import Fault, FaultCode
+from switchkit.files import NotPrivate
 
 _FULL = "the disk is full"
 _FORBIDDEN = "its folder cannot be written"

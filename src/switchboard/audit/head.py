@@ -15,7 +15,7 @@ from msgspec import Struct
 from switchboard.audit.chain import Tip
 from switchboard.audit.key import AuditKey
 from switchboard.audit.paths import AuditPaths
-from switchboard.audit.private import open_private
+from switchkit.files import open_private
 
 # One sector: written whole or not at all, also when the power goes.
 _BYTES = 512

@@ -6,14 +6,14 @@ from functools import lru_cache
 from hashlib import sha256
 
 from switchboard.audit.paths import AuditPaths
-from switchboard.audit.private import open_private
+from switchkit.files import open_private
 
 KEY_BYTES = 32
 # Of the last groups: what a writer finds at the end of the log it has mostly signed itself.
 _SIGNATURES_REMEMBERED = 8
 
 
-class KeyUnusable(Exception):  # noqa: N818 - states what is
+class KeyUnusable(Exception):
     """The key file holds no key."""
 
 

@@ -20,11 +20,11 @@ from switchboard.audit.database import SegmentDamaged, make_segment
 from switchboard.audit.head import Head, HeadFile
 from switchboard.audit.key import AuditKey
 from switchboard.audit.paths import AuditPaths
-from switchboard.audit.private import open_private, private_folder
 from switchboard.audit.segment import Segment
 from switchboard.audit.segment_reader import SegmentReader
 from switchboard.audit.tamper_check import Tampering, check_tampering
 from switchboard.core.audit import AuditMark, AuditRecord, stamp
+from switchkit.files import make_private_folder, open_private
 
 SEGMENT_BYTES = 64 << 20
 SEGMENTS_KEPT = 8
@@ -101,7 +101,7 @@ class AuditLog:
         if tampering is not None:
             notes.append(_recovered(tampering))
             self._on_found(tampering.says)
-        end = self._add(segment, last.tip, [*map(entry_of, notes), *entries], file, key)
+        end = self._add(segment, Tip.of(last), [*map(entry_of, notes), *entries], file, key)
         if segment.size >= self._segment_bytes:
             try:
                 self._rotate(segment, end, file, key)
@@ -118,7 +118,7 @@ class AuditLog:
         rows = chained(end, entries, key)
         segment.add(rows)
         segment.commit()
-        self._seen = rows[-1].tip
+        self._seen = Tip.of(rows[-1])
         file.write(self._seen, key)
         return self._seen
 
@@ -153,12 +153,12 @@ class AuditLog:
         full.close()
         segment = self._make(full.number + 1, end, key)
         last = segment.begin()
-        self._seen = last.tip
+        self._seen = Tip.of(last)
         old = self._paths.segments()[: -self._segments_kept]
         if old:
             retired = _retired(self._mark_before(old[-1] + 1), len(old))
             # Written down first: a segment that is missing without it was taken away.
-            self._add(segment, last.tip, [entry_of(retired)], file, key)
+            self._add(segment, Tip.of(last), [entry_of(retired)], file, key)
         else:
             segment.commit()
             file.write(self._seen, key)
@@ -185,7 +185,7 @@ class AuditLog:
         segment = self._make(number + 1, end, key)
         last = segment.begin()
         note = Tampering(f"segment {number} could not be read: {damage}", end)
-        segment.add(chained(last.tip, [entry_of(_recovered(note))], key))
+        segment.add(chained(Tip.of(last), [entry_of(_recovered(note))], key))
         segment.commit()
         return segment
 
@@ -196,8 +196,8 @@ class AuditLog:
         path = self._paths.lock
         while True:
             if self._lock is None:
-                private_folder(self._paths.folder)
-                private_folder(self._paths.state)
+                make_private_folder(self._paths.folder)
+                make_private_folder(self._paths.state)
                 self._lock = open_private(path, os.O_RDWR | os.O_CREAT)
             handle = self._lock
             fcntl.flock(handle, fcntl.LOCK_EX)

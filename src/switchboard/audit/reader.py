@@ -4,11 +4,11 @@ import sqlite3
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 
-from switchboard.audit.chain import Row
 from switchboard.audit.database import SegmentDamaged
 from switchboard.audit.paths import AuditPaths
-from switchboard.audit.private import NotPrivate
 from switchboard.audit.segment_reader import SegmentReader
+from switchboard.core.audit import AuditRow
+from switchkit.files import NotPrivate
 
 _UNREADABLE = (SegmentDamaged, NotPrivate, OSError, sqlite3.Error)
 
@@ -21,28 +21,28 @@ class AuditReader:
         self._tell = tell
         self._told: set[str] = set()
 
-    def rows(self, after: int = -1) -> Iterator[Row]:
+    def rows(self, after: int = -1) -> Generator[AuditRow]:
         """Every record after a number, oldest first."""
         for number in self._paths.segments():
             yield from self._rows_in(number, after)
 
-    def backwards(self) -> Iterator[Row]:
+    def backwards(self) -> Generator[AuditRow]:
         """Every record, newest first."""
         for number in reversed(self._paths.segments()):
             with self._reading(number) as reader:
                 if reader is not None:
                     yield from reader.backwards()
 
-    def of_call(self, call: str) -> list[Row]:
+    def of_call(self, call: str) -> list[AuditRow]:
         """The records about one call, oldest first."""
-        found: list[Row] = []
+        found: list[AuditRow] = []
         for number in self._paths.segments():
             with self._reading(number) as reader:
                 if reader is not None:
                     found += reader.rows_of(call)
         return found
 
-    def at(self, seq: int) -> Row | None:
+    def at(self, seq: int) -> AuditRow | None:
         """The record of a number."""
         for number in reversed(self._paths.segments()):
             with self._reading(number) as reader:
@@ -50,12 +50,7 @@ class AuditReader:
                     return found
         return None
 
-    def last(self) -> int:
-        """The number of the newest record, or 0."""
-        newest = next(self.backwards(), None)
-        return 0 if newest is None else newest.seq
-
-    def _rows_in(self, number: int, after: int) -> Iterator[Row]:
+    def _rows_in(self, number: int, after: int) -> Iterator[AuditRow]:
         with self._reading(number) as reader:
             if reader is None:
                 return

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from switchboard.audit.chain import Row
 from switchboard.audit.database import (
     FIELDS,
     DamageTold,
@@ -14,7 +13,8 @@ from switchboard.audit.database import (
     row_of,
 )
 from switchboard.audit.paths import AuditPaths
-from switchboard.audit.private import check_private_file
+from switchboard.core.audit import AuditRow
+from switchkit.files import check_private_file
 
 _LAST = f"SELECT {FIELDS} FROM records ORDER BY seq DESC LIMIT 1"  # noqa: S608 - a constant
 
@@ -44,7 +44,7 @@ class Segment:
             return False
         return is_there and not self._next_path.exists()
 
-    def begin(self) -> Row:
+    def begin(self) -> AuditRow:
         """Begin a group, and give the last row. Nobody else writes until the group ends."""
         with DamageTold():
             self._database.execute("BEGIN IMMEDIATE")
@@ -53,11 +53,11 @@ class Segment:
             raise SegmentDamaged("it is empty")
         return row_of(found)
 
-    def row(self, seq: int) -> Row | None:
+    def row(self, seq: int) -> AuditRow | None:
         """One row."""
         return row_at(self._database, seq)
 
-    def add(self, rows: Sequence[Row]) -> None:
+    def add(self, rows: Sequence[AuditRow]) -> None:
         """Add rows to the group."""
         with DamageTold():
             insert(self._database, rows)

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
-from switchboard.audit.chain import Row
 from switchboard.audit.database import (
     FIELDS,
     OBJECTS,
@@ -16,7 +15,8 @@ from switchboard.audit.database import (
     row_at,
     row_of,
 )
-from switchboard.audit.private import check_private_file
+from switchboard.core.audit import AuditRow
+from switchkit.files import check_private_file
 
 _ALL = f"SELECT {FIELDS} FROM records"  # noqa: S608 - a constant
 
@@ -35,19 +35,19 @@ class SegmentReader:
     def __exit__(self, *_: object) -> None:
         self._database.close()
 
-    def rows(self, after: int = -1) -> Iterator[Row]:
+    def rows(self, after: int = -1) -> Iterator[AuditRow]:
         """Every row after a number, in order. Raises `SegmentDamaged` where it cannot go on."""
         return self._read(f"{_ALL} WHERE seq > ? ORDER BY seq", after)
 
-    def backwards(self) -> Iterator[Row]:
+    def backwards(self) -> Iterator[AuditRow]:
         """Every row, the last one first."""
         return self._read(f"{_ALL} ORDER BY seq DESC")
 
-    def rows_of(self, call: str) -> Iterator[Row]:
+    def rows_of(self, call: str) -> Iterator[AuditRow]:
         """The rows about one call."""
         return self._read(f"{_ALL} WHERE call = ? AND call <> '' ORDER BY seq", call)
 
-    def row(self, seq: int) -> Row | None:
+    def row(self, seq: int) -> AuditRow | None:
         """One row."""
         return row_at(self._database, seq)
 
@@ -75,7 +75,7 @@ class SegmentReader:
             return first
         return first
 
-    def _read(self, query: str, *values: int | str) -> Iterator[Row]:
+    def _read(self, query: str, *values: int | str) -> Iterator[AuditRow]:
         with DamageTold():
             for found in self._database.execute(query, values):
                 yield row_of(found)

@@ -5,9 +5,10 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from switchboard.audit.chain import Row, Tip
+from switchboard.audit.chain import Tip
 from switchboard.audit.head import Head
 from switchboard.audit.key import AuditKey
+from switchboard.core.audit import AuditRow
 
 
 class Tampering(Struct, frozen=True):
@@ -19,7 +20,11 @@ class Tampering(Struct, frozen=True):
 
 
 def check_tampering(
-    last: Row, head: Head | None, seen: Tip, key: AuditKey, row: Callable[[int], Row | None]
+    last: AuditRow,
+    head: Head | None,
+    seen: Tip,
+    key: AuditKey,
+    row: Callable[[int], AuditRow | None],
 ) -> Tampering | None:
     """Compare the last row with the head and with what this process saw.
 

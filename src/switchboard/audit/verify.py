@@ -3,69 +3,22 @@
 import hmac
 import sqlite3
 from collections.abc import Sequence
-from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
-from switchboard.audit.chain import NOTHING, START, Row, Tip, hash_of
+from switchboard.audit.chain import NOTHING, START, Tip, hash_of
 from switchboard.audit.database import SegmentDamaged
 from switchboard.audit.head import Head, read_head
 from switchboard.audit.key import AuditKey, KeyUnusable, read_key
 from switchboard.audit.paths import AuditPaths
-from switchboard.audit.private import NotPrivate
 from switchboard.audit.segment_reader import SegmentReader
-from switchboard.core.audit import AuditMark
+from switchboard.core.audit import AuditMark, AuditRow, Finding, FindingKind, Verification
+from switchkit.files import NotPrivate
 
 _MOST_FINDINGS = 100
 _LOOKS = 5
 _WALKS = 5
-
-FindingKind = Literal[
-    "edited",
-    "missing",
-    "replaced",
-    "seal-invalid",
-    "unsealed",
-    "truncated",
-    "head-missing",
-    "head-forged",
-    "key-missing",
-    "unreadable",
-    "unguarded",
-    "recovered",
-    "unexpected",
-]
-
-
-class Finding(Struct, frozen=True, kw_only=True):
-    """Something that is wrong, and where: the number of a record, or 0 for the log as a whole."""
-
-    kind: FindingKind
-    seq: int
-    says: str
-
-
-class Verification(Struct, frozen=True, kw_only=True):
-    """What was found."""
-
-    records: int
-    segments: int
-    first: int
-    last: int
-    # The hash of the last record: note it elsewhere, and `expect` finds out a log that was rolled
-    # back as a whole.
-    hash: str
-    # Records that were on disk when a process was killed, before it came to the head.
-    ahead: int = 0
-    lost: int = 0
-    findings: tuple[Finding, ...] = ()
-    # More than are listed.
-    more: int = 0
-
-    @property
-    def is_whole(self) -> bool:
-        return not self.findings
 
 
 class _Body(Struct):
@@ -160,7 +113,7 @@ class _Walk:
         except (SegmentDamaged, NotPrivate, OSError, sqlite3.Error) as error:
             self._find("unreadable", self._end.seq + 1, f"segment {number} cannot be read: {error}")
 
-    def _row(self, row: Row) -> None:
+    def _row(self, row: AuditRow) -> None:
         if not self._records:
             self._first, self._before = row.seq, row.prev
         elif row.seq != self._end.seq + 1:
@@ -173,7 +126,7 @@ class _Walk:
             self._find("edited", row.seq, "its content is not what was written")
         self._read(row)
         self._records += 1
-        self._end = row.tip
+        self._end = Tip.of(row)
         if row.seal is not None:
             self._seal(row)
         if self._head is not None and row.seq == self._head.seq:
@@ -183,7 +136,7 @@ class _Walk:
         if self._expect is not None and row.seq == self._expect.seq:
             self._expected_is_met = row.hash.hex().startswith(self._expect.hash)
 
-    def _read(self, row: Row) -> None:
+    def _read(self, row: AuditRow) -> None:
         try:
             body = _read_body(row.body)
         except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -198,12 +151,12 @@ class _Walk:
         elif body.event == "audit.lost":
             self._lost += 1
 
-    def _seal(self, row: Row) -> None:
+    def _seal(self, row: AuditRow) -> None:
         seal = row.seal or b""
         if self._key is None:
             return
         if hmac.compare_digest(seal, self._key.seal(row.seq, row.hash)):
-            self._sealed = row.tip
+            self._sealed = Tip.of(row)
             return
         self._bad_seals += 1
         if self._bad_seals == 1:

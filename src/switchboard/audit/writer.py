@@ -5,6 +5,7 @@ sync. Records that nobody waits for lie a moment, so that a fast call does not p
 """
 
 import asyncio
+import contextlib
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -18,11 +19,12 @@ from switchboard.audit.errors import explained, unwritable
 from switchboard.audit.key import AuditKey, KeyUnusable
 from switchboard.audit.log import AuditLog, entry_of
 from switchboard.audit.paths import AuditPaths
-from switchboard.audit.private import NotPrivate
 from switchboard.audit.waiters import Waiters
 from switchboard.core.audit import AuditRecord, stamp
 from switchboard.core.events import AuditFailed, AuditRecovered
 from switchboard.core.faults import Fault
+from switchboard.core.stores import Recorded
+from switchkit.files import NotPrivate
 
 # How long a record that nobody waits for may lie.
 _LINGER_S = 0.15
@@ -43,12 +45,12 @@ class _Waiting(Struct, eq=False):
     """A record on its way to disk, and who waits for it."""
 
     # What it is made of, until it is made; nothing for those who only wait for others.
-    record: AuditRecord | Callable[[], AuditRecord] | Entry | None
+    record: Recorded | Entry | None
     waiter: asyncio.Future[None] | None = None
 
 
 class AuditWriter:
-    """The `Audit` that the program runs with. Its thread starts with the first record."""
+    """The writing half of the store. Its thread starts with the first record."""
 
     def __init__(
         self,
@@ -84,22 +86,13 @@ class AuditWriter:
 
     # What callers see
 
-    async def append(self, record: AuditRecord, /) -> None:
-        """Write the record; it is on disk when this returns. Raises an `unavailable` fault."""
+    async def append(self, record: Recorded, /) -> None:
         await self._put(record)
 
-    def post(self, record: AuditRecord, /) -> None:
-        """Write the record within 200 ms. Never raises; what finds no room is counted."""
-        self._lay(record)
-
-    def note(self, make: Callable[[], AuditRecord], /) -> None:
-        """As `post`; the record is made here, many at once, when they are written.
-
-        While the log cannot be written it is made at once: what it is made of may be large.
-        """
-        self._lay(_made(make) if self._failing else make)
-
-    def _lay(self, record: AuditRecord | Callable[[], AuditRecord]) -> None:
+    def post(self, record: Recorded, /) -> None:
+        # While the log cannot be written it is made at once: what it is made of may be large.
+        if self._failing and not isinstance(record, AuditRecord):
+            record = _made(record)
         with self._lock:
             if len(self._waiting) >= _MOST_WAITING or self._is_closing:
                 self._lost += 1
@@ -110,17 +103,14 @@ class AuditWriter:
                 self._wake()
 
     async def flush(self) -> None:
-        """Wait until everything that was posted is on disk. Raises as `append` does."""
         await self._put(None)
 
     def fingerprint(self, payload: bytes, /) -> str:
-        """A salted hash of a payload, or nothing while the salt cannot be read."""
-        if self._key is None:
-            try:
+        # Only the thread may wait for a file.
+        if self._key is None and threading.get_ident() == self._thread.ident:
+            with contextlib.suppress(*_FAILURES):
                 self._key = ensure_key(self._paths)
-            except _FAILURES:
-                return ""
-        return self._key.fingerprint(payload)
+        return self._key.fingerprint(payload) if self._key is not None else ""
 
     def close(self) -> None:
         """Write what waits, and end. Bounded, whatever the disk does."""
@@ -130,7 +120,7 @@ class AuditWriter:
         if self._thread.ident is not None:
             self._thread.join(_GOODBYE_S)
 
-    async def _put(self, record: AuditRecord | None) -> None:
+    async def _put(self, record: Recorded | None) -> None:
         waiters = self._waiters
         loop = asyncio.get_running_loop()
         if waiters is None or waiters.loop is not loop:

@@ -94,7 +94,7 @@ def _swept(path: str) -> bool:
     if not is_abandoned(path):
         return False
     with contextlib.suppress(OSError):
-        os.unlink(path)  # noqa: PTH108 - on the way to an answer in milliseconds
+        os.unlink(path)
     return True
 
 

@@ -93,6 +93,64 @@ class AuditRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     note: str = ""
 
 
+class AuditRow(Struct, frozen=True):
+    """One record as it is stored."""
+
+    seq: int
+    call: str
+    body: bytes
+    prev: bytes
+    hash: bytes
+    seal: bytes | None = None
+
+
+FindingKind = Literal[
+    "edited",
+    "missing",
+    "replaced",
+    "seal-invalid",
+    "unsealed",
+    "truncated",
+    "head-missing",
+    "head-forged",
+    "key-missing",
+    "unreadable",
+    "unguarded",
+    "recovered",
+    "unexpected",
+]
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """Something that is wrong, and where: the number of a record, or 0 for the log as a whole."""
+
+    kind: FindingKind
+    seq: int
+    says: str
+
+
+class Verification(Struct, frozen=True, kw_only=True):
+    """What was found."""
+
+    records: int
+    segments: int
+    first: int
+    last: int
+    # The hash of the last record: note it elsewhere, and `expect` finds out a log that was rolled
+    # back as a whole.
+    hash: str
+    # Records that were on disk when a process was killed, before it came to the head.
+    ahead: int = 0
+    lost: int = 0
+    findings: tuple[Finding, ...] = ()
+    # More than are listed.
+    more: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        return not self.findings
+
+
 def new_record(event: str, *, now: int | None = None, **more: Any) -> AuditRecord:
     """The record of an event: when it happened, and who we are. `now` is as `stamp` takes it."""
     user = this_user()

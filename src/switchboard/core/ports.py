@@ -6,7 +6,6 @@ from typing import Protocol, runtime_checkable
 
 from msgspec import Raw
 
-from switchboard.core.audit import AuditRecord
 from switchboard.core.board import Board
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.channel import Channel
@@ -159,28 +158,4 @@ class Boards(Protocol):
 
     def lease(self) -> AbstractContextManager[Board, None]:
         """The current board, kept alive until the lease ends."""
-        ...
-
-
-class Audit(Protocol):
-    """The log that tells afterwards what was done. What it holds cannot be changed unnoticed."""
-
-    async def append(self, record: AuditRecord, /) -> None:
-        """Write the record; it is on disk when this returns. Raises a fault if it cannot be."""
-        ...
-
-    def post(self, record: AuditRecord, /) -> None:
-        """Write the record soon. Never raises, never waits."""
-        ...
-
-    def fingerprint(self, payload: bytes, /) -> str:
-        """A hash that only this installation can compute; nothing while its salt is unreadable."""
-        ...
-
-
-class CallAudit(Audit, Protocol):
-    """An audit log that also takes records which are not made yet."""
-
-    def note(self, make: Callable[[], AuditRecord], /) -> None:
-        """As `post`; the record is made on another thread, so that the call does not wait."""
         ...

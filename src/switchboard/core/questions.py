@@ -8,6 +8,8 @@ Verdict = Literal["approved", "denied", "cancelled", "expired"]
 # How much is agreed to: this call, or every call of this tool until the session ends.
 Extent = Literal["once", "session"]
 RiskLevel = Literal["low", "high"]
+# Who decided when an approval was used by another call, which came first.
+USED = "use"
 
 
 class Risk(Struct, frozen=True, kw_only=True):

@@ -27,6 +27,10 @@ class TaskSet:
         """How many still run."""
         return len(self._tasks)
 
+    async def wait(self) -> None:
+        """Wait until everything that runs now has ended by itself."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
     async def aclose(self) -> None:
         """Cancel what still runs and wait for it."""
         tasks = tuple(self._tasks)

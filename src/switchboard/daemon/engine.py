@@ -16,8 +16,9 @@ from switchboard.children.listings.listing_cache import ListingCaches
 from switchboard.children.pool import ChildPool, ChildSource
 from switchboard.children.schema import ServerEntry
 from switchboard.core.discretion import DiscreetEvents
-from switchboard.core.ports import Audit, Directory, Events, Next, Provider
+from switchboard.core.ports import Directory, Events, Next, Provider
 from switchboard.core.secrets import SecretBook
+from switchboard.core.stores import AuditStore
 from switchboard.core.tasks import TaskSet
 from switchboard.daemon.assemble import Assembly, usable_servers
 from switchboard.daemon.confining import Confining
@@ -36,7 +37,7 @@ from switchkit.reaper_client import Reaper
 
 if TYPE_CHECKING:
     from switchboard.children.child import Child
-    from switchboard.daemon.gatehouse import Gatehouse, Gates
+    from switchboard.daemon.guard import Gates, Guard
 
 _DEFAULT = SuiteSettings()
 
@@ -93,7 +94,7 @@ class Engine:
             book=self._book,
         )
         self._announce = announce
-        self._gatehouse: Gatehouse | None = None
+        self._guard: Guard | None = None
         self._state = State()
         self._tasks = TaskSet()
         for pool in self._pools:
@@ -163,24 +164,24 @@ class Engine:
 
     def _gates(self, settings: Settings, providers: Mapping[str, Provider]) -> Gates:
         """The gates that ask and write down, for the boards that want them."""
-        if self._gatehouse is None:
+        if self._guard is None:
             # A database and a log: who does not guard the surface does without both.
-            from switchboard.daemon.gatehouse import Gatehouse  # noqa: PLC0415
+            from switchboard.daemon.guard import Guard  # noqa: PLC0415
 
-            self._gatehouse = (
-                self._commons.gatehouse(settings.home)
+            self._guard = (
+                self._commons.guard(settings.home)
                 if self._commons is not None
-                else Gatehouse(settings.home, self._events)
+                else Guard(settings.home, self._events)
             )
-        return self._gatehouse.gates(
+        return self._guard.gates(
             lambda call: providers[call.tool.provider].launch(call),
             self._events,
             settings.approval_channel,
             self._hide,
         )
 
-    def _audit(self) -> Audit | None:
-        return self._gatehouse.audit if self._gatehouse is not None else None
+    def _audit(self) -> AuditStore | None:
+        return self._guard.audit if self._guard is not None else None
 
     @property
     def _pools(self) -> Iterator[ChildPool]:
@@ -196,8 +197,8 @@ class Engine:
     def leave(self, session_id: str) -> None:
         """A session has ended."""
         self.pool.leave(session_id)
-        if self._gatehouse is not None:
-            self._gatehouse.leave(session_id)
+        if self._guard is not None:
+            self._guard.leave(session_id)
 
     async def aclose(self) -> None:
         """End every child."""
@@ -212,8 +213,8 @@ class Engine:
                 self._commons.leave(self._environ)
         if self._own_reaper is not None:
             self._own_reaper.close()
-        if self._gatehouse is not None and self._commons is None:
-            self._gatehouse.close()
+        if self._guard is not None and self._commons is None:
+            await self._guard.aclose()
 
 
 def _limits_of(entry: ServerEntry, own: SuiteSettings, limits: Limits) -> Limits:

@@ -4,13 +4,14 @@ from collections.abc import Callable
 
 from switchboard.core.audit import appeared_note, new_record
 from switchboard.core.events import Event, ProtectedFilesAppeared
-from switchboard.core.ports import Audit, Events
+from switchboard.core.ports import Events
+from switchboard.core.stores import AuditStore
 
 
 class SandboxTrail:
     """Passes the events of servers on, and puts what they left behind into the audit log."""
 
-    def __init__(self, events: Events, audit: Callable[[], Audit | None]) -> None:
+    def __init__(self, events: Events, audit: Callable[[], AuditStore | None]) -> None:
         self._events = events
         self._audit = audit
 

@@ -175,6 +175,6 @@ def _is_same_folder(one: str, other: str) -> bool:
     if one == other:
         return True
     try:
-        return os.path.samefile(one, other)  # noqa: PTH121 - strings are given
+        return os.path.samefile(one, other)
     except OSError:
         return False

@@ -9,8 +9,9 @@ from switchboard.children.child import Child
 from switchboard.children.environment import EnvironmentSecrets
 from switchboard.children.pool import ChildPool
 from switchboard.core.discretion import DiscreetEvents
-from switchboard.core.ports import Audit, Events
+from switchboard.core.ports import Events
 from switchboard.core.secrets import SecretBook
+from switchboard.core.stores import AuditStore
 from switchboard.daemon.confining import Confining
 from switchboard.daemon.sandbox_trail import SandboxTrail
 from switchkit.reaper_client import Reaper
@@ -18,7 +19,7 @@ from switchkit.reaper_client import Reaper
 Environ = frozenset[tuple[str, str]]
 
 if TYPE_CHECKING:
-    from switchboard.daemon.gatehouse import Gatehouse
+    from switchboard.daemon.guard import Guard
 
 
 class SharedChildren:
@@ -27,7 +28,7 @@ class SharedChildren:
     def __init__(self, events: Events) -> None:
         self._events = events
         self.reaper = Reaper()
-        self._gatehouse: Gatehouse | None = None
+        self._guard: Guard | None = None
         # Sessions share a child only where everything is alike that the child could see.
         self._pools: dict[Environ, ChildPool] = {}
         self._boards: Counter[Environ] = Counter()
@@ -64,16 +65,16 @@ class SharedChildren:
         """How many environments are remembered."""
         return len(self._pools)
 
-    def gatehouse(self, home: str) -> "Gatehouse":
-        """What stands at the gate of the daemon's home, built by the first board that wants it."""
-        if self._gatehouse is None:
-            from switchboard.daemon.gatehouse import Gatehouse  # noqa: PLC0415 - see daemon.engine
+    def guard(self, home: str) -> "Guard":
+        """The guard of the daemon's home, built by the first board that wants it."""
+        if self._guard is None:
+            from switchboard.daemon.guard import Guard  # noqa: PLC0415 - see daemon.engine
 
-            self._gatehouse = Gatehouse(home, self._events)
-        return self._gatehouse
+            self._guard = Guard(home, self._events)
+        return self._guard
 
-    def _audit(self) -> Audit | None:
-        return self._gatehouse.audit if self._gatehouse is not None else None
+    def _audit(self) -> AuditStore | None:
+        return self._guard.audit if self._guard is not None else None
 
     def retain(self, children: Sequence[Child]) -> None:
         """Let go of every child that no board leads to any more."""
@@ -88,7 +89,7 @@ class SharedChildren:
     async def aclose(self) -> None:
         """End every child, and the reaper."""
         await asyncio.gather(*(pool.aclose() for pool in self._pools.values()))
-        if self._gatehouse is not None:
-            self._gatehouse.close()
+        if self._guard is not None:
+            await self._guard.aclose()
         # The reaper waits until what it guards has ended, and the loop must not wait with it.
         await asyncio.get_running_loop().run_in_executor(None, self.reaper.close)

@@ -9,7 +9,7 @@ from msgspec import Raw, Struct
 from switchboard.core.audit import AuditApproval, AuditRecord, appeared_note, call_record, stamp
 from switchboard.core.calls import Call, Figures, Outcome, TextBlock
 from switchboard.core.faults import Fault
-from switchboard.core.ports import Audit
+from switchboard.core.stores import AuditStore
 from switchboard.core.tools import ToolSpec
 
 _MOST_NAMES = 32
@@ -37,24 +37,25 @@ _read_declared = msgspec.json.Decoder(_Declared).decode
 class CallRecords:
     """Makes the records of calls. It opens arguments once, and not beyond their first level."""
 
-    def __init__(self, audit: Audit) -> None:
+    def __init__(self, audit: AuditStore) -> None:
         self._fingerprint = audit.fingerprint
         self._declared: dict[ToolSpec, frozenset[str]] = {}
 
     def started(self, call: Call, began: int) -> AuditRecord:
         """That a call is about to run, since so many nanoseconds after the epoch."""
-        return self._record("tool.call.started", call, began)
+        return self._record("tool.call.started", call, began, starts=True)
 
-    def refused(self, call: Call, fault: Fault) -> AuditRecord:
-        """That a gate did not let a call pass."""
-        return self._record("tool.call.refused", call, status=fault.code, reason=fault.reason)
+    def refused(self, call: Call, fault: Fault, now: int) -> AuditRecord:
+        """That a gate did not let a call pass, so many nanoseconds after the epoch."""
+        return self._record("tool.call.refused", call, now, status=fault.code, reason=fault.reason)
 
     def _record(
         self,
         event: str,
         call: Call,
-        began: int | None = None,
+        now: int,
         *,
+        starts: bool = False,
         status: str = "",
         reason: str = "",
     ) -> AuditRecord:
@@ -71,8 +72,8 @@ class CallRecords:
                 channel=agreed.channel,
                 digest=agreed.digest,
             )
-        if began is not None:
-            more["started"] = stamp(began)
+        if starts:
+            more["started"] = stamp(now)
             more.setdefault("approval", _NOT_REQUIRED)
             if call.launch is None:
                 # Our own code works where the session does.
@@ -80,7 +81,7 @@ class CallRecords:
         return call_record(
             event,
             call,
-            now=began,
+            now=now,
             args_sha256=self._fingerprint(call.arguments),
             timeout_ms=None if limit is None else round(limit * 1000),
             status=status,

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
-from switchboard.core.ports import CallAudit, Events, Gate, Next, Provider
+from switchboard.core.ports import Events, Gate, Next, Provider
 from switchboard.core.secrets import NO_SECRETS, Redact
+from switchboard.core.stores import AuditStore
 from switchboard.core.visibility import Visibility as Lists
 from switchboard.pipeline.compose import compose
 from switchboard.pipeline.gates.arguments import Arguments
@@ -22,7 +23,7 @@ def build_road(
     events: Events,
     *,
     approval: Gate | None = None,
-    audit: CallAudit | None = None,
+    audit: AuditStore | None = None,
     hide: Redact = NO_SECRETS,
 ) -> Next:
     """The road of every call, from whichever client, to whichever provider."""

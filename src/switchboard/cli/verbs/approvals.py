@@ -1,25 +1,26 @@
 """`switchboard approvals`: answer what clients want to do, and look at tools that have changed."""
 
+import asyncio
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import ClassVar, Literal
 
 from msgspec import Struct
 
 from switchboard.approvals.approver import Approver
-from switchboard.approvals.database import Database
-from switchboard.approvals.desk import Desk, Posted
-from switchboard.approvals.pins import Held, Pins
+from switchboard.approvals.differences import held_difference
+from switchboard.approvals.sqlite import SqliteApprovals
 from switchboard.cli.render import columns, hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import Request
 from switchboard.cli.verbs.parts.noting import note_decision
 from switchboard.cli.verbs.parts.questions import question_lines
-from switchboard.cli.verbs.parts.watching import Waiting, WaitingCall, WaitingDefinition, watch
+from switchboard.cli.verbs.parts.watching import WaitingCall, WaitingDefinition, watch
 from switchboard.core.cleaning import written_out
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Answer, Extent, Question
+from switchboard.core.stores import ApprovalStore, Held, Posted
 from switchboard.ipc.paths import places_from
 from switchkit.cli.style import Style, is_terminal
 from switchkit.cli.usage import Option, Usage, UsageError, Word
@@ -184,14 +185,17 @@ def run(request: Request) -> Report:
     arguments = request.arguments
     action, wanted = arguments.word(0) or "list", arguments.word(1)
     _check(request, action, wanted)
-    database = Database(places_from(dict(request.environ)).home)
+    return asyncio.run(_run(request, action, wanted))
+
+
+async def _run(request: Request, action: str, wanted: str) -> Report:
+    store = SqliteApprovals(places_from(dict(request.environ)).home)
     try:
-        desk, pins = Desk(database), Pins(database)
         if action == "list":
-            return _listed(desk, pins, everything=arguments.has("all"))
+            return await _listed(store, everything=request.arguments.has("all"))
         if action == "watch":
-            return watch(lambda: _waiting(request, desk, pins))
-        found = desk.find(wanted) or pins.find(wanted)
+            return await watch(store, lambda: _waiting(request, store))
+        found = await store.find(wanted) or await _held(store, wanted)
         if found is None:
             raise Fault(
                 FaultCode.NOT_FOUND,
@@ -202,10 +206,14 @@ def run(request: Request) -> Report:
         if action == "show":
             return _shown(found)
         if isinstance(found, Posted):
-            return _decide(request, desk, found, approves=action == "approve")
-        return _decide_definition(request, pins, found, approves=action == "approve")
+            return await _decide(request, store, found, approves=action == "approve")
+        return await _decide_definition(request, store, found, approves=action == "approve")
     finally:
-        database.close()
+        await store.aclose()
+
+
+async def _held(store: ApprovalStore, held_id: str) -> Held | None:
+    return next((held for held in await store.held() if held.id == held_id), None)
 
 
 def _check(request: Request, action: str, wanted: str) -> None:
@@ -225,8 +233,8 @@ def _check(request: Request, action: str, wanted: str) -> None:
         )
 
 
-def _listed(desk: Desk, pins: Pins, *, everything: bool) -> Report:
-    posted = desk.recent() if everything else desk.waiting()
+async def _listed(store: ApprovalStore, *, everything: bool) -> Report:
+    posted = await (store.recent() if everything else store.waiting())
     calls = [
         ListedApproval(
             id=each.question.id,
@@ -253,36 +261,40 @@ def _listed(desk: Desk, pins: Pins, *, everything: bool) -> Report:
             of=held.server,
             asked_at=held.at,
         )
-        for held in pins.held()
+        for held in await store.held()
     ]
     return ApprovalsReport(approvals=(*calls, *definitions))
 
 
-def _waiting(request: Request, desk: Desk, pins: Pins) -> Iterator[Waiting]:
+async def _waiting(
+    request: Request, store: ApprovalStore
+) -> AsyncIterator[WaitingCall | WaitingDefinition]:
     """Everything that somebody could answer now."""
 
     def show_question(question: Question) -> None:
         request.show(WatchedReport(question=question))
 
     def show_held(held: Held) -> None:
-        request.show(WatchedDefinitionReport(definition=held, changes=held.difference()))
+        request.show(WatchedDefinitionReport(definition=held, changes=held_difference(held)))
 
-    def note(held: Held, approver: Approver, approves: bool) -> None:
-        note_decision(request, held, approver, approves=approves)
+    async def note(held: Held, approver: Approver, approves: bool) -> None:
+        await note_decision(request, held, approver, approves=approves)
 
-    for posted in desk.waiting():
-        yield WaitingCall(desk, posted.question, show_question)
-    for held in pins.held():
-        yield WaitingDefinition(pins, held, show_held, note)
+    for posted in await store.waiting():
+        yield WaitingCall(store, posted.question, show_question)
+    for held in await store.held():
+        yield WaitingDefinition(store, held, show_held, note)
 
 
 def _shown(found: Posted | Held) -> Report:
     if isinstance(found, Held):
-        return DefinitionReport(definition=found, changes=found.difference())
+        return DefinitionReport(definition=found, changes=held_difference(found))
     return QuestionReport(state=found.state, question=found.question, answer=found.answer)
 
 
-def _decide(request: Request, desk: Desk, posted: Posted, *, approves: bool) -> Report:
+async def _decide(
+    request: Request, store: ApprovalStore, posted: Posted, *, approves: bool
+) -> Report:
     question = posted.question
     extent: Extent = "session" if request.arguments.has("session") else "once"
     if extent not in question.offers:
@@ -306,8 +318,8 @@ def _decide(request: Request, desk: Desk, posted: Posted, *, approves: bool) -> 
         at=time.time(),
         chain=str(approver),
     )
-    if not desk.decide(question.id, answer):
-        now = desk.find(question.id)
+    if not await store.decide(question.id, answer):
+        now = await store.find(question.id)
         raise _decided_already(now.state if now else "expired")
     return DecidedReport(
         id=question.id,
@@ -318,16 +330,18 @@ def _decide(request: Request, desk: Desk, posted: Posted, *, approves: bool) -> 
     )
 
 
-def _decide_definition(request: Request, pins: Pins, held: Held, *, approves: bool) -> Report:
+async def _decide_definition(
+    request: Request, store: ApprovalStore, held: Held, *, approves: bool
+) -> Report:
     if request.arguments.has("session"):
         raise UsageError("a changed tool is approved for good", "leave `--session` out")
     approver = Approver.of_this_process()
     if approves:
-        approver.check_clients(pins.clients(held))
+        approver.check_clients(await store.clients(held))
         if not request.arguments.has("yes"):
             _confirm(request, _shown(held))
-    note_decision(request, held, approver, approves=approves)
-    if not (pins.accept(held) if approves else pins.refuse(held)):
+    await note_decision(request, held, approver, approves=approves)
+    if not await (store.accept(held) if approves else store.refuse(held)):
         raise Fault(
             FaultCode.FAILED_PRECONDITION,
             "changed-again",

@@ -1,20 +1,17 @@
 """`switchboard audit`: what was done, by whom, with whose leave, and whether all of it is there."""
 
+import asyncio
 import os
 import re
-import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
+from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import msgspec
 
-from switchboard.audit.chain import Row
-from switchboard.audit.lines import AuditFilter, exported, record_in
-from switchboard.audit.paths import AuditPaths
-from switchboard.audit.reader import AuditReader
-from switchboard.audit.verify import verify
+from switchboard.audit.filter import AuditFilter, record_in
+from switchboard.audit.store import SqliteAudit
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import Request
 from switchboard.cli.verbs.parts.audit_reports import (
@@ -26,14 +23,14 @@ from switchboard.cli.verbs.parts.audit_reports import (
     AuditVerifyReport,
     PlacedRecord,
 )
-from switchboard.core.audit import AuditMark
+from switchboard.core.audit import AuditMark, AuditRow
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.stores import AuditStore
 from switchboard.ipc.paths import places_from
 from switchkit.cli.usage import Option, Usage, UsageError, Word
 
 _LAST = 20
 _MOST_OF_A_CALL = 100
-_LOOK_EVERY_S = 0.2
 _AGO = re.compile(r"(\d{1,6})([smhd])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _EXPECTED = re.compile(r"(\d{1,18}):([0-9a-f]{8,64})")
@@ -72,66 +69,56 @@ USAGE = Usage(
 
 
 def run(request: Request) -> Report:
-    places = AuditPaths(Path(places_from(dict(request.environ)).home))
+    return asyncio.run(_run(request, SqliteAudit(places_from(dict(request.environ)).home)))
+
+
+async def _run(request: Request, log: AuditStore) -> Report:
     if request.arguments.word(0) != "show" and request.arguments.word(1):
         raise UsageError(f"`{request.arguments.word(1)}` is one word too many")
     match request.arguments.word(0):
         case "tail":
-            return _tail(request, places)
+            return await _tail(request, log)
         case "show":
-            return _show(request, places)
+            return await _show(request, log)
         case "verify":
-            return _verify(request, places)
+            return await _verify(request, log)
         case _:
-            return _export(request, places)
+            return await _export(request, log)
 
 
-def _tail(request: Request, places: AuditPaths) -> Report:
+async def _tail(request: Request, log: AuditStore) -> Report:
     wanted = _filter(request)
     last = request.arguments.one("last") or str(_LAST)
     if not last.isdigit():
         raise UsageError("`--last` must be a whole number")
     told: list[str] = []
-    reader = AuditReader(places, tell=told.append)
     newest: deque[PlacedRecord] = deque()
     end = 0
-    for row in reader.backwards():
-        end = max(end, row.seq)
-        if len(newest) >= int(last):
-            break
-        if _is_wanted(row, wanted):
-            newest.appendleft(PlacedRecord.of(row))
+    async with aclosing(log.read(newest_first=True, tell=told.append)) as rows:
+        async for row in rows:
+            end = max(end, row.seq)
+            if len(newest) >= int(last):
+                break
+            if _is_wanted(row, wanted):
+                newest.appendleft(PlacedRecord.of(row))
     if not request.arguments.has("follow"):
         return AuditReport(records=tuple(newest), unreadable=tuple(told))
     for record in newest:
         request.show(AuditRecordReport.of(record))
     for text in told:
         request.talk.say(text)
-    for row in _following(reader, end):
+    async for row in log.read(after=end, follow=True):
         if _is_wanted(row, wanted):
             request.show(AuditRecordReport.of(PlacedRecord.of(row)))
     return Silent()
 
 
-def _following(reader: AuditReader, end: int) -> Iterator[Row]:
-    """Records as they come, until Ctrl-C."""
-    pause = threading.Event()
-    while True:
-        for row in reader.rows(end):
-            end = row.seq
-            yield row
-        pause.wait(_LOOK_EVERY_S)
-
-
-def _show(request: Request, places: AuditPaths) -> Report:
+async def _show(request: Request, log: AuditStore) -> Report:
     which = request.arguments.word(1)
     if not which:
         raise UsageError("`WHICH` is missing", "switchboard audit tail")
     told: list[str] = []
-    reader = AuditReader(places, tell=told.append)
-    rows = reader.of_call(which)
-    if not rows and which.isdigit() and (row := reader.at(int(which))) is not None:
-        rows = [row]
+    rows = await log.find(which, tell=told.append)
     if not rows:
         raise Fault(
             FaultCode.NOT_FOUND,
@@ -143,7 +130,7 @@ def _show(request: Request, places: AuditPaths) -> Report:
     return AuditShowReport(records=records, unreadable=tuple(told))
 
 
-def _verify(request: Request, places: AuditPaths) -> Report:
+async def _verify(request: Request, log: AuditStore) -> Report:
     given = request.arguments.one("expect")
     expected = None
     if given is not None:
@@ -152,16 +139,16 @@ def _verify(request: Request, places: AuditPaths) -> Report:
             raise UsageError("`--expect` takes what `audit verify` showed, such as `120:9f3c0a…`")
         expected = AuditMark(seq=int(match[1]), hash=match[2])
     request.talk.progress("checking every record …")
-    return AuditVerifyReport.of(verify(places, expect=expected))
+    return AuditVerifyReport.of(await log.verify(expect=expected))
 
 
-def _export(request: Request, places: AuditPaths) -> Report:
+async def _export(request: Request, log: AuditStore) -> Report:
     told: list[str] = []
-    lines = exported(AuditReader(places, tell=told.append), _filter(request))
+    lines = _lines(log, _filter(request), told)
     out = request.arguments.one("out")
     if out is None:
-        for line in lines:
-            request.show(AuditLineReport.of(line))
+        async for line in lines:
+            request.show(line)
         for text in told:
             request.talk.say(text)
         return Silent()
@@ -169,13 +156,23 @@ def _export(request: Request, places: AuditPaths) -> Report:
     try:
         # Never through a link, and for nobody else to read.
         handle = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-        with open(handle, "wb") as file:  # noqa: PTH123 - a descriptor
-            for line in lines:
-                file.write(msgspec.json.encode(AuditLineReport.of(line)) + b"\n")
+        with os.fdopen(handle, "wb") as file:
+            async for line in lines:
+                file.write(msgspec.json.encode(line) + b"\n")
                 count += 1
     except OSError as error:
         raise UsageError(f"`{out}` cannot be written ({error.strerror})") from None
     return AuditExportReport(path=out, records=count, unreadable=tuple(told))
+
+
+async def _lines(
+    log: AuditStore, wanted: AuditFilter, told: list[str]
+) -> AsyncIterator[AuditLineReport]:
+    """Lines of an export, oldest first. Without a filter they can be checked without us."""
+    async for row in log.read(tell=told.append):
+        record = record_in(row)
+        if record is not None and wanted.wants(record):
+            yield AuditLineReport.of(row)
 
 
 def _filter(request: Request) -> AuditFilter:
@@ -188,7 +185,7 @@ def _filter(request: Request) -> AuditFilter:
     )
 
 
-def _is_wanted(row: Row, wanted: AuditFilter) -> bool:
+def _is_wanted(row: AuditRow, wanted: AuditFilter) -> bool:
     record = record_in(row)
     return wanted == AuditFilter() if record is None else wanted.wants(record)
 

@@ -2,13 +2,15 @@
 
 import asyncio
 import time
+from functools import partial
 
 from msgspec import Struct
 
 from switchboard.core.audit import AuditRecord
 from switchboard.core.calls import Call, Figures, Interrupted, Outcome
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.ports import CallAudit, Next
+from switchboard.core.ports import Next
+from switchboard.core.stores import AuditStore
 from switchboard.core.timers import Timers
 from switchboard.pipeline.call_records import CallRecords, figures_in, finished, size_of
 
@@ -23,7 +25,7 @@ class Audit:
     is on disk; without one it does not run.
     """
 
-    def __init__(self, log: CallAudit) -> None:
+    def __init__(self, log: AuditStore) -> None:
         self._log = log
         self._records = CallRecords(log)
         self._loop = asyncio.get_running_loop()
@@ -40,7 +42,7 @@ class Audit:
             if call.id in self._running:
                 self._end(call, fault.code, fault.reason, figures_in(fault.details))
             else:
-                self._log.post(self._records.refused(call, fault))
+                self._log.post(partial(self._records.refused, call, fault, time.time_ns()))
             raise
         except asyncio.CancelledError as cancelled:
             figures = figures_in(cancelled.details) if isinstance(cancelled, Interrupted) else None
@@ -59,7 +61,7 @@ class Audit:
         if call.tool.effects.read_only is True:
             self._short[_SOON_S][running] = self._loop.time() + _SOON_S
         else:
-            await self._log.append(running.started())
+            await self._log.append(running.started)
         self._running[call.id] = running
         return await proceed(call)
 
@@ -81,10 +83,10 @@ class Audit:
         running.reason = reason
         running.figures = figures
         running.result_bytes = result_bytes
-        self._log.note(running.finished)
+        self._log.post(running.finished)
 
     def _still_runs(self, running: "_Running") -> None:
-        self._log.note(running.started)
+        self._log.post(running.started)
 
 
 class _Running(Struct, eq=False):

@@ -6,12 +6,10 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec import Raw, Struct
 
-from switchboard.audit.chain import Row
-from switchboard.audit.lines import AuditLine, record_in
-from switchboard.audit.verify import Verification
+from switchboard.audit.filter import record_in
 from switchboard.cli.render import as_json, hint, warning
 from switchboard.cli.report import DONE, FAILED, Report
-from switchboard.core.audit import AuditRecord
+from switchboard.core.audit import AuditRecord, AuditRow, Verification
 from switchkit.cli.columns import counted, visible
 from switchkit.cli.style import Style
 
@@ -27,7 +25,7 @@ class PlacedRecord(Struct, frozen=True, kw_only=True):
     record: AuditRecord | None
 
     @classmethod
-    def of(cls, row: Row) -> "PlacedRecord":
+    def of(cls, row: AuditRow) -> "PlacedRecord":
         """A row as reports show it."""
         return cls(seq=row.seq, hash=row.hash.hex(), record=record_in(row))
 
@@ -188,8 +186,14 @@ class AuditLineReport(Report, frozen=True, kw_only=True, tag="switchboard.audit-
     record: Raw
 
     @classmethod
-    def of(cls, line: AuditLine) -> "AuditLineReport":
-        return cls(seq=line.seq, prev=line.prev, hash=line.hash, seal=line.seal, record=line.record)
+    def of(cls, row: AuditRow) -> "AuditLineReport":
+        return cls(
+            seq=row.seq,
+            prev=row.prev.hex(),
+            hash=row.hash.hex(),
+            seal=None if row.seal is None else row.seal.hex(),
+            record=Raw(row.body),
+        )
 
     def lines(self, style: Style) -> Iterator[str]:
         # An export is data for other programs, asked for as JSON or not.

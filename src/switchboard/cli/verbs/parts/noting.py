@@ -1,18 +1,16 @@
 """Writes down what a person decided of a changed tool: no call is there to be told of it."""
 
-import asyncio
-from pathlib import Path
-
 from switchboard.approvals.approver import Approver
-from switchboard.approvals.pins import Held
-from switchboard.audit.paths import AuditPaths
-from switchboard.audit.writer import AuditWriter
+from switchboard.audit.store import SqliteAudit
 from switchboard.cli.request import Request
 from switchboard.core.audit import AuditApproval, new_record
+from switchboard.core.stores import Held
 from switchboard.ipc.paths import places_from
 
 
-def note_decision(request: Request, held: Held, approver: Approver, *, approves: bool) -> None:
+async def note_decision(
+    request: Request, held: Held, approver: Approver, *, approves: bool
+) -> None:
     """Put a decision on disk. Raises a fault; what cannot be noted is not acted on."""
     record = new_record(
         "approval.decided",
@@ -26,8 +24,8 @@ def note_decision(request: Request, held: Held, approver: Approver, *, approves:
             chain=str(approver),
         ),
     )
-    writer = AuditWriter(AuditPaths(Path(places_from(dict(request.environ)).home)))
+    log = SqliteAudit(places_from(dict(request.environ)).home)
     try:
-        asyncio.run(writer.append(record))
+        await log.append(record)
     finally:
-        writer.close()
+        await log.aclose()

@@ -1,21 +1,19 @@
 """Shows what waits for a person as it comes, and on a terminal takes the answers."""
 
-import select
+import asyncio
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from threading import Event
-from typing import Protocol
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
 from switchboard.approvals.approver import Approver
-from switchboard.approvals.desk import Desk
-from switchboard.approvals.pins import Held, Pins
 from switchboard.cli.report import Report, Silent
 from switchboard.core.faults import Fault
 from switchboard.core.questions import Answer, Extent, Question, Verdict
+from switchboard.core.stores import ApprovalStore, Held, Subscription
 from switchkit.cli.style import is_terminal
 
-_LOOK_S = 0.2
+# The end of whoever asked is not told; at the latest then it is noticed.
+_LOOK_S = 1.0
 _GONE = "it does not wait any more"
 _ANSWERS: dict[str, tuple[Verdict, Extent]] = {
     "y": ("approved", "once"),
@@ -25,48 +23,31 @@ _ANSWERS: dict[str, tuple[Verdict, Extent]] = {
 _CHOICES = {"y": "y: this call", "s": "s: every call of this session", "n": "n: no"}
 
 # Puts on disk what was decided of a changed tool. Raises a fault.
-Note = Callable[[Held, Approver, bool], None]
-
-
-class Waiting(Protocol):
-    """Something that a person can answer with one key."""
-
-    @property
-    def id(self) -> str: ...
-
-    @property
-    def choices(self) -> Mapping[str, str]:
-        """What each key means."""
-        ...
-
-    def show(self) -> None: ...
-
-    def still_waits(self) -> bool: ...
-
-    def decide(self, key: str) -> str:
-        """Give the answer, and say what came of it. Raises a fault."""
-        ...
+Note = Callable[[Held, Approver, bool], Awaitable[None]]
 
 
 class WaitingCall:
     """A call that a client wants to make."""
 
-    def __init__(self, desk: Desk, question: Question, show: Callable[[Question], object]) -> None:
-        self._desk = desk
+    def __init__(
+        self, store: ApprovalStore, question: Question, show: Callable[[Question], object]
+    ) -> None:
+        self._store = store
         self._question = question
         self._show = show
         self.id = question.id
-        self.choices = {
+        self.choices: Mapping[str, str] = {
             key: _CHOICES[key] for key, (_, extent) in _ANSWERS.items() if extent in question.offers
         }
 
     def show(self) -> None:
         self._show(self._question)
 
-    def still_waits(self) -> bool:
-        return self._desk.answer(self.id) is None
+    async def still_waits(self) -> bool:
+        return await self._store.answer(self.id) is None
 
-    def decide(self, key: str) -> str:
+    async def decide(self, key: str) -> str:
+        """Give the answer, and say what came of it. Raises a fault."""
         verdict, extent = _ANSWERS[key]
         approver = Approver.of_this_process()
         if verdict == "approved":
@@ -74,7 +55,7 @@ class WaitingCall:
         answer = Answer(
             verdict=verdict, extent=extent, by="cli", at=time.time(), chain=str(approver)
         )
-        return verdict if self._desk.decide(self.id, answer) else _GONE
+        return verdict if await self._store.decide(self.id, answer) else _GONE
 
 
 class WaitingDefinition:
@@ -82,8 +63,10 @@ class WaitingDefinition:
 
     choices: Mapping[str, str] = {"y": "y: take it as it is now", "n": "n: no"}
 
-    def __init__(self, pins: Pins, held: Held, show: Callable[[Held], object], note: Note) -> None:
-        self._pins = pins
+    def __init__(
+        self, store: ApprovalStore, held: Held, show: Callable[[Held], object], note: Note
+    ) -> None:
+        self._store = store
         self._held = held
         self._show = show
         self._note = note
@@ -92,48 +75,50 @@ class WaitingDefinition:
     def show(self) -> None:
         self._show(self._held)
 
-    def still_waits(self) -> bool:
-        return self._pins.find(self.id) is not None
+    async def still_waits(self) -> bool:
+        return any(held.id == self.id for held in await self._store.held())
 
-    def decide(self, key: str) -> str:
+    async def decide(self, key: str) -> str:
+        """Give the answer, and say what came of it. Raises a fault."""
         approves = key == "y"
         approver = Approver.of_this_process()
         if approves:
-            approver.check_clients(self._pins.clients(self._held))
-        self._note(self._held, approver, approves)
-        settle = self._pins.accept if approves else self._pins.refuse
-        return ("approved" if approves else "denied") if settle(self._held) else _GONE
+            approver.check_clients(await self._store.clients(self._held))
+        await self._note(self._held, approver, approves)
+        settle = self._store.accept if approves else self._store.refuse
+        return ("approved" if approves else "denied") if await settle(self._held) else _GONE
 
 
-def watch(waiting: Callable[[], Iterator[Waiting]]) -> Report:
+Waiting = WaitingCall | WaitingDefinition
+
+
+async def watch(store: ApprovalStore, waiting: Callable[[], AsyncIterator[Waiting]]) -> Report:
     """Stay, until interrupted or until the terminal is closed."""
     seen: set[str] = set()
     asks = is_terminal(sys.stdin)
-    pause = Event()
-    while True:
-        # Those that ended are forgotten, so that the set stays small.
-        found = {each.id: each for each in waiting()}
-        seen &= found.keys()
-        for each in found.values():
-            if each.id in seen:
-                continue
-            seen.add(each.id)
-            each.show()
-            if asks and not _take_answer(each):
-                return Silent()
-        pause.wait(_LOOK_S)
+    with store.subscribe() as news:
+        while True:
+            # Those that ended are forgotten, so that the set stays small.
+            found = {each.id: each async for each in waiting()}
+            seen &= found.keys()
+            for each in found.values():
+                if each.id in seen:
+                    continue
+                seen.add(each.id)
+                each.show()
+                if asks and not await _take_answer(each, news):
+                    return Silent()
+            await news.changed(_LOOK_S)
 
 
-def _take_answer(waiting: Waiting) -> bool:
+async def _take_answer(waiting: Waiting, news: Subscription) -> bool:
     """Ask until there is an answer from here or from elsewhere. False when nobody is there."""
     _say(f"{', '.join(waiting.choices.values())}, Enter: later > ")
     while True:
-        if not waiting.still_waits():
+        line = await _line_while(waiting, news)
+        if line is None:
             _say(f"\n{_GONE}\n")
             return True
-        if not select.select([sys.stdin], [], [], _LOOK_S)[0]:
-            continue
-        line = sys.stdin.readline()
         if not line:
             return False
         key = line.strip().lower()
@@ -143,10 +128,37 @@ def _take_answer(waiting: Waiting) -> bool:
             _say(f"{', '.join(waiting.choices)} or Enter > ")
             continue
         try:
-            _say(f"{waiting.decide(key)}\n")
+            _say(f"{await waiting.decide(key)}\n")
         except Fault as fault:
             _say(f"{fault.message}\n")
         return True
+
+
+async def _line_while(waiting: Waiting, news: Subscription) -> str | None:
+    """What is typed, or nothing once it does not wait any more."""
+    typing = asyncio.ensure_future(_typed_line())
+    try:
+        while await waiting.still_waits():
+            changing = asyncio.ensure_future(news.changed(_LOOK_S))
+            await asyncio.wait((typing, changing), return_when=asyncio.FIRST_COMPLETED)
+            changing.cancel()
+            if typing.done():
+                return typing.result()
+    finally:
+        typing.cancel()
+    return None
+
+
+async def _typed_line() -> str:
+    """What is typed next. A thread that reads could not be stopped when it waits no more."""
+    loop = asyncio.get_running_loop()
+    ready = loop.create_future()
+    loop.add_reader(sys.stdin.fileno(), lambda: ready.done() or ready.set_result(None))
+    try:
+        await ready
+    finally:
+        loop.remove_reader(sys.stdin.fileno())
+    return sys.stdin.readline()
 
 
 def _say(text: str) -> None:

@@ -1,69 +1,29 @@
-"""Questions that wait for a person, and what was decided. Every process of a user sees the same.
+"""The table of questions. Its methods are those of `core.stores.ApprovalStore`, on its thread."""
 
-`pending -> approved | denied | expired | cancelled`, and `approved -> consumed` once.
-"""
-
-import os
-import secrets
 import sqlite3
-import time
 from collections.abc import Callable
-from typing import Literal
 
 import msgspec
-from msgspec import Struct
 
 from switchboard.approvals.database import Database
+from switchboard.approvals.queue import PENDING_IN_ALL, PENDING_PER_SESSION, TTL_S
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Answer, Question
-from switchkit.platform.system import process_namespace
-from switchkit.processes import is_gone, living
+from switchboard.core.stores import ApprovalState, Owners, Posted
 
-State = Literal["pending", "approved", "denied", "expired", "cancelled", "consumed"]
-
-# How long a question waits, and how long an approval may then be used.
-TTL_S = 300.0
-PENDING_PER_SESSION = 3
-PENDING_IN_ALL = 64
 _KEPT_S = 24 * 3600.0
-# No letter that could be taken for another one.
-_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
-_ID_CHARS = 8
-
 _read_question = msgspec.json.Decoder(Question).decode
 
 
-class Posted(Struct, frozen=True, kw_only=True):
-    """A question as it lies on the desk."""
-
-    question: Question
-    state: State
-    answer: Answer | None = None
-
-
-def new_id() -> str:
-    """A short name that a person can type."""
-    return "".join(secrets.choice(_LETTERS) for _ in range(_ID_CHARS))
-
-
-class Desk:
+class QuestionTable:
     """Takes questions in, gives answers out, and lets each approval be used once."""
 
-    def __init__(self, database: Database, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, database: Database, owners: Owners, *, clock: Callable[[], float]) -> None:
         self._database = database
+        self._owners = owners
         self._clock = clock
-        self._namespace = process_namespace()
 
-    # What the gate does
-
-    def post(self, question: Question, /) -> Posted:
-        """Put a question on the desk, or find the one that is there already.
-
-        An identical question that waits is shared, and an approval that was given meanwhile is
-        found. Raises a fault when the session has too many.
-        """
-        # A client without a session may be gone before the answer, and come again for it.
-        owner = living(os.getpid()) if "session" in question.offers else None
+    def post(self, question: Question, owner: str, /) -> Posted:
         with self._database.together():
             self._sweep()
             found = self._database.rows(
@@ -78,22 +38,19 @@ class Desk:
             self._check_room(question.session_id)
             self._database.change(
                 "INSERT INTO questions"
-                " (id, session, digest, question, asked_at, expires_at,"
-                " owner, owner_began, owner_namespace) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                " (id, session, digest, question, asked_at, expires_at, owner_id)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
                 question.id,
                 question.session_id,
                 question.digest,
                 msgspec.json.encode(question),
                 question.asked_at,
                 question.expires_at,
-                owner.pid if owner else 0,
-                owner.began if owner else 0,
-                self._namespace,
+                owner,
             )
         return Posted(question=question, state="pending")
 
-    def decide(self, question_id: str, answer: Answer) -> bool:
-        """Note an answer. False when the question does not wait any more."""
+    def decide(self, question_id: str, answer: Answer, /) -> bool:
         now = self._clock()
         expires_at = now + TTL_S if answer.verdict == "approved" else now
         changed = self._database.change(
@@ -110,8 +67,7 @@ class Desk:
         )
         return changed == 1
 
-    def consume(self, question_id: str, digest: str) -> bool:
-        """Use an approval up. True for one caller only, whatever the number of callers."""
+    def consume(self, question_id: str, digest: str, /) -> bool:
         changed = self._database.change(
             "UPDATE questions SET state = 'consumed', used = 1"
             " WHERE id = ? AND digest = ? AND state = 'approved' AND used = 0 AND expires_at > ?",
@@ -121,8 +77,7 @@ class Desk:
         )
         return changed == 1
 
-    def answer(self, question_id: str) -> Answer | None:
-        """What was decided, or nothing as long as the question waits."""
+    def answer(self, question_id: str, /) -> Answer | None:
         found = self._database.rows("SELECT * FROM questions WHERE id = ?", question_id)
         if not found:
             return Answer(verdict="expired", by="time", at=self._clock())
@@ -132,13 +87,7 @@ class Desk:
             return Answer(verdict="expired", by="time", at=row["expires_at"])
         return _posted(row).answer
 
-    def withdraw(self, question_id: str) -> None:
-        """Nobody waits for the answer any more."""
-        now = self._clock()
-        self.decide(question_id, Answer(verdict="cancelled", by="client", at=now))
-
-    def leave(self, session: str) -> None:
-        """A session has ended: what it asked or was given is of no use to anybody."""
+    def leave(self, session: str, /) -> None:
         self._database.change(
             "UPDATE questions SET state = 'cancelled', decided_by = 'session', decided_at = ?"
             " WHERE session = ? AND (state = 'pending' OR (state = 'approved' AND used = 0))",
@@ -146,28 +95,21 @@ class Desk:
             session,
         )
 
-    # What a person does
-
     def waiting(self) -> list[Posted]:
-        """Every question that waits, oldest first."""
         with self._database.together():
             self._sweep()
         return self._select("state = 'pending'")
 
     def recent(self) -> list[Posted]:
-        """Every question that is still known, oldest first."""
         with self._database.together():
             self._sweep()
         return self._select("1")
 
-    def find(self, question_id: str) -> Posted | None:
-        """A question by its id."""
+    def find(self, question_id: str, /) -> Posted | None:
         with self._database.together():
             self._sweep()
         found = self._database.rows("SELECT * FROM questions WHERE id = ?", question_id)
         return _posted(found[0]) if found else None
-
-    # How it is kept
 
     def _select(self, condition: str) -> list[Posted]:
         rows = self._database.rows(
@@ -198,21 +140,16 @@ class Desk:
             now,
         )
         owners = self._database.rows(
-            "SELECT DISTINCT owner, owner_began FROM questions"
-            " WHERE owner != 0 AND owner_namespace = ?"
-            " AND (state = 'pending' OR state = 'approved')",
-            self._namespace,
+            "SELECT DISTINCT owner_id FROM questions"
+            " WHERE owner_id != '' AND (state = 'pending' OR state = 'approved')"
         )
-        for owner, began in owners:
-            if is_gone(owner, began):
+        for (owner,) in owners:
+            if self._owners.is_gone(owner):
                 self._database.change(
                     "UPDATE questions SET state = 'cancelled', decided_by = 'exit', decided_at = ?"
-                    " WHERE owner = ? AND owner_began = ? AND owner_namespace = ?"
-                    " AND (state = 'pending' OR state = 'approved')",
+                    " WHERE owner_id = ? AND (state = 'pending' OR state = 'approved')",
                     now,
                     owner,
-                    began,
-                    self._namespace,
                 )
         self._database.change(
             "DELETE FROM questions WHERE state NOT IN ('pending', 'approved') AND asked_at < ?",
@@ -221,7 +158,7 @@ class Desk:
 
 
 def _posted(row: sqlite3.Row) -> Posted:
-    state: State = row["state"]
+    state: ApprovalState = row["state"]
     answer = None
     if state != "pending":
         answer = Answer(

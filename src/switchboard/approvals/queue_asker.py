@@ -1,33 +1,25 @@
-"""Asks at the desk: the call waits while somebody decides there, and not for ever."""
+"""Asks through the queue: the call waits while somebody decides there, and not for ever."""
 
-import asyncio
-
-from switchboard.approvals.desk import Desk
+from switchboard.approvals.queue import ApprovalQueue
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Answer, Question
 
 # Most clients give up on a call after a minute.
 HOLD_S = 50.0
-_LOOK_S = 0.05
 
 
-class DeskAsker:
+class QueueAsker:
     """For clients that cannot ask, and for what they may not answer themselves."""
 
-    def __init__(self, desk: Desk, *, hold_s: float = HOLD_S) -> None:
-        self._desk = desk
+    def __init__(self, queue: ApprovalQueue, *, hold_s: float = HOLD_S) -> None:
+        self._queue = queue
         self._hold_s = hold_s
 
     async def ask(self, question: Question, /) -> Answer:
-        loop = asyncio.get_running_loop()
-        until = loop.time() + min(self._hold_s, question.patience_s)
-        while (answer := self._desk.answer(question.id)) is None:
-            left = until - loop.time()
-            if left <= 0:
-                raise _approval_required(question)
-            # Whoever answers is another process, and tells nobody: looking is what there is. It
-            # costs some microseconds.
-            await asyncio.sleep(min(_LOOK_S, left))
+        within_s = min(self._hold_s, question.patience_s)
+        answer = await self._queue.answer(question, within_s=within_s)
+        if answer is None:
+            raise _approval_required(question)
         return answer
 
 

@@ -1,26 +1,13 @@
-"""Records as those get them who keep a copy elsewhere, and which of them are wanted."""
+"""Which records somebody wants to see, and how a record is read from its row."""
 
-from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
 
-from switchboard.audit.chain import Row
-from switchboard.audit.reader import AuditReader
-from switchboard.core.audit import AuditRecord
+from switchboard.core.audit import AuditRecord, AuditRow
 
 _read_record = msgspec.json.Decoder(AuditRecord).decode
-
-
-class AuditLine(Struct, frozen=True, kw_only=True):
-    """One record with its place. `record` is byte for byte what was hashed."""
-
-    seq: int
-    prev: str
-    hash: str
-    seal: str | None
-    record: Raw
 
 
 class AuditFilter(Struct, frozen=True, kw_only=True):
@@ -48,28 +35,9 @@ class AuditFilter(Struct, frozen=True, kw_only=True):
         return record.ts >= self.since
 
 
-def record_in(row: Row) -> AuditRecord | None:
+def record_in(row: AuditRow) -> AuditRecord | None:
     """The record of a row, or nothing when somebody made nonsense of it."""
     try:
         return _read_record(row.body)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
-
-
-def exported(reader: AuditReader, wanted: AuditFilter) -> Iterator[AuditLine]:
-    """Lines, oldest first. Without a filter they can be checked without Switchboard."""
-    for row in reader.rows():
-        record = record_in(row)
-        if record is not None and wanted.wants(record):
-            yield line_of(row)
-
-
-def line_of(row: Row) -> AuditLine:
-    """A row as a line."""
-    return AuditLine(
-        seq=row.seq,
-        prev=row.prev.hex(),
-        hash=row.hash.hex(),
-        seal=None if row.seal is None else row.seal.hex(),
-        record=Raw(row.body),
-    )

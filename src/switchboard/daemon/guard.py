@@ -1,42 +1,46 @@
-"""What stands at the gate of one home: questions, pins, trust and the audit log.
+"""What guards the calls of one home: questions, pins, trust and the audit log.
 
 One for each process. Questions, pins and the log lie on disk, where every process of a user sees
 them; trust for a session is in memory and ends with the session.
 """
 
-from pathlib import Path
+import contextlib
 
 from msgspec import Struct
 
-from switchboard.approvals.database import Database
-from switchboard.approvals.desk import Desk
-from switchboard.approvals.desk_asker import DeskAsker
 from switchboard.approvals.gate import ApprovalChannel, ApprovalGate
+from switchboard.approvals.owners import ProcessOwners
 from switchboard.approvals.pins import Pins
+from switchboard.approvals.queue import ApprovalQueue
+from switchboard.approvals.queue_asker import QueueAsker
 from switchboard.approvals.request import ApprovalRequests, LaunchOf
+from switchboard.approvals.sqlite import SqliteApprovals
 from switchboard.approvals.trail import ApprovalTrail
 from switchboard.approvals.trust import TrustBook
-from switchboard.audit.paths import AuditPaths
-from switchboard.audit.writer import AuditWriter
-from switchboard.core.ports import CallAudit, Events
+from switchboard.audit.store import SqliteAudit
+from switchboard.core.faults import Fault
+from switchboard.core.ports import Events
 from switchboard.core.secrets import NO_SECRETS, Redact
+from switchboard.core.stores import ApprovalStore, AuditStore
+from switchboard.core.tasks import TaskSet
 
 
 class Gates(Struct, frozen=True, eq=False):
     """What a road is built with when the surface is guarded."""
 
     approval: ApprovalGate
-    audit: CallAudit
+    audit: AuditStore
 
 
-class Gatehouse:
+class Guard:
     """Shared by every board of a process."""
 
     def __init__(self, home: str, events: Events) -> None:
-        self._database = Database(home)
-        self._desk = Desk(self._database)
+        self.approvals: ApprovalStore = SqliteApprovals(home)
+        self.audit: AuditStore = SqliteAudit(home, tell=events.emit)
+        self._queue = ApprovalQueue(self.approvals, ProcessOwners())
         self._trust = TrustBook()
-        self.audit = AuditWriter(AuditPaths(Path(home)), tell=events.emit)
+        self._tasks = TaskSet()
 
     def gates(
         self,
@@ -52,10 +56,10 @@ class Gatehouse:
         approval = ApprovalGate(
             requests,
             self._trust,
-            self._desk,
-            Pins(self._database, by_value=hide),
+            self._queue,
+            Pins(self.approvals, by_value=hide),
             ApprovalTrail(events, self.audit),
-            fallback=None if channel == "none" else DeskAsker(self._desk),
+            fallback=None if channel == "none" else QueueAsker(self._queue),
             channel=channel,
         )
         return Gates(approval, self.audit)
@@ -63,9 +67,15 @@ class Gatehouse:
     def leave(self, session_id: str) -> None:
         """A session has ended, and with it what was asked and trusted in it."""
         self._trust.leave(session_id)
-        self._desk.leave(session_id)
+        self._tasks.start(self._leave(session_id))
 
-    def close(self) -> None:
-        """Write what waits."""
-        self.audit.close()
-        self._database.close()
+    async def _leave(self, session_id: str) -> None:
+        # What it asked expires in time, and nobody is there to be told that this failed.
+        with contextlib.suppress(Fault):
+            await self.approvals.leave(session_id)
+
+    async def aclose(self) -> None:
+        """Write what waits, and let go of every file."""
+        await self._tasks.wait()
+        await self.approvals.aclose()
+        await self.audit.aclose()

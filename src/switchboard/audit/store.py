@@ -1,0 +1,80 @@
+"""The audit log of a home behind its port: written on one thread, read on another."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterator
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+from switchboard.audit.paths import AuditPaths
+from switchboard.audit.reader import AuditReader
+from switchboard.audit.verify import verify
+from switchboard.audit.writer import AuditWriter, Told
+from switchboard.core.audit import AuditMark, AuditRow, Verification
+from switchboard.core.worker import Worker
+
+# Rows that are read at once, and how soon a follower sees a new one.
+_AT_ONCE = 256
+_LOOK_S = 0.2
+
+
+def _ignore(_: object) -> None:
+    """For those who do not want to be told."""
+
+
+def _some(rows: Iterator[AuditRow]) -> list[AuditRow]:
+    return list(islice(rows, _AT_ONCE))
+
+
+class SqliteAudit(AuditWriter):
+    """The `AuditStore` of a home. Reading does not hold up who writes."""
+
+    def __init__(self, home: str, *, tell: Callable[[Told], None] = _ignore) -> None:
+        paths = AuditPaths(Path(home))
+        super().__init__(paths, tell=tell)
+        self._read_paths = paths
+        self._reading = Worker("audit-read")
+
+    async def read(
+        self,
+        *,
+        after: int = 0,
+        newest_first: bool = False,
+        follow: bool = False,
+        tell: Callable[[str], None] = _ignore,
+    ) -> AsyncGenerator[AuditRow]:
+        told: list[str] = []
+        reader = AuditReader(self._read_paths, tell=told.append)
+        while True:
+            rows = reader.backwards() if newest_first else reader.rows(after)
+            try:
+                while found := await self._reading.run(partial(_some, rows)):
+                    for row in found:
+                        after = row.seq
+                        yield row
+            finally:
+                # Its files belong to the thread that opened them.
+                await self._reading.run(rows.close)
+                while told:
+                    tell(told.pop(0))
+            if not follow:
+                return
+            await asyncio.sleep(_LOOK_S)
+
+    async def find(self, which: str, /, *, tell: Callable[[str], None] = _ignore) -> list[AuditRow]:
+        told: list[str] = []
+        reader = AuditReader(self._read_paths, tell=told.append)
+        rows = await self._reading.run(lambda: reader.of_call(which))
+        if not rows and which.isdigit():
+            row = await self._reading.run(lambda: reader.at(int(which)))
+            rows = [row] if row is not None else []
+        for text in told:
+            tell(text)
+        return rows
+
+    async def verify(self, *, expect: AuditMark | None = None) -> Verification:
+        return await self._reading.run(lambda: verify(self._read_paths, expect=expect))
+
+    async def aclose(self) -> None:
+        # Closing waits for the disk, so it is done where the loop does not wait with it.
+        await self._reading.aclose(self.close)
