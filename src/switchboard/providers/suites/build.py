@@ -38,5 +38,5 @@ def _suite(
         mode=introspection.mode,
         summary_max_chars=own.summary_max_chars or introspection.summary_max_chars,
         result_mode=own.result_mode,
-        launches=ServerLaunches(entry),
+        launches=ServerLaunches(entry, source.cwd),
     )
