@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from switchboard.children.connection import Limits
 from switchboard.children.environment import EnvironmentSecrets
+from switchboard.children.exposure import SuiteSettings
 from switchboard.children.listings.listing_cache import ListingCaches
 from switchboard.children.pool import ChildPool, ChildSource
 from switchboard.children.schema import ServerEntry
@@ -28,7 +29,6 @@ from switchboard.directory.directory import OfferDirectory
 from switchboard.pipeline.order import build_road
 from switchboard.procs.limits import leave_no_core
 from switchboard.providers.context import Context, State
-from switchboard.providers.suites.schema import SuiteSettings
 from switchboard.providers.table import is_reserved, source_of
 from switchboard.sandbox.server_sandbox import ServerSandbox
 from switchboard.settings.sections import Settings
