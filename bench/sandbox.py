@@ -22,7 +22,7 @@ from pathlib import Path
 from switchboard.procs.spawn import SpawnSpec, spawn
 from switchboard.procs.stop import stop
 from switchboard.sandbox.bubblewrap import sandbox_arguments
-from switchboard.sandbox.confinement import Confinement
+from switchboard.sandbox.policy import SandboxPolicy
 from switchboard.sandbox.probe import Bubblewrap, Probe
 from switchboard.sandbox.roots import checked_roots
 from switchboard.sandbox.sandbox import Sandbox
@@ -50,7 +50,7 @@ class Bench:
         (self._workspace / ".vscode").mkdir()
         home.mkdir()
         self._env = {"PATH": "/usr/bin:/bin", "HOME": str(home)}
-        self._confinement = Confinement(
+        self._confinement = SandboxPolicy(
             cwd=str(self._workspace), home=str(home), path=self._env["PATH"]
         )
         self._sandbox = Sandbox()

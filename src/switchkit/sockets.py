@@ -1,6 +1,6 @@
 """Unix sockets that one user alone can reach. Light: a client waits for the shim."""
 
-# ruff: noqa: SIM105 - no pathlib, see above
+# ruff: noqa: SIM105 - contextlib is slow to load as well
 
 import _socket
 import os

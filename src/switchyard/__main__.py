@@ -1,9 +1,12 @@
 """Entry point of the `switchyard` and `sy` commands, and of `python -m switchyard`."""
 
+from switchyard.core import fast_import as fast_import  # noqa: PLC0414 # isort: skip - comes first
+
 import contextlib
-import gc
 import os
 import sys
+
+from switchyard.cli.main import main as run
 
 
 def main() -> int:
@@ -12,10 +15,6 @@ def main() -> int:
     A command keeps all it loads until it ends. Looking for garbage in that, and taking it apart
     piece by piece at the end, costs a question a tenth of its time.
     """
-    gc.disable()
-    # Imported only now, so that nothing looks for garbage while it is loaded.
-    from switchyard.cli.main import main as run  # noqa: PLC0415
-
     code = run()
     with contextlib.suppress(OSError):
         sys.stdout.flush()

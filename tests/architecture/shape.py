@@ -18,14 +18,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "approvals": {"core"},
     "pipeline": {"core"},
     "directory": {"core"},
-    "sandbox": {"core", "procs"},
+    "sandbox": {"core", "config", "procs"},
     "children": {"core", "ipc", "wire", "config", "procs", "vault"},
     "providers": {"core", "config", "procs", "sandbox", "children", "settings", "providers/*"},
     "providers/*": {
         *("core", "config", "procs", "sandbox", "children", "approvals", "pipeline:schemas"),
         *("providers:table", "providers:source", "providers:context"),
     },
-    "settings": {"core", "config", "children:schema", "providers/*:schema", "providers:table"},
+    "settings": {"core", "config", "children:schema", "children:exposure", "providers:table"},
     "control": {"core", "wire", "ipc", "approvals", "audit"},
     "surface": {"core", "wire", "ipc", "control"},
     "web": {"control"},
@@ -55,13 +55,14 @@ ALSO_MAY_IMPORT = (
     ),
     Allowance("entry.py", {"shim", "cli"}, "every command begins here, and goes one of two ways"),
     Allowance("cli/*.py", {"config"}, "it reads the environment and shows problems"),
+    Allowance("cli/verbs/doctor.py", {"sandbox"}, "it says which sandbox works here"),
     Allowance("cli/verbs/*.py", {"settings", "daemon"}, "a verb works on settings or on a board"),
     Allowance("cli/verbs/*audit*.py", {"audit"}, "the log is read where no daemon runs, too"),
     Allowance("cli/verbs/approvals.py", {"approvals", "audit"}, "it decides daemon or not"),
     Allowance("cli/verbs/parts/watching.py", {"approvals"}, "as above"),
     Allowance("cli/verbs/serve.py", {"surface"}, "it opens the socket that the daemon serves"),
     Allowance(
-        "cli/verbs/*.py", {"children:schema", "providers/*:schema"}, "settings are made of these"
+        "cli/verbs/*.py", {"children:schema", "children:exposure"}, "settings are made of these"
     ),
     Allowance(
         "cli/verbs/*.py", {"providers:table", "providers:source"}, "it asks every provider alike"
@@ -119,8 +120,10 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("core/secrets.py", "switchboard.core.secret_forms.forms_of"): "many boards know no secret",
     ("daemon/secret_values.py", "urllib.parse.unquote"): "few have remote servers",
     ("daemon/secret_values.py", "urllib.parse.urlsplit"): "as above",
-    ("daemon/confining.py", "switchboard.daemon.enclosing.Enclosures"): "few are confined",
-    ("daemon/confining.py", "switchboard.sandbox.sandbox.platform_sandbox"): "as above",
+    (
+        "sandbox/server_sandbox.py",
+        "switchboard.sandbox.sandbox.platform_sandbox",
+    ): "few are confined",
     ("daemon/engine.py", "switchboard.daemon.guard.Guard"): "few boards are guarded yet",
     ("daemon/shared_children.py", "switchboard.daemon.guard.Guard"): "as above",
     **{

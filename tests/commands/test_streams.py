@@ -9,7 +9,7 @@ import pytest
 
 from commands.bench import Bench, MemoryChannel, text_of
 from support.requirements import requirement
-from switchboard.providers.commands.outputs import KEPT_BYTES
+from switchboard.procs.output import KEPT_BYTES
 from switchkit.platform.system import resident_bytes
 
 SECRET = "hunter2-and-a-bit-more"

@@ -13,12 +13,12 @@ from fakes.calls import a_session
 from fakes.events import MemoryEvents
 from support.processes import wait_until_none_mention
 from support.workspace import child_command
+from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
 from switchboard.core.bus import EventBus
 from switchboard.core.calls import Call, Outcome, TextBlock
 from switchboard.core.faults import Fault
 from switchboard.daemon.runtime import Runtime, running
-from switchboard.providers.suites.schema import SuiteSettings
 from switchboard.settings.freeze import suite_overrides
 from switchboard.settings.sections import Settings
 

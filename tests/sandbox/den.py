@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from switchboard.procs.spawn import Running, SpawnSpec, spawn
 from switchboard.procs.stop import stop
-from switchboard.sandbox.confinement import Confinement
+from switchboard.sandbox.policy import SandboxPolicy
 from switchboard.sandbox.sandbox import Sandbox
 from switchkit.reaper_client import Reaper
 
@@ -60,14 +60,14 @@ class Den:
         (root / ".git" / "config").write_text("[core]\n")
         return root
 
-    def confinement(self, **more: Any) -> Confinement:
+    def confinement(self, **more: Any) -> SandboxPolicy:
         fields: dict[str, Any] = {
             "cwd": str(self.workspace),
             "home": str(self.home),
             "state_dir": str(self.state),
             "path": PATH,
         }
-        return Confinement(**{**fields, **more})
+        return SandboxPolicy(**{**fields, **more})
 
     def spec(
         self, argv: tuple[str, ...], env: Mapping[str, str] | None = None, **more: Any

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.den import Den
-from switchboard.sandbox.confinement import Confinement
+from switchboard.sandbox.policy import SandboxPolicy
 from switchboard.sandbox.roots import Roots, checked_roots
 from switchboard.sandbox.seatbelt import Profile, seatbelt_profile
 
@@ -27,7 +27,7 @@ def profile_of(den: Den, *, allow_network: bool) -> Profile:
         readable=((str(tools), str(tools)),),
         writable=(str(den.workspace), str(den.state)),
     )
-    confinement = Confinement(
+    confinement = SandboxPolicy(
         cwd=str(den.workspace), home=str(den.home), allow_network=allow_network
     )
     return seatbelt_profile(roots, confinement)

@@ -1,7 +1,7 @@
-"""Servers of every kind, and the fingerprints that they have had since `switchboard.trust/2`."""
+"""Servers of every kind and a command tool, with the fingerprints that they have always had."""
 
 from switchboard.children.schema import OAuth, ServerEntry
-from switchboard.settings.fingerprints import sealed
+from switchboard.settings.fingerprints import fingerprint, seal_of, sealed
 
 # No such folder: what files hold is no part of these fingerprints.
 _WORKSPACE = "/nowhere/workspace"
@@ -48,12 +48,22 @@ ENTRIES = (_STDIO, _FULL, _REMOTE)
 
 
 def prints() -> dict[str, list[str]]:
-    """What each is trusted by, alone and with words of its suite."""
+    """What each is trusted by, alone and with words of its suite; and a command tool."""
     shown = {"suiteName": "other", "description": "Words."}
-    return {
+    servers = {
         entry.name: [
             sealed(entry, _WORKSPACE).fingerprint,
             sealed(entry, _WORKSPACE, shown).fingerprint,
         ]
         for entry in ENTRIES
     }
+    command = seal_of(
+        "command",
+        "lint",
+        {"command": "ruff", "args": ["check"], "env": {"A": "1"}, "timeout_ms": 5_000},
+        _WORKSPACE,
+        words=("ruff", "check"),
+        cwd=_WORKSPACE,
+        binding=True,
+    )
+    return {**servers, "lint": [fingerprint(command, _WORKSPACE)]}

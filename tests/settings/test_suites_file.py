@@ -9,7 +9,7 @@ import pytest
 from settings.examples import CONTEXT7
 from settings.ground import Ground
 from support.requirements import requirement
-from switchboard.providers.suites.schema import Introspection, SuiteSettings
+from switchboard.children.exposure import Introspection, SuiteSettings
 from switchboard.settings.sections import Timeouts
 
 

@@ -21,10 +21,10 @@ from fakes.boards import (
 from fakes.nursery import SCRIPTED
 from support.processes import mentioning
 from support.requirements import requirement
+from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
 from switchboard.core.calls import WireBlock
 from switchboard.core.faults import FaultCode
-from switchboard.providers.suites.schema import SuiteSettings
 from switchboard.settings.sections import Timeouts
 
 PASSTHROUGH = SuiteSettings(result_mode="passthrough")

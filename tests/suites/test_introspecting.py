@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from fakes.boards import echo_server, misbehaving_server, serving, text_of
 from support.processes import mentioning
 from support.requirements import requirement
+from switchboard.children.exposure import Introspection, SuiteSettings
 from switchboard.core.events import ChildStarted
 from switchboard.core.faults import FaultCode
-from switchboard.providers.suites.schema import Introspection, SuiteSettings
 
 LONG = (
     "Says the given text again. Use it to see that a call came through and what it carried; the "

@@ -13,12 +13,12 @@ from msgspec import Raw
 from fakes.boards import echo_server, serving
 from support.processes import mentioning
 from support.requirements import requirement
+from switchboard.children.exposure import SuiteSettings
 from switchboard.core.events import ConfigLoaded
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.names import MAX_TOOL_NAME, suite_name, tool_name
 from switchboard.core.tools import ToolSpec
 from switchboard.providers.suites.arguments import SUITE_SCHEMA, read_arguments
-from switchboard.providers.suites.schema import SuiteSettings
 from switchboard.providers.suites.specs import suite_spec
 from switchboard.settings.sections import ToolFilters
 

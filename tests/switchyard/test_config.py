@@ -12,7 +12,7 @@ from switchkit.toml_positions import statements
 from switchyard.config.graph import levels
 from switchyard.config.load import load
 from switchyard.config.reader import words_of
-from switchyard.core.fault import Fault
+from switchyard.core.fault import YardFault
 from switchyard.core.slugs import slug
 
 FULL = """schema = 1
@@ -118,7 +118,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def problems(folder: Path, text: str) -> list[str]:
-    with pytest.raises(Fault) as caught:
+    with pytest.raises(YardFault) as caught:
         load(written(folder, text))
     assert caught.value.code == "config-invalid"
     assert caught.value.exit_code == 2
@@ -231,7 +231,7 @@ def test_a_command_line_is_split_as_a_shell_does_it(line: str) -> None:
 def test_a_signal_that_is_none_is_refused(tmp_path: Path, name: str) -> None:
     path = tmp_path / "switchyard.toml"
     path.write_text(f'[services.a]\ncommand = "a"\n[services.a.stop]\nsignal = "{name}"\n')
-    with pytest.raises(Fault, match="is not a signal"):
+    with pytest.raises(YardFault, match="is not a signal"):
         load(path)
 
 
@@ -240,9 +240,9 @@ def test_a_file_is_read_once_for_as_long_as_it_stays_the_same(tmp_path: Path) ->
     path.write_text('[services.web]\ncommand = "true"\n')
     assert load(path) is load(path)
     path.write_text('[services.web]\ncomand = "true"\n')
-    mistakes: list[Fault] = []
+    mistakes: list[YardFault] = []
     for _ in range(2):
-        with pytest.raises(Fault) as caught:
+        with pytest.raises(YardFault) as caught:
             load(path)
         mistakes.append(caught.value)
     assert mistakes[0] is mistakes[1]

@@ -24,7 +24,7 @@ from switchyard.control.protocol import (
     decode_request,
     encode_request,
 )
-from switchyard.core.fault import Fault
+from switchyard.core.fault import YardFault
 from switchyard.project.home import Home, ProjectPlaces
 from switchyard.project.registry import Registry
 
@@ -94,20 +94,20 @@ def test_a_request_of_a_later_version_may_say_more() -> None:
     ],
 )
 def test_a_wrong_request_is_refused_with_its_place(raw: bytes, told: str) -> None:
-    with pytest.raises(Fault) as caught:
+    with pytest.raises(YardFault) as caught:
         decode_request(raw)
     assert caught.value.code == "bad-request"
     assert told in caught.value.message
 
 
 def test_a_wrong_answer_is_refused_with_its_place() -> None:
-    with pytest.raises(Fault) as caught:
+    with pytest.raises(YardFault) as caught:
         decode_answer(UpAnswer, {"branch": "a", "services": [], "started": [], "warnings": []})
     assert caught.value.code == "bad-answer"
     assert "`already_running` is missing" in caught.value.message
     rows = [{"service": "web", "status": "up", "phase": "ready", "reason": None}]
     good: dict[str, Any] = {"branch": "a", "started": [], "already_running": [], "warnings": []}
-    with pytest.raises(Fault, match=r"services\[0\].status"):
+    with pytest.raises(YardFault, match=r"services\[0\].status"):
         decode_answer(UpAnswer, {**good, "services": rows})
     rows[0]["status"] = "running"
     assert decode_answer(UpAnswer, {**good, "services": rows})["services"] == rows
@@ -137,6 +137,19 @@ def test_a_mistake_in_the_file_starts_no_supervisor(lab: Lab) -> None:
     for verb in ("up", "checkout"):
         assert "comand" in lab.json(verb, code=2)["error"]["message"]
     assert not lab.home.exists() or not list(lab.home.glob("projects/*/supervisor.*"))
+
+
+def test_a_mistake_that_came_after_the_last_supervisor_starts_no_other(lab: Lab) -> None:
+    lab.config(SERVE)
+    lab.json("up")
+    lab.json("down")
+    wait_for(lambda: lab.supervisor() is None)
+    log = places_of(lab).supervisor_log.stat()
+    lab.config(SERVE.replace("command", "comand"))
+    assert "comand" in lab.json("up", code=2)["error"]["message"]
+    assert lab.supervisor() is None
+    assert not places_of(lab).socket.exists()
+    assert places_of(lab).supervisor_log.stat().st_mtime_ns == log.st_mtime_ns
 
 
 def test_a_mistake_in_the_file_is_told_by_a_supervisor_that_runs(lab: Lab) -> None:

@@ -12,7 +12,7 @@ from yardlab import Lab, free_port
 from switchkit.platform import ports as listeners
 from switchkit.platform.ports import holder
 from switchyard.config.shapes import Ports
-from switchyard.core.fault import Fault
+from switchyard.core.fault import YardFault
 from switchyard.files import write_json
 from switchyard.proc.port_probe import is_bindable
 from switchyard.project.home import Home
@@ -93,7 +93,7 @@ def test_a_port_is_free_only_when_both_families_are(tmp_path: Path) -> None:
     bounds = Ports(port, port)
     table = PortTable(Home(tmp_path / "home"))
     assert table.reserve(tmp_path, "main", ["a"], bounds) == {"a": port}
-    with pytest.raises(Fault) as caught:
+    with pytest.raises(YardFault) as caught:
         table.reserve(tmp_path, "side", ["a"], bounds)
     assert caught.value.code == "no-free-port"
     table.release(tmp_path, "main")

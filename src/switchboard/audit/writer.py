@@ -19,11 +19,11 @@ from switchboard.audit.errors import explained, unwritable
 from switchboard.audit.key import AuditKey, KeyUnusable
 from switchboard.audit.log import AuditLog, entry_of
 from switchboard.audit.paths import AuditPaths
-from switchboard.audit.waiters import Waiters
 from switchboard.core.audit import AuditRecord, stamp
 from switchboard.core.events import AuditFailed, AuditRecovered
 from switchboard.core.faults import Fault
 from switchboard.core.stores import Recorded
+from switchboard.core.timers import Timers
 from switchkit.files import NotPrivate
 
 # How long a record that nobody waits for may lie.
@@ -64,7 +64,7 @@ class AuditWriter:
         self._paths = paths
         self._tell_them = tell
         self._patience_s = patience_s
-        self._waiters: Waiters | None = None
+        self._timers: Timers[asyncio.Future[None]] | None = None
         limits = {"segment_bytes": segment_bytes, "segments_kept": segments_kept}
         self._log = AuditLog(
             paths,
@@ -121,11 +121,13 @@ class AuditWriter:
             self._thread.join(_GOODBYE_S)
 
     async def _put(self, record: Recorded | None) -> None:
-        waiters = self._waiters
         loop = asyncio.get_running_loop()
-        if waiters is None or waiters.loop is not loop:
-            waiters = self._waiters = Waiters(loop, self._patience_s)
-        waiter = waiters.begin()
+        timers = self._timers
+        if timers is None or timers.loop is not loop:
+            timers = self._timers = Timers(loop, _give_up)
+        waiting = timers[self._patience_s]
+        waiter: asyncio.Future[None] = loop.create_future()
+        waiting[waiter] = loop.time() + self._patience_s
         try:
             with self._lock:
                 if self._is_closing:
@@ -136,7 +138,7 @@ class AuditWriter:
                     self._wake()
             await waiter
         finally:
-            waiters.end(waiter)
+            waiting.pop(waiter, None)
 
     def _wake(self) -> None:
         if self._thread.ident is None:
@@ -234,6 +236,11 @@ def _made(make: Callable[[], AuditRecord]) -> AuditRecord:
         return make()
     except Exception as error:  # noqa: BLE001 - one record must not keep all others from disk
         return _lost_record(1, f" ({type(error).__name__} while it was made)")
+
+
+def _give_up(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_exception(unwritable("another process holds it"))
 
 
 def _answer(group: list[_Waiting], fault: Callable[[], Fault] | None) -> None:

@@ -12,24 +12,45 @@ import msgspec
 
 from switchboard.children.child import Child
 from switchboard.children.connection import Limits
-from switchboard.children.enclosure import Enclose, without_sandbox
 from switchboard.children.environment import NotedSecrets, SecretSource, child_environment
 from switchboard.children.faults import fault_from_change
 from switchboard.children.link import Link, MakePeer
 from switchboard.children.listings.listing_cache import ListingCaches
 from switchboard.children.schema import ServerEntry
 from switchboard.children.stdio import open_stdio
+from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.origins import Origin
 from switchboard.core.ports import Events
 from switchboard.core.secrets import SecretBook
 from switchboard.core.sessions import Session
 from switchboard.core.tasks import TaskSet
+from switchboard.procs.spawn import Wrap
 from switchboard.wire.messages import encode
 from switchkit.reaper_client import Reaper
+
+# Puts the process of a server into its sandbox; nothing for one that is to have none. Handed in:
+# children do not know how. Raises a fault.
+WrapOf = Callable[[ServerEntry], Wrap | None]
+
+
+def _without_sandbox(entry: ServerEntry) -> Wrap | None:
+    """For whoever has no sandbox: what is to be confined does not start."""
+    if entry.sandbox_profile != "none":
+        raise Fault(
+            FaultCode.PERMISSION_DENIED,
+            "sandbox-unavailable",
+            f"`{entry.name}` runs only in a sandbox, and there is none here",
+        )
+    return None
 
 
 class ChildSource(Protocol):
     """Where the child of one server comes from, for whichever session asks."""
+
+    @property
+    def cwd(self) -> str:
+        """Where its children run."""
+        ...
 
     @property
     def limits(self) -> Limits:
@@ -59,7 +80,7 @@ class ChildPool:
         shared: "ChildPool | None" = None,
         caches: ListingCaches | None = None,
         is_trusted: Callable[[ServerEntry], bool] = lambda _: True,
-        enclose: Enclose = without_sandbox,
+        wrap_of: WrapOf = _without_sandbox,
         # What no child may tell, whoever started it; what is looked up here is noted in it.
         book: SecretBook | None = None,
     ) -> None:
@@ -72,7 +93,7 @@ class ChildPool:
         self._shared = shared
         self._caches = caches
         self._is_trusted = is_trusted
-        self._enclose = enclose
+        self._wrap_of = wrap_of
         # By the key of the server and the session that it belongs to, if any.
         self._children: dict[tuple[bytes, str], Child] = {}
         self._tasks = TaskSet()
@@ -155,7 +176,7 @@ class ChildPool:
                 make_peer,
                 env=child_environment(entry, self._environ, self._secrets),
                 reaper=self._reaper,
-                wrap=self._enclose(entry),
+                wrap=self._wrap_of(entry),
                 book=self.book,
                 timeout_s=timeout_s,
             )
@@ -185,10 +206,11 @@ class ChildPool:
 class _OneChild:
     """The same child for every session."""
 
-    __slots__ = ("_child", "limits")
+    __slots__ = ("_child", "cwd", "limits")
 
     def __init__(self, pool: ChildPool, entry: ServerEntry, limits: Limits) -> None:
         self.limits = limits
+        self.cwd = entry.cwd
         self._child = pool.child(entry, limits)
 
     def of(self, session: Session) -> Child:
@@ -202,11 +224,12 @@ class _OneChild:
 class _OwnChildren:
     """A child for each session."""
 
-    __slots__ = ("_entry", "_key", "_pool", "limits")
+    __slots__ = ("_entry", "_key", "_pool", "cwd", "limits")
 
     def __init__(self, pool: ChildPool, entry: ServerEntry, limits: Limits) -> None:
         self._pool = pool
         self.limits = limits
+        self.cwd = entry.cwd
         self._key = _key(entry, limits)
         self._entry = entry
 

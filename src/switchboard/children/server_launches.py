@@ -19,9 +19,11 @@ class ServerLaunches(dict[ToolSpec, Launch]):
     A mapping, so that a call of a known tool costs a look and nothing more.
     """
 
-    def __init__(self, entry: ServerEntry) -> None:
+    def __init__(self, entry: ServerEntry, cwd: str) -> None:
+        """`cwd` is where its process really runs: one that workspaces share is in none of them."""
         super().__init__()
         self._entry = entry
+        self._cwd = cwd
         stated = encode(msgspec.structs.replace(entry, origin=Origin()))
         self._fingerprint = entry.fingerprint or hashlib.sha256(stated).hexdigest()
         self._env_hash = hashlib.sha256(encode(sorted(entry.env.items()))).hexdigest()
@@ -42,7 +44,7 @@ class ServerLaunches(dict[ToolSpec, Launch]):
             own_name=own_name,
             fingerprint=self._fingerprint,
             runs=entry.url or " ".join((entry.command, *entry.args)),
-            cwd=entry.cwd,
+            cwd=self._cwd,
             env=entry.env,
             secrets=(*entry.secret_env, *entry.headers),
             env_hash=self._env_hash,

@@ -76,20 +76,21 @@ def workspace_files(places: Places) -> tuple[File, ...]:
     workspace = places.workspace
     join = os.path.join
     own, agh = join(workspace, ".switchboard"), join(workspace, ".agh")
-    kinds: tuple[tuple[FileKind, str], ...] = (
-        ("foreign_toml", join(agh, "config.toml")),
-        ("toml", join(own, "config.toml")),
-        ("sidecar", join(agh, "mcp.json")),
-        ("sidecar", join(own, "mcp.json")),
-        ("suites", join(workspace, "switchboard.config.json")),
+    kinds: tuple[tuple[FileKind, str, str], ...] = (
+        ("foreign_toml", agh, "config.toml"),
+        ("toml", own, "config.toml"),
+        ("sidecar", agh, "mcp.json"),
+        ("sidecar", own, "mcp.json"),
+        ("suites", workspace, "switchboard.config.json"),
     )
     # Started in `$HOME`, `~/.switchboard` is the home, and must not be read a second time as a
     # workspace that nobody trusts.
     homes = {os.path.realpath(places.home), os.path.realpath(places.agh_home)}
+    foreign = {folder for folder in (own, agh, workspace) if os.path.realpath(folder) not in homes}
     return tuple(
-        File(kind=kind, path=path, scope=Scope.WORKSPACE, within=workspace)
-        for kind, path in kinds
-        if os.path.realpath(os.path.dirname(path)) not in homes
+        File(kind=kind, path=join(folder, name), scope=Scope.WORKSPACE, within=workspace)
+        for kind, folder, name in kinds
+        if folder in foreign
     )
 
 

@@ -20,25 +20,25 @@ class Timers(dict[float, dict[T, float]]):
 
     def __init__(self, loop: asyncio.AbstractEventLoop, on_due: Callable[[T], None]) -> None:
         super().__init__()
-        self._loop = loop
+        self.loop = loop
         self._on_due = on_due
 
     def __missing__(self, seconds: float) -> dict[T, float]:
         waiting: dict[T, float] = {}
         self[seconds] = waiting
-        self._loop.call_later(seconds, self._look, seconds)
+        self.loop.call_later(seconds, self._look, seconds)
         return waiting
 
     def _look(self, seconds: float) -> None:
         """Hand over who is due, and look again when the next one is."""
         waiting = self[seconds]
-        now = self._loop.time()
+        now = self.loop.time()
         while waiting:
             # Those who wait equally long are due in the order in which they came.
             first = next(iter(waiting))
             due = waiting[first]
             if due - now > EARLY_S:
-                self._loop.call_at(due, self._look, seconds)
+                self.loop.call_at(due, self._look, seconds)
                 return
             del waiting[first]
             self._on_due(first)

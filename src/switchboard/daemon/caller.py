@@ -16,6 +16,7 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from switchboard import __version__
+from switchboard.children.exposure import SuiteSettings
 from switchboard.control.api import Hear
 from switchboard.control.requests import USAGE, CallRequest, IntrospectRequest
 from switchboard.control.tools import (
@@ -36,7 +37,6 @@ from switchboard.core.sessions import Era, Session
 from switchboard.core.tools import ToolSpec
 from switchboard.core.visibility import Visibility
 from switchboard.daemon.runtime import Runtime
-from switchboard.providers.suites.schema import SuiteSettings
 from switchboard.settings.sections import Settings
 from switchboard.settings.server_names import suite_for
 from switchboard.settings.validate import shown_name

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from switchboard.children.connection import Limits
 from switchboard.children.environment import EnvironmentSecrets
+from switchboard.children.exposure import SuiteSettings
 from switchboard.children.listings.listing_cache import ListingCaches
 from switchboard.children.pool import ChildPool, ChildSource
 from switchboard.children.schema import ServerEntry
@@ -20,7 +21,6 @@ from switchboard.core.secrets import SecretBook
 from switchboard.core.stores import AuditStore
 from switchboard.core.tasks import TaskSet
 from switchboard.daemon.assemble import Assembly, usable_servers
-from switchboard.daemon.confining import Confining
 from switchboard.daemon.malloc import return_large_blocks
 from switchboard.daemon.sandbox_trail import SandboxTrail
 from switchboard.daemon.secret_values import secret_values
@@ -29,8 +29,8 @@ from switchboard.directory.directory import OfferDirectory
 from switchboard.pipeline.order import build_road
 from switchboard.procs.limits import leave_no_core
 from switchboard.providers.context import Context, State
-from switchboard.providers.suites.schema import SuiteSettings
 from switchboard.providers.table import is_reserved, source_of
+from switchboard.sandbox.server_sandbox import ServerSandbox
 from switchboard.settings.sections import Settings
 from switchboard.settings.trust import still_trusted
 from switchkit.reaper_client import Reaper
@@ -94,7 +94,7 @@ class Engine:
             shared=self._shared,
             caches=ListingCaches(home) if home else None,
             is_trusted=lambda entry: still_trusted(entry, workspace),
-            enclose=Confining(environ, workspace),
+            wrap_of=ServerSandbox(environ, workspace),
             book=self._book,
         )
         self._announce = announce

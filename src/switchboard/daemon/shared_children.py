@@ -12,8 +12,8 @@ from switchboard.core.discretion import DiscreetEvents
 from switchboard.core.ports import Events
 from switchboard.core.secrets import SecretBook
 from switchboard.core.stores import AuditStore
-from switchboard.daemon.confining import Confining
 from switchboard.daemon.sandbox_trail import SandboxTrail
+from switchboard.sandbox.server_sandbox import ServerSandbox
 from switchkit.reaper_client import Reaper
 
 Environ = frozenset[tuple[str, str]]
@@ -46,7 +46,7 @@ class SharedChildren:
                 events=SandboxTrail(DiscreetEvents(self._events, book), self._audit),
                 reaper=self.reaper,
                 book=book,
-                enclose=Confining(environ, environ.get("HOME") or "/"),
+                wrap_of=ServerSandbox(environ, environ.get("HOME") or "/"),
             )
         return pool
 

@@ -10,9 +10,9 @@ from io import FileIO
 from itertools import chain
 
 from switchboard.procs.wrapped import Wrapped
-from switchboard.sandbox.confinement import Confinement
 from switchboard.sandbox.masks import SCRATCH, SCRATCH_BYTES, empty, mask
 from switchboard.sandbox.paths import depth, is_below, is_within
+from switchboard.sandbox.policy import SandboxPolicy
 from switchboard.sandbox.probe import Bubblewrap
 from switchboard.sandbox.programs import resolved_command
 from switchboard.sandbox.repositories import (
@@ -64,7 +64,7 @@ _TMP = "/tmp"  # noqa: S108
 
 def wrapped_in_bubblewrap(
     argv: tuple[str, ...],
-    confinement: Confinement,
+    confinement: SandboxPolicy,
     env: Mapping[str, str],
     bubblewrap: Bubblewrap,
 ) -> Wrapped:
@@ -96,7 +96,7 @@ def wrapped_in_bubblewrap(
     )
 
 
-def sandbox_arguments(roots: Roots, confinement: Confinement) -> list[str]:
+def sandbox_arguments(roots: Roots, confinement: SandboxPolicy) -> list[str]:
     """What bubblewrap is told, apart from the command and the filter."""
     arguments = [*NAMESPACES]
     if not confinement.allow_network:
@@ -110,7 +110,7 @@ def sandbox_arguments(roots: Roots, confinement: Confinement) -> list[str]:
     return [*arguments, "--chdir", roots.cwd]
 
 
-def _mounts(roots: Roots, confinement: Confinement) -> dict[str, list[str]]:
+def _mounts(roots: Roots, confinement: SandboxPolicy) -> dict[str, list[str]]:
     """What is mounted where. A path has one entry, and what is opened wins over what is hidden."""
     opened = {*(place for place, _ in roots.readable), *roots.writable, *roots.unchanging}
     mounts = {path: empty(path, size) for path, size in _scratch()}

@@ -11,9 +11,9 @@ import re
 from msgspec import Struct
 
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.sandbox.confinement import Confinement
 from switchboard.sandbox.masks import SCRATCH
 from switchboard.sandbox.paths import is_below
+from switchboard.sandbox.policy import SandboxPolicy
 
 # Ended by the filter, as bubblewrap and as the kernel tell it.
 _BAD_CALL = (128 + 31, -31)
@@ -88,7 +88,7 @@ _WAYS = {
 }
 
 
-def denial(status: int, stderr: str, confinement: Confinement) -> Fault | None:
+def denial(status: int, stderr: str, confinement: SandboxPolicy) -> Fault | None:
     """The fault of a program that failed in its sandbox, or None when the sandbox had no part."""
     if status == 0 or confinement.profile == "none":
         return None
@@ -106,7 +106,7 @@ def denial(status: int, stderr: str, confinement: Confinement) -> Fault | None:
     )
 
 
-def _way(status: int, stderr: str, confinement: Confinement) -> str | None:
+def _way(status: int, stderr: str, confinement: SandboxPolicy) -> str | None:
     if status in _BAD_CALL:
         return "call"
     # The last words decide: what came before was often tried in vain and survived.
@@ -114,7 +114,7 @@ def _way(status: int, stderr: str, confinement: Confinement) -> str | None:
     return next(filter(None, ways), None)
 
 
-def _way_of_line(line: str, confinement: Confinement) -> str | None:
+def _way_of_line(line: str, confinement: SandboxPolicy) -> str | None:
     if not confinement.allow_network and _NETWORK.search(line):
         return "network"
     if _WRITE.search(line):
@@ -126,7 +126,7 @@ def _way_of_line(line: str, confinement: Confinement) -> str | None:
     return "call" if _CALL.search(line) else None
 
 
-def _is_hidden(line: str, confinement: Confinement) -> bool:
+def _is_hidden(line: str, confinement: SandboxPolicy) -> bool:
     """Whether a line names something that is there, and that the sandbox does not show."""
     home = os.path.realpath(confinement.home)
     roots = (confinement.cwd, *confinement.writable_roots, *confinement.read_roots)

@@ -6,9 +6,9 @@ import pwd
 from msgspec import Struct
 
 from switchboard.core.faults import Fault
-from switchboard.sandbox.confinement import Confinement
 from switchboard.sandbox.masks import SCRATCH, machine_secrets
 from switchboard.sandbox.paths import is_below, is_within
+from switchboard.sandbox.policy import SandboxPolicy
 from switchboard.sandbox.programs import program_folders
 from switchboard.sandbox.refusals import refused_root
 
@@ -30,7 +30,7 @@ class Roots(Struct, frozen=True, kw_only=True):
     unchanging: tuple[str, ...] = ()
 
 
-def checked_roots(confinement: Confinement, command: str) -> Roots:
+def checked_roots(confinement: SandboxPolicy, command: str) -> Roots:
     """The folders of a confinement for this command. Raises a fault when one cannot be opened."""
     homes = _homes(confinement.home)
     own = tuple(os.path.realpath(path) for path in confinement.hidden if os.path.isdir(path))
@@ -103,7 +103,7 @@ def _refused(what: str, path: str) -> Fault:
 
 
 def _tools(
-    confinement: Confinement, command: str, emptied: tuple[str, ...], shown: tuple[str, ...]
+    confinement: SandboxPolicy, command: str, emptied: tuple[str, ...], shown: tuple[str, ...]
 ) -> dict[str, str]:
     """What has to be opened again so that the command and those of the search path are found."""
     wanted = program_folders(command, emptied=emptied, path=confinement.path)

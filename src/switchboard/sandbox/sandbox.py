@@ -11,9 +11,10 @@ from switchboard.procs.spawn import SpawnSpec, Wrap
 from switchboard.procs.wrapped import Wrapped
 from switchboard.sandbox.appearing import appearing_in
 from switchboard.sandbox.bubblewrap import wrapped_in_bubblewrap
-from switchboard.sandbox.confinement import Confinement, Profile
 from switchboard.sandbox.denial import denial
+from switchboard.sandbox.policy import Profile, SandboxPolicy
 from switchboard.sandbox.probe import Bubblewrap, Probe, Unusable
+from switchboard.sandbox.programs import resolved_command
 from switchboard.sandbox.seatbelt import PROGRAM, wrapped_in_seatbelt
 
 _MAC = "Darwin"
@@ -33,6 +34,11 @@ class Sandbox:
         found = self._probe.look()
         return found if isinstance(found, Unusable) else f"bubblewrap {found.version}"
 
+    def describe(self) -> str:
+        """The sandbox that works here in words, or why there is none."""
+        found = self.look()
+        return f"none: {found.why}" if isinstance(found, Unusable) else found
+
     def refusal(self, profile: Profile) -> Unusable | None:
         """Why nothing can run under a profile here, or None. What cannot run is not shown."""
         if profile == "none":
@@ -42,40 +48,44 @@ class Sandbox:
         found = self.look()
         return found if isinstance(found, Unusable) else None
 
-    def wrap(
-        self, argv: tuple[str, ...], confinement: Confinement, env: Mapping[str, str]
-    ) -> Wrapped:
+    def wrap(self, argv: tuple[str, ...], policy: SandboxPolicy, env: Mapping[str, str]) -> Wrapped:
         """How to start a program inside. Looks at files, so it belongs into a thread.
 
-        Raises a fault when there is no sandbox that works, or when the confinement asks for what
+        Raises a fault when there is no sandbox that works, or when the policy asks for what
         is never opened; OSError when there is no such command.
         """
-        if confinement.profile == "none":
-            return Wrapped(argv=argv, env=env, cwd=confinement.cwd)
-        if (refusal := self.refusal(confinement.profile)) is not None:
+        if policy.profile == "none":
+            return Wrapped(argv=argv, env=env, cwd=policy.cwd)
+        if (refusal := self.refusal(policy.profile)) is not None:
             raise refusal.fault()
         if self._system == _MAC:
-            return _explained(wrapped_in_seatbelt(argv, confinement, env), confinement)
+            return _explained(wrapped_in_seatbelt(argv, policy, env), policy)
         found = self._probe.look()
         # It may have gone since.
         if not isinstance(found, Bubblewrap):
             raise found.fault()
-        return _explained(wrapped_in_bubblewrap(argv, confinement, env, found), confinement)
+        return _explained(wrapped_in_bubblewrap(argv, policy, env, found), policy)
 
-    def around(self, confinement: Confinement) -> Wrap:
-        """What a spec takes: `SpawnSpec(…, wrap=sandbox.around(confinement))`."""
+    def around(self, policy: SandboxPolicy, *, cwd: str = "", path: str = "") -> Wrap:
+        """What a spec takes: `SpawnSpec(…, wrap=sandbox.around(policy))`.
+
+        With a search path the command is looked for by it, from `cwd`.
+        """
 
         def wrap(spec: SpawnSpec) -> Wrapped:
-            return self.wrap(spec.argv, confinement, spec.env)
+            command, *items = spec.argv
+            if path:
+                command = resolved_command(command, cwd=cwd, path=path)
+            return self.wrap((command, *items), policy, spec.env)
 
         return wrap
 
 
-def _explained(wrapped: Wrapped, confinement: Confinement) -> Wrapped:
+def _explained(wrapped: Wrapped, policy: SandboxPolicy) -> Wrapped:
     def explain(status: int, said: str) -> Fault | None:
-        return denial(status, said, confinement)
+        return denial(status, said, policy)
 
-    appeared = None if confinement.only_reads else appearing_in(confinement.cwd)
+    appeared = None if policy.only_reads else appearing_in(policy.cwd)
     return replace(wrapped, explain=explain, appeared=appeared)
 
 

@@ -8,8 +8,8 @@ import os
 from collections.abc import Iterable, Mapping
 
 from switchboard.procs.wrapped import Wrapped
-from switchboard.sandbox.confinement import Confinement
 from switchboard.sandbox.paths import is_below
+from switchboard.sandbox.policy import SandboxPolicy
 from switchboard.sandbox.programs import resolved_command
 from switchboard.sandbox.repositories import Guard, guards, hidden_files, way
 from switchboard.sandbox.roots import Roots, checked_roots
@@ -72,7 +72,7 @@ class Profile:
         return "\n".join(self._rules) + "\n"
 
 
-def seatbelt_profile(roots: Roots, confinement: Confinement) -> Profile:
+def seatbelt_profile(roots: Roots, confinement: SandboxPolicy) -> Profile:
     """The profile of a confinement. Of two rules that fit, the later one decides."""
     profile = Profile()
     for path in roots.homes:
@@ -113,7 +113,7 @@ def _guard(profile: Profile, guard: Guard, root: str) -> None:
 
 
 def wrapped_in_seatbelt(
-    argv: tuple[str, ...], confinement: Confinement, env: Mapping[str, str]
+    argv: tuple[str, ...], confinement: SandboxPolicy, env: Mapping[str, str]
 ) -> Wrapped:
     """The command line that runs a program in a sandbox. Raises a fault or OSError."""
     command = resolved_command(argv[0], cwd=confinement.cwd, path=confinement.path)

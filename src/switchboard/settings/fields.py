@@ -9,11 +9,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from switchboard.children.exposure import Introspection
 from switchboard.config.environ import Variable
 from switchboard.config.keys import Field, Section
 from switchboard.config.locate import DEFAULT_GLOBS
 from switchboard.config.strict import Items, Text, Truth, Whole
-from switchboard.providers.suites.schema import Introspection
 from switchboard.providers.table import TABLE, source_of
 from switchboard.settings.sections import Keeping, Listener, Logging, Timeouts, ToolFilters
 from switchboard.settings.server_fields import SUITE

@@ -6,10 +6,10 @@ from typing import Any, cast
 
 from msgspec import to_builtins
 
+from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import OAuth, ServerEntry
 from switchboard.config.locate import expand_user
 from switchboard.core.origins import Origin
-from switchboard.providers.suites.schema import SuiteSettings
 from switchboard.settings.fields import DAEMON, INTROSPECTION, LISTENER, LOGGING, TIMEOUTS
 from switchboard.settings.sections import ToolFilters
 from switchboard.settings.server_fields import OVERRIDES, SERVER, SUITE

@@ -5,10 +5,10 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from switchboard.children.exposure import Introspection, SuiteSettings
 from switchboard.children.schema import ServerEntry
 from switchboard.config.problems import Problem
 from switchboard.core.origins import Origin
-from switchboard.providers.suites.schema import Introspection, SuiteSettings
 
 
 class Timeouts(Struct, frozen=True, kw_only=True):

@@ -2,10 +2,10 @@
 
 from msgspec.structs import replace
 
+from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
 from switchboard.config.keys import Field, FileName, Section
 from switchboard.config.strict import Either, Items, Members, Table, Text, Truth, Whole
-from switchboard.providers.suites.schema import SuiteSettings
 
 ENV_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _ENV_REF = rf"env:{ENV_NAME}"

@@ -6,13 +6,13 @@ from typing import Any, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
+from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
 from switchboard.config.key_positions import KeyPath
 from switchboard.config.layers import Layer, Merged
 from switchboard.config.placeholders import Unfilled, expand_tree, variables_in
 from switchboard.config.problems import Problem, Severity
 from switchboard.core.origins import Scope
-from switchboard.providers.suites.schema import SuiteSettings
 from switchboard.settings import freeze
 from switchboard.settings.fingerprints import sealed
 from switchboard.settings.server_rules import Habits, judge

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
+from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
 from switchboard.config.layers import Merged
 from switchboard.config.problems import Problem
 from switchboard.core.names import fold, suite_name, tool_name
-from switchboard.providers.suites.schema import SuiteSettings
 from switchboard.providers.table import is_reserved
 from switchboard.settings.sections import Omission
 from switchkit.suggest import did_you_mean

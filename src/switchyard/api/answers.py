@@ -6,24 +6,24 @@ from typing import Any
 from switchyard.api.catalogue import RESOURCES
 from switchyard.api.texts import GUIDE
 from switchyard.api.tools import CALLS
-from switchyard.core.fault import Fault
-from switchyard.project.scope import Scope, within
+from switchyard.core.fault import YardFault
+from switchyard.project.scope import ProjectScope, within
 from switchyard.queries.brief import brief
 from switchyard.queries.doctor import doctor
 
 Json = dict[str, Any]
 
 
-def seen_from(scope: Scope, given: Json) -> Scope:
-    """The project as the call sees it. Raises `Fault` when its `cwd` lies outside."""
+def seen_from(scope: ProjectScope, given: Json) -> ProjectScope:
+    """The project as the call sees it. Raises `YardFault` when its `cwd` lies outside."""
     return within(scope, scope.root / given["cwd"]) if "cwd" in given else scope
 
 
-def call_tool(scope: Scope, name: str, given: Json) -> Json:
+def call_tool(scope: ProjectScope, name: str, given: Json) -> Json:
     """The result of `tools/call`, of a call that was checked. What goes wrong is told in it."""
     try:
         found = CALLS[name](scope, given)
-    except Fault as fault:
+    except YardFault as fault:
         error = {"error": fault.as_json()}
         return {
             "content": [{"type": "text", "text": json.dumps(error)}],
@@ -37,10 +37,10 @@ def call_tool(scope: Scope, name: str, given: Json) -> Json:
     }
 
 
-def read_resource(scope: Scope, uri: str) -> Json | None:
+def read_resource(scope: ProjectScope, uri: str) -> Json | None:
     """The result of `resources/read`; nothing when there is no such resource.
 
-    Raises `Fault` when it cannot be read.
+    Raises `YardFault` when it cannot be read.
     """
     kinds = {one["uri"]: one["mimeType"] for one in RESOURCES}
     if uri not in kinds:

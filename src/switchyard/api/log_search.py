@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from switchyard.core.environ import base_environment, caller
-from switchyard.core.fault import USAGE, Fault, fault_from_json
+from switchyard.core.fault import USAGE, YardFault, fault_from_json
 from switchyard.project.home import Home
 from switchyard.project.registry import Registry
-from switchyard.project.scope import Scope, within
+from switchyard.project.scope import ProjectScope, within
 from switchyard.queries.logs import logs
 
 PATIENCE_S = 5.0
@@ -25,8 +25,8 @@ _BOOT = (
 )
 
 
-def searched(scope: Scope, wanted: dict[str, Any]) -> dict[str, Any]:
-    """What `answers.logs` says. Raises `Fault` when the pattern takes too long."""
+def searched(scope: ProjectScope, wanted: dict[str, Any]) -> dict[str, Any]:
+    """What `answers.logs` says. Raises `YardFault` when the pattern takes too long."""
     grep: str = wanted["grep"] or ""
     if not any(sign in grep for sign in RISKY):
         return logs(scope, **wanted)
@@ -48,7 +48,7 @@ def searched(scope: Scope, wanted: dict[str, Any]) -> dict[str, Any]:
         )
     except subprocess.TimeoutExpired:
         told = f"`{grep}` takes longer than {PATIENCE_S:g} s"
-        raise Fault(
+        raise YardFault(
             "slow-pattern", told, hint="repeat less inside of what repeats", exit_code=USAGE
         ) from None
     answer: dict[str, Any] = json.loads(done.stdout)
@@ -61,10 +61,10 @@ def main() -> int:
     """Answer one request from stdin."""
     request: dict[str, Any] = json.load(sys.stdin)
     home = Home(Path(request["home"]))
-    scope = Scope(home, Registry(home), Path(request["root"]), None)
+    scope = ProjectScope(home, Registry(home), Path(request["root"]), None)
     try:
         answer = logs(within(scope, Path(request["cwd"])), **request["wanted"])
-    except Fault as fault:
+    except YardFault as fault:
         answer = {"error": fault.as_json()}
     sys.stdout.write(json.dumps(answer))
     return 0

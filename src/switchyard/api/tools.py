@@ -6,8 +6,8 @@ from typing import Any
 from switchyard.api.log_search import searched
 from switchyard.control import actions
 from switchyard.core.environ import caller
-from switchyard.core.fault import NOT_READY, Fault
-from switchyard.project.scope import Scope
+from switchyard.core.fault import NOT_READY, YardFault
+from switchyard.project.scope import ProjectScope
 from switchyard.queries.brief import brief
 from switchyard.queries.doctor import doctor
 from switchyard.queries.services import status, where
@@ -19,14 +19,14 @@ Arguments = dict[str, Any]
 UP_WAIT_S = 50.0
 
 
-def _here(scope: Scope, given: Arguments) -> str | None:
+def _here(scope: ProjectScope, given: Arguments) -> str | None:
     branch = given.get("branch")
     if branch is not None:
         return scope.target(branch).branch
     return scope.here.branch if scope.here else None
 
 
-def _logs(scope: Scope, given: Arguments) -> dict[str, Any]:
+def _logs(scope: ProjectScope, given: Arguments) -> dict[str, Any]:
     wanted: Arguments = {
         "service": given.get("service"),
         "branch": given.get("branch"),
@@ -37,12 +37,12 @@ def _logs(scope: Scope, given: Arguments) -> dict[str, Any]:
     return searched(scope, wanted)
 
 
-def _create(scope: Scope, given: Arguments) -> dict[str, Any]:
+def _create(scope: ProjectScope, given: Arguments) -> dict[str, Any]:
     force_env = given.get("force_env", False)
     return create(scope, given["branch"], base=given.get("base"), force_env=force_env)
 
 
-def _up(scope: Scope, given: Arguments) -> Mapping[str, Any]:
+def _up(scope: ProjectScope, given: Arguments) -> Mapping[str, Any]:
     target = scope.target(given.get("branch"))
     try:
         return actions.up(
@@ -54,7 +54,7 @@ def _up(scope: Scope, given: Arguments) -> Mapping[str, Any]:
             timeout_s=UP_WAIT_S,
             env=caller(),
         )
-    except Fault as fault:
+    except YardFault as fault:
         # Clients give a tool about a minute. What still starts then is told, not failed.
         rows: list[dict[str, Any]] = fault.details.get("services") or []
         waiting = rows and all(one["phase"] in ("starting", "waiting") for one in rows)
@@ -71,7 +71,7 @@ def _up(scope: Scope, given: Arguments) -> Mapping[str, Any]:
         }
 
 
-CALLS: dict[str, Callable[[Scope, Arguments], Mapping[str, Any]]] = {
+CALLS: dict[str, Callable[[ProjectScope, Arguments], Mapping[str, Any]]] = {
     "switchyard_doctor": lambda scope, _: doctor(scope),
     "switchyard_create": _create,
     "switchyard_list": lambda scope, _: worktrees(scope),

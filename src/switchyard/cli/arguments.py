@@ -5,7 +5,7 @@ from pathlib import Path
 from switchkit.cli import usage
 from switchkit.suggest import suggestion
 from switchyard.cli.table import PROGRAM, VERBS
-from switchyard.core.fault import USAGE, Fault
+from switchyard.core.fault import USAGE, YardFault
 
 
 class Arguments(usage.Value):
@@ -38,16 +38,16 @@ class Arguments(usage.Value):
         return Path(self.value("cwd") or ".").absolute()
 
 
-def usage_fault(message: str, verb: str = "", hint: str = "") -> Fault:
+def usage_fault(message: str, verb: str = "", hint: str = "") -> YardFault:
     """A command line that cannot be meant."""
     hint = hint or " ".join(filter(None, (PROGRAM.name, verb, "--help")))
-    return Fault("usage", message, hint=hint, exit_code=USAGE)
+    return YardFault("usage", message, hint=hint, exit_code=USAGE)
 
 
 def read_arguments(argv: list[str]) -> Arguments:
     """The command line by the table.
 
-    Raises `Fault` when it does not fit.
+    Raises `YardFault` when it does not fit.
     """
     if not argv or argv[0] in ("-h", "--help", "help"):
         return Arguments("help", usage.Arguments(words=tuple(argv[1:])))

@@ -1,14 +1,13 @@
 """Reads the first word, imports that verb's module and nothing else, and shows its report."""
 
 import gc
-import importlib
 import os
 import sys
 
 from switchyard.cli.arguments import Arguments, read_arguments
 from switchyard.cli.report import show, show_fault
 from switchyard.cli.table import VERBS
-from switchyard.core.fault import Fault
+from switchyard.core.fault import YardFault
 
 INTERRUPTED = 130
 
@@ -20,7 +19,8 @@ def _wants_json(argv: list[str]) -> bool:
 
 def _run(arguments: Arguments) -> int:
     module = "setup" if arguments.verb == "help" else VERBS[arguments.verb].module
-    verbs = importlib.import_module(f"switchyard.cli.verbs.{module}")
+    # Without `importlib`, which is a module to load of its own.
+    verbs = __import__(f"switchyard.cli.verbs.{module}", fromlist=("run",))
     # What is loaded by now stays; only what comes after it can become garbage.
     gc.freeze()
     gc.enable()
@@ -33,7 +33,7 @@ def main(argv: list[str] | None = None) -> int:
     action = given[0] if given and given[0] in VERBS else "help"
     try:
         return _run(read_arguments(given))
-    except Fault as fault:
+    except YardFault as fault:
         return show_fault(fault, action, as_json=_wants_json(given))
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -42,5 +42,7 @@ def main(argv: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as wrong:
-        told = Fault("system", f"{wrong.strerror or wrong}: {wrong.filename or ''}".rstrip(": "))
+        told = YardFault(
+            "system", f"{wrong.strerror or wrong}: {wrong.filename or ''}".rstrip(": ")
+        )
         return show_fault(told, action, as_json=_wants_json(given))

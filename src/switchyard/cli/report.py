@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from switchkit.cli.columns import columns
-from switchyard.core.fault import Fault
+from switchyard.core.fault import YardFault
 
 
 class Report(NamedTuple):
@@ -40,7 +40,7 @@ def show(report: Report, *, as_json: bool) -> int:
     return report.exit_code
 
 
-def show_fault(fault: Fault, action: str, *, as_json: bool) -> int:
+def show_fault(fault: YardFault, action: str, *, as_json: bool) -> int:
     """Print the failure: an envelope on stdout for machines, words on stderr for people."""
     if as_json:
         schema = f"switchyard.{action}/1"

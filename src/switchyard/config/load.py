@@ -22,18 +22,18 @@ from switchyard.config.shapes import (
     Service,
     ServiceProfile,
 )
-from switchyard.core.fault import USAGE, Fault
+from switchyard.core.fault import USAGE, YardFault
 from switchyard.core.slugs import slug
 
 SCHEMA = 1
 _AT_LINE = r"\(at line (\d+)"
-_LOADED: dict[Path, tuple[tuple[int, int, int], Config | Fault]] = {}
+_LOADED: dict[Path, tuple[tuple[int, int, int], Config | YardFault]] = {}
 
 
-def config_fault(path: Path, problems: Iterable[ConfigProblem]) -> Fault:
+def config_fault(path: Path, problems: Iterable[ConfigProblem]) -> YardFault:
     """Every problem of the file as one fault."""
     told = [f"{path}:{one.line}: {one.message}" for one in sorted(set(problems))]
-    return Fault(
+    return YardFault(
         "config-invalid",
         "\n".join(told),
         hint=f"edit {path.name}, then run `switchyard doctor`",
@@ -181,7 +181,7 @@ def _placeholders(
 def load(path: Path) -> Config:
     """The configuration in this file.
 
-    Raises `Fault` with every mistake, each as `file:line: what`.
+    Raises `YardFault` with every mistake, each as `file:line: what`.
     """
     try:
         status = path.stat()
@@ -191,7 +191,7 @@ def load(path: Path) -> Config:
             return _given(known[1])
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise Fault(
+        raise YardFault(
             "config-missing",
             f"there is no `{path.name}` in {path.parent}",
             hint="run `switchyard init`",
@@ -199,21 +199,21 @@ def load(path: Path) -> Config:
         ) from None
     except (OSError, UnicodeDecodeError) as wrong:
         raise config_fault(path, [ConfigProblem(1, "", f"cannot be read: {wrong}")]) from None
-    made: Config | Fault
+    made: Config | YardFault
     try:
         made = _read(path, TableReader(tomllib.loads(text), (), ProblemList(text)))
     except tomllib.TOMLDecodeError as wrong:
         at = re.search(_AT_LINE, str(wrong))
         line = int(at[1]) if at else text.count("\n") + 1
         made = config_fault(path, [ConfigProblem(line, "", f"not TOML: {wrong}")])
-    except Fault as fault:
+    except YardFault as fault:
         made = fault
     _LOADED[path] = stamp, made
     return _given(made)
 
 
-def _given(made: Config | Fault) -> Config:
-    if isinstance(made, Fault):
+def _given(made: Config | YardFault) -> Config:
+    if isinstance(made, YardFault):
         # Without the frames of the time before, which would pile up and never be let go.
         raise made.with_traceback(None) from None
     return made

@@ -17,17 +17,17 @@ from switchyard.control.protocol import (
     UpAnswer,
     UpRequest,
 )
-from switchyard.project.scope import Scope, Target
+from switchyard.project.scope import FILE_NAME, ProjectScope, Target
 
 
-def _stopping_branch(scope: Scope, branch: str | None) -> str | None:
+def _stopping_branch(scope: ProjectScope, branch: str | None) -> str | None:
     """Which branch an omitted one means: the worktree's own, or all when at the root."""
     if branch is not None:
         return scope.target(branch).branch
     return scope.here.branch if scope.here else None
 
 
-def _check_services(scope: Scope, services: Sequence[str]) -> None:
+def _check_services(scope: ProjectScope, services: Sequence[str]) -> None:
     """Refuse unknown names where no supervisor will be asked."""
     if services:
         from switchyard.project.configuration import check_service, config_of  # noqa: PLC0415
@@ -37,16 +37,21 @@ def _check_services(scope: Scope, services: Sequence[str]) -> None:
             check_service(config, name)
 
 
-def _check_configuration(scope: Scope, target: Target) -> None:
-    """Refuse a configuration with mistakes before a supervisor is started to find them."""
-    if not scope.places.is_supervised():
+def _check_configuration(scope: ProjectScope, target: Target) -> None:
+    """Refuse a configuration with mistakes before a supervisor is started to find them.
+
+    One that is older than the last supervisor who read it needs no check. That spares most first
+    starts a tenth of their time: two processes would read the file, one after the other.
+    """
+    places = scope.places
+    if not places.is_supervised() and not places.knows(scope.root / FILE_NAME):
         from switchyard.project.configuration import config_for  # noqa: PLC0415
 
         config_for(scope, target)
 
 
 def up(
-    scope: Scope,
+    scope: ProjectScope,
     *,
     branch: str | None = None,
     services: Sequence[str] = (),
@@ -63,7 +68,9 @@ def up(
     return ask(scope.home, scope.root, request, UpAnswer, listen)
 
 
-def down(scope: Scope, *, branch: str | None = None, services: Sequence[str] = ()) -> DownAnswer:
+def down(
+    scope: ProjectScope, *, branch: str | None = None, services: Sequence[str] = ()
+) -> DownAnswer:
     """Stop services of a branch, or of all. Nothing is started for a yard where nothing ran."""
     chosen = _stopping_branch(scope, branch)
     if not scope.places.is_supervised():
@@ -76,7 +83,7 @@ def down(scope: Scope, *, branch: str | None = None, services: Sequence[str] = (
 
 
 def checkout(
-    scope: Scope, *, branch: str | None = None, services: Sequence[str] = ()
+    scope: ProjectScope, *, branch: str | None = None, services: Sequence[str] = ()
 ) -> CheckoutAnswer:
     """Lead the canonical ports to a branch."""
     target = scope.target(branch)
@@ -86,7 +93,7 @@ def checkout(
 
 
 def uncheckout(
-    scope: Scope, *, branch: str | None = None, services: Sequence[str] = ()
+    scope: ProjectScope, *, branch: str | None = None, services: Sequence[str] = ()
 ) -> UncheckoutAnswer:
     """Let canonical ports go: those of one branch, or all."""
     from switchyard.runtime.checkouts import stored_checkouts  # noqa: PLC0415

@@ -21,7 +21,7 @@ from switchyard.control.protocol import (
     encode_request,
 )
 from switchyard.core.environ import base_environment, caller
-from switchyard.core.fault import Fault
+from switchyard.core.fault import YardFault
 from switchyard.project.home import Home, ProjectPlaces
 from switchyard.project.registry import Registry
 
@@ -30,7 +30,7 @@ Listen = Callable[[PhaseEvent], None]
 A = TypeVar("A")
 _SIGTERM = 15  # `signal` would be loaded for this number alone
 _BOOT = (
-    "import gc, sys; gc.disable(); sys.path.insert(0, sys.argv.pop(1)); "
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); import switchyard.core.fast_import; "
     "from switchyard.supervisor.main import main; sys.exit(main(sys.argv[1:]))"
 )
 
@@ -39,7 +39,7 @@ def _connect(places: ProjectPlaces) -> _socket.socket | None:
     try:
         return connect(str(places.socket))
     except NotPrivate as foreign:
-        raise Fault("foreign-socket", f"{places.socket} is not used: {foreign}") from None
+        raise YardFault("foreign-socket", f"{places.socket} is not used: {foreign}") from None
     except OSError:
         return None
 
@@ -62,7 +62,7 @@ def _connected(home: Home, root: Path) -> Generator[_socket.socket]:
     while (connection := _connect(places)) is None:
         now = time.monotonic()
         if now > until:
-            raise Fault(
+            raise YardFault(
                 "no-supervisor",
                 "the supervisor of this project does not answer",
                 hint=f"see {places.supervisor_log}",
@@ -81,7 +81,7 @@ def ask(
 ) -> A:
     """Have the supervisor do something, and wait until it is done.
 
-    Raises `Fault` with the supervisor's own words when it fails.
+    Raises `YardFault` with the supervisor's own words when it fails.
     """
     for _ in range(3):
         with _connected(home, root) as connection:
@@ -91,14 +91,14 @@ def ask(
                     result = _result(stream, listen)
             except (BrokenPipeError, ConnectionResetError):
                 result = None
-            except Fault as fault:
+            except YardFault as fault:
                 if not _is_outdated(fault):
                     raise
                 _replace(connection, Registry(home).places(root))
                 continue
         if result is not None:
             return decode_answer(answer, result)
-    raise Fault("no-supervisor", "the supervisor went away while it was asked")
+    raise YardFault("no-supervisor", "the supervisor went away while it was asked")
 
 
 def _result(stream: Iterable[bytes], listen: Listen | None) -> object | None:
@@ -112,11 +112,11 @@ def _result(stream: Iterable[bytes], listen: Listen | None) -> object | None:
         if phase and listen:
             listen(phase)
     if heard:
-        raise Fault("no-supervisor", "the supervisor was killed while it worked")
+        raise YardFault("no-supervisor", "the supervisor was killed while it worked")
     return None
 
 
-def _is_outdated(fault: Fault) -> bool:
+def _is_outdated(fault: YardFault) -> bool:
     """Whether an upgrade removed code that this supervisor had not loaded yet.
 
     Supervisors of version 0.1.0 load the code of some requests when the first of them comes.

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, TypeVar
 
 from switchyard.core.decode import decode
-from switchyard.core.fault import Fault, fault_from_json
+from switchyard.core.fault import YardFault, fault_from_json
 from switchyard.runtime.service_row import ServiceRow
 
 T = TypeVar("T")
@@ -138,12 +138,12 @@ def encode_request(request: Request) -> bytes:
 
 
 def decode_request(raw: bytes) -> Request:
-    """The request in one line. Raises `Fault` when it is none."""
+    """The request in one line. Raises `YardFault` when it is none."""
     try:
         message: Any = json.loads(raw)
         return decode(_OPERATIONS[decode(str, message["operation"])], message)
     except (ValueError, TypeError, KeyError) as wrong:
-        raise Fault("bad-request", f"this is no request of a client: {wrong}") from None
+        raise YardFault("bad-request", f"this is no request of a client: {wrong}") from None
 
 
 def encode_event(event: Event) -> bytes:
@@ -156,7 +156,7 @@ def encode_answer(answer: Answer) -> bytes:
     return _line({"result": answer})
 
 
-def encode_fault(fault: Fault) -> bytes:
+def encode_fault(fault: YardFault) -> bytes:
     """The last line of an exchange that failed."""
     return _line({"error": {**fault.as_json(), "exit_code": fault.exit_code}})
 
@@ -164,7 +164,7 @@ def encode_fault(fault: Fault) -> bytes:
 def decode_message(raw: bytes) -> tuple[object | None, PhaseEvent | None]:
     """The result in one line of the supervisor, or the phase that it tells of, or neither.
 
-    Raises `Fault` when the line is an error.
+    Raises `YardFault` when the line is an error.
     """
     message: Any = json.loads(raw)
     if "error" in message:
@@ -175,11 +175,13 @@ def decode_message(raw: bytes) -> tuple[object | None, PhaseEvent | None]:
 
 
 def decode_answer(kind: type[T], result: object) -> T:
-    """The result as the answer to a request. Raises `Fault` when it is none."""
+    """The result as the answer to a request. Raises `YardFault` when it is none."""
     try:
         return decode(kind, result)
     except ValueError as wrong:
-        raise Fault("bad-answer", f"the supervisor's answer is not understood: {wrong}") from None
+        raise YardFault(
+            "bad-answer", f"the supervisor's answer is not understood: {wrong}"
+        ) from None
 
 
 def _line(message: Mapping[str, Any]) -> bytes:

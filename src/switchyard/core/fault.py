@@ -7,7 +7,7 @@ NOT_READY = 3
 CONFLICT = 4
 
 
-class Fault(Exception):
+class YardFault(Exception):
     """A failure in words a user can act on.
 
     `code` is kebab-case and stable; `message` is one sentence; `hint` is something to paste.
@@ -40,9 +40,9 @@ class Fault(Exception):
         return error
 
 
-def fault_from_json(error: dict[str, Any], exit_code: int = 1) -> Fault:
+def fault_from_json(error: dict[str, Any], exit_code: int = 1) -> YardFault:
     """A fault that crossed a socket, as it was."""
-    return Fault(
+    return YardFault(
         str(error.get("code", "failed")),
         str(error.get("message", "failed")),
         hint=str(error.get("hint", "")),

@@ -6,13 +6,13 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
-from switchyard.core.fault import USAGE, Fault
+from switchyard.core.fault import USAGE, YardFault
 from switchyard.git.status import git_environment
 
 _BAD_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|^[-/.]|[/.]$|\.lock(?:/|$)|^@$")
 
 
-class Listed(NamedTuple):
+class ListedWorktree(NamedTuple):
     """One line of `git worktree list`."""
 
     path: Path
@@ -23,11 +23,11 @@ class Listed(NamedTuple):
 
 
 def git(cwd: Path, *arguments: str, check: bool = True) -> str:
-    """What git prints. Raises `Fault` with git's own words when it fails."""
+    """What git prints. Raises `YardFault` with git's own words when it fails."""
     done = _git(cwd, *arguments)
     if check and done.returncode:
         told = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise Fault("git-failed", f"git {arguments[0]}: {told[-1] if told else 'failed'}")
+        raise YardFault("git-failed", f"git {arguments[0]}: {told[-1] if told else 'failed'}")
     return os.fsdecode(done.stdout)
 
 
@@ -46,18 +46,18 @@ def _git(cwd: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
             check=False,
         )
     except FileNotFoundError:
-        raise Fault("git-missing", "git is not installed") from None
+        raise YardFault("git-missing", "git is not installed") from None
 
 
 def check_branch_name(branch: str) -> None:
     """Refuse a name that git would not take as a branch, or would take as an option."""
     if not branch or _BAD_REF.search(branch) or len(branch) > 200:  # noqa: PLR2004 - longer never fits a path
-        raise Fault("bad-branch", f"`{branch}` is no branch name", exit_code=USAGE)
+        raise YardFault("bad-branch", f"`{branch}` is no branch name", exit_code=USAGE)
 
 
-def listed_worktrees(root: Path) -> list[Listed]:
+def listed_worktrees(root: Path) -> list[ListedWorktree]:
     """Every worktree git knows, the main one first."""
-    made: list[Listed] = []
+    made: list[ListedWorktree] = []
     for block in git(root, "worktree", "list", "--porcelain", "-z").split("\0\0"):
         fields: dict[str, str] = {}
         for line in block.split("\0"):
@@ -66,7 +66,7 @@ def listed_worktrees(root: Path) -> list[Listed]:
         if "worktree" in fields:
             branch = fields.get("branch", "")
             made.append(
-                Listed(
+                ListedWorktree(
                     Path(fields["worktree"]),
                     fields.get("HEAD", ""),
                     branch[11:] if branch.startswith("refs/heads/") else None,

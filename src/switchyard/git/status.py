@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from switchyard.core.environ import caller, on_path
-from switchyard.core.fault import Fault
+from switchyard.core.fault import YardFault
 from switchyard.project.git_files import git_folder
 
 QUIET = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
@@ -32,7 +32,7 @@ class StatusQuery:
         env = git_environment()
         program = on_path("git", env.get("PATH", os.defpath))
         if program is None:
-            raise Fault("git-missing", "git is not installed")
+            raise YardFault("git-missing", "git is not installed")
         words = ["status", "--porcelain=v1", "-z", "--untracked-files=normal"]
         self._output, theirs = os.pipe()
         try:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 
 from switchkit.files import replace_file
 from switchkit.toml_positions import Statement, statements
-from switchyard.core.fault import CONFLICT, USAGE, Fault
+from switchyard.core.fault import CONFLICT, USAGE, YardFault
 
 PROGRAM = "switchyard"
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -76,7 +76,7 @@ class Block(NamedTuple):
 def make_block(name: str, root: Path, home: str | None) -> Block:
     """The block for this project. Nothing inside the project is ever written into it."""
     if not NAME.fullmatch(name):
-        raise Fault(
+        raise YardFault(
             "bad-name",
             f"`{name}` is no server name; use letters, digits, `_`, `-`",
             exit_code=USAGE,
@@ -104,7 +104,7 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as wrong:
-        raise Fault(
+        raise YardFault(
             "codex-config-invalid",
             f"{path} is not valid TOML: {wrong}",
             hint="repair it first; nothing was changed",
@@ -130,7 +130,7 @@ def configured_home(path: Path, name: str) -> str | None:
 def spliced(path: Path, text: str, block: Block) -> str:
     """The file with our block in it; every other line stays as it is, byte for byte.
 
-    Raises `Fault` when the file is invalid, or written in a form that cannot be edited safely.
+    Raises `YardFault` when the file is invalid, or written in a form that cannot be edited safely.
     """
     before = _parsed(path, text)
     servers: dict[str, Any] = before.get("mcp_servers", {})
@@ -148,8 +148,8 @@ def spliced(path: Path, text: str, block: Block) -> str:
     return made
 
 
-def _by_hand(path: Path, block: Block) -> Fault:
-    return Fault(
+def _by_hand(path: Path, block: Block) -> YardFault:
+    return YardFault(
         "codex-config-shape",
         f"`mcp_servers.{block.name}` in {path} is written in a form that is not edited here",
         hint="remove it, or paste the output of `switchyard mcp config`",

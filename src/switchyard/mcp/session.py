@@ -9,8 +9,8 @@ from switchyard.api import schemas
 from switchyard.api.answers import call_tool, read_resource, seen_from
 from switchyard.api.catalogue import RESOURCES, TOOLS, Tool
 from switchyard.api.texts import INSTRUCTIONS, PROMPTS, prompt
-from switchyard.core.fault import Fault
-from switchyard.project.scope import Scope
+from switchyard.core.fault import YardFault
+from switchyard.project.scope import ProjectScope
 
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN = ("2026-07-28",)
@@ -74,7 +74,7 @@ def _request(message: Any) -> Json | None:
 class McpSession:
     """Answers requests about one pinned project."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: ProjectScope) -> None:
         self._scope = scope
         self._methods: dict[str, Callable[[Json], Json]] = {
             "initialize": self._initialize,
@@ -189,7 +189,7 @@ class McpSession:
         tool, given = self._tool(params)
         try:
             scope = seen_from(self._scope, given)
-        except Fault as fault:
+        except YardFault as fault:
             raise Refused(INVALID_PARAMS, fault.message) from None
         return call_tool(scope, tool.name, given)
 
@@ -197,7 +197,7 @@ class McpSession:
         uri: Any = params.get("uri")
         try:
             found = read_resource(self._scope, uri) if isinstance(uri, str) else None
-        except Fault as fault:
+        except YardFault as fault:
             raise Refused(INTERNAL, fault.message, fault.as_json()) from None
         if found is None:
             raise Refused(NO_RESOURCE, f"unknown resource `{uri}`", {"uri": uri})

@@ -8,12 +8,12 @@ from switchyard.mcp import codex
 from switchyard.project.configuration import config_of
 from switchyard.project.home import Home, default_home
 from switchyard.project.registry import Registry, alias_taken
-from switchyard.project.scope import FILE_NAME, Scope
+from switchyard.project.scope import FILE_NAME, ProjectScope
 
 DEFAULT_NAME = "switchyard"
 
 
-def _block(scope: Scope, name: str | None) -> codex.Block:
+def _block(scope: ProjectScope, name: str | None) -> codex.Block:
     chosen = name or DEFAULT_NAME
     given = os.environ.get("SWITCHYARD_HOME")
     home = str(Path(given).expanduser().absolute()) if given else None
@@ -29,7 +29,9 @@ def _registry(block: codex.Block) -> Registry:
     return Registry(default_home())
 
 
-def _told(scope: Scope, block: codex.Block, registry: Registry, alias: str) -> dict[str, Any]:
+def _told(
+    scope: ProjectScope, block: codex.Block, registry: Registry, alias: str
+) -> dict[str, Any]:
     return {
         "name": block.name,
         "toml": block.toml(),
@@ -49,7 +51,7 @@ def _check_alias(registry: Registry, name: str, root: Path, *, force: bool) -> N
         raise alias_taken(name, there)
 
 
-def config(scope: Scope, *, name: str | None, force: bool, dry_run: bool) -> dict[str, Any]:
+def config(scope: ProjectScope, *, name: str | None, force: bool, dry_run: bool) -> dict[str, Any]:
     """The block to paste; the alias is registered, unless it is a dry run."""
     project = config_of(scope)
     block = _block(scope, name)
@@ -61,7 +63,7 @@ def config(scope: Scope, *, name: str | None, force: bool, dry_run: bool) -> dic
     return _told(scope, block, registry, registry.alias(block.name, scope.root, force=force))
 
 
-def install(scope: Scope, *, name: str | None, force: bool, dry_run: bool) -> dict[str, Any]:
+def install(scope: ProjectScope, *, name: str | None, force: bool, dry_run: bool) -> dict[str, Any]:
     """Write the block into the Codex configuration and register the alias."""
     project = config_of(scope)
     block = _block(scope, name)

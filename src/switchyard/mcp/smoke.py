@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from switchyard.mcp.codex import PROGRAM
-from switchyard.project.scope import Scope
+from switchyard.project.scope import ProjectScope
 
 STEP_S = 30.0
 
@@ -18,7 +18,7 @@ STEP_S = 30.0
 class Smoke:
     """One run: its folders, and what was seen."""
 
-    def __init__(self, scope: Scope, folder: Path) -> None:
+    def __init__(self, scope: ProjectScope, folder: Path) -> None:
         self._root = scope.root
         self._neutral = folder / "neutral"
         self._home = folder / "switchyard-home"
@@ -102,7 +102,7 @@ class Smoke:
         self._check("brief_is_of_this_project", ok=brief["root"] == str(self._root))
 
 
-def smoke(scope: Scope) -> dict[str, Any]:
+def smoke(scope: ProjectScope) -> dict[str, Any]:
     """Run it; `passed` says whether all is well."""
     with tempfile.TemporaryDirectory(prefix="switchyard-smoke-") as folder:
         one = Smoke(scope, Path(folder))

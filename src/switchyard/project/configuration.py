@@ -3,16 +3,16 @@
 from switchkit.suggest import suggestion
 from switchyard.config.load import load
 from switchyard.config.shapes import Config
-from switchyard.core.fault import USAGE, Fault
-from switchyard.project.scope import FILE_NAME, Scope, Target
+from switchyard.core.fault import USAGE, YardFault
+from switchyard.project.scope import FILE_NAME, ProjectScope, Target
 
 
-def config_of(scope: Scope) -> Config:
+def config_of(scope: ProjectScope) -> Config:
     """The configuration at the root."""
     return load(scope.root / FILE_NAME)
 
 
-def config_for(scope: Scope, target: Target) -> Config:
+def config_for(scope: ProjectScope, target: Target) -> Config:
     """The configuration of one branch: the root's, unless the project says otherwise."""
     config = config_of(scope)
     path = target.worktree / FILE_NAME
@@ -24,7 +24,7 @@ def config_for(scope: Scope, target: Target) -> Config:
 def check_service(config: Config, name: str) -> None:
     """Refuse a name that is not configured."""
     if name not in config.services:
-        raise Fault(
+        raise YardFault(
             "unknown-service",
             f"unknown service `{name}`; {suggestion(name, config.services)}",
             exit_code=USAGE,

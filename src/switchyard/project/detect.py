@@ -1,4 +1,4 @@
-"""Recognises common projects, for a first `switchyard.toml` that works."""
+"""Detects common kinds of projects, for a first `switchyard.toml` that works."""
 
 import json
 import re
@@ -93,7 +93,7 @@ def _others(folder: Path) -> tuple[str, str] | None:
     return None
 
 
-def recognised(folder: Path) -> tuple[str, str]:
+def detect(folder: Path) -> tuple[str, str]:
     """What kind of project this is, and a configuration for it."""
     head = _HEAD.format(name=_quoted(folder.name or "project")) + _env(folder)
     for look in (_procfile, _node, _python, _others):

@@ -1,5 +1,6 @@
 """Where the yard keeps its state, and how its files are named. Creates nothing."""
 
+import contextlib
 import os
 from pathlib import Path
 from typing import NamedTuple
@@ -29,6 +30,18 @@ class ProjectPlaces(NamedTuple):
     def is_supervised(self) -> bool:
         """Whether a supervisor lives. Creates nothing."""
         return is_locked(self.supervisor_lock)
+
+    def knows(self, configuration: Path) -> bool:
+        """Whether a supervisor has read the file as it is now, and found no mistake."""
+        try:
+            return configuration.stat().st_mtime_ns < self.supervisor_lock.stat().st_mtime_ns
+        except OSError:
+            return False
+
+    def mark_known(self) -> None:
+        """Note that the configuration was read now: the lock file carries the time."""
+        with contextlib.suppress(OSError):
+            os.utime(self.supervisor_lock)
 
     @property
     def supervisor_log(self) -> Path:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from switchkit.files import make_private_folder
 from switchkit.locks import FileLock
-from switchyard.core.fault import Fault
+from switchyard.core.fault import YardFault
 from switchyard.files import read_json, write_json
 from switchyard.project.home import Home, ProjectPlaces
 
@@ -51,7 +51,7 @@ class Registration(NamedTuple):
         return next((one for one in self.worktrees if one.branch == branch), None)
 
 
-class State(NamedTuple):
+class RegistryState(NamedTuple):
     """The whole registry at one moment."""
 
     aliases: dict[str, Path]
@@ -106,14 +106,14 @@ class Registry:
 
     def __init__(self, home: Home) -> None:
         self.home = home
-        self._cached: tuple[tuple[int, int, int], State] | None = None
+        self._cached: tuple[tuple[int, int, int], RegistryState] | None = None
 
-    def read(self) -> State:
+    def read(self) -> RegistryState:
         """The registry as it is now. Writes nothing, whatever it finds."""
         try:
             status = self.home.state.stat()
         except (FileNotFoundError, NotADirectoryError):
-            return State({}, {}) if not self._mirrors() else self._rebuilt()
+            return RegistryState({}, {}) if not self._mirrors() else self._rebuilt()
         stamp = (status.st_ino, status.st_mtime_ns, status.st_size)
         if self._cached and self._cached[0] == stamp:
             return self._cached[1]
@@ -124,17 +124,17 @@ class Registry:
         self._cached = stamp, state
         return state
 
-    def _parsed(self) -> State:
+    def _parsed(self) -> RegistryState:
         raw = read_json(self.home.state) or {}
         if int(raw.get("version", VERSION)) > VERSION:
-            raise Fault(
+            raise YardFault(
                 "state-newer",
                 f"{self.home.state} was written by a newer switchyard",
                 hint="upgrade switchyard",
             )
         aliases: dict[str, Any] = raw.get("project_aliases", {})
         projects: dict[str, Any] = raw.get("projects", {})
-        return State(
+        return RegistryState(
             {name: Path(one["root"]) for name, one in aliases.items()},
             {root: _registration(root, one) for root, one in projects.items()},
         )
@@ -142,7 +142,7 @@ class Registry:
     def _mirrors(self) -> list[Path]:
         return sorted((self.home.path / "projects").glob("*/project.json"))
 
-    def _rebuilt(self) -> State:
+    def _rebuilt(self) -> RegistryState:
         aliases: dict[str, Path] = {}
         projects: dict[str, Registration] = {}
         for path in self._mirrors():
@@ -151,10 +151,10 @@ class Registry:
                 root = str(raw["root"])
                 projects[root] = _registration(root, raw)
                 aliases.update({str(name): Path(root) for name in raw.get("aliases", [])})
-        return State(aliases, projects, rebuilt=True)
+        return RegistryState(aliases, projects, rebuilt=True)
 
     @contextlib.contextmanager
-    def _changing(self) -> Generator[State]:
+    def _changing(self) -> Generator[RegistryState]:
         make_private_folder(self.home.path.resolve())
         with FileLock(self.home.lock):
             state = self.read()
@@ -163,7 +163,7 @@ class Registry:
                 self.home.state.replace(aside)
             yield state
 
-    def _save(self, state: State, *, durable: bool = True) -> None:
+    def _save(self, state: RegistryState, *, durable: bool = True) -> None:
         projects = {root: _project_json(one) for root, one in state.projects.items()}
         aliases = {name: {"root": str(root)} for name, root in state.aliases.items()}
         for root, one in projects.items():
@@ -207,7 +207,7 @@ class Registry:
     def alias(self, name: str, root: Path, *, force: bool = False) -> str:
         """Point the alias at the project. Says `created`, `unchanged` or `repointed`.
 
-        Raises `Fault` when the name leads elsewhere and `force` is not set.
+        Raises `YardFault` when the name leads elsewhere and `force` is not set.
         """
         with self._changing() as state:
             there = state.aliases.get(name)
@@ -226,9 +226,9 @@ class Registry:
         return self.home.project(root)
 
 
-def alias_taken(name: str, there: Path) -> Fault:
+def alias_taken(name: str, there: Path) -> YardFault:
     """An alias never moves by itself, not even off a path that is gone."""
-    return Fault(
+    return YardFault(
         "alias-taken",
         f"the alias `{name}` already leads to {there}",
         hint=f"choose another `--name`, or pass `--force` to repoint `{name}`",

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from switchkit.suggest import suggestion
-from switchyard.core.fault import USAGE, Fault
+from switchyard.core.fault import USAGE, YardFault
 from switchyard.core.slugs import slug
 from switchyard.project.git_files import current_branch
 from switchyard.project.home import Home, ProjectPlaces
@@ -23,7 +23,7 @@ class Target(NamedTuple):
     worktree: Path
 
 
-class Scope(NamedTuple):
+class ProjectScope(NamedTuple):
     """A project seen from a folder. `here` is set when that folder is a registered worktree."""
 
     home: Home
@@ -57,7 +57,7 @@ class Scope(NamedTuple):
     def target(self, branch: str | None = None) -> Target:
         """The branch asked for; without a name, the one this scope stands in.
 
-        Raises `Fault` when no checkout of that branch is known.
+        Raises `YardFault` when no checkout of that branch is known.
         """
         if branch is None:
             return self.here or self.main()
@@ -69,7 +69,7 @@ class Scope(NamedTuple):
             if one.slug == branch:
                 return one
         known = suggestion(branch, {one.branch for one in targets})
-        raise Fault(
+        raise YardFault(
             "unknown-branch",
             f"no worktree is registered for `{branch}`; {known}",
             hint=f"switchyard create {branch}",
@@ -85,10 +85,10 @@ def nearest_project(cwd: Path) -> Path | None:
     return None
 
 
-def locate(cwd: Path, home: Home) -> Scope:
+def locate(cwd: Path, home: Home) -> ProjectScope:
     """The project that holds this folder. A registered worktree leads to its parent project.
 
-    Raises `Fault` when there is none.
+    Raises `YardFault` when there is none.
     """
     cwd = cwd.resolve()
     registry = Registry(home)
@@ -96,47 +96,47 @@ def locate(cwd: Path, home: Home) -> Scope:
     if held:
         project, worktree = held
         here = Target(worktree.branch, worktree.slug, worktree.path)
-        return Scope(home, registry, project.root, here)
+        return ProjectScope(home, registry, project.root, here)
     root = nearest_project(cwd)
     if root is None:
-        raise Fault(
+        raise YardFault(
             "no-project",
             f"there is no `{FILE_NAME}` in {cwd} or above it",
             hint="run `switchyard init` in your project",
             exit_code=USAGE,
         )
-    return Scope(home, registry, root, None)
+    return ProjectScope(home, registry, root, None)
 
 
-def locate_alias(name: str, home: Home) -> Scope:
+def locate_alias(name: str, home: Home) -> ProjectScope:
     """The project behind an alias.
 
-    Raises `Fault` when the alias is unknown or leads nowhere.
+    Raises `YardFault` when the alias is unknown or leads nowhere.
     """
     registry = Registry(home)
     aliases = registry.read().aliases
     root = aliases.get(name)
     if root is None:
-        raise Fault(
+        raise YardFault(
             "unknown-alias",
             f"no project is registered as `{name}`; {suggestion(name, aliases)}",
             hint=f"run `switchyard mcp install --name {name}` in the project",
             exit_code=USAGE,
         )
     if not (root / FILE_NAME).is_file():
-        raise Fault(
+        raise YardFault(
             "stale-alias",
             f"the alias `{name}` leads to {root}, where there is no `{FILE_NAME}`",
             hint=f"run `switchyard mcp install --name {name} --force` in the project",
             exit_code=USAGE,
         )
-    return Scope(home, registry, root, None)
+    return ProjectScope(home, registry, root, None)
 
 
-def within(scope: Scope, cwd: Path) -> Scope:
+def within(scope: ProjectScope, cwd: Path) -> ProjectScope:
     """The same project seen from another folder; a call can never leave it.
 
-    Raises `Fault` when the folder is neither under the root nor in a registered worktree.
+    Raises `YardFault` when the folder is neither under the root nor in a registered worktree.
     """
     real = cwd.resolve()
     held = scope.registry.read().holding(real)
@@ -145,16 +145,16 @@ def within(scope: Scope, cwd: Path) -> Scope:
         return scope._replace(here=Target(worktree.branch, worktree.slug, worktree.path))
     if real == scope.root or scope.root in real.parents:
         return scope._replace(here=None)
-    raise Fault(
+    raise YardFault(
         "outside-project",
         "`cwd` lies outside this project and its registered worktrees",
         exit_code=USAGE,
     )
 
 
-def pinned(scope: Scope, cwd: Path) -> Scope:
+def pinned(scope: ProjectScope, cwd: Path) -> ProjectScope:
     """The project as seen from where the server was started, when that is part of it."""
     try:
         return within(scope, cwd)
-    except Fault:
+    except YardFault:
         return scope

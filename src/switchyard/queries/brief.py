@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from switchyard.config.shapes import Config
-from switchyard.core.fault import Fault
+from switchyard.core.fault import YardFault
 from switchyard.git.status import StatusQuery
 from switchyard.project.configuration import config_of
-from switchyard.project.scope import Scope, Target
+from switchyard.project.scope import ProjectScope, Target
 from switchyard.queries.logs import sift_for
 from switchyard.queries.services import observed_runs, view
 from switchyard.runtime.checkouts import stored_checkouts
@@ -26,7 +26,7 @@ _SHOWN = ("service", "branch", "status", "phase", "pid", "port", "url")
 _TOLD = ("reason", "exit_code")
 
 
-def env_warnings(scope: Scope, config: Config) -> list[dict[str, str]]:
+def env_warnings(scope: ProjectScope, config: Config) -> list[dict[str, str]]:
     """Configured env files that are missing at the root, so that worktrees would lack them."""
     made: list[dict[str, str]] = []
     for mode, paths in (("link", config.env.link), ("copy", config.env.copy)):
@@ -39,7 +39,7 @@ def env_warnings(scope: Scope, config: Config) -> list[dict[str, str]]:
     return made
 
 
-def checkouts(scope: Scope) -> list[dict[str, Any]]:
+def checkouts(scope: ProjectScope) -> list[dict[str, Any]]:
     """Canonical ports and where they lead; only a living supervisor serves them."""
     active = scope.places.is_supervised()
     return [
@@ -67,7 +67,7 @@ def _bounded(made: dict[str, Any], key: str, values: list[Any], limit: int) -> N
 
 
 def brief(
-    scope: Scope, branch: str | None = None, *, query: StatusQuery | None = None
+    scope: ProjectScope, branch: str | None = None, *, query: StatusQuery | None = None
 ) -> dict[str, Any]:
     """What an agent needs to know first, in a size that does not grow with the project.
 
@@ -80,13 +80,13 @@ def brief(
 
 
 def _compose(
-    scope: Scope, target: Target | None, folder: Path, query: StatusQuery
+    scope: ProjectScope, target: Target | None, folder: Path, query: StatusQuery
 ) -> dict[str, Any]:
     wanted = target.branch if target else None
     problem: dict[str, Any] | None = None
     try:
         config: Config | None = config_of(scope)
-    except Fault as fault:
+    except YardFault as fault:
         config, problem = None, fault.as_json()
     supervised = scope.places.is_supervised()
     found = observed_runs(scope, wanted)

@@ -8,11 +8,11 @@ from switchyard import __version__
 from switchyard.core.environ import caller, on_path
 from switchyard.project.configuration import config_of
 from switchyard.project.git_files import main_checkout
-from switchyard.project.scope import FILE_NAME, Scope, Target
+from switchyard.project.scope import FILE_NAME, ProjectScope, Target
 from switchyard.queries.brief import env_warnings
 
 
-def doctor(scope: Scope) -> dict[str, Any]:
+def doctor(scope: ProjectScope) -> dict[str, Any]:
     """Project setup, proxy, services, version and what is wrong."""
     config = config_of(scope)
     places = scope.places
@@ -62,7 +62,7 @@ def doctor(scope: Scope) -> dict[str, Any]:
     }
 
 
-def _drifts(scope: Scope, target: Target) -> bool:
+def _drifts(scope: ProjectScope, target: Target) -> bool:
     here, there = scope.root / FILE_NAME, target.worktree / FILE_NAME
     if target.worktree == scope.root or not there.is_file():
         return False

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from switchyard.config.shapes import Config
-from switchyard.core.fault import USAGE, Fault
+from switchyard.core.fault import USAGE, YardFault
 from switchyard.core.slugs import slug
 from switchyard.project.configuration import check_service, config_of
 from switchyard.project.home import ProjectPlaces
-from switchyard.project.scope import SHARED_SLUG, Scope
+from switchyard.project.scope import SHARED_SLUG, ProjectScope
 from switchyard.runtime.logs import DEFAULT_LINES, Sift, since_offset, tail
 from switchyard.runtime.runs import RunBook
 
@@ -26,7 +26,9 @@ def sift_for(config: Config | None, service: str, *, grep: str | None, errors: b
     )
 
 
-def log_files(scope: Scope, service: str | None, branch: str | None) -> list[tuple[str, str, Path]]:
+def log_files(
+    scope: ProjectScope, service: str | None, branch: str | None
+) -> list[tuple[str, str, Path]]:
     """(service, branch, path) of every log asked for; a log outside the home is never read."""
     places = scope.places
     known = {target.slug: target.branch for target in scope.targets()} | {SHARED_SLUG: "*"}
@@ -52,7 +54,7 @@ def _named(places: ProjectPlaces, branch_slug: str, name: str) -> str:
 
 
 def logs(
-    scope: Scope,
+    scope: ProjectScope,
     service: str | None = None,
     branch: str | None = None,
     *,
@@ -69,7 +71,7 @@ def logs(
         re.compile(grep or "")
     except re.error as wrong:
         told = f"`{grep}` is no regular expression: {wrong}"
-        raise Fault("bad-pattern", told, exit_code=USAGE) from None
+        raise YardFault("bad-pattern", told, exit_code=USAGE) from None
     made: list[dict[str, Any]] = []
     for name, where_branch, path in log_files(scope, service, branch):
         sift = sift_for(config, name, grep=grep, errors=errors)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from switchyard.core.slugs import slug
 from switchyard.proc.family import Leader
-from switchyard.project.scope import SHARED_SLUG, Scope, Target
+from switchyard.project.scope import SHARED_SLUG, ProjectScope, Target
 from switchyard.runtime.observed import ObservedRun, Observer
 from switchyard.runtime.runs import RunBook, all_runs
 
@@ -26,7 +26,7 @@ def view(observed: ObservedRun, *, supervised: bool) -> "ServiceRow":
 
 
 def observed_runs(
-    scope: Scope, branch: str | None = None, services: Iterable[str] = ()
+    scope: ProjectScope, branch: str | None = None, services: Iterable[str] = ()
 ) -> list[ObservedRun]:
     """What is true of every recorded run, of one branch or of all."""
     names = set(services)
@@ -41,7 +41,7 @@ def observed_runs(
 
 
 def status(
-    scope: Scope, branch: str | None = None, services: Iterable[str] = ()
+    scope: ProjectScope, branch: str | None = None, services: Iterable[str] = ()
 ) -> "dict[str, list[ServiceRow]]":
     """Registered services with running or stale state."""
     supervised = scope.places.is_supervised()
@@ -49,17 +49,19 @@ def status(
     return {"services": [view(one, supervised=supervised) for one in found]}
 
 
-def where(scope: Scope, service: str, branch: str | None = None) -> "dict[str, ServiceRow]":
+def where(scope: ProjectScope, service: str, branch: str | None = None) -> "dict[str, ServiceRow]":
     """URL, port, pid, worktree and log path of one service.
 
-    A service that does not run is answered for too; only an unknown one is a `Fault`.
+    A service that does not run is answered for too; only an unknown one is a `YardFault`.
     """
     target = scope.target(branch)
     found = _started(scope, service, target, anywhere=branch is None and scope.here is None)
     return {"service": found or _never_started(scope, service, target)}
 
 
-def _started(scope: Scope, service: str, target: Target, *, anywhere: bool) -> "ServiceRow | None":
+def _started(
+    scope: ProjectScope, service: str, target: Target, *, anywhere: bool
+) -> "ServiceRow | None":
     """What is true of the service of this branch, or nothing when it was never started."""
     places = scope.places
     book = RunBook(places)
@@ -75,7 +77,7 @@ def _started(scope: Scope, service: str, target: Target, *, anywhere: bool) -> "
     return view(Observer(_OWNERS).observe(run), supervised=places.is_supervised())
 
 
-def _never_started(scope: Scope, service: str, target: Target) -> "ServiceRow":
+def _never_started(scope: ProjectScope, service: str, target: Target) -> "ServiceRow":
     # Reading the configuration costs more than all the rest, and few questions need it.
     from switchyard.project.configuration import check_service, config_for  # noqa: PLC0415
 

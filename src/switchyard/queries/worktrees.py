@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from switchyard.project.scope import Scope
+from switchyard.project.scope import ProjectScope
 from switchyard.queries.services import observed_runs
 
 
-def worktrees(scope: Scope) -> dict[str, Any]:
+def worktrees(scope: ProjectScope) -> dict[str, Any]:
     """Registered worktrees of the project, with what runs in each."""
     alive: dict[str, list[str]] = {}
     for one in observed_runs(scope):

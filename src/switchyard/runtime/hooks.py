@@ -9,7 +9,7 @@ from switchkit.platform.system import scratch_file
 from switchyard.config.placeholders import fill
 from switchyard.config.shapes import Config
 from switchyard.core.environ import base_environment
-from switchyard.core.fault import Fault
+from switchyard.core.fault import YardFault
 from switchyard.project.scope import Target
 
 HOOK_S = 600.0
@@ -49,7 +49,7 @@ def run_hooks(
 ) -> list[str]:
     """Run the commands one after the other; what failed is told.
 
-    Raises `Fault` at the first failure when `fatal`.
+    Raises `YardFault` at the first failure when `fatal`.
     """
     problems: list[str] = []
     for hook in hooks:
@@ -65,7 +65,7 @@ def run_hooks(
         if code != 0:
             problems.append(f"the hook `{' '.join(command)}` failed with {code}")
             if fatal:
-                raise Fault(
+                raise YardFault(
                     "hook-failed", problems[-1], details={"output": told.splitlines()[-20:]}
                 )
     return problems

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from switchyard.config.placeholders import fill, used
 from switchyard.config.shapes import Config, Service, ServiceProfile
 from switchyard.core.environ import base_environment, on_path
-from switchyard.core.fault import USAGE, Fault
+from switchyard.core.fault import USAGE, YardFault
 from switchyard.core.slugs import slug, variable
 from switchyard.project.home import ProjectPlaces
 from switchyard.project.scope import SHARED_BRANCH, SHARED_SLUG, Target
@@ -182,7 +182,7 @@ class Planner:
     def launch(self, name: str) -> ServiceLaunch:
         """The service of this name with everything filled in.
 
-        Raises `Fault` when its folder is missing or a placeholder has no value here.
+        Raises `YardFault` when its folder is missing or a placeholder has no value here.
         """
         service = self._config.services[name]
         target = target_of(service, self._target, self._config.root)
@@ -190,7 +190,7 @@ class Planner:
         for text in service.command:
             for one in used(text):
                 if one not in values:
-                    raise Fault(
+                    raise YardFault(
                         "no-value",
                         f"`{{{one}}}` in `services.{name}.command` has no value in this profile",
                         exit_code=USAGE,
@@ -198,7 +198,7 @@ class Planner:
         env = self._environment(service, values)
         cwd = target.worktree / service.cwd
         if not cwd.is_dir():
-            raise Fault("no-folder", f"the folder of `{name}` is gone: {cwd}")
+            raise YardFault("no-folder", f"the folder of `{name}` is gone: {cwd}")
         command = tuple(fill(text, values) for text in service.command)
         port, url = self._addresses[name]
         return ServiceLaunch(

@@ -1,6 +1,6 @@
 """What is true of a run now. Computed from the kernel each time; the record is only a claim."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from switchkit.platform import Vitals
 from switchkit.platform.ports import PortHolder, holder, holds, listening
@@ -10,7 +10,7 @@ from switchyard.proc.family import Leader, boot_id, leader_vitals, marked_runs, 
 from switchyard.runtime.runs import RunRecord
 
 if TYPE_CHECKING:
-    from switchyard.runtime.service_row import ServiceRow, Status
+    from switchyard.runtime.service_row import ServiceRow
 
 ENDED = ("exited", "crashed", "completed", "failed")
 
@@ -19,7 +19,7 @@ class ObservedRun(NamedTuple):
     """A run with what the kernel says about it."""
 
     run: RunRecord
-    status: "Status"
+    status: Literal["running", "stale"]
     phase: str
     reason: str | None = None
     survivors: tuple[int, ...] = ()

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from switchkit.files import make_private_folder
 from switchkit.locks import FileLock
 from switchyard.config.shapes import Ports
-from switchyard.core.fault import CONFLICT, Fault
+from switchyard.core.fault import CONFLICT, YardFault
 from switchyard.core.slugs import digest
 from switchyard.files import read_json, write_json
 from switchyard.proc.port_probe import is_bindable
@@ -60,7 +60,7 @@ class PortTable:
         """A port for each service, the same as last time where that is still free.
 
         `held` are services that run now: their port is theirs although it cannot be bound.
-        Raises `Fault` when the range has no free port left.
+        Raises `YardFault` when the range has no free port left.
         """
         make_private_folder(self._home.path.resolve())
         running = set(held)
@@ -108,7 +108,7 @@ class PortTable:
             port = bounds.start + (first + step) % span
             if port not in table and is_bindable(port):
                 return port
-        raise Fault(
+        raise YardFault(
             "no-free-port",
             f"no free port between {bounds.start} and {bounds.end}",
             hint="widen `[ports]` in switchyard.toml, or run `switchyard prune`",

@@ -2,8 +2,6 @@
 
 from typing import Literal, NotRequired, TypedDict
 
-Status = Literal["running", "stale"]
-
 
 class PortOwnerRow(TypedDict):
     """The process that holds the port of a service in its place."""
@@ -16,7 +14,7 @@ class ServiceRow(TypedDict):
     """A service with what is true of it now. One that was never started has fewer fields."""
 
     service: str
-    status: Status
+    status: Literal["running", "stale"]
     phase: str
     reason: str | None
     branch: NotRequired[str]

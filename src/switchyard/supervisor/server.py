@@ -27,7 +27,7 @@ from switchyard.control.protocol import (
     encode_event,
     encode_fault,
 )
-from switchyard.core.fault import Fault
+from switchyard.core.fault import YardFault
 from switchyard.project.home import Home
 from switchyard.supervisor.log_limits import limit_logs
 from switchyard.supervisor.operations.checkout import checkout, uncheckout
@@ -136,11 +136,11 @@ class RequestServer:
         try:
             request = decode_request(raw)
             answer = _answer(self._yard, request, lambda event: send(encode_event(event)))
-        except Fault as fault:
+        except YardFault as fault:
             send(encode_fault(fault))
         except Exception as wrong:  # noqa: BLE001 - one bad request must not end the supervisor
             sys.excepthook(type(wrong), wrong, wrong.__traceback__)
-            send(encode_fault(Fault("unexpected", f"{type(wrong).__name__}: {wrong}")))
+            send(encode_fault(YardFault("unexpected", f"{type(wrong).__name__}: {wrong}")))
         else:
             send(encode_answer(answer))
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from switchkit.processes import environment
 from switchyard.config.shapes import Config
 from switchyard.control.protocol import Event
-from switchyard.core.fault import Fault
+from switchyard.core.fault import YardFault
 from switchyard.project.configuration import config_of
 from switchyard.project.home import Home
 from switchyard.project.registry import Registry
-from switchyard.project.scope import SHARED_BRANCH, SHARED_SLUG, Scope, Target
+from switchyard.project.scope import SHARED_BRANCH, SHARED_SLUG, ProjectScope, Target
 from switchyard.runtime.launch import Planner, ServiceLaunch
 from switchyard.runtime.observed import Observer, direct_url
 from switchyard.runtime.ports import PortTable
@@ -39,7 +39,7 @@ class Yard:
 
     def __init__(self, root: Path, home: Home) -> None:
         registry = Registry(home)
-        self.scope = Scope(home, registry, root, None)
+        self.scope = ProjectScope(home, registry, root, None)
         self.places = self.scope.places
         self.children = Children()
         self.book = RunBook(self.places)
@@ -61,8 +61,9 @@ class Yard:
         observer = Observer()
         try:
             config = config_of(self.scope)
-        except Fault:
+        except YardFault:
             return
+        self.places.mark_known()
         runs = [
             run
             for run in all_runs(self.scope.root, self.places)
@@ -89,7 +90,7 @@ class Yard:
         target = Target(run.branch, run.branch_slug, Path(run.worktree))
         planner = Planner(config, target, self.places, self.known_ports(config, target))
         probe = ()
-        with contextlib.suppress(Fault):
+        with contextlib.suppress(YardFault):
             probe = planner.launch(run.service).probe_command
         return ServiceLaunch(
             service=service,
@@ -127,9 +128,9 @@ class Yard:
         other = foreign_names(port, self.scope.home)
         try:
             if other:
-                raise Fault("port-taken", f"port {port} serves the names of {other}")
+                raise YardFault("port-taken", f"port {port} serves the names of {other}")
             sockets = loopback_sockets(port, ("v4", "v6"), shared=True)
-        except Fault as wrong:
+        except YardFault as wrong:
             self.names_problem = f"names are not served: {wrong.message}"
             return
         router = names_router(self.scope.home, config.proxy.tld)
@@ -158,6 +159,6 @@ class Yard:
 
     def config_or_none(self) -> Config | None:
         """The configuration, when there is a valid one."""
-        with contextlib.suppress(Fault):
+        with contextlib.suppress(YardFault):
             return config_of(self.scope)
         return None

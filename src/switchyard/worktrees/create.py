@@ -7,31 +7,31 @@ from typing import Any
 
 from switchyard.config.shapes import Config
 from switchyard.core.environ import caller, expanded
-from switchyard.core.fault import CONFLICT, USAGE, Fault
+from switchyard.core.fault import CONFLICT, USAGE, YardFault
 from switchyard.core.slugs import slug
 from switchyard.git.repository import check_branch_name, git, listed_worktrees
 from switchyard.project.configuration import config_of
 from switchyard.project.git_files import main_checkout
 from switchyard.project.registry import Worktree
-from switchyard.project.scope import Scope, Target
+from switchyard.project.scope import ProjectScope, Target
 from switchyard.runtime.hooks import HookSite, run_hooks
 from switchyard.worktrees.clone import clone
 from switchyard.worktrees.commands import run_here
 from switchyard.worktrees.envsync import sync
 
 
-def folder_for(scope: Scope, config: Config, branch: str) -> Path:
+def folder_for(scope: ProjectScope, config: Config, branch: str) -> Path:
     """Where the worktree of a branch goes."""
     if config.worktree_root is None:
         return scope.home.worktrees(scope.root, config.slug) / slug(branch)
     return (scope.root / expanded(config.worktree_root)) / slug(branch)
 
 
-def check_slug(scope: Scope, branch: str) -> None:
+def check_slug(scope: ProjectScope, branch: str) -> None:
     """Two branches with one short name would share hosts, ports and logs."""
     for one in scope.targets():
         if one.slug == slug(branch) and one.branch != branch:
-            raise Fault(
+            raise YardFault(
                 "slug-taken",
                 f"`{branch}` and `{one.branch}` have the same short name `{one.slug}`",
                 hint="choose another branch name",
@@ -61,12 +61,12 @@ def _add(root: Path, folder: Path, branch: str, base: str) -> bool:
     if local in known:
         try:
             git(root, "worktree", "add", "--quiet", "--", str(folder), branch)
-        except Fault:
+        except YardFault:
             _explain(root, branch)
             raise
         return False
     if base.startswith("-"):
-        raise Fault("bad-base", f"`{base}` is no commit", exit_code=USAGE)
+        raise YardFault("bad-base", f"`{base}` is no commit", exit_code=USAGE)
     start = f"origin/{branch}" if remote in known else base
     git(root, "worktree", "add", "--quiet", "-b", branch, "--", str(folder), start)
     return True
@@ -75,7 +75,7 @@ def _add(root: Path, folder: Path, branch: str, base: str) -> bool:
 def _explain(root: Path, branch: str) -> None:
     for one in listed_worktrees(root):
         if one.branch == branch and one.path.is_dir():
-            raise Fault(
+            raise YardFault(
                 "branch-in-use",
                 f"`{branch}` is already checked out at {one.path}",
                 hint=f"switchyard adopt {one.path}",
@@ -84,7 +84,7 @@ def _explain(root: Path, branch: str) -> None:
 
 
 def _undo(root: Path, folder: Path, branch: str, *, made_branch: bool) -> None:
-    with contextlib.suppress(Fault):
+    with contextlib.suppress(YardFault):
         tip = git(folder, "rev-parse", "HEAD").strip()
         git(root, "worktree", "remove", "--force", "--", str(folder))
         if made_branch:
@@ -92,7 +92,7 @@ def _undo(root: Path, folder: Path, branch: str, *, made_branch: bool) -> None:
 
 
 def create(
-    scope: Scope,
+    scope: ProjectScope,
     branch: str,
     *,
     base: str | None = None,
@@ -103,7 +103,7 @@ def create(
     check_branch_name(branch)
     config = config_of(scope)
     if main_checkout(scope.root) is None:
-        raise Fault("no-git", "worktrees need a git repository", hint="git init")
+        raise YardFault("no-git", "worktrees need a git repository", hint="git init")
     scope.registry.register(scope.root, config.name)
     known = scope.registration
     there = known.worktree(branch) if known else None
@@ -113,7 +113,9 @@ def create(
     check_slug(scope, branch)
     folder = (path or folder_for(scope, config, branch)).absolute()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise Fault("path-taken", f"{folder} is already there and not empty", exit_code=CONFLICT)
+        raise YardFault(
+            "path-taken", f"{folder} is already there and not empty", exit_code=CONFLICT
+        )
     folder.parent.mkdir(parents=True, exist_ok=True)
     if path is None:
         _exclude(scope.root, folder.parent)
@@ -136,11 +138,11 @@ def create(
     }
 
 
-def _register(scope: Scope, made: Worktree) -> None:
+def _register(scope: ProjectScope, made: Worktree) -> None:
     def change(there: tuple[Worktree, ...]) -> tuple[Worktree, ...]:
         for one in there:
             if one.slug == made.slug and one.branch != made.branch:
-                raise Fault(
+                raise YardFault(
                     "slug-taken", f"`{one.branch}` has the same short name", exit_code=CONFLICT
                 )
         return (*(one for one in there if one.branch != made.branch), made)
@@ -158,7 +160,7 @@ def _told(worktree: Worktree, *, created: bool) -> dict[str, Any]:
     }
 
 
-def adopt(scope: Scope, path: Path | None = None) -> dict[str, Any]:
+def adopt(scope: ProjectScope, path: Path | None = None) -> dict[str, Any]:
     """Make worktrees known that git, or another tool, has made. Their files are not touched."""
     config = config_of(scope)
     scope.registry.register(scope.root, config.name)
@@ -175,5 +177,5 @@ def adopt(scope: Scope, path: Path | None = None) -> dict[str, Any]:
         _register(scope, made)
         adopted.append(_told(made, created=False))
     if path is not None and not adopted and path.resolve() not in have:
-        raise Fault("no-worktree", f"{path} is no worktree of this repository")
+        raise YardFault("no-worktree", f"{path} is no worktree of this repository")
     return {"adopted": adopted}

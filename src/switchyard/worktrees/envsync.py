@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from switchyard.config.shapes import EnvSync
-from switchyard.core.fault import Fault
+from switchyard.core.fault import YardFault
 from switchyard.git.repository import git
 
 INCLUDE_FILE = ".worktreeinclude"
@@ -28,9 +28,9 @@ class Synced(NamedTuple):
 
 def _safe(source: Path, target: Path, root: Path, worktree: Path) -> None:
     if not source.resolve().is_relative_to(root.resolve()):
-        raise Fault("env-escapes", f"`{source.name}` leads outside the project: {source}")
+        raise YardFault("env-escapes", f"`{source.name}` leads outside the project: {source}")
     if not target.parent.resolve().is_relative_to(worktree.resolve()):
-        raise Fault("env-escapes", f"`{target.name}` would land outside the worktree: {target}")
+        raise YardFault("env-escapes", f"`{target.name}` would land outside the worktree: {target}")
 
 
 def _one(path: str, mode: str, root: Path, worktree: Path, *, force: bool) -> Synced:

@@ -12,12 +12,12 @@ from switchkit.platform.system import command_line, pids, working_folder
 from switchyard.control.client import ask
 from switchyard.control.protocol import DownAnswer, DownRequest
 from switchyard.core.environ import caller
-from switchyard.core.fault import CONFLICT, USAGE, Fault
+from switchyard.core.fault import CONFLICT, USAGE, YardFault
 from switchyard.git.repository import git, git_ok, listed_worktrees
 from switchyard.git.status import changed_files
 from switchyard.project.configuration import config_of
 from switchyard.project.registry import Worktree
-from switchyard.project.scope import SHARED_BRANCH, Scope, Target
+from switchyard.project.scope import SHARED_BRANCH, ProjectScope, Target
 from switchyard.runtime.hooks import HookSite, run_hooks
 from switchyard.runtime.ports import PortTable
 from switchyard.runtime.runs import RunBook
@@ -64,7 +64,9 @@ def inhabitants(folder: Path) -> list[dict[str, Any]]:
     return made
 
 
-def reasons(scope: Scope, worktree: Worktree, force: Force, *, delete_branch: bool) -> list[str]:
+def reasons(
+    scope: ProjectScope, worktree: Worktree, force: Force, *, delete_branch: bool
+) -> list[str]:
     """Everything that speaks against removing it."""
     told: list[str] = []
     folder = worktree.path
@@ -91,16 +93,18 @@ def reasons(scope: Scope, worktree: Worktree, force: Force, *, delete_branch: bo
 
 
 def remove(
-    scope: Scope, branch: str, *, force: Force = NOTHING, delete_branch: bool = False
+    scope: ProjectScope, branch: str, *, force: Force = NOTHING, delete_branch: bool = False
 ) -> dict[str, Any]:
     """Stop what runs there and put the worktree aside.
 
-    Raises `Fault` with every reason not to.
+    Raises `YardFault` with every reason not to.
     """
     known = scope.registration
     worktree = known.worktree(branch) if known else None
     if worktree is None:
-        raise Fault("unknown-branch", f"no worktree is registered for `{branch}`", exit_code=USAGE)
+        raise YardFault(
+            "unknown-branch", f"no worktree is registered for `{branch}`", exit_code=USAGE
+        )
     _refuse(branch, reasons(scope, worktree, force, delete_branch=delete_branch))
     target = Target(worktree.branch, worktree.slug, worktree.path)
     if RunBook(scope.places).all(worktree.slug):
@@ -131,7 +135,7 @@ def remove(
 
 def _refuse(branch: str, told: list[str]) -> None:
     if told:
-        raise Fault(
+        raise YardFault(
             "would-lose-work",
             f"`{branch}` is not removed: {'; '.join(told)}",
             hint="commit or push it; `--force-tree` gives up changes, `--force-branch` commits",
@@ -153,8 +157,10 @@ def _put_aside(root: Path, folder: Path) -> Path:
             return folder.rename(goal)
         except OSError as wrong:
             if wrong.errno != errno.EXDEV:
-                raise Fault("cannot-move", f"{folder} cannot be moved: {wrong.strerror}") from None
-    raise Fault("cannot-move", f"{folder} lies on a disk of its own")
+                raise YardFault(
+                    "cannot-move", f"{folder} cannot be moved: {wrong.strerror}"
+                ) from None
+    raise YardFault("cannot-move", f"{folder} lies on a disk of its own")
 
 
 def _delete_branch(root: Path, branch: str) -> bool:
@@ -172,7 +178,7 @@ def _folder_bytes(folder: Path) -> int:
     return total
 
 
-def prune(scope: Scope, *, dry_run: bool = True, merged: bool = False) -> dict[str, Any]:
+def prune(scope: ProjectScope, *, dry_run: bool = True, merged: bool = False) -> dict[str, Any]:
     """Forget worktrees that are gone and empty old trash; with `merged`, remove finished ones."""
     known = scope.registration
     rows: list[dict[str, Any]] = []
@@ -205,7 +211,7 @@ def prune(scope: Scope, *, dry_run: bool = True, merged: bool = False) -> dict[s
     return {"dry_run": dry_run, "worktrees": rows, "trash": emptied}
 
 
-def _forget(scope: Scope, worktree: Worktree) -> None:
+def _forget(scope: ProjectScope, worktree: Worktree) -> None:
     if RunBook(scope.places).all(worktree.slug):
         ask(scope.home, scope.root, DownRequest(worktree.branch), DownAnswer)
     scope.registry.change_worktrees(
@@ -214,7 +220,7 @@ def _forget(scope: Scope, worktree: Worktree) -> None:
     PortTable(scope.home).release(scope.root, worktree.branch)
 
 
-def _old_trash(scope: Scope, *, dry_run: bool) -> list[str]:
+def _old_trash(scope: ProjectScope, *, dry_run: bool) -> list[str]:
     common = git(scope.root, "rev-parse", "--path-format=absolute", "--git-common-dir", check=False)
     trash = Path(common.strip()) / TRASH
     old: list[str] = []

@@ -8,11 +8,11 @@ from typing import Any
 import httpx2
 
 from support.workspace import child_command
+from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
 from switchboard.core.bus import EventBus
 from switchboard.core.events import Event
 from switchboard.daemon.runtime import Runtime, running
-from switchboard.providers.suites.schema import SuiteSettings
 from switchboard.settings.sections import Settings
 from switchboard.surface.http.access import Access, hosts_of
 from switchboard.surface.http.listener import bind, url_of

@@ -20,9 +20,9 @@ from switchboard.config.locate import find_places
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.control.requests import IntrospectRequest
 from switchboard.daemon.assemble import sandbox_refusals
-from switchboard.daemon.enclosing import sandbox_here
 from switchboard.providers.source import Finding
 from switchboard.providers.table import configured
+from switchboard.sandbox.sandbox import platform_sandbox
 from switchboard.settings.sections import Settings
 from switchkit.cli.columns import counted, visible
 from switchkit.cli.style import Style
@@ -107,7 +107,7 @@ def run(request: Request) -> Report:
         loop="uvloop" if "uvloop" in _versions() else "asyncio",
         workspace=places.workspace,
         home=places.home,
-        sandbox=sandbox_here().name,
+        sandbox=platform_sandbox().describe(),
         servers=len(settings.servers) + len(settings.untrusted) if settings else 0,
         left_out=len(settings.omitted) if settings else 0,
         findings=tuple(findings),

@@ -8,8 +8,7 @@ from switchboard.core.launches import Launch
 from switchboard.core.redaction import redacted_text
 from switchboard.core.secrets import KnownSecrets
 from switchboard.core.tools import ToolSpec
-from switchboard.providers.commands.confining import confinement_of
-from switchboard.providers.commands.plans import Ground, Plan
+from switchboard.providers.commands.plans import Ground, Plan, policy_of
 from switchboard.providers.commands.standing import has_network, runs_of
 
 
@@ -17,15 +16,15 @@ def launch_of(plan: Plan, tool: ToolSpec, fingerprint: str, ground: Ground) -> L
     """The launch of a plan."""
     entry, place = plan.entry, plan.place
     hide = KnownSecrets(plan.secrets)
-    confinement = confinement_of(plan, ground)
-    own = () if confinement.only_reads and entry.sandbox_profile != "none" else (confinement.cwd,)
+    policy = policy_of(plan, ground)
+    own = () if policy.only_reads and entry.sandbox_profile != "none" else (policy.cwd,)
     return Launch(
         tool=tool,
         server=entry.name,
         fingerprint=fingerprint,
         runs=runs_of(entry),
         # With every link followed, so that what is judged is where it runs.
-        cwd=confinement.cwd,
+        cwd=policy.cwd,
         is_foreign=False,
         env={
             name: redacted_text(place.env[name], hide)
@@ -36,7 +35,7 @@ def launch_of(plan: Plan, tool: ToolSpec, fingerprint: str, ground: Ground) -> L
         env_hash=_digest(dict(place.env)),
         sandbox=entry.sandbox_profile,
         network=has_network(entry),
-        writable_roots=(*own, *confinement.writable_roots),
+        writable_roots=(*own, *policy.writable_roots),
         opened_roots=entry.writable_roots,
         side_effects=entry.side_effects,
         requires_approval=entry.requires_approval,

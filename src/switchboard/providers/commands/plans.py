@@ -20,6 +20,7 @@ from switchboard.core.strict import read_strictly
 from switchboard.providers.commands.paths import PathFilter
 from switchboard.providers.commands.schema import CommandEntry
 from switchboard.providers.commands.templates import fill
+from switchboard.sandbox.policy import SandboxPolicy, Surroundings
 
 
 class Ground(Struct, frozen=True, kw_only=True):
@@ -165,6 +166,24 @@ def plan_of(entry: CommandEntry, call: Call, ground: Ground, cwd: str = "") -> P
         path=filling.expand(configured) if configured else ground.path,
         stdin=bytes(call.arguments),
         secrets=place.secrets | filling.taken,
+    )
+
+
+def policy_of(plan: Plan, ground: Ground) -> SandboxPolicy:
+    """What the process of a plan may touch."""
+    cwd, workspace = os.path.realpath(plan.place.cwd), os.path.realpath(ground.workspace)
+    surroundings = Surroundings(
+        workspace=ground.workspace,
+        user_home=ground.user_home,
+        home=ground.home,
+        path=ground.path,
+    )
+    return surroundings.policy(
+        plan.entry,
+        cwd=cwd,
+        only_reads=plan.entry.is_to_only_read,
+        # A tool that runs in a part of the workspace may read the rest of it.
+        around=(workspace,) if cwd.startswith(workspace.rstrip(os.sep) + os.sep) else (),
     )
 
 

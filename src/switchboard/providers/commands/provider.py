@@ -11,11 +11,10 @@ from switchboard.core.offers import Kind, Offer
 from switchboard.core.ports import Events
 from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
-from switchboard.providers.commands.confining import wrap_for
+from switchboard.providers.commands.command_run import CommandRun
 from switchboard.providers.commands.launches import launch_of
-from switchboard.providers.commands.plans import Ground, Plan, plan_of
+from switchboard.providers.commands.plans import Ground, Plan, plan_of, policy_of
 from switchboard.providers.commands.results import outcome_of
-from switchboard.providers.commands.runs import Run
 from switchboard.providers.commands.schema import CommandEntry
 from switchboard.providers.commands.specs import PROVIDER
 from switchboard.sandbox.sandbox import Sandbox
@@ -72,9 +71,12 @@ class CommandsProvider:
         is_bound = entry.fingerprint and entry.seal.binding
         if is_bound and await asyncio.to_thread(self._fingerprint, entry) != entry.fingerprint:
             raise _changed(entry.name)
-        run = Run(plan, call, self._ground.workspace, self._events)
+        run = CommandRun(plan, call, self._ground.workspace, self._events)
         ended = await run.to_end(
-            wrap=wrap_for(plan, self._ground, self._sandbox),
+            # From where the configuration stands, not from where a session wants it to run.
+            wrap=self._sandbox.around(
+                policy_of(plan, self._ground), cwd=plan.place.origin, path=plan.path
+            ),
             reaper=self._reaper,
             start_s=self._start_s,
         )

@@ -2,28 +2,36 @@
 
 import signal
 
-from switchboard.core.calls import Outcome, TextBlock
-from switchboard.providers.commands.runs import Ended
+from switchboard.core.calls import Figures, Outcome, TextBlock
+from switchboard.procs.run import ProcessEnd
 
 # Programs that run others tell of a signal in this way, and so does a sandbox.
 _SIGNALLED = 128
 
 
-def outcome_of(ended: Ended, tool: str) -> Outcome:
+def outcome_of(end: ProcessEnd, tool: str) -> Outcome:
     """The text of stdout, then that of stderr. A status other than 0 is an error of the tool."""
     blocks: list[TextBlock] = []
-    if ended.status != 0:
-        blocks.append(TextBlock(f"`{tool}` {_how(ended.status)}"))
-    if ended.stdout:
-        blocks.append(TextBlock(ended.stdout))
-    if ended.stderr:
-        blocks.append(TextBlock(f"stderr:\n{ended.stderr}"))
+    status = end.status or 0
+    if status:
+        blocks.append(TextBlock(f"`{tool}` {_how(status)}"))
+    if end.stdout:
+        blocks.append(TextBlock(end.stdout))
+    if end.stderr:
+        blocks.append(TextBlock(f"stderr:\n{end.stderr}"))
     if not blocks:
         blocks.append(TextBlock(f"`{tool}` ended and printed nothing"))
-    if names := ended.figures.appeared:
+    if end.appeared:
         # Whoever reads the result is who uses the folder next.
-        blocks.append(TextBlock(_appeared(names)))
-    return Outcome(blocks=tuple(blocks), is_error=ended.status != 0, figures=ended.figures)
+        blocks.append(TextBlock(_appeared(end.appeared)))
+    figures = Figures(
+        exit_status=end.status,
+        bytes_stdout=end.bytes_stdout,
+        bytes_stderr=end.bytes_stderr,
+        redactions=end.redactions,
+        appeared=end.appeared,
+    )
+    return Outcome(blocks=tuple(blocks), is_error=status != 0, figures=figures)
 
 
 def _appeared(names: tuple[str, ...]) -> str:

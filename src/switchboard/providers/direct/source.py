@@ -40,7 +40,7 @@ class DirectSource(Source[Struct]):
             return DirectExposure(
                 name=entry.name,
                 children=context.children[entry.name],
-                launches=ServerLaunches(entry),
+                launches=ServerLaunches(entry, context.children[entry.name].cwd),
                 origin=entry.origin,
                 shows_tools=entry.expose == "tools",
                 prefix=entry.tool_prefix,

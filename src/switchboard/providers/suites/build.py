@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 
+from switchboard.children.exposure import Introspection, SuiteSettings
 from switchboard.children.pool import ChildSource
 from switchboard.children.schema import ServerEntry
 from switchboard.children.server_launches import ServerLaunches
 from switchboard.core.visibility import Visibility
-from switchboard.providers.suites.schema import Introspection, SuiteSettings
 from switchboard.providers.suites.specs import suite_spec
 from switchboard.providers.suites.suite import Suite
 
@@ -38,5 +38,5 @@ def _suite(
         mode=introspection.mode,
         summary_max_chars=own.summary_max_chars or introspection.summary_max_chars,
         result_mode=own.result_mode,
-        launches=ServerLaunches(entry),
+        launches=ServerLaunches(entry, source.cwd),
     )

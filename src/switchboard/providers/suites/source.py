@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from switchboard.children.exposure import SuiteSettings
 from switchboard.providers.source import Finding, Listed, Listing, Source
-from switchboard.providers.suites.schema import SuiteSettings
 from switchboard.providers.suites.specs import PROVIDER, suite_spec
 
 if TYPE_CHECKING:

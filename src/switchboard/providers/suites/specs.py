@@ -1,10 +1,10 @@
 """Suite tools from the configuration."""
 
+from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
 from switchboard.core.names import suite_name, tool_name
 from switchboard.core.tools import ToolSpec
 from switchboard.providers.suites.arguments import SUITE_SCHEMA, checked_when_narrowed
-from switchboard.providers.suites.schema import SuiteSettings
 
 PROVIDER = "suites"
 

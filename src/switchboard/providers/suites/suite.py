@@ -3,12 +3,12 @@
 from msgspec import Raw, Struct
 from msgspec.json import encode
 
+from switchboard.children.exposure import IntrospectionMode, ResultMode
 from switchboard.children.listings.listing import ToolEntry, ToolListing
 from switchboard.children.pool import ChildSource
 from switchboard.children.server_launches import ServerLaunches
 from switchboard.core.tools import Effects, Policy, ToolSpec
 from switchboard.core.visibility import Visibility
-from switchboard.providers.suites.schema import IntrospectionMode, ResultMode
 from switchboard.providers.suites.summaries import summarise
 
 _LONGEST_NAME = 256

@@ -25,10 +25,10 @@ from switchyard.api.answers import call_tool, read_resource, seen_from
 from switchyard.api.catalogue import RESOURCES, TOOLS
 from switchyard.api.texts import PROMPTS, prompt
 from switchyard.core.environ import on_behalf_of
-from switchyard.core.fault import Fault as YardFault
+from switchyard.core.fault import YardFault
 from switchyard.project.configuration import config_of
 from switchyard.project.home import default_home
-from switchyard.project.scope import FILE_NAME, Scope, locate, pinned
+from switchyard.project.scope import FILE_NAME, ProjectScope, locate, pinned
 
 T = TypeVar("T")
 _NO_COMPLETION = Raw(b'{"completion":{"values":[],"total":0,"hasMore":false}}')
@@ -147,7 +147,7 @@ class YardProvider:
     async def aclose(self) -> None:
         """The crew belongs to the engine."""
 
-    async def _done(self, call: Call, work: Callable[[Scope], T]) -> T:
+    async def _done(self, call: Call, work: Callable[[ProjectScope], T]) -> T:
         cwd = call.launch.cwd if call.launch is not None else self._folder(call)
 
         def run() -> T:
@@ -165,7 +165,7 @@ class YardProvider:
         """Where the session works."""
         return call.session.cwd or call.session.workspace or str(self._root)
 
-    def _called(self, scope: Scope, name: str, given: dict[str, Any]) -> dict[str, Any]:
+    def _called(self, scope: ProjectScope, name: str, given: dict[str, Any]) -> dict[str, Any]:
         try:
             scope = seen_from(scope, given)
         except YardFault as fault:
@@ -183,7 +183,7 @@ class YardProvider:
                 hint="the user looks at it with `switchboard trust`, in the folder it lies in",
             )
 
-    def _check_branches(self, scope: Scope, branch: str | None) -> None:
+    def _check_branches(self, scope: ProjectScope, branch: str | None) -> None:
         """A project may let each worktree decide for itself; then its own file counts too."""
         try:
             source = config_of(scope).source

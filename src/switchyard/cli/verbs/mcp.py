@@ -5,18 +5,18 @@ from pathlib import Path
 from switchkit.suggest import suggestion
 from switchyard.cli.arguments import Arguments, usage_fault
 from switchyard.cli.report import Report
-from switchyard.core.fault import Fault
+from switchyard.core.fault import YardFault
 from switchyard.mcp.server import serve_stdio
 from switchyard.mcp.session import McpSession
 from switchyard.mcp.setup import config, install, projects
 from switchyard.mcp.smoke import smoke
 from switchyard.project.home import default_home
-from switchyard.project.scope import Scope, locate, locate_alias, pinned
+from switchyard.project.scope import ProjectScope, locate, locate_alias, pinned
 
 STEPS = ("config", "install", "projects", "smoke")
 
 
-def _scope(arguments: Arguments) -> Scope:
+def _scope(arguments: Arguments) -> ProjectScope:
     alias = arguments.value("project")
     if alias is None:
         return locate(arguments.cwd, default_home())
@@ -75,4 +75,4 @@ def run(arguments: Arguments) -> Report:
         return _smoke(arguments)
     if step in ("config", "install"):
         return _setup(arguments, step)
-    raise Fault("usage", f"unknown step `{step}`; {suggestion(step, STEPS)}", exit_code=2)
+    raise YardFault("usage", f"unknown step `{step}`; {suggestion(step, STEPS)}", exit_code=2)

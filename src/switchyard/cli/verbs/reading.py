@@ -8,14 +8,14 @@ from switchyard.cli.report import Report
 from switchyard.core.quantities import seconds
 from switchyard.project.configuration import config_of
 from switchyard.project.home import default_home
-from switchyard.project.scope import Scope, locate
+from switchyard.project.scope import ProjectScope, locate
 from switchyard.queries.doctor import doctor
 from switchyard.queries.logs import log_files, logs, sift_for
 from switchyard.queries.worktrees import worktrees
 from switchyard.runtime.logs import DEFAULT_LINES, follow
 
 
-def _list(scope: Scope, _: Arguments) -> Report:
+def _list(scope: ProjectScope, _: Arguments) -> Report:
     found = worktrees(scope)
     rows = [
         (one["branch"], one["path"], "" if one["exists"] else "gone", ", ".join(one["running"]))
@@ -25,7 +25,7 @@ def _list(scope: Scope, _: Arguments) -> Report:
     return Report("list", found, lines)
 
 
-def _doctor(scope: Scope, _: Arguments) -> Report:
+def _doctor(scope: ProjectScope, _: Arguments) -> Report:
     found = doctor(scope)
     lines = [f"{key:12} {found[key]}" for key in ("project", "root", "home", "version", "python")]
     lines += [f"services     {', '.join(one['service'] for one in found['services'])}"]
@@ -51,7 +51,7 @@ def _duration(arguments: Arguments) -> float | None:
     return made
 
 
-def _followed(scope: Scope, arguments: Arguments, shown: list[str]) -> Iterator[str]:
+def _followed(scope: ProjectScope, arguments: Arguments, shown: list[str]) -> Iterator[str]:
     yield from shown
     service = arguments.words[0] if arguments.words else None
     files = {path: name for name, _, path in log_files(scope, service, arguments.value("branch"))}
@@ -63,7 +63,7 @@ def _followed(scope: Scope, arguments: Arguments, shown: list[str]) -> Iterator[
         yield f"{files[path]} | {line}" if len(files) > 1 or arguments.has("merge") else line
 
 
-def _logs(scope: Scope, arguments: Arguments) -> Report:
+def _logs(scope: ProjectScope, arguments: Arguments) -> Report:
     found = logs(
         scope,
         arguments.words[0] if arguments.words else None,

@@ -9,10 +9,10 @@ import sys
 from switchkit.processes import environment
 from switchyard.cli.arguments import Arguments, usage_fault
 from switchyard.cli.report import Report
-from switchyard.core.fault import Fault
+from switchyard.core.fault import YardFault
 from switchyard.project.configuration import check_service, config_for
 from switchyard.project.home import default_home
-from switchyard.project.scope import SHARED_BRANCH, SHARED_SLUG, Scope, Target, locate
+from switchyard.project.scope import SHARED_BRANCH, SHARED_SLUG, ProjectScope, Target, locate
 from switchyard.queries.services import where
 from switchyard.runtime.launch import Planner
 from switchyard.runtime.observed import Observer
@@ -30,18 +30,18 @@ def redacted(name: str, value: str) -> str:
     return _IN_URL.sub(r"\1:[redacted]", value)
 
 
-def _open(scope: Scope, arguments: Arguments) -> Report:
+def _open(scope: ProjectScope, arguments: Arguments) -> Report:
     found = where(scope, arguments.words[0], arguments.value("branch"))["service"]
     url = found.get("url")
     if found["status"] != "running" or not url:
-        raise Fault("not-running", f"`{arguments.words[0]}` does not run", hint="switchyard up")
+        raise YardFault("not-running", f"`{arguments.words[0]}` does not run", hint="switchyard up")
     browser = shutil.which("xdg-open") or shutil.which("open")
     if not arguments.has("print-only") and browser:
         subprocess.Popen([browser, url], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return Report("open", {"url": url}, [url])
 
 
-def _variables(scope: Scope, target: Target, service: str | None) -> dict[str, str]:
+def _variables(scope: ProjectScope, target: Target, service: str | None) -> dict[str, str]:
     """The living variables of a running service, or those it would be started with."""
     config = config_for(scope, target)
     name = service or next(iter(config.services))
@@ -57,7 +57,7 @@ def _variables(scope: Scope, target: Target, service: str | None) -> dict[str, s
     return dict(planner.launch(name).env)
 
 
-def _env(scope: Scope, arguments: Arguments) -> Report:
+def _env(scope: ProjectScope, arguments: Arguments) -> Report:
     target = scope.target(arguments.value("branch"))
     variables = _variables(scope, target, arguments.words[0])
     if not arguments.has("reveal"):
@@ -66,7 +66,7 @@ def _env(scope: Scope, arguments: Arguments) -> Report:
     return Report("env", {"service": arguments.words[0], "env": variables}, lines)
 
 
-def _exec(scope: Scope, arguments: Arguments) -> Report:
+def _exec(scope: ProjectScope, arguments: Arguments) -> Report:
     if not arguments.command:
         raise usage_fault("`exec` needs a command after `--`", "exec")
     target = scope.target(arguments.words[0] if arguments.words else None)
@@ -79,7 +79,7 @@ def _exec(scope: Scope, arguments: Arguments) -> Report:
             arguments.command, cwd=target.worktree, env=variables, stdout=output, check=False
         )
     except OSError as wrong:
-        raise Fault("cannot-run", f"{arguments.command[0]}: {wrong.strerror}") from None
+        raise YardFault("cannot-run", f"{arguments.command[0]}: {wrong.strerror}") from None
     data = {"branch": target.branch, "exit_code": done.returncode}
     return Report(
         "exec", data, (), done.returncode if done.returncode >= 0 else 128 - done.returncode

@@ -8,10 +8,10 @@ from switchyard.control.actions import checkout, down, uncheckout, up
 from switchyard.control.protocol import PhaseEvent
 from switchyard.core.quantities import seconds
 from switchyard.project.home import default_home
-from switchyard.project.scope import Scope, locate
+from switchyard.project.scope import ProjectScope, locate
 
 
-def _split(scope: Scope, arguments: Arguments) -> tuple[str | None, list[str]]:
+def _split(scope: ProjectScope, arguments: Arguments) -> tuple[str | None, list[str]]:
     """The branch and the services: a first word that names a branch is one."""
     words = list(arguments.words)
     branch = arguments.value("branch")
@@ -33,7 +33,7 @@ def _tell(event: PhaseEvent) -> None:
     say(f"{event['service']}: {told}")
 
 
-def _up(scope: Scope, arguments: Arguments) -> Report:
+def _up(scope: ProjectScope, arguments: Arguments) -> Report:
     branch, services = _split(scope, arguments)
     timeout = arguments.value("timeout")
     timeout_s = seconds(timeout) if timeout else None
@@ -53,14 +53,14 @@ def _up(scope: Scope, arguments: Arguments) -> Report:
     return Report("up", made, lines)
 
 
-def _down(scope: Scope, arguments: Arguments) -> Report:
+def _down(scope: ProjectScope, arguments: Arguments) -> Report:
     branch, services = _split(scope, arguments)
     made = down(scope, branch=branch, services=services)
     lines = [f"stopped {one['service']} of {one['branch']}" for one in made["stopped"]]
     return Report("down", made, lines or ["nothing ran"])
 
 
-def _restart(scope: Scope, arguments: Arguments) -> Report:
+def _restart(scope: ProjectScope, arguments: Arguments) -> Report:
     branch, services = _split(scope, arguments)
     target = scope.target(branch)
     stopped = down(scope, branch=target.branch, services=services)
@@ -76,14 +76,14 @@ def _restart(scope: Scope, arguments: Arguments) -> Report:
     return Report("restart", {**made, **stopped}, service_lines(made["services"]))
 
 
-def _checkout(scope: Scope, arguments: Arguments) -> Report:
+def _checkout(scope: ProjectScope, arguments: Arguments) -> Report:
     branch, services = _split(scope, arguments)
     made = checkout(scope, branch=branch, services=services)
     lines = [f"{one['port']} -> {one['service']} of {one['branch']}" for one in made["checkouts"]]
     return Report("checkout", made, lines)
 
 
-def _uncheckout(scope: Scope, arguments: Arguments) -> Report:
+def _uncheckout(scope: ProjectScope, arguments: Arguments) -> Report:
     branch, services = _split(scope, arguments)
     made = uncheckout(scope, branch=branch, services=services)
     lines = [f"closed {one['port']}" for one in made["closed"]]

@@ -7,8 +7,8 @@ from switchyard import __version__
 from switchyard.cli.arguments import Arguments
 from switchyard.cli.report import Report
 from switchyard.cli.table import PROGRAM, VERBS
-from switchyard.core.fault import CONFLICT, Fault
-from switchyard.project.detect import recognised
+from switchyard.core.fault import CONFLICT, YardFault
+from switchyard.project.detect import detect
 from switchyard.project.scope import FILE_NAME
 
 _ABOUT = "Switchyard runs every branch of a project side by side."
@@ -17,12 +17,12 @@ _ABOUT = "Switchyard runs every branch of a project side by side."
 def _init(arguments: Arguments) -> Report:
     folder = arguments.cwd.resolve()
     path = folder / FILE_NAME
-    kind, text = recognised(folder)
+    kind, text = detect(folder)
     data = {"path": str(path), "recognised": kind, "toml": text, "written": False}
     if arguments.has("dry-run"):
         return Report("init", data, [text.rstrip()])
     if path.exists() and not arguments.has("force"):
-        raise Fault(
+        raise YardFault(
             "config-there", f"{path} is already there", hint="pass --force", exit_code=CONFLICT
         )
     replace_file(path, text.encode())

@@ -5,12 +5,12 @@ from pathlib import Path
 from switchyard.cli.arguments import Arguments
 from switchyard.cli.report import Report
 from switchyard.project.home import default_home
-from switchyard.project.scope import Scope, locate
+from switchyard.project.scope import ProjectScope, locate
 from switchyard.worktrees.create import adopt, create
 from switchyard.worktrees.remove import Force, prune, remove
 
 
-def _create(scope: Scope, arguments: Arguments) -> Report:
+def _create(scope: ProjectScope, arguments: Arguments) -> Report:
     path = arguments.value("path")
     made = create(
         scope,
@@ -26,13 +26,13 @@ def _create(scope: Scope, arguments: Arguments) -> Report:
     return Report("create", made, lines)
 
 
-def _adopt(scope: Scope, arguments: Arguments) -> Report:
+def _adopt(scope: ProjectScope, arguments: Arguments) -> Report:
     made = adopt(scope, Path(arguments.words[0]) if arguments.words else None)
     lines = [f"adopted {one['branch']}: {one['path']}" for one in made["adopted"]]
     return Report("adopt", made, lines or ["nothing new"])
 
 
-def _rm(scope: Scope, arguments: Arguments) -> Report:
+def _rm(scope: ProjectScope, arguments: Arguments) -> Report:
     force = Force(arguments.has("force-tree"), arguments.has("force-branch"))
     made = remove(
         scope, arguments.words[0], force=force, delete_branch=arguments.has("delete-branch")
@@ -41,7 +41,7 @@ def _rm(scope: Scope, arguments: Arguments) -> Report:
     return Report("rm", made, lines)
 
 
-def _prune(scope: Scope, arguments: Arguments) -> Report:
+def _prune(scope: ProjectScope, arguments: Arguments) -> Report:
     made = prune(scope, dry_run=arguments.has("dry-run"), merged=arguments.has("merged"))
     lines = [
         f"{one['action']} {one['branch']} ({one['bytes'] // 1000} kB)"

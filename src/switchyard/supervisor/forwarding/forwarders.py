@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Container
 
 from switchkit.platform.ports import holder, listening
-from switchyard.core.fault import CONFLICT, Fault
+from switchyard.core.fault import CONFLICT, YardFault
 from switchyard.files import write_json
 from switchyard.project.home import ProjectPlaces
 from switchyard.runtime.checkouts import Checkout, stored_checkouts
@@ -12,7 +12,7 @@ from switchyard.supervisor.forwarding.sockets import loopback_sockets
 from switchyard.supervisor.forwarding.tcp_relay import Backend, Router, TcpRelay
 
 
-def _gate(checkout: Checkout) -> Router:
+def _router(checkout: Checkout) -> Router:
     goal = Backend(checkout.host, checkout.target_port)
     return lambda _: goal
 
@@ -33,25 +33,25 @@ class Forwarders:
         """Open again what was open before this supervisor began and still leads somewhere."""
         for one in stored_checkouts(self._places):
             if (one.branch_slug, one.service) in alive:
-                with contextlib.suppress(Fault):
+                with contextlib.suppress(YardFault):
                     self.open(one, families)
 
     def open(self, checkout: Checkout, families: tuple[str, ...]) -> str:
         """Let the port lead to the branch. Says `opened`, `switched` or `unchanged`.
 
-        Raises `Fault` when somebody else holds the port.
+        Raises `YardFault` when somebody else holds the port.
         """
         there = self._open.get(checkout.port)
         if there == checkout:
             return "unchanged"
         if there is not None:
-            self._relay.retarget(checkout.port, _gate(checkout))
+            self._relay.retarget(checkout.port, _router(checkout))
         else:
             try:
                 sockets = loopback_sockets(checkout.port, families, shared=False)
-            except Fault as wrong:
+            except YardFault as wrong:
                 raise _named(checkout.port, wrong) from None
-            self._relay.listen(checkout.port, sockets, _gate(checkout), sniffs=False)
+            self._relay.listen(checkout.port, sockets, _router(checkout), sniffs=False)
         self._open[checkout.port] = checkout
         self._save()
         return "opened" if there is None else "switched"
@@ -66,12 +66,12 @@ class Forwarders:
         write_json(self._places.checkouts, {"checkouts": [one._asdict() for one in self.all()]})
 
 
-def _named(port: int, wrong: Fault) -> Fault:
+def _named(port: int, wrong: YardFault) -> YardFault:
     inodes = listening().get(port)
     found = holder(inodes) if inodes else None
     if found is None:
         return wrong
-    return Fault(
+    return YardFault(
         "port-taken",
         f"port {port} is held by process {found.pid}: {found.command}",
         hint="stop that process; switchyard never stops what it did not start",

@@ -48,7 +48,7 @@ def _backend(home: Home, host: str, tld: str) -> Backend | str:
 def names_router(home: Home, tld: str) -> Router:
     """Sends each connection to the service that its Host header names."""
 
-    def gate(head: bytes) -> Backend | DirectAnswer | None:
+    def router(head: bytes) -> Backend | DirectAnswer | None:
         if b"\r\n\r\n" not in head and b"\n\n" not in head:
             return None
         path = head.split(b" ", 2)[1:2]
@@ -62,7 +62,7 @@ def names_router(home: Home, tld: str) -> Router:
             return _answer("502 Bad Gateway", {"ok": False, "error": goal})
         return goal
 
-    return gate
+    return router
 
 
 def foreign_names(port: int, home: Home) -> str | None:

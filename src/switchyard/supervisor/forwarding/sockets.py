@@ -2,7 +2,7 @@
 
 import socket
 
-from switchyard.core.fault import CONFLICT, Fault
+from switchyard.core.fault import CONFLICT, YardFault
 
 
 def dial(host: str, port: int, timeout_s: float) -> socket.socket:
@@ -22,7 +22,7 @@ def dial(host: str, port: int, timeout_s: float) -> socket.socket:
 
 
 def loopback_sockets(port: int, families: tuple[str, ...], *, shared: bool) -> list[socket.socket]:
-    """Listening sockets on this machine's own addresses, or a `Fault` naming the conflict."""
+    """Listening sockets on this machine's own addresses, or a `YardFault` naming the conflict."""
     made: list[socket.socket] = []
     for name, family, address in (
         ("v4", socket.AF_INET, "127.0.0.1"),
@@ -45,7 +45,7 @@ def loopback_sockets(port: int, families: tuple[str, ...], *, shared: bool) -> l
                 continue
             for other in made:
                 other.close()
-            raise Fault(
+            raise YardFault(
                 "port-taken",
                 f"port {port} on {address} is held by somebody else: {wrong.strerror}",
                 hint=f"see who holds it with `ss -ltnp 'sport = :{port}'`",

@@ -57,9 +57,9 @@ class _End:
 class _Listener:
     """One canonical port, or the port of the names. Its goal may change while it listens."""
 
-    def __init__(self, sockets: list[socket.socket], gate: Router, *, sniffs: bool) -> None:
+    def __init__(self, sockets: list[socket.socket], router: Router, *, sniffs: bool) -> None:
         self.sockets = sockets
-        self.gate = gate
+        self.router = router
         self.sniffs = sniffs
 
 
@@ -76,10 +76,10 @@ class TcpRelay:
         self._lock = threading.Lock()
 
     def listen(
-        self, port: int, sockets: list[socket.socket], gate: Router, *, sniffs: bool
+        self, port: int, sockets: list[socket.socket], router: Router, *, sniffs: bool
     ) -> None:
-        """Serve these bound sockets. The gate decides where each connection goes."""
-        listener = _Listener(sockets, gate, sniffs=sniffs)
+        """Serve these bound sockets. The router decides where each connection goes."""
+        listener = _Listener(sockets, router, sniffs=sniffs)
         with self._lock:
             self._listeners[port] = listener
             if self._thread is None:
@@ -92,10 +92,10 @@ class TcpRelay:
 
         self._order(register)
 
-    def retarget(self, port: int, gate: Router) -> None:
+    def retarget(self, port: int, router: Router) -> None:
         """New connections go elsewhere from now on; those under way stay where they are."""
         with self._lock:
-            self._listeners[port].gate = gate
+            self._listeners[port].router = router
 
     def close(self, port: int) -> None:
         """Stop listening, and return when the port is free. Connections under way go on."""
@@ -160,18 +160,18 @@ class TcpRelay:
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             end = _End(client)
             if listener.sniffs:
-                end.step = lambda one, _, gate=listener.gate: self._sniff(one, gate)
+                end.step = lambda one, _, router=listener.router: self._sniff(one, router)
                 self._watch(end, _READ)
             else:
-                self._open(end, listener.gate(b""))
+                self._open(end, listener.router(b""))
 
-    def _sniff(self, end: _End, gate: Router) -> None:
+    def _sniff(self, end: _End, router: Router) -> None:
         part = end.sock.recv(LARGEST_HEAD)
         end.pending += part
         if not part or len(end.pending) > LARGEST_HEAD:
             self._drop(end)
             return
-        goal = gate(end.pending)
+        goal = router(end.pending)
         if goal is not None:
             self._open(end, goal)
 

@@ -9,7 +9,7 @@ from switchyard.control.protocol import (
     UncheckoutAnswer,
     UncheckoutRequest,
 )
-from switchyard.core.fault import CONFLICT, Fault
+from switchyard.core.fault import CONFLICT, YardFault
 from switchyard.project.configuration import check_service, config_for
 from switchyard.runtime.checkouts import Checkout
 from switchyard.runtime.observed import Observer
@@ -43,14 +43,14 @@ def checkout(yard: Yard, request: CheckoutRequest) -> CheckoutAnswer:
             )
         elif service.name in asked:
             why = "is not running" if service.canonical_port else "has no canonical port"
-            raise Fault(
+            raise YardFault(
                 "cannot-checkout",
                 f"`{service.name}` {why} on `{target.branch}`",
                 hint=f"switchyard up {target.branch}",
                 exit_code=CONFLICT,
             )
     if not chosen:
-        raise Fault(
+        raise YardFault(
             "cannot-checkout",
             f"nothing with a canonical port runs on `{target.branch}`",
             hint=f"switchyard up {target.branch}",
@@ -61,7 +61,7 @@ def checkout(yard: Yard, request: CheckoutRequest) -> CheckoutAnswer:
         opened: list[tuple[Checkout, str]] = []
         try:
             opened.extend((one, yard.forwarders.open(one, config.families)) for one in chosen)
-        except Fault:
+        except YardFault:
             for one, how in opened:
                 if how == "opened":
                     yard.forwarders.close(one.port)

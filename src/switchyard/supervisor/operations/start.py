@@ -8,7 +8,7 @@ from switchkit.suggest import suggestion
 from switchyard.config.graph import closure
 from switchyard.config.shapes import Config, ServiceProfile
 from switchyard.control.protocol import UpAnswer, UpRequest
-from switchyard.core.fault import CONFLICT, NOT_READY, USAGE, Fault
+from switchyard.core.fault import CONFLICT, NOT_READY, USAGE, YardFault
 from switchyard.proc.port_probe import is_bindable
 from switchyard.project.configuration import check_service, config_for
 from switchyard.project.scope import SHARED_BRANCH, SHARED_SLUG, Target
@@ -55,18 +55,20 @@ def _plan(yard: Yard, request: UpRequest) -> StartPlan:
 def _check_place(yard: Yard, target: Target) -> None:
     for one in yard.scope.targets():
         if one.slug == target.slug and one.branch != target.branch:
-            raise Fault(
+            raise YardFault(
                 "slug-taken",
                 f"`{target.branch}` and `{one.branch}` have the same short name `{one.slug}`",
                 hint="rename one of the branches",
                 exit_code=CONFLICT,
             )
     if not target.worktree.is_dir():
-        raise Fault("no-folder", f"the worktree of `{target.branch}` is gone: {target.worktree}")
+        raise YardFault(
+            "no-folder", f"the worktree of `{target.branch}` is gone: {target.worktree}"
+        )
 
 
 def up(yard: Yard, request: UpRequest, emit: Emit) -> UpAnswer:
-    """Start services and wait until they are ready. Raises `Fault` when one is not."""
+    """Start services and wait until they are ready. Raises `YardFault` when one is not."""
     plan = _plan(yard, request)
     config, target, hooks = plan.config, plan.target, plan.config.hooks
     yard.context.max_log_bytes, yard.context.keep_logs = config.logs.max_bytes, config.logs.keep
@@ -158,7 +160,7 @@ def _end_earlier_run(yard: Yard, key: tuple[str, str]) -> None:
 def _check_canonical(launch: ServiceLaunch) -> None:
     binds = launch.service.bind_canonical
     if binds and launch.port and not is_bindable(launch.port, strict=False):
-        raise Fault(
+        raise YardFault(
             "port-taken",
             f"`{launch.service.name}` binds {launch.port} itself, and somebody holds it",
             exit_code=CONFLICT,
@@ -245,14 +247,14 @@ def _await(yard: Yard, threads: list[ServiceThread], emit: Emit, timeout_s: floa
         raise _not_up(yard, failed)
 
 
-def _not_up(yard: Yard, failed: list[ServiceThread]) -> Fault:
+def _not_up(yard: Yard, failed: list[ServiceThread]) -> YardFault:
     culprit = next((one for one in failed if one.phase != "blocked"), failed[0])
     late = all(one.phase in ("late", "blocked", "starting", "waiting") for one in failed)
     start = culprit.run.log_start if culprit.run else 0
     lines = tail(culprit.launch.log, 20, Sift(), start=start)
     name = culprit.launch.service.name
     told = culprit.reason or culprit.phase
-    return Fault(
+    return YardFault(
         "not-ready" if late else "service-failed",
         f"`{name}` is {'not ready in time' if late else culprit.phase} ({told})",
         hint=f"switchyard logs {name}",
@@ -275,7 +277,7 @@ def _profile(config: Config, name: str | None) -> ServiceProfile | None:
     if chosen is None:
         return None
     if chosen not in config.profiles:
-        raise Fault(
+        raise YardFault(
             "unknown-profile",
             f"unknown profile `{chosen}`; {suggestion(chosen, config.profiles)}",
             exit_code=USAGE,

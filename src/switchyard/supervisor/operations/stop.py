@@ -7,7 +7,7 @@ from switchkit.suggest import suggestion
 from switchyard.config.graph import levels
 from switchyard.config.shapes import Config
 from switchyard.control.protocol import DownAnswer, DownRequest, StoppedRow
-from switchyard.core.fault import USAGE, Fault
+from switchyard.core.fault import USAGE, YardFault
 from switchyard.runtime.hooks import HookSite, run_hooks
 from switchyard.runtime.runs import RunRecord, all_runs
 from switchyard.supervisor.service_thread import STOP_SLACK_S, ServiceThread, end_run
@@ -40,7 +40,7 @@ def down(yard: Yard, request: DownRequest, emit: Emit) -> DownAnswer:
     emit({"event": "stopped"})
     left = [one for one in stopped if one["left"]]
     if left:
-        raise Fault(
+        raise YardFault(
             "not-stopped",
             f"{len(left)} service(s) could not be stopped",
             details={"stopped": stopped},
@@ -58,7 +58,7 @@ def _check_names(yard: Yard, config: Config, request: DownRequest) -> None:
     """Refuse a name that neither the configuration nor a run knows."""
     for name in set(request.services) - set(config.services):
         if not any(run.service == name for run in yard.book.all()):
-            raise Fault(
+            raise YardFault(
                 "unknown-service",
                 f"unknown service `{name}`; {suggestion(name, config.services)}",
                 exit_code=USAGE,

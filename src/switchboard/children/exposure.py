@@ -1,4 +1,4 @@
-"""How children are shown as suites, as users write it in `switchboard.config.json`."""
+"""How servers are shown, as users write it in `switchboard.config.json`."""
 
 from typing import Literal
 
