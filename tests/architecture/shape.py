@@ -60,7 +60,11 @@ ALSO_MAY_IMPORT = (
     Allowance("cli/verbs/*audit*.py", {"audit"}, "the log is read where no daemon runs, too"),
     Allowance("cli/verbs/approvals.py", {"approvals", "audit"}, "it decides daemon or not"),
     Allowance("cli/verbs/parts/watching.py", {"approvals"}, "as above"),
-    Allowance("cli/verbs/serve.py", {"surface"}, "it opens the socket that the daemon serves"),
+    Allowance(
+        "cli/verbs/parts/http_endpoint.py",
+        {"surface"},
+        "it opens the socket that the daemon serves",
+    ),
     Allowance(
         "cli/verbs/*.py", {"children:schema", "children:exposure"}, "settings are made of these"
     ),
@@ -104,10 +108,14 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("cli/verbs/daemon.py", "switchboard.daemon.serve.run"): "only the daemon itself needs it",
     ("cli/verbs/daemon.py", "switchboard.daemon.main.run_daemon"): "as above",
     ("children/pool.py", "switchboard.children.http.remote.open_remote"): "few are remote",
-    ("cli/verbs/serve.py", "switchboard.daemon.serve_http.serve_http"): "stdio needs no HTTP",
-    ("cli/verbs/serve.py", "switchboard.surface.http.listener.bind"): "as above",
-    ("cli/verbs/serve.py", "switchboard.surface.http.listener.url_of"): "as above",
-    ("cli/verbs/serve.py", "switchboard.surface.http.token.bearer_token"): "as above",
+    (
+        "cli/verbs/serve.py",
+        "switchboard.cli.verbs.parts.http_endpoint.serve_http",
+    ): "stdio needs no HTTP",
+    ("daemon/attachment.py", "switchboard.control.requests.ListenRequest"): "shims ask nothing",
+    ("daemon/attachment.py", "switchboard.control.socket.serve_requests"): "as above",
+    ("daemon/server.py", "switchboard.control.socket.serve_requests"): "as above",
+    ("daemon/server.py", "switchboard.daemon.control.DaemonControl"): "as above",
     ("daemon/attachment.py", "switchboard.daemon.serve_http.serve_socket"): "as above",
     (
         "cli/verbs/parts/board.py",

@@ -13,10 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from switchboard.control.api import Control
 from switchboard.control.connection import Connection
-from switchboard.control.requests import ListenRequest
-from switchboard.control.socket import serve_requests
 from switchboard.core.sessions import Session
 from switchboard.core.tasks import TaskSet
 from switchboard.daemon.boards import BoardHandle
@@ -30,9 +27,8 @@ from switchboard.wire.pipes import Loss, StreamPipe
 from switchkit.processes import parent_of
 
 if TYPE_CHECKING:
+    from switchboard.control.api import Control
     from switchboard.daemon.serve_http import ServeSocket
-
-_read_listen = msgspec.json.Decoder(ListenRequest).decode
 
 
 class Attachment:
@@ -61,16 +57,19 @@ class Attachment:
         if not self._leaving.done():
             self._leaving.set_result(None)
 
-    async def stay(self, control: Control) -> None:
-        """Serve until the process, its client or the daemon wants to end."""
+    async def stay(self, control: "Callable[[], Control]") -> None:
+        """Serve until the process, its client or the daemon wants to end.
+
+        Most are shims, which need no control.
+        """
         line = await self._connection.line(MAX_MESSAGE_BYTES, GREETING_S)
         match self._connection.take_files(), line + b"\n":
             case [reading, writing], words if words == STREAMS:
                 await self._serve_streams(reading, writing)
             case [listening], _:
-                await self._serve_socket(listening, line, control)
+                await self._serve_socket(listening, line, control())
             case [], _:
-                await self._serve_requests(line, control)
+                await self._serve_requests(line, control())
             case files, _:
                 for number in files:
                     os.close(number)
@@ -103,12 +102,14 @@ class Attachment:
             pipe.abort(Loss(message="closed"))
             self._connection.say(f"{END} 0")
 
-    async def _serve_socket(self, number: int, line: bytes, control: Control) -> None:
+    async def _serve_socket(self, number: int, line: bytes, control: "Control") -> None:
         """Serve HTTP on a socket that is bound already, until the other end says anything."""
+        from switchboard.control.requests import ListenRequest  # noqa: PLC0415 - a shim needs none
+
         with socket.socket(fileno=number) as listening:
             listening.setblocking(False)
             try:
-                request = _read_listen(line)
+                request = msgspec.json.decode(line, type=ListenRequest)
             except msgspec.MsgspecError:
                 raise Gone from None
             # The HTTP stack takes a while to load, and the loop has others to serve.
@@ -122,7 +123,9 @@ class Attachment:
                 await self._until_left(tasks.start(self._connection.line(MAX_HELLO_BYTES, None)))
         self._connection.say(f"{END} 0")
 
-    async def _serve_requests(self, first: bytes, control: Control) -> None:
+    async def _serve_requests(self, first: bytes, control: "Control") -> None:
+        from switchboard.control.socket import serve_requests  # noqa: PLC0415 - as above
+
         async with TaskSet() as tasks:
             work = tasks.start(serve_requests(control, self._connection, first))
             await self._until_left(work)

@@ -5,16 +5,15 @@ import contextlib
 import os
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from switchboard.config.problems import ConfigInvalid
 from switchboard.control.connection import Connection
-from switchboard.control.socket import serve_requests
 from switchboard.core.tasks import TaskSet
 from switchboard.daemon.attachment import Attachment
 from switchboard.daemon.boards import BoardHandle, EndlessQuestions
-from switchboard.daemon.control import DaemonControl
 from switchboard.daemon.hello import Hello, NoHello, read_hello, read_values
 from switchboard.daemon.serve import until_signal
 from switchboard.daemon.state import DaemonState
@@ -34,6 +33,9 @@ from switchboard.ipc.words import (
     OTHER_ABI,
     READY,
 )
+
+if TYPE_CHECKING:
+    from switchboard.control.api import Control
 
 _TIDY_S = 1.0
 _LAST_CALLS_S = 2.0
@@ -72,7 +74,10 @@ class Daemon:
         try:
             hello = read_hello(await connection.line(MAX_HELLO_BYTES, GREETING_S))
             if hello.kind == CONTROL:
-                await serve_requests(DaemonControl(self._state, connection.pid), connection)
+                # As below.
+                from switchboard.control.socket import serve_requests  # noqa: PLC0415
+
+                await serve_requests(self._control(connection), connection)
             elif hello.abi != ABI:
                 await self._make_way(connection)
             elif self._state.is_draining:
@@ -91,6 +96,12 @@ class Daemon:
             connection.close()
             self._busy_at = time.monotonic()
 
+    def _control(self, connection: Connection, attachment: Attachment | None = None) -> "Control":
+        # Most clients are shims, which wait for every import of ours and ask for none of this.
+        from switchboard.daemon.control import DaemonControl  # noqa: PLC0415
+
+        return DaemonControl(self._state, connection.pid, attachment)
+
     async def _make_way(self, connection: Connection) -> None:
         """A client of another version wants a daemon of its own."""
         connection.say(f"{OTHER_ABI} {ABI}")
@@ -107,7 +118,7 @@ class Daemon:
         board.enter()
         try:
             connection.say(READY)
-            await attachment.stay(DaemonControl(self._state, connection.pid, attachment))
+            await attachment.stay(lambda: self._control(connection, attachment))
         finally:
             self._state.attachments.discard(attachment)
             board.leave()
