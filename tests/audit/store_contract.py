@@ -54,6 +54,12 @@ class AuditStoreContract(ABC):
         await store.flush()
         assert await calls(store) == ["one", "two", "three", "four"]
 
+    async def test_what_was_only_posted_is_found_at_once(self, store: AuditStore) -> None:
+        store.post(a_record("posted"))
+        assert [row.call for row in await store.find("posted")] == ["posted"]
+        store.post(a_record("another"))
+        assert await calls(store) == ["posted", "another"]
+
     async def test_a_payload_is_told_by_a_salted_hash_in_records(self, store: AuditStore) -> None:
         def make(call: str, payload: bytes) -> AuditRecord:
             return a_record(call, args_sha256=store.fingerprint(payload))

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -11,6 +12,7 @@ from switchboard.audit.reader import AuditReader
 from switchboard.audit.verify import verify
 from switchboard.audit.writer import AuditWriter, Told
 from switchboard.core.audit import AuditMark, AuditRow, Verification
+from switchboard.core.faults import Fault
 from switchboard.core.worker import Worker
 
 # Rows that are read at once, and how soon a follower sees a new one.
@@ -43,6 +45,7 @@ class SqliteAudit(AuditWriter):
         follow: bool = False,
         tell: Callable[[str], None] = _ignore,
     ) -> AsyncGenerator[AuditRow]:
+        await self._write_posted()
         told: list[str] = []
         reader = AuditReader(self._read_paths, tell=told.append)
         while True:
@@ -62,6 +65,7 @@ class SqliteAudit(AuditWriter):
             await asyncio.sleep(_LOOK_S)
 
     async def find(self, which: str, /, *, tell: Callable[[str], None] = _ignore) -> list[AuditRow]:
+        await self._write_posted()
         told: list[str] = []
         reader = AuditReader(self._read_paths, tell=told.append)
         rows = await self._reading.run(lambda: reader.of_call(which))
@@ -74,6 +78,13 @@ class SqliteAudit(AuditWriter):
 
     async def verify(self, *, expect: AuditMark | None = None) -> Verification:
         return await self._reading.run(lambda: verify(self._read_paths, expect=expect))
+
+    async def _write_posted(self) -> None:
+        """Whoever was told that a call has ended finds its record, also one that is only posted."""
+        if self._thread.is_alive():
+            # A log that cannot be written can still be read.
+            with suppress(Fault):
+                await self.flush()
 
     async def aclose(self) -> None:
         # Closing waits for the disk, so it is done where the loop does not wait with it.
