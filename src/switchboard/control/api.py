@@ -80,7 +80,7 @@ class Control(Protocol):
         """What a model reads of each server, with suites and without."""
         ...
 
-    def reload(self) -> Changed:
+    async def reload(self) -> Changed:
         """Read the configuration of every board again."""
         ...
 
@@ -111,7 +111,7 @@ async def answer(  # noqa: C901, PLR0911 - a case for each method
         case TokensRequest():
             return await control.tokens()
         case ReloadRequest():
-            return control.reload()
+            return await control.reload()
         case DrainRequest():
             control.drain()
         case StopRequest():
