@@ -4,7 +4,7 @@ It does not know what the files hold. It loads nothing slow: a client waits for 
 """
 
 # No pathlib, no typing, no contextlib: see above.
-# ruff: noqa: PTH101, PTH102, PTH105, PTH108, PTH112, PTH114, PTH118, PTH120, SIM105
+# ruff: noqa: SIM105
 
 import os
 import stat
@@ -17,7 +17,7 @@ _OTHERS = 0o077
 _SAFELY = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
-class NotPrivate(PermissionError):  # noqa: N818 - states what is
+class NotPrivate(PermissionError):
     """Somebody else could reach what is ours, or what we found is not ours.
 
     An `OSError`, as whoever cannot open a file may not care why. `what` and `why` make a sentence.

@@ -12,7 +12,7 @@ from switchkit.processes import began
 
 # Without site-packages it starts in a few milliseconds, so it has to be told where we are.
 _PROGRAM = (
-    f"import sys; sys.path.insert(0, {os.path.abspath(f'{__file__}/../..')!r})\n"  # noqa: PTH100
+    f"import sys; sys.path.insert(0, {os.path.abspath(f'{__file__}/../..')!r})\n"
     "from switchkit.reaper import main; main()"
 )
 # After so many in a row the next one is not started before there is something to tell.

@@ -1,6 +1,6 @@
 """Unix sockets that one user alone can reach. Light: a client waits for the shim."""
 
-# ruff: noqa: PTH104, PTH108, SIM105 - no pathlib, see above
+# ruff: noqa: SIM105 - no pathlib, see above
 
 import _socket
 import os

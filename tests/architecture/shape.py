@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("providers:table", "providers:source", "providers:context"),
     },
     "settings": {"core", "config", "children:schema", "providers/*:schema", "providers:table"},
-    "control": {"core", "wire", "ipc"},
+    "control": {"core", "wire", "ipc", "approvals", "audit"},
     "surface": {"core", "wire", "ipc", "control"},
     "web": {"control"},
     "daemon": {
@@ -57,14 +57,9 @@ ALSO_MAY_IMPORT = (
     Allowance("cli/*.py", {"config"}, "it reads the environment and shows problems"),
     Allowance("cli/verbs/*.py", {"settings", "daemon"}, "a verb works on settings or on a board"),
     Allowance("cli/verbs/*audit*.py", {"audit"}, "the log is read where no daemon runs, too"),
-    Allowance("cli/verbs/approvals.py", {"approvals"}, "it decides in the queue, daemon or not"),
+    Allowance("cli/verbs/approvals.py", {"approvals", "audit"}, "it decides daemon or not"),
     Allowance("cli/verbs/parts/watching.py", {"approvals"}, "as above"),
     Allowance("cli/verbs/serve.py", {"surface"}, "it opens the socket that the daemon serves"),
-    Allowance(
-        "cli/verbs/parts/noting.py",
-        {"approvals", "audit"},
-        "what is decided of a changed tool is written down, daemon or not",
-    ),
     Allowance(
         "cli/verbs/*.py", {"children:schema", "providers/*:schema"}, "settings are made of these"
     ),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from support.requirements import requirement
 from switchboard.config.json_text import MAX_DEPTH, JsonInvalid, read_json
-from switchboard.config.spots import spot_at
+from switchboard.config.key_positions import spot_at
 
 _values = st.recursive(
     st.none()

@@ -19,7 +19,7 @@ from switchboard.core.calls import Call, Outcome, TextBlock
 from switchboard.core.faults import Fault
 from switchboard.daemon.runtime import Runtime, running
 from switchboard.providers.suites.schema import SuiteSettings
-from switchboard.settings.build import suite_overrides
+from switchboard.settings.freeze import suite_overrides
 from switchboard.settings.sections import Settings
 
 ENVIRON = {"PATH": "/usr/bin:/bin"}

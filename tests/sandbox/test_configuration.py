@@ -14,8 +14,8 @@ from support.workspace import Workspace, server
 from switchboard.children.schema import ServerEntry
 from switchboard.settings.fingerprints import sealed
 from switchboard.settings.load import load_settings
-from switchboard.settings.narrowing import narrowed_server
 from switchboard.settings.sections import Settings
+from switchboard.settings.workspace_limits import narrowed_server
 
 KEYS: dict[str, Any] = {
     "sandbox_profile": "default",

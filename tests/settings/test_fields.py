@@ -150,7 +150,7 @@ def test_a_new_key_is_in_the_schemas_and_in_the_reference(lab: Lab, tmp_path: Pa
     new = set(page.read_text("utf-8").splitlines()) - set(PAGE.read_text("utf-8").splitlines())
     section, server = sorted(new)
     assert section == (
-        '| `greeting_word` | text | `"hello"` | has no say | `SWITCHBOARD_GREETING` |  '
+        '| `greeting_word` | a string | `"hello"` | has no say | `SWITCHBOARD_GREETING` |  '
         "| What every client is greeted with. |"
     )
     assert server == (

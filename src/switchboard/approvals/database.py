@@ -1,7 +1,5 @@
 """The file that questions and pins lie in: private, and shared by every process of a user."""
 
-# ruff: noqa: PTH118
-
 import contextlib
 import os
 import sqlite3

@@ -1,7 +1,6 @@
 """Paths among arguments that lead elsewhere than they say."""
 
 # Strings of other programs, not paths of ours.
-# ruff: noqa: PTH118
 
 import os
 from collections.abc import Iterator

@@ -45,7 +45,7 @@ CREATE TRIGGER records_follow BEFORE INSERT ON records
 _INDEX = "CREATE INDEX IF NOT EXISTS records_by_call ON records (call) WHERE call <> ''"
 
 
-class SegmentDamaged(Exception):  # noqa: N818 - states what is
+class SegmentDamaged(Exception):
     """The file is no database of ours, or not a whole one."""
 
 

@@ -13,7 +13,7 @@ KEY_BYTES = 32
 _SIGNATURES_REMEMBERED = 8
 
 
-class KeyUnusable(Exception):  # noqa: N818 - states what is
+class KeyUnusable(Exception):
     """The key file holds no key."""
 
 

@@ -66,7 +66,7 @@ class _Supported(Struct):
     supported: list[str]
 
 
-class NotModern(Exception):  # noqa: N818 - a finding, not an error
+class NotModern(Exception):
     """The child does not speak the modern era."""
 
 

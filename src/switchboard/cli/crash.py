@@ -1,7 +1,6 @@
 """What remains of a failure that nobody foresaw: a file to attach to an issue, and one line."""
 
 # Loaded by every command, so without pathlib.
-# ruff: noqa: PTH103, PTH118
 
 import os
 import sys
@@ -48,7 +47,7 @@ def _without_values(words: Sequence[str]) -> list[str]:
 
 def _save(text: str, environ: Mapping[str, str]) -> str:
     home = environ.get("SWITCHBOARD_HOME") or os.path.join(
-        environ.get("HOME") or os.path.expanduser("~"),  # noqa: PTH111
+        environ.get("HOME") or os.path.expanduser("~"),
         ".switchboard",
     )
     name = f"crash-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"

@@ -113,11 +113,11 @@ def _fill_closed_streams() -> None:
     perhaps, would be taken for the stream.
     """
     if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - the stubs do not know
-        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115 - stays open
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - stays open
     if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] - as above
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - as above
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - as above
     if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison] - as above
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - as above
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - as above
 
 
 def _is_text(word: str) -> bool:

@@ -32,7 +32,7 @@ class Request(Struct, frozen=True, kw_only=True, eq=False):
         if self.workspace or self.environ.get("WORKSPACE_DIR"):
             return
         try:
-            os.getcwd()  # noqa: PTH109 - on the cold-start path
+            os.getcwd()
         except FileNotFoundError:
             raise UsageError(
                 "the current directory does not exist any more", "name one with `--workspace DIR`"

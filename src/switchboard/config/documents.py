@@ -1,8 +1,5 @@
 """A file of the configuration: its tree, the places of its keys, and its digest."""
 
-# On the cold-start path, where pathlib would double the cost.
-# ruff: noqa: PTH119
-
 import hashlib
 import os
 import stat
@@ -12,8 +9,8 @@ from typing import Any, cast
 from msgspec import Struct
 
 from switchboard.config.json_text import JsonInvalid, read_json
+from switchboard.config.key_positions import KeyPath, Spot, Spots, dotted, spot_at
 from switchboard.config.problems import Problem, Severity
-from switchboard.config.spots import KeyPath, Spot, Spots, dotted, spot_at
 from switchboard.config.toml_text import TomlInvalid, read_toml
 from switchboard.core.origins import Origin, Scope
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from switchboard.config.key_positions import KeyPath
 from switchboard.config.layers import Layer
 from switchboard.config.problems import Problem, quoted
-from switchboard.config.spots import KeyPath
 from switchboard.config.strict import Items, Text, Truth, Whole
 from switchboard.core.origins import Scope
 from switchkit.suggest import did_you_mean

@@ -5,14 +5,14 @@ from typing import Any, cast
 
 from switchboard.config.documents import Document, problem_at, read_text
 from switchboard.config.json_text import MAX_DEPTH
+from switchboard.config.key_positions import OffsetSpots, dotted, spot_at
 from switchboard.config.problems import Problem
-from switchboard.config.spots import OffsetSpots, dotted, spot_at
 from switchboard.core.origins import Scope
 
 _FENCE = r"\s*---[ \t]*\r?\n(.*?)(?:^|\n)---[ \t]*(?:\r?\n|\Z)"
 
 
-class _Refused(Exception):  # noqa: N818 - never leaves this module
+class _Refused(Exception):
     def __init__(self, offset: int, message: str, hint: str = "", key: str = "") -> None:
         super().__init__(message)
         self.offset = offset

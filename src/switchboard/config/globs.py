@@ -1,8 +1,5 @@
 """Patterns for files of the workspace. A match never lies outside it."""
 
-# On the cold-start path, where pathlib would double the cost.
-# ruff: noqa: PTH112, PTH114, PTH117, PTH118, PTH208
-
 import os
 import re
 from collections.abc import Iterator

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from msgspec import Struct
 
-from switchboard.config.spots import OffsetSpots
+from switchboard.config.key_positions import OffsetSpots
 
 MAX_DEPTH = 64
 # The standard library refuses to convert longer ones, and no setting needs them.
@@ -40,7 +40,7 @@ _PLAIN_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _FOREIGN_WORDS = {"True": "true", "False": "false", "None": "null", "undefined": "null"}
 
 
-class JsonInvalid(Exception):  # noqa: N818 - named like the other refusals of this package
+class JsonInvalid(Exception):
     """The text is not strict JSON; `offset` is where that shows."""
 
     def __init__(self, offset: int, message: str, hint: str = "") -> None:

@@ -6,8 +6,8 @@ from typing import Any, cast
 from msgspec import Struct
 
 from switchboard.config.documents import Document
+from switchboard.config.key_positions import KeyPath, dotted
 from switchboard.config.problems import Problem, Severity
-from switchboard.config.spots import KeyPath, dotted
 from switchboard.core.origins import Origin, Scope
 
 

@@ -1,8 +1,5 @@
 """Which files, in which order, for home, workspace, agent and skill."""
 
-# On the cold-start path, where pathlib would double the cost.
-# ruff: noqa: PTH100, PTH109, PTH111, PTH112, PTH118, PTH120
-
 import os
 from collections.abc import Mapping
 from typing import Literal

@@ -13,7 +13,7 @@ _PLACEHOLDER = r"\$(\$\{|\{([^}]*)\}|\{)"
 _INSIDE = r"(?s)([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?"
 
 
-class Unfilled(Exception):  # noqa: N818 - a fact about the text, told to its author
+class Unfilled(Exception):
     """The text cannot be expanded."""
 
     def __init__(self, message: str, hint: str) -> None:

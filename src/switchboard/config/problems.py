@@ -45,7 +45,7 @@ class Problem(Struct, frozen=True, kw_only=True):
         }
 
 
-class ConfigInvalid(Exception):  # noqa: N818 - the name says what is so, like `Fault`
+class ConfigInvalid(Exception):
     """The configuration cannot be used. Carries every problem that was found."""
 
     def __init__(

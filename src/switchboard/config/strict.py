@@ -10,8 +10,8 @@ from typing import Any, Literal, Protocol, cast
 from msgspec import Struct
 
 from switchboard.config.documents import Document
+from switchboard.config.key_positions import KeyPath
 from switchboard.config.problems import Problem, Severity, quoted
-from switchboard.config.spots import KeyPath
 from switchkit.suggest import did_you_mean
 
 Unknown = Literal["error", "warning", "ignore"]

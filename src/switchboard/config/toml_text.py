@@ -7,14 +7,14 @@ for by their headers and names, only when a problem or an origin asks. They are 
 import re
 from typing import Any
 
-from switchboard.config.spots import KeyPath, Spot, spot_at
+from switchboard.config.key_positions import KeyPath, Spot, spot_at
 from switchkit.toml_positions import Statement, nearest, statements
 
 # Compiled on first use: most TOML is valid.
 _AT = r" \(at (?:line (\d+), column (\d+)|end of document)\)$"
 
 
-class TomlInvalid(Exception):  # noqa: N818 - named like the other refusals of this package
+class TomlInvalid(Exception):
     """The text is not TOML."""
 
     def __init__(self, message: str, line: int, column: int) -> None:

@@ -1,7 +1,5 @@
 """Replacing a file as a whole: either the old text or the new one, never half of it."""
 
-# ruff: noqa: PTH114, PTH120
-
 import os
 
 from switchboard.config.problems import ConfigInvalid, Problem

@@ -5,10 +5,14 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from switchboard.control.answers import AuditRows, Decision, WaitingApprovals
 from switchboard.control.requests import (
     AnyRequest,
+    ApprovalsRequest,
+    AuditRequest,
     CallRequest,
     ChildRequest,
+    DecideRequest,
     DrainRequest,
     EventsRequest,
     IntrospectRequest,
@@ -80,6 +84,22 @@ class Control(Protocol):
         """What a model reads of each server, with suites and without."""
         ...
 
+    async def approvals(self, request: ApprovalsRequest) -> WaitingApprovals:
+        """What waits for a person."""
+        ...
+
+    async def decide(self, request: DecideRequest) -> Decision:
+        """Take the answer of the caller's user. The client that asked cannot agree."""
+        ...
+
+    async def audit(self, request: AuditRequest) -> AuditRows:
+        """Records of the audit log."""
+        ...
+
+    def over_http(self) -> "Control":
+        """The same for callers over HTTP, of whom nobody knows whether they are persons."""
+        ...
+
     async def reload(self) -> Changed:
         """Read the configuration of every board again."""
         ...
@@ -93,7 +113,7 @@ class Control(Protocol):
         ...
 
 
-async def answer(  # noqa: C901, PLR0911 - a case for each method
+async def answer(  # noqa: C901, PLR0911, PLR0912 - a case for each method
     control: Control, request: AnyRequest
 ) -> Struct:
     """What the control answers to a request. Events beyond the latest are followed elsewhere."""
@@ -110,6 +130,12 @@ async def answer(  # noqa: C901, PLR0911 - a case for each method
             return await control.introspect(request)
         case TokensRequest():
             return await control.tokens()
+        case ApprovalsRequest():
+            return await control.approvals(request)
+        case DecideRequest():
+            return await control.decide(request)
+        case AuditRequest():
+            return await control.audit(request)
         case ReloadRequest():
             return await control.reload()
         case DrainRequest():

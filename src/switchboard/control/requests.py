@@ -5,6 +5,8 @@ from typing import Literal
 import msgspec
 from msgspec import Raw, Struct
 
+from switchboard.core.questions import Extent
+
 # The reason of a fault that is a mistake on the command line.
 USAGE = "usage"
 
@@ -61,6 +63,35 @@ class TokensRequest(Request, frozen=True, kw_only=True, tag="tokens"):
     """What a model reads of every server, with suites and without."""
 
 
+class ApprovalsRequest(Request, frozen=True, kw_only=True, tag="approvals"):
+    """What waits for a person: everything, or the one of an id."""
+
+    id: str = ""
+    # Those that were decided lately, too.
+    everything: bool = False
+
+
+class DecideRequest(Request, frozen=True, kw_only=True, tag="decide"):
+    """The answer of a person to a question, or about a changed tool."""
+
+    id: str
+    approves: bool
+    extent: Extent = "once"
+    # Only say whether it could be decided so.
+    only_check: bool = False
+
+
+class AuditRequest(Request, frozen=True, kw_only=True, tag="audit"):
+    """The latest records that the fields want, or those of one call or number."""
+
+    which: str = ""
+    last: int = 20
+    tool: str = ""
+    session: str = ""
+    since: str = ""
+    outcome: str = ""
+
+
 class ReloadRequest(Request, frozen=True, kw_only=True, tag="reload"):
     """Read the configuration of every board again, now."""
 
@@ -90,6 +121,9 @@ AnyRequest = (
     | CallRequest
     | IntrospectRequest
     | TokensRequest
+    | ApprovalsRequest
+    | DecideRequest
+    | AuditRequest
     | ReloadRequest
     | DrainRequest
     | StopRequest

@@ -26,7 +26,7 @@ class FaultCode(StrEnum):
     INTERNAL = "internal"
 
 
-class Fault(Exception):  # noqa: N818 - "fault" is the word of the glossary
+class Fault(Exception):
     """A failure with a code from the canon and a stable reason of our own."""
 
     def __init__(

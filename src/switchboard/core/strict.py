@@ -19,7 +19,7 @@ class Number(str):
     __slots__ = ()
 
 
-class _Refused(ValueError):  # noqa: N818 - says what was done
+class _Refused(ValueError):
     pass
 
 

@@ -114,7 +114,7 @@ class Attachment:
             # The HTTP stack takes a while to load, and the loop has others to serve.
             serve = await asyncio.to_thread(_http_stack)
             async with (
-                serve(self.board.runtime, listening, request, control) as surface,
+                serve(self.board.runtime, listening, request, control.over_http()) as surface,
                 TaskSet() as tasks,
             ):
                 self.sessions = surface.sessions

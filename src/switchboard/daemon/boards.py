@@ -50,7 +50,7 @@ _MOST_ROUNDS = 6
 _REST_S = 600.0
 
 
-class EndlessQuestions(Exception):  # noqa: N818 - states what is
+class EndlessQuestions(Exception):
     """The configuration names further variables each time that it is read."""
 
 

@@ -5,11 +5,23 @@ import os
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from switchboard import __version__
+from switchboard.approvals.approver import Approver
 from switchboard.children.child import Child
+from switchboard.control.answers import AuditRows, Decision, WaitingApprovals
 from switchboard.control.api import Changed, Hear, Sessions
-from switchboard.control.requests import CallRequest, ChildRequest, IntrospectRequest
+from switchboard.control.decisions import Decisions
+from switchboard.control.records import read_records
+from switchboard.control.requests import (
+    ApprovalsRequest,
+    AuditRequest,
+    CallRequest,
+    ChildRequest,
+    DecideRequest,
+    IntrospectRequest,
+)
 from switchboard.control.status import BoardStatus, ChildStatus, DaemonStatus, SessionStatus
 from switchboard.control.tools import CallAnswer, IntrospectAnswer, TokensAnswer
 from switchboard.core.faults import Fault, FaultCode
@@ -20,7 +32,10 @@ from switchboard.daemon.recent_events import Tally
 from switchboard.daemon.state import DaemonState
 from switchboard.ipc.words import ABI
 from switchkit.platform.system import resident_bytes
-from switchkit.processes import program_behind
+from switchkit.processes import ancestry, program_behind
+
+if TYPE_CHECKING:
+    from switchboard.daemon.guard import Guard
 
 _NO_TALLY = Tally()
 
@@ -28,10 +43,17 @@ _NO_TALLY = Tally()
 class DaemonControl:
     """What a command, an attached client or an HTTP listener may ask."""
 
-    def __init__(self, state: DaemonState, attachment: Attachment | None = None) -> None:
-        """Without an attachment there is no board to call tools of."""
+    def __init__(self, state: DaemonState, pid: int, attachment: Attachment | None = None) -> None:
+        """`pid` is the process that asks, 0 if that is not known.
+
+        Without an attachment there is no board to call tools of.
+        """
         self._state = state
+        self._pid = pid
         self._attachment = attachment
+
+    def over_http(self) -> "DaemonControl":
+        return DaemonControl(self._state, 0, self._attachment)
 
     # The daemon
 
@@ -127,6 +149,33 @@ class DaemonControl:
             attachment.board.runtime, cwd=attachment.hello.cwd, client_pid=attachment.pid
         ) as caller:
             yield caller
+
+    # Approvals and the audit log
+
+    async def approvals(self, request: ApprovalsRequest) -> WaitingApprovals:
+        return await self._decisions.waiting(request)
+
+    async def decide(self, request: DecideRequest) -> Decision:
+        if not self._pid and request.approves:
+            raise Fault(
+                FaultCode.PERMISSION_DENIED,
+                "presence-unproven",
+                "over HTTP nobody can approve: a token does not prove that a person is there",
+                hint=f"switchboard approvals approve {request.id}",
+            )
+        approver = Approver(ancestry(self._pid) if self._pid else ())
+        return await self._decisions.decide(request, approver, by="cli" if self._pid else "http")
+
+    async def audit(self, request: AuditRequest) -> AuditRows:
+        return await read_records(self._guard.audit, request)
+
+    @property
+    def _guard(self) -> "Guard":
+        return self._state.shared_children.guard(self._state.places.home)
+
+    @property
+    def _decisions(self) -> Decisions:
+        return Decisions(self._guard.approvals, self._guard.audit)
 
     # What is shown
 

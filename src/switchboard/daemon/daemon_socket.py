@@ -1,7 +1,5 @@
 """The daemon's socket: one daemon a home, reachable by its user alone."""
 
-# ruff: noqa: PTH104, PTH108, PTH116
-
 import asyncio
 import contextlib
 import os

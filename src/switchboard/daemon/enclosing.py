@@ -1,7 +1,5 @@
 """The sandbox of each server: what its entry opens, and what no entry does."""
 
-# ruff: noqa: PTH103, PTH118
-
 import hashlib
 import os
 import re

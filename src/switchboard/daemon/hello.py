@@ -20,7 +20,7 @@ class Hello(Struct, frozen=True, kw_only=True, forbid_unknown_fields=False):
     environ: dict[str, str] = {}
 
 
-class NoHello(Exception):  # noqa: N818 - states what is
+class NoHello(Exception):
     """The line is not a hello."""
 
 

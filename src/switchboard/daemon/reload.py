@@ -26,7 +26,7 @@ def signature(paths: tuple[str, ...]) -> Signature:
 
 def _stat(path: str) -> tuple[int, int, int] | None:
     try:
-        found = os.stat(path)  # noqa: PTH116 - a Path for every file and poll is waste
+        found = os.stat(path)
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino

@@ -3,8 +3,6 @@
 What `secret_env` refers to is looked up at a start, and noted there.
 """
 
-# ruff: noqa: PTH117
-
 import os
 from collections.abc import Iterator, Mapping
 

@@ -72,7 +72,7 @@ class Daemon:
         try:
             hello = read_hello(await connection.line(MAX_HELLO_BYTES, GREETING_S))
             if hello.kind == CONTROL:
-                await serve_requests(DaemonControl(self._state), connection)
+                await serve_requests(DaemonControl(self._state, connection.pid), connection)
             elif hello.abi != ABI:
                 await self._make_way(connection)
             elif self._state.is_draining:
@@ -107,7 +107,7 @@ class Daemon:
         board.enter()
         try:
             connection.say(READY)
-            await attachment.stay(DaemonControl(self._state, attachment))
+            await attachment.stay(DaemonControl(self._state, connection.pid, attachment))
         finally:
             self._state.attachments.discard(attachment)
             board.leave()
@@ -175,6 +175,6 @@ def _is_same_folder(one: str, other: str) -> bool:
     if one == other:
         return True
     try:
-        return os.path.samefile(one, other)  # noqa: PTH121 - strings are given
+        return os.path.samefile(one, other)
     except OSError:
         return False

@@ -1,7 +1,5 @@
 """The environment of a session: what its hello brought, and what its configuration asks for."""
 
-# ruff: noqa: PTH117, PTH118
-
 import os
 from collections.abc import Iterator, Mapping
 

@@ -1,7 +1,5 @@
 """The daemon's standard error: what it writes there of its own troubles, and the file behind it."""
 
-# ruff: noqa: PTH116
-
 import contextlib
 import os
 import sys

@@ -11,11 +11,11 @@ from switchkit import sockets
 _CHUNK = 65536
 
 
-class Gone(Exception):  # noqa: N818 - states what happened
+class Gone(Exception):
     """The other side closed the connection."""
 
 
-class CannotStart(Exception):  # noqa: N818 - states what is
+class CannotStart(Exception):
     """There is no daemon, and none can be started."""
 
 

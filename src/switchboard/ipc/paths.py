@@ -1,7 +1,6 @@
 """Where the socket, the locks and the log of a home are."""
 
 # Part of the shim, which has no time to load pathlib.
-# ruff: noqa: PTH111, PTH118, PTH208
 
 import os
 

@@ -216,12 +216,12 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _label(spec: SpawnSpec) -> str:
-    return os.path.basename(spec.argv[0])  # noqa: PTH119
+    return os.path.basename(spec.argv[0])
 
 
 def _fault_from_os_error(spec: SpawnSpec, error: OSError) -> Fault:
     missing = isinstance(error, FileNotFoundError)
-    if missing and not os.path.isdir(spec.cwd):  # noqa: PTH112
+    if missing and not os.path.isdir(spec.cwd):
         message, hint = "its working directory does not exist", "create it or correct the entry"
     elif missing:
         message = f"the command `{_label(spec)}` was not found"

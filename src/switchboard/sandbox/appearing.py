@@ -4,8 +4,6 @@ What does not exist cannot be made read-only without leaving a trace on the host
 be made inside. That it was is told once the program has ended.
 """
 
-# ruff: noqa: PTH118
-
 import os
 from collections.abc import Callable
 

@@ -3,8 +3,6 @@
 The order of mounts is their depth, so that what is opened in a hidden folder comes after it.
 """
 
-# ruff: noqa: PTH114
-
 import os
 import resource
 from collections.abc import Mapping
@@ -158,7 +156,7 @@ def _guarding(guard: Guard) -> list[str]:
 def _scratch() -> list[tuple[str, int]]:
     folders = list(SCRATCH.items())
     # On most systems it is a link to `/run`.
-    if os.path.isdir("/var/run") and not os.path.islink("/var/run"):  # noqa: PTH112
+    if os.path.isdir("/var/run") and not os.path.islink("/var/run"):
         folders.append(("/var/run", SCRATCH["/run"]))
     return folders
 

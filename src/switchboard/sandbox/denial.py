@@ -4,8 +4,6 @@ A program does not say who refused it. This reads the words that it left on stde
 guess; it is made only for programs that failed, and changes the explanation, never the outcome.
 """
 
-# ruff: noqa: PTH112, PTH120
-
 import errno
 import os
 import re

@@ -1,7 +1,5 @@
 """Refuses symbolic links where whoever is inside could point them elsewhere."""
 
-# ruff: noqa: PTH114, PTH118, PTH206
-
 import os
 
 from switchboard.sandbox.refusals import refused_link

@@ -1,7 +1,5 @@
 """What is hidden wherever it is, and how a path is hidden."""
 
-# ruff: noqa: PTH112, PTH110
-
 import os
 
 # Secrets of the machine. Root can read them, and sandboxes are run by root too.

@@ -4,8 +4,6 @@ Nothing is guessed: the same namespaces and a filter are really made, once for e
 be bubblewrap. What does not work is tried again after a while, since a setting may have changed.
 """
 
-# ruff: noqa: PTH116, PTH118
-
 import os
 import re
 import stat

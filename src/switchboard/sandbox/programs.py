@@ -1,7 +1,5 @@
 """Where a command is, and which folders it needs to run at all."""
 
-# ruff: noqa: PTH113, PTH117, PTH118, PTH120, PTH123
-
 import errno
 import os
 from collections.abc import Iterator
@@ -54,7 +52,7 @@ def _folder_of(program: str, emptied: tuple[str, ...]) -> str:
     """The folder that a program is installed in, as far as it holds nothing else."""
     folder = os.path.dirname(program)
     prefix = os.path.dirname(folder)
-    if any(os.path.exists(os.path.join(prefix, mark)) for mark in _MARKS):  # noqa: PTH110
+    if any(os.path.exists(os.path.join(prefix, mark)) for mark in _MARKS):
         return prefix
     for home in emptied:
         if folder == home:
@@ -93,7 +91,7 @@ def _interpreters(script: str, path: str) -> Iterator[str]:
     words = os.fsdecode(line[len(_SHEBANG) :]).split()
     if words and os.path.isabs(words[0]):
         yield words[0]
-        if os.path.basename(words[0]) == "env" and len(words) > 1:  # noqa: PTH119
+        if os.path.basename(words[0]) == "env" and len(words) > 1:
             try:
                 yield resolved_command(words[-1], cwd=os.sep, path=path)
             except OSError:

@@ -4,8 +4,6 @@ Hooks, settings of editors and of coding tools, and files that say what runs: wh
 them would run code outside of the sandbox later.
 """
 
-# ruff: noqa: PTH118
-
 import os
 from typing import Literal
 
@@ -91,7 +89,7 @@ def hidden_files(root: str, *, read_env_files: bool) -> list[str]:
 def env_files(folder: str) -> list[str]:
     """The files of a folder that hold its environment, most of it secret."""
     try:
-        names = sorted(os.listdir(folder))  # noqa: PTH208 - names are all that is wanted
+        names = sorted(os.listdir(folder))
     except OSError:
         return []
     return [os.path.join(folder, name) for name in names if _is_env_file(name)]
@@ -141,12 +139,12 @@ def way(root: str, path: str) -> list[str]:
     folders: list[str] = []
     while path != root:
         folders.append(path)
-        path = os.path.dirname(path)  # noqa: PTH120
+        path = os.path.dirname(path)
     return folders[::-1]
 
 
 def _guarded(repository: str) -> list[Guard]:
-    is_git = os.path.basename(repository) == _GIT  # noqa: PTH119
+    is_git = os.path.basename(repository) == _GIT
     found: list[Guard] = []
     for name in PROTECTED_IN_GIT:
         # A link in it would lead to where nothing is protected.

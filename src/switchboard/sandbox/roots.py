@@ -1,7 +1,5 @@
 """The folders of a confinement, canonical and checked: what disappears and what is opened."""
 
-# ruff: noqa: PTH110, PTH112, PTH116, PTH117
-
 import os
 import pwd
 
@@ -129,5 +127,5 @@ def _tools(
 def _resolver() -> dict[str, str]:
     """How names are looked up, where that lies in a folder that is emptied."""
     path = os.path.realpath("/etc/resolv.conf")
-    lost = os.path.isfile(path) and any(is_below(path, each) for each in SCRATCH)  # noqa: PTH113
+    lost = os.path.isfile(path) and any(is_below(path, each) for each in SCRATCH)
     return {path: path} if lost else {}

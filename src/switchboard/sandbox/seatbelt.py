@@ -105,7 +105,7 @@ def _guard(profile: Profile, guard: Guard, root: str) -> None:
     if guard.kind == "hidden":
         profile.rule("deny", "file-read* file-write*", "literal", kind, guard.path)
         # A rule is for a name: whoever renames a folder above it gets around the rule.
-        for folder in way(root, os.path.dirname(guard.path)):  # noqa: PTH120
+        for folder in way(root, os.path.dirname(guard.path)):
             profile.rule("deny", "file-write-unlink", "literal", "PINNED", folder)
     elif guard.kind == "protected":
         profile.rule("deny", "file-write*", "subpath", kind, guard.path)
@@ -133,8 +133,8 @@ def _ways(paths: Iterable[str], homes: tuple[str, ...]) -> list[str]:
     found: dict[str, None] = {}
     for path in paths:
         for home in homes:
-            above = os.path.dirname(path)  # noqa: PTH120
-            while is_below(path, home) and is_below(above, os.path.dirname(home)):  # noqa: PTH120
+            above = os.path.dirname(path)
+            while is_below(path, home) and is_below(above, os.path.dirname(home)):
                 found[above] = None
-                above = os.path.dirname(above)  # noqa: PTH120
+                above = os.path.dirname(above)
     return sorted(found)

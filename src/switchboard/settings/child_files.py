@@ -3,9 +3,6 @@
 A child that cannot be used is left out with a warning; it never keeps its siblings away.
 """
 
-# On the cold-start path, where pathlib would double the cost.
-# ruff: noqa: PTH120
-
 import os
 from typing import Any, cast
 
@@ -13,9 +10,9 @@ from msgspec.structs import replace
 
 from switchboard.config.documents import Document, is_inside, read_json_document
 from switchboard.config.globs import find_files
+from switchboard.config.key_positions import KeyPath
 from switchboard.config.layers import Layer
 from switchboard.config.problems import Problem, Severity
-from switchboard.config.spots import KeyPath
 from switchboard.config.strict import Report
 from switchboard.core.origins import Scope
 from switchboard.settings.file_shapes import CHILD

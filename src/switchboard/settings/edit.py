@@ -10,7 +10,7 @@ from switchboard.config.json_text import read_json
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.config.writing import refuse_link, write_whole
 from switchboard.core.origins import Scope
-from switchboard.settings.layering import sidecar_layer
+from switchboard.settings.file_layers import sidecar_layer
 
 _KEYS = ("mcpServers", "mcp_servers")
 _MODE = 0o644
@@ -99,7 +99,7 @@ def _save(path: str, tree: Mapping[str, Any], before: Document | None, scope: Sc
 def _mode(path: str) -> int:
     """An existing file keeps its permissions."""
     try:
-        return os.stat(path).st_mode & 0o777  # noqa: PTH116
+        return os.stat(path).st_mode & 0o777
     except FileNotFoundError:
         return _MODE
 

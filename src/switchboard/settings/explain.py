@@ -6,8 +6,8 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct
 
+from switchboard.config.key_positions import KeyPath, dotted
 from switchboard.config.layers import Merged
-from switchboard.config.spots import KeyPath, dotted
 from switchboard.core.origins import Origin
 from switchboard.core.redaction import redacted_text, redacted_words
 from switchboard.core.secret_names import is_secret_name
@@ -39,7 +39,7 @@ class Explanation(Struct, frozen=True, kw_only=True):
         return msgspec.to_builtins(self)
 
 
-class UnknownKey(Exception):  # noqa: N818 - says what the key is
+class UnknownKey(Exception):
     """No layer and no default knows the key."""
 
     def __init__(self, key: str, hint: str) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from switchboard.config.spots import KeyPath
+from switchboard.config.key_positions import KeyPath
 from switchboard.config.strict import Items, Members, Report, Table, Text
 from switchboard.providers.table import TABLE, source_of
 from switchboard.settings.fields import SECTIONS, SKILLS

@@ -4,9 +4,6 @@ A workspace is somebody else's until its user has looked at it. What the user tr
 but everything that decides what runs, so that any later change asks again.
 """
 
-# On the cold-start path, where pathlib would double the cost.
-# ruff: noqa: PTH113, PTH118, PTH123
-
 import hashlib
 import os
 from collections.abc import Iterator, Mapping

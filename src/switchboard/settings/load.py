@@ -3,9 +3,6 @@
 No stage prints and none stops at the first problem: what is wrong is collected and raised once.
 """
 
-# On the cold-start path, where pathlib would double the cost.
-# ruff: noqa: PTH100, PTH118
-
 import os
 from collections.abc import Iterable, Mapping
 from itertools import chain
@@ -28,39 +25,23 @@ from switchboard.config.locate import (
 )
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.core.origins import Origin, Scope
-from switchboard.providers.suites.schema import Introspection
 from switchboard.providers.table import TABLE, source_of
-from switchboard.settings import build
+from switchboard.settings import freeze
 from switchboard.settings.child_files import child_layers
-from switchboard.settings.fields import (
-    DAEMON,
-    FLAGS,
-    INTROSPECTION,
-    LISTENER,
-    LOGGING,
-    TIMEOUTS,
-    VARIABLES,
-)
-from switchboard.settings.fingerprints import files_to_watch
-from switchboard.settings.later import without_effect
-from switchboard.settings.layering import (
+from switchboard.settings.fields import FLAGS, VARIABLES
+from switchboard.settings.file_layers import (
     given_layer,
     settle_logging,
     sidecar_layer,
     suites_layer,
     toml_layer,
 )
-from switchboard.settings.merging import lay_all
-from switchboard.settings.sections import (
-    Keeping,
-    Listener,
-    Logging,
-    ReadFile,
-    Settings,
-    Timeouts,
-)
+from switchboard.settings.fingerprints import files_to_watch
+from switchboard.settings.layer_merge import lay_all
+from switchboard.settings.sections import ReadFile, Settings
 from switchboard.settings.servers import Resolution, merged_servers
 from switchboard.settings.trust import read_trust
+from switchboard.settings.unused_keys import without_effect
 from switchboard.settings.validate import omissions
 
 
@@ -175,7 +156,7 @@ def _layer(loading: Loading) -> None:
 def _freeze(loading: Loading) -> Settings:
     """Resolve references, decide trust, validate across sections, and build the values."""
     places, merged, tree = loading.places, loading.merged, loading.merged.tree
-    suites = build.suites_from_tree(tree)
+    suites = freeze.suites_from_tree(tree)
     record = None
     if not tree.get("trust_workspace", False):
         record = read_trust(places.home, loading.warnings)
@@ -198,12 +179,8 @@ def _freeze(loading: Loading) -> Settings:
         omitted=tuple(omitted),
         suites=suites,
         sources=sources,
-        introspection=build.read_section(INTROSPECTION, Introspection, tree),
-        timeouts=build.read_section(TIMEOUTS, Timeouts, tree),
-        listener=build.read_section(LISTENER, Listener, tree),
-        logging=build.read_section(LOGGING, Logging, tree),
-        tools=build.tools_from_tree(tree, places.workspace, places.user_home),
-        keeping=build.read_section(DAEMON, Keeping, tree),
+        **freeze.sections_from_tree(tree),
+        tools=freeze.tools_from_tree(tree, places.workspace, places.user_home),
         enable_mcp_server_surface=tree.get("enable_mcp_server_surface", False),
         approval_channel=tree.get("approval_channel", "any"),
         agents=tree.get("agents", {}),

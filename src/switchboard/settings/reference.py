@@ -6,12 +6,10 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from msgspec import json
 
-from switchboard.config.keys import Field, FileName, Section
-from switchboard.config.strict import Either, Items, Members, Text, Truth, Whole
+from switchboard.config.keys import Field, Section
 from switchboard.settings.fields import all_sections
 from switchboard.settings.server_fields import SERVER
 
@@ -57,9 +55,8 @@ def _line(cells: tuple[str, ...]) -> str:
 def _cells(section: Section, field: Field) -> tuple[str, ...]:
     key = field.spelled(section.file)
     default = section.default(field)
-    others = [*(f"`{each}`" for each in field.variables)]
-    if field.flag:
-        others.append(f"`--{field.flag.replace('_', '-')}`")
+    choices: tuple[str, ...] = getattr(field.kind, "choices", ())
+    flags = (f"--{field.flag.replace('_', '-')}",) if field.flag else ()
     said = [field.kind.about] if getattr(field.kind, "about", "") else []
     said += _spellings(section, field)
     if field.unused:
@@ -68,48 +65,27 @@ def _cells(section: Section, field: Field) -> tuple[str, ...]:
         said.append(f"The same as `{field.means}`.")
     return (
         f"`{key}`",
-        _held(field.kind),
+        ", ".join(f"`{each}`" for each in choices) or field.kind.wanted(),
         "" if default in (None, "", ()) else f"`{json.encode(default).decode()}`",
         _WORKSPACE[field.workspace],
-        ", ".join(others),
+        ", ".join(f"`{each}`" for each in (*field.variables, *flags)),
         _BOUND[field.bound],
         " ".join(said),
     )
 
 
 def _spellings(section: Section, field: Field) -> Iterator[str]:
-    """The files that hold a key beside that of its section, where that is not all of them."""
-    files: tuple[FileName, ...] = (section.file,) if field.files is None else field.files
-    if section is SERVER:
-        alias = field.spelled(".mcp.json")
-        places = [f"`{file}`" for file in (".mcp.json", "switchboard.config.json") if file in files]
-        if places:
-            word = "Also" if alias == field.name else f"`{alias}`"
-            yield f"{word} in {' and '.join(places)}."
-        if section.file not in files and not places:
-            yield f"Only in a file named by `{files[0]}`."
+    """Where a key is written beside the file of its section, or instead of it."""
+    files = (section.file,) if field.files is None else field.files
+    camel = [file for file in (".mcp.json", "switchboard.config.json") if file in files]
+    if section is SERVER and camel:
+        word = field.spelled(".mcp.json")
+        places = " and ".join(f"`{file}`" for file in camel)
+        yield f"{'Also' if word == field.name else f'`{word}`'} in {places}."
+    elif section is SERVER and section.file not in files:
+        yield f"Only in a file named by `{files[0]}`."
     elif not files:
         yield "In no file."
-
-
-def _held(kind: Any) -> str:  # noqa: PLR0911 - one return a kind
-    match kind:
-        case Text(choices=choices) if choices:
-            return ", ".join(f"`{choice}`" for choice in choices)
-        case Text():
-            return "text"
-        case Whole():
-            return "a whole number"
-        case Truth():
-            return "`true`, `false`"
-        case Items():
-            return "a list"
-        case Either():
-            return f"{_held(kind.first)}, or {_held(kind.other)}"
-        case Members():
-            return "a table by name"
-        case _:
-            return "a table"
 
 
 def main(arguments: list[str]) -> int:

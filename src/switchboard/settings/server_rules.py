@@ -6,9 +6,9 @@ from typing import Any, cast
 
 from msgspec import Struct
 
+from switchboard.config.key_positions import KeyPath
 from switchboard.config.placeholders import has_placeholder
 from switchboard.config.problems import Severity
-from switchboard.config.spots import KeyPath
 from switchboard.core.secret_names import is_secret_name
 from switchboard.settings.server_fields import SANDBOX, WEB_URL
 

@@ -7,13 +7,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from switchboard.children.schema import ServerEntry
+from switchboard.config.key_positions import KeyPath
 from switchboard.config.layers import Layer, Merged
 from switchboard.config.placeholders import Unfilled, expand_tree, variables_in
 from switchboard.config.problems import Problem, Severity
-from switchboard.config.spots import KeyPath
 from switchboard.core.origins import Scope
 from switchboard.providers.suites.schema import SuiteSettings
-from switchboard.settings import build
+from switchboard.settings import freeze
 from switchboard.settings.fingerprints import sealed
 from switchboard.settings.server_rules import Habits, judge
 from switchboard.settings.trust import TrustRecord
@@ -47,11 +47,11 @@ def merged_servers(
     layers_of = merged.layers_by_name("mcp_servers")
     for name, raw in cast("dict[str, dict[str, Any]]", merged.tree.get("mcp_servers", {})).items():
         layers = layers_of.get(name, [])
-        fields = {**raw, **build.suite_overrides(suites.get(name))}
+        fields = {**raw, **freeze.suite_overrides(suites.get(name))}
         if _is_toml(layers) and not _judged(resolution, name, fields, layers):
             continue
         origin = layers[-1].origin(("mcp_servers", name))
-        entry = build.entry_from_fields(name, fields, origin, workspace)
+        entry = freeze.entry_from_fields(name, fields, origin, workspace)
         if any(layer.scope is Scope.WORKSPACE for layer in layers):
             shown = _shown_words(merged, name)
             entry = sealed(entry, workspace, shown, binding=resolution.record is not None)
@@ -63,7 +63,7 @@ def merged_servers(
             if filled != fields:
                 if not _judged(resolution, name, filled, layers, errors_only=True):
                     continue
-                expanded = build.entry_from_fields(name, filled, origin, workspace)
+                expanded = freeze.entry_from_fields(name, filled, origin, workspace)
                 entry = replace(expanded, fingerprint=entry.fingerprint, seal=entry.seal)
                 resolution.variables.update(variables_in(fields))
         usable.append(entry)

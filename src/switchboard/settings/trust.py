@@ -4,9 +4,6 @@ The record lies in the home, never in the repository: nothing that decides trust
 what it is to be trusted.
 """
 
-# On the cold-start path, where pathlib would double the cost.
-# ruff: noqa: PTH118
-
 import os
 from collections.abc import Iterable
 from typing import Any, cast

@@ -1,7 +1,6 @@
 """Starting the daemon, once, however many shims want it at the same time."""
 
 # No pathlib: a client waits for this program to start.
-# ruff: noqa: PTH120, PTH123
 
 import os
 import sys

@@ -41,7 +41,7 @@ _INTERRUPTED = 130
 _SIGKILL = 9
 
 
-class Stranded(Exception):  # noqa: N818 - states what is
+class Stranded(Exception):
     """The daemon cannot be used; the text says why."""
 
 
@@ -113,7 +113,7 @@ def _greeted(
     hello = hello_line(
         CLIENT,
         home=places.home,
-        cwd=os.getcwd(),  # noqa: PTH109 - a string is wanted
+        cwd=os.getcwd(),
         workspace=flags.get("workspace", ""),
         config=flags.get("config", ""),
         environ=hello_environment(environ),

@@ -15,7 +15,7 @@ _HEADER = b"content-length:"
 _BLANKS = b" \t\r\n"
 
 
-class FrameTooLarge(Exception):  # noqa: N818 - states what happened, like asyncio.LimitOverrunError
+class FrameTooLarge(Exception):
     """A message is larger than the reader accepts. Nothing after it can be read."""
 
     def __init__(self, limit: int) -> None:

@@ -25,7 +25,7 @@ NO_PARAMS: Parts = (b"{}",)
 Send = Callable[[Parts], None]
 
 
-class PeerLost(Exception):  # noqa: N818 - states what happened
+class PeerLost(Exception):
     """The other side went away before it answered."""
 
     def __init__(self, loss: Loss) -> None:

@@ -13,7 +13,7 @@ DEAD_STATES = "ZXx"
 STOPPED_STATES = "Tt"
 
 
-class Unknown(Exception):  # noqa: N818 - states what is
+class Unknown(Exception):
     """The system does not tell. Whoever asked must do without, on the safe side."""
 
 

@@ -82,7 +82,7 @@ def adopt_orphans() -> bool:
 def scratch_file(name: str) -> int:
     """A file whose name is gone at once. Raises `OSError`."""
     handle, path = tempfile.mkstemp(prefix=name)
-    os.unlink(path)  # noqa: PTH108
+    os.unlink(path)
     return handle
 
 

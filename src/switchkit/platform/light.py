@@ -32,7 +32,7 @@ def peer(sock: _socket.socket) -> "tuple[int, int]":
 def inheritable_files() -> "list[int]":
     """What this process would leave open in another program, but for the standard streams."""
     found: list[int] = []
-    for name in os.listdir(_OWN_FILES):  # noqa: PTH208 - names are all that is wanted
+    for name in os.listdir(_OWN_FILES):
         try:
             if int(name) > _LAST_STREAM and os.get_inheritable(int(name)):
                 found.append(int(name))

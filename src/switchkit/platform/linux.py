@@ -1,7 +1,5 @@
 """Linux: processes by `/proc` and pidfd, files by its own calls. Light: the reaper imports it."""
 
-# ruff: noqa: PTH110, PTH112, PTH115, PTH208 - pathlib is slow to load, and these are asked often
-
 import fcntl
 import os
 from errno import EINVAL, ENOSYS, ENOTTY, EOPNOTSUPP, EXDEV

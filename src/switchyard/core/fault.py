@@ -7,7 +7,7 @@ NOT_READY = 3
 CONFLICT = 4
 
 
-class Fault(Exception):  # noqa: N818 - the house word for a failure a client may see
+class Fault(Exception):
     """A failure in words a user can act on.
 
     `code` is kebab-case and stable; `message` is one sentence; `hint` is something to paste.

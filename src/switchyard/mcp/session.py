@@ -37,7 +37,7 @@ CACHEABLE = (
 Json = dict[str, Any]
 
 
-class Refused(Exception):  # noqa: N818 - it is an answer of the protocol, not a failure of ours
+class Refused(Exception):
     """A protocol answer of the error kind."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:

@@ -92,7 +92,7 @@ class RunBook:
     def _load(path: Path | str) -> RunRecord | None:
         """A record is replaced, never changed: the same file with the same times says the same."""
         try:
-            status = os.stat(path)  # noqa: PTH116 - asked for every record of every answer
+            status = os.stat(path)
             stamp = (status.st_ino, status.st_mtime_ns, status.st_size)
             known = _LOADED.get(str(path))
             if known and known[0] == stamp:

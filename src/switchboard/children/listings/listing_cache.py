@@ -4,8 +4,6 @@ One small file for each server, by everything that makes it that server. It is a
 once the child runs its own word counts, and clients hear of what is different.
 """
 
-# ruff: noqa: PTH118
-
 import asyncio
 import contextlib
 import hashlib
@@ -72,7 +70,7 @@ class ListingCache:
 
     def _load(self) -> dict[Kind, Listing]:
         try:
-            with open(self._path, "rb") as file:  # noqa: PTH123
+            with open(self._path, "rb") as file:
                 found = _read(file.read(_MAX_BYTES + 1))
         except (OSError, msgspec.MsgspecError):
             return {}

@@ -1,7 +1,5 @@
 """`switchboard add`: put a server into the `mcp.json` of the workspace, or of the home."""
 
-# ruff: noqa: PTH118
-
 import os
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -3,24 +3,30 @@
 import asyncio
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from typing import ClassVar, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from switchboard.approvals.approver import Approver
 from switchboard.approvals.differences import held_difference
 from switchboard.approvals.sqlite import SqliteApprovals
+from switchboard.audit.store import SqliteAudit
 from switchboard.cli.render import columns, hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import Request
-from switchboard.cli.verbs.parts.noting import note_decision
+from switchboard.cli.verbs.parts.daemon_answer import daemon_answer
 from switchboard.cli.verbs.parts.questions import question_lines
 from switchboard.cli.verbs.parts.watching import WaitingCall, WaitingDefinition, watch
+from switchboard.control.answers import Decision, WaitingApprovals
+from switchboard.control.decisions import Decisions
+from switchboard.control.requests import ApprovalsRequest, DecideRequest
 from switchboard.core.cleaning import written_out
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Answer, Extent, Question
-from switchboard.core.stores import ApprovalStore, Held, Posted
+from switchboard.core.stores import ApprovalStore, Held
 from switchboard.ipc.paths import places_from
 from switchkit.cli.style import Style, is_terminal
 from switchkit.cli.usage import Option, Usage, UsageError, Word
@@ -189,31 +195,47 @@ def run(request: Request) -> Report:
 
 
 async def _run(request: Request, action: str, wanted: str) -> Report:
-    store = SqliteApprovals(places_from(dict(request.environ)).home)
+    if action == "list":
+        return _listed(await _waiting(request, everything=request.arguments.has("all")))
+    if action == "watch":
+        async with _own_decisions(request) as (store, decisions):
+            return await watch(store, lambda: _watched(request, store, decisions))
+    found = await _waiting(request, wanted)
+    if action == "show":
+        return _shown(found)
+    return await _decide(request, found, wanted, approves=action == "approve")
+
+
+async def _waiting(
+    request: Request, wanted: str = "", *, everything: bool = False
+) -> WaitingApprovals:
+    asked = ApprovalsRequest(id=wanted, everything=everything)
+    if (answer := daemon_answer(request, asked, WaitingApprovals)) is not None:
+        return answer
+    async with _own_decisions(request) as (_, decisions):
+        return await decisions.waiting(asked)
+
+
+async def _decided(request: Request, wanted: DecideRequest) -> Decision:
+    if (answer := daemon_answer(request, wanted, Decision)) is not None:
+        return answer
+    async with _own_decisions(request) as (_, decisions):
+        return await decisions.decide(wanted, Approver.of_this_process())
+
+
+@asynccontextmanager
+async def _own_decisions(
+    request: Request,
+) -> AsyncGenerator[tuple[ApprovalStore, Decisions]]:
+    """The approvals on disk, where there is no daemon to ask."""
+    home = places_from(dict(request.environ)).home
+    store = SqliteApprovals(home)
+    log = SqliteAudit(home)
     try:
-        if action == "list":
-            return await _listed(store, everything=request.arguments.has("all"))
-        if action == "watch":
-            return await watch(store, lambda: _waiting(request, store))
-        found = await store.find(wanted) or await _held(store, wanted)
-        if found is None:
-            raise Fault(
-                FaultCode.NOT_FOUND,
-                "unknown-approval",
-                f"nothing with the id `{wanted}` waits for an answer",
-                hint="switchboard approvals list --all",
-            )
-        if action == "show":
-            return _shown(found)
-        if isinstance(found, Posted):
-            return await _decide(request, store, found, approves=action == "approve")
-        return await _decide_definition(request, store, found, approves=action == "approve")
+        yield store, Decisions(store, log)
     finally:
         await store.aclose()
-
-
-async def _held(store: ApprovalStore, held_id: str) -> Held | None:
-    return next((held for held in await store.held() if held.id == held_id), None)
+        await log.aclose()
 
 
 def _check(request: Request, action: str, wanted: str) -> None:
@@ -233,8 +255,7 @@ def _check(request: Request, action: str, wanted: str) -> None:
         )
 
 
-async def _listed(store: ApprovalStore, *, everything: bool) -> Report:
-    posted = await (store.recent() if everything else store.waiting())
+def _listed(found: WaitingApprovals) -> Report:
     calls = [
         ListedApproval(
             id=each.question.id,
@@ -250,7 +271,7 @@ async def _listed(store: ApprovalStore, *, everything: bool) -> Report:
             expires_at=each.question.expires_at,
             decided_by=each.answer.by if each.answer else "",
         )
-        for each in posted
+        for each in found.calls
     ]
     definitions = [
         ListedApproval(
@@ -261,13 +282,13 @@ async def _listed(store: ApprovalStore, *, everything: bool) -> Report:
             of=held.server,
             asked_at=held.at,
         )
-        for held in await store.held()
+        for held in found.definitions
     ]
     return ApprovalsReport(approvals=(*calls, *definitions))
 
 
-async def _waiting(
-    request: Request, store: ApprovalStore
+async def _watched(
+    request: Request, store: ApprovalStore, decisions: Decisions
 ) -> AsyncIterator[WaitingCall | WaitingDefinition]:
     """Everything that somebody could answer now."""
 
@@ -277,83 +298,39 @@ async def _waiting(
     def show_held(held: Held) -> None:
         request.show(WatchedDefinitionReport(definition=held, changes=held_difference(held)))
 
-    async def note(held: Held, approver: Approver, approves: bool) -> None:
-        await note_decision(request, held, approver, approves=approves)
-
     for posted in await store.waiting():
-        yield WaitingCall(store, posted.question, show_question)
+        yield WaitingCall(store, decisions, posted.question, show_question)
     for held in await store.held():
-        yield WaitingDefinition(store, held, show_held, note)
+        yield WaitingDefinition(store, decisions, held, show_held)
 
 
-def _shown(found: Posted | Held) -> Report:
-    if isinstance(found, Held):
-        return DefinitionReport(definition=found, changes=held_difference(found))
-    return QuestionReport(state=found.state, question=found.question, answer=found.answer)
+def _shown(found: WaitingApprovals) -> Report:
+    for held in found.definitions:
+        return DefinitionReport(definition=held, changes=held_difference(held))
+    (posted,) = found.calls
+    return QuestionReport(state=posted.state, question=posted.question, answer=posted.answer)
 
 
 async def _decide(
-    request: Request, store: ApprovalStore, posted: Posted, *, approves: bool
+    request: Request, found: WaitingApprovals, wanted: str, *, approves: bool
 ) -> Report:
-    question = posted.question
-    extent: Extent = "session" if request.arguments.has("session") else "once"
-    if extent not in question.offers:
-        raise Fault(
-            FaultCode.FAILED_PRECONDITION,
-            "no-session",
-            "this client has no session that trust could belong to",
-            hint=f"switchboard approvals approve {question.id}",
-        )
-    if posted.state != "pending":
-        raise _decided_already(posted.state)
-    approver = Approver.of_this_process()
-    if approves:
-        approver.check(question)
-        if not request.arguments.has("yes"):
-            _confirm(request, _shown(posted))
-    answer = Answer(
-        verdict="approved" if approves else "denied",
-        extent=extent,
-        by="cli",
-        at=time.time(),
-        chain=str(approver),
-    )
-    if not await store.decide(question.id, answer):
-        now = await store.find(question.id)
-        raise _decided_already(now.state if now else "expired")
-    return DecidedReport(
-        id=question.id,
-        kind="call",
-        verdict="approved" if approves else "denied",
-        extent=extent,
-        tool=question.tool,
-    )
-
-
-async def _decide_definition(
-    request: Request, store: ApprovalStore, held: Held, *, approves: bool
-) -> Report:
-    if request.arguments.has("session"):
+    for_session = request.arguments.has("session")
+    if for_session and found.definitions:
         raise UsageError("a changed tool is approved for good", "leave `--session` out")
-    approver = Approver.of_this_process()
-    if approves:
-        approver.check_clients(await store.clients(held))
-        if not request.arguments.has("yes"):
-            _confirm(request, _shown(held))
-    await note_decision(request, held, approver, approves=approves)
-    if not await (store.accept(held) if approves else store.refuse(held)):
-        raise Fault(
-            FaultCode.FAILED_PRECONDITION,
-            "changed-again",
-            "the server has changed it again meanwhile",
-            hint="switchboard approvals list",
-        )
+    decide = DecideRequest(
+        id=wanted, approves=approves, extent="session" if for_session else "once"
+    )
+    if approves and not request.arguments.has("yes"):
+        # Nobody is asked about what could not be done.
+        await _decided(request, replace(decide, only_check=True))
+        _confirm(request, _shown(found))
+    decision = await _decided(request, decide)
     return DecidedReport(
-        id=held.id,
-        kind="definition",
-        verdict="approved" if approves else "denied",
-        extent="once",
-        tool=written_out(held.tool),
+        id=decision.id,
+        kind=decision.kind,
+        verdict=decision.verdict,
+        extent=decision.extent,
+        tool=decision.tool,
     )
 
 
@@ -367,15 +344,6 @@ def _confirm(request: Request, report: Report) -> None:
         raise Fault(
             FaultCode.CANCELLED, "not-confirmed", "nothing was approved, and nothing was denied"
         )
-
-
-def _decided_already(state: str) -> Fault:
-    return Fault(
-        FaultCode.FAILED_PRECONDITION,
-        "decided-already",
-        f"it does not wait any more: {state}",
-        hint="switchboard approvals list --all",
-    )
 
 
 def _change_lines(held: Held, changes: tuple[str, ...], style: Style) -> Iterator[str]:

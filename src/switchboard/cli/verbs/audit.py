@@ -3,12 +3,11 @@
 import asyncio
 import os
 import re
-from collections import deque
 from collections.abc import AsyncIterator
-from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 
 import msgspec
+from msgspec.structs import replace
 
 from switchboard.audit.filter import AuditFilter, record_in
 from switchboard.audit.store import SqliteAudit
@@ -23,7 +22,11 @@ from switchboard.cli.verbs.parts.audit_reports import (
     AuditVerifyReport,
     PlacedRecord,
 )
-from switchboard.core.audit import AuditMark, AuditRow
+from switchboard.cli.verbs.parts.daemon_answer import daemon_answer
+from switchboard.control.answers import AuditRows
+from switchboard.control.records import filter_of, is_wanted, read_records
+from switchboard.control.requests import AuditRequest
+from switchboard.core.audit import AuditMark
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.stores import AuditStore
 from switchboard.ipc.paths import places_from
@@ -87,38 +90,35 @@ async def _run(request: Request, log: AuditStore) -> Report:
 
 
 async def _tail(request: Request, log: AuditStore) -> Report:
-    wanted = _filter(request)
+    wanted = _wanted(request)
     last = request.arguments.one("last") or str(_LAST)
     if not last.isdigit():
         raise UsageError("`--last` must be a whole number")
-    told: list[str] = []
-    newest: deque[PlacedRecord] = deque()
-    end = 0
-    async with aclosing(log.read(newest_first=True, tell=told.append)) as rows:
-        async for row in rows:
-            end = max(end, row.seq)
-            if len(newest) >= int(last):
-                break
-            if _is_wanted(row, wanted):
-                newest.appendleft(PlacedRecord.of(row))
+    found = await _records(request, log, replace(wanted, last=int(last)))
+    newest = tuple(map(PlacedRecord.of, found.rows))
     if not request.arguments.has("follow"):
-        return AuditReport(records=tuple(newest), unreadable=tuple(told))
+        return AuditReport(records=newest, unreadable=found.unreadable)
     for record in newest:
         request.show(AuditRecordReport.of(record))
-    for text in told:
+    for text in found.unreadable:
         request.talk.say(text)
-    async for row in log.read(after=end, follow=True):
-        if _is_wanted(row, wanted):
+    async for row in log.read(after=found.end, follow=True):
+        if is_wanted(row, filter_of(wanted)):
             request.show(AuditRecordReport.of(PlacedRecord.of(row)))
     return Silent()
+
+
+async def _records(request: Request, log: AuditStore, wanted: AuditRequest) -> AuditRows:
+    answer = daemon_answer(request, wanted, AuditRows)
+    return answer if answer is not None else await read_records(log, wanted)
 
 
 async def _show(request: Request, log: AuditStore) -> Report:
     which = request.arguments.word(1)
     if not which:
         raise UsageError("`WHICH` is missing", "switchboard audit tail")
-    told: list[str] = []
-    rows = await log.find(which, tell=told.append)
+    found = await _records(request, log, AuditRequest(which=which))
+    rows, told = found.rows, found.unreadable
     if not rows:
         raise Fault(
             FaultCode.NOT_FOUND,
@@ -127,7 +127,7 @@ async def _show(request: Request, log: AuditStore) -> Report:
             hint="switchboard audit tail",
         )
     records = tuple(map(PlacedRecord.of, rows[-_MOST_OF_A_CALL:]))
-    return AuditShowReport(records=records, unreadable=tuple(told))
+    return AuditShowReport(records=records, unreadable=told)
 
 
 async def _verify(request: Request, log: AuditStore) -> Report:
@@ -144,7 +144,7 @@ async def _verify(request: Request, log: AuditStore) -> Report:
 
 async def _export(request: Request, log: AuditStore) -> Report:
     told: list[str] = []
-    lines = _lines(log, _filter(request), told)
+    lines = _lines(log, filter_of(_wanted(request)), told)
     out = request.arguments.one("out")
     if out is None:
         async for line in lines:
@@ -175,19 +175,14 @@ async def _lines(
             yield AuditLineReport.of(row)
 
 
-def _filter(request: Request) -> AuditFilter:
+def _wanted(request: Request) -> AuditRequest:
     given = request.arguments
-    return AuditFilter(
+    return AuditRequest(
         tool=given.one("tool") or "",
         session=given.one("session") or "",
         since=_since(given.one("since")),
         outcome=given.one("outcome") or "",
     )
-
-
-def _is_wanted(row: AuditRow, wanted: AuditFilter) -> bool:
-    record = record_in(row)
-    return wanted == AuditFilter() if record is None else wanted.wants(record)
 
 
 def _since(given: str | None) -> str:

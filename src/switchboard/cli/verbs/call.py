@@ -1,7 +1,5 @@
 """`switchboard call`: one call, through the gates that a client's call passes."""
 
-# ruff: noqa: PTH123
-
 import sys
 from collections.abc import Iterator
 from typing import Any

@@ -134,7 +134,7 @@ def _logs(places: DaemonPlaces, request: Request) -> Report:
     if not wanted.isdigit():
         raise UsageError("`--lines` must be a whole number")
     try:
-        with open(places.log, encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+        with open(places.log, encoding="utf-8", errors="replace") as file:
             lines = file.read().splitlines()
     except OSError as error:
         raise Fault(

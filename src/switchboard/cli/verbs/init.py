@@ -1,7 +1,5 @@
 """`switchboard init`: prepare a workspace. Nothing that exists is changed."""
 
-# ruff: noqa: PTH118
-
 import os
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`switchboard remove`: take a server out of a `mcp.json`, and its trust with it."""
 
-# ruff: noqa: PTH118
-
 import os
 from collections.abc import Iterator
 

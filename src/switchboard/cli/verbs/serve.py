@@ -1,7 +1,5 @@
 """`switchboard serve`: the surface on stdio or over HTTP, until the client leaves or Ctrl-C."""
 
-# ruff: noqa: PTH118
-
 import os
 import signal
 from collections.abc import Generator, Iterator
@@ -108,7 +106,7 @@ def _attached(request: Request, settings: Settings, client: BoardClient) -> Repo
     return Silent()
 
 
-class _Signalled(Exception):  # noqa: N818 - states what happened
+class _Signalled(Exception):
     """Somebody wants us to stop."""
 
 

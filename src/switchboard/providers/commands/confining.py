@@ -1,7 +1,5 @@
 """The sandbox of a command tool: what its entry opens, and what no entry does."""
 
-# ruff: noqa: PTH118
-
 import os
 
 from switchboard.config.locate import expand_user

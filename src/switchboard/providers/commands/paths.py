@@ -1,7 +1,6 @@
 """Where tools may run, and what paths among their arguments may lead to."""
 
 # Strings of other programs, not paths of ours; links are followed on purpose.
-# ruff: noqa: PTH118
 
 import os
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,6 @@
 """Exactly what one call would start: the command line, where, and with which variables."""
 
 # Strings of other programs, not paths of ours; links are followed on purpose.
-# ruff: noqa: PTH118
 
 import os
 from collections.abc import Iterator, Mapping

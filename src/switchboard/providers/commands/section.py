@@ -4,9 +4,6 @@ A tool that is wrong is left out. Unlike a wrong server, it does not refuse the 
 the others of its file have nothing to do with it.
 """
 
-# On the cold-start path, where pathlib would double the cost.
-# ruff: noqa: PTH118
-
 import os
 from collections.abc import Mapping
 from typing import Any, cast
@@ -35,7 +32,7 @@ _SECTION = "mcp"
 _NAME = Text(pattern=ENV_NAME, says="a name of letters, digits and `_`")
 
 
-class _Wrong(Exception):  # noqa: N818 - a fact about an entry, told to its author
+class _Wrong(Exception):
     """An entry that cannot be used, and what to do about it."""
 
     def __init__(self, reason: str, hint: str = "") -> None:

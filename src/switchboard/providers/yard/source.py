@@ -1,8 +1,5 @@
 """The plug of the yard: the `switchyard.toml` of a workspace, whose bytes its user has to trust."""
 
-# On the cold-start path, where pathlib would double the cost.
-# ruff: noqa: PTH118
-
 from __future__ import annotations
 
 import os

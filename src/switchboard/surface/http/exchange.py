@@ -32,7 +32,7 @@ class Reply(Struct, frozen=True):
     headers: Headers = ()
 
 
-class Refusal(Exception):  # noqa: N818 - an answer, not a defect
+class Refusal(Exception):
     """The request is answered with an error before anybody looks at its message."""
 
     def __init__(
@@ -42,7 +42,7 @@ class Refusal(Exception):  # noqa: N818 - an answer, not a defect
         self.reply = Reply(status, error_parts(None, RpcError(code, message)), headers)
 
 
-class ClientLeft(Exception):  # noqa: N818 - states what happened
+class ClientLeft(Exception):
     """The client closed the connection before it had sent everything."""
 
 

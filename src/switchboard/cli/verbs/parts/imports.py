@@ -1,7 +1,5 @@
 """Servers that other clients keep in a project, in our own words."""
 
-# ruff: noqa: PTH118, PTH119
-
 import os
 import re
 from typing import Any, cast
@@ -12,7 +10,7 @@ from switchboard.config.documents import read_json_document
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.core.origins import Scope
 from switchboard.settings.edit import add_server
-from switchboard.settings.layering import given_layer
+from switchboard.settings.file_layers import given_layer
 
 FOREIGN_FILES = (".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json")
 # How Claude Code, VS Code and Cursor name a variable of the environment.
@@ -42,7 +40,7 @@ def candidates(workspace: str) -> list[Candidate]:
     found: list[Candidate] = []
     for file in FOREIGN_FILES:
         path = os.path.join(workspace, file)
-        if not os.path.isfile(path):  # noqa: PTH113
+        if not os.path.isfile(path):
             continue
         problems: list[Problem] = []
         document = read_json_document(path, Scope.FLAG, problems)

@@ -27,7 +27,7 @@ def followed_settings(request: Request, **flags: Any) -> tuple[Settings, Callabl
     settings = settings_for(request, **flags)
     config = request.config
     if config is not None and not config.startswith("~"):
-        config = os.path.abspath(config)  # noqa: PTH100 - on the cold-start path
+        config = os.path.abspath(config)
 
     def load() -> Settings:
         return load_settings(

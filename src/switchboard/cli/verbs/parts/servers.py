@@ -1,7 +1,5 @@
 """Servers as people read them."""
 
-# ruff: noqa: PTH118
-
 import os
 import shlex
 from collections.abc import Mapping

@@ -2,37 +2,42 @@
 
 import asyncio
 import sys
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 
 from switchboard.approvals.approver import Approver
 from switchboard.cli.report import Report, Silent
+from switchboard.control.decisions import Decisions
+from switchboard.control.requests import DecideRequest
 from switchboard.core.faults import Fault
-from switchboard.core.questions import Answer, Extent, Question, Verdict
+from switchboard.core.questions import Extent, Question
 from switchboard.core.stores import ApprovalStore, Held, Subscription
 from switchkit.cli.style import is_terminal
 
 # The end of whoever asked is not told; at the latest then it is noticed.
 _LOOK_S = 1.0
 _GONE = "it does not wait any more"
-_ANSWERS: dict[str, tuple[Verdict, Extent]] = {
-    "y": ("approved", "once"),
-    "s": ("approved", "session"),
-    "n": ("denied", "once"),
+_ENDED = frozenset({"decided-already", "unknown-approval", "changed-again"})
+# Whether it is agreed to, and for how long.
+_ANSWERS: dict[str, tuple[bool, Extent]] = {
+    "y": (True, "once"),
+    "s": (True, "session"),
+    "n": (False, "once"),
 }
 _CHOICES = {"y": "y: this call", "s": "s: every call of this session", "n": "n: no"}
-
-# Puts on disk what was decided of a changed tool. Raises a fault.
-Note = Callable[[Held, Approver, bool], Awaitable[None]]
 
 
 class WaitingCall:
     """A call that a client wants to make."""
 
     def __init__(
-        self, store: ApprovalStore, question: Question, show: Callable[[Question], object]
+        self,
+        store: ApprovalStore,
+        decisions: Decisions,
+        question: Question,
+        show: Callable[[Question], object],
     ) -> None:
         self._store = store
+        self._decisions = decisions
         self._question = question
         self._show = show
         self.id = question.id
@@ -48,14 +53,9 @@ class WaitingCall:
 
     async def decide(self, key: str) -> str:
         """Give the answer, and say what came of it. Raises a fault."""
-        verdict, extent = _ANSWERS[key]
-        approver = Approver.of_this_process()
-        if verdict == "approved":
-            approver.check(self._question)
-        answer = Answer(
-            verdict=verdict, extent=extent, by="cli", at=time.time(), chain=str(approver)
-        )
-        return verdict if await self._store.decide(self.id, answer) else _GONE
+        approves, extent = _ANSWERS[key]
+        wanted = DecideRequest(id=self.id, approves=approves, extent=extent)
+        return await _outcome(self._decisions, wanted)
 
 
 class WaitingDefinition:
@@ -64,12 +64,16 @@ class WaitingDefinition:
     choices: Mapping[str, str] = {"y": "y: take it as it is now", "n": "n: no"}
 
     def __init__(
-        self, store: ApprovalStore, held: Held, show: Callable[[Held], object], note: Note
+        self,
+        store: ApprovalStore,
+        decisions: Decisions,
+        held: Held,
+        show: Callable[[Held], object],
     ) -> None:
         self._store = store
+        self._decisions = decisions
         self._held = held
         self._show = show
-        self._note = note
         self.id = held.id
 
     def show(self) -> None:
@@ -80,13 +84,16 @@ class WaitingDefinition:
 
     async def decide(self, key: str) -> str:
         """Give the answer, and say what came of it. Raises a fault."""
-        approves = key == "y"
-        approver = Approver.of_this_process()
-        if approves:
-            approver.check_clients(await self._store.clients(self._held))
-        await self._note(self._held, approver, approves)
-        settle = self._store.accept if approves else self._store.refuse
-        return ("approved" if approves else "denied") if await settle(self._held) else _GONE
+        return await _outcome(self._decisions, DecideRequest(id=self.id, approves=key == "y"))
+
+
+async def _outcome(decisions: Decisions, wanted: DecideRequest) -> str:
+    try:
+        return (await decisions.decide(wanted, Approver.of_this_process())).verdict
+    except Fault as fault:
+        if fault.reason in _ENDED:
+            return _GONE
+        raise
 
 
 Waiting = WaitingCall | WaitingDefinition

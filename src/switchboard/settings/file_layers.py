@@ -9,9 +9,9 @@ from typing import Any, cast
 
 from switchboard.config.documents import Document
 from switchboard.config.globs import pattern_fault
+from switchboard.config.key_positions import KeyPath
 from switchboard.config.layers import Layer
 from switchboard.config.problems import Problem, Severity
-from switchboard.config.spots import KeyPath
 from switchboard.config.strict import Report, Table
 from switchboard.core.names import fold
 from switchboard.core.origins import Scope

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any, cast
 
+from switchboard.config.key_positions import KeyPath
 from switchboard.config.layers import Merged
 from switchboard.config.problems import Problem
-from switchboard.config.spots import KeyPath
 from switchboard.settings.server_fields import SERVER
 
 

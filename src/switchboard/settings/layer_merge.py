@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from switchboard.config.key_positions import KeyPath
 from switchboard.config.layers import Layer, Merged, merge_fields, replace_whole, set_value
 from switchboard.config.placeholders import Unfilled, expand_tree
 from switchboard.config.problems import Problem
-from switchboard.config.spots import KeyPath
 from switchboard.settings.fields import ROOT, section_of
-from switchboard.settings.narrowing import admitted
 from switchboard.settings.server_fields import SERVER
+from switchboard.settings.workspace_limits import admitted
 
 
 def lay_all(

@@ -9,7 +9,7 @@ from settings.ground import Ground
 from support.requirements import requirement
 from switchboard.config.problems import ConfigInvalid
 from switchboard.core.origins import Scope
-from switchboard.settings.scope import ScopedServers, Skill, servers_in_scope
+from switchboard.settings.session_servers import ScopedServers, Skill, servers_in_scope
 from switchboard.settings.trust import trust
 
 

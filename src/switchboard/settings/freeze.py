@@ -1,25 +1,28 @@
 """The merged tree as values: servers, suites and sections."""
 
-# On the cold-start path, where pathlib would double the cost.
-# ruff: noqa: PTH118
-
 import os
 from collections.abc import Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
-from msgspec import Struct, to_builtins
+from msgspec import to_builtins
 
 from switchboard.children.schema import OAuth, ServerEntry
-from switchboard.config.keys import Section
 from switchboard.config.locate import expand_user
 from switchboard.core.origins import Origin
 from switchboard.providers.suites.schema import SuiteSettings
+from switchboard.settings.fields import DAEMON, INTROSPECTION, LISTENER, LOGGING, TIMEOUTS
 from switchboard.settings.sections import ToolFilters
 from switchboard.settings.server_fields import OVERRIDES, SERVER, SUITE
 from switchboard.settings.server_rules import transport_of
 
 Tree = Mapping[str, Any]
-T = TypeVar("T", bound=Struct)
+_SECTIONS = {
+    "introspection": INTROSPECTION,
+    "timeouts": TIMEOUTS,
+    "listener": LISTENER,
+    "logging": LOGGING,
+    "keeping": DAEMON,
+}
 
 
 def entry_from_fields(name: str, fields: Tree, origin: Origin, workspace: str) -> ServerEntry:
@@ -64,9 +67,13 @@ def suite_overrides(suite: SuiteSettings | None) -> dict[str, Any]:
     return {name: value for name, value in values if value is not None}
 
 
-def read_section(section: Section, into: type[T], tree: Tree) -> T:
-    """The value of a section."""
-    return into(**section.read(tree.get(section.name, {})))
+def sections_from_tree(tree: Tree) -> dict[str, Any]:
+    """The sections that are read as they are written, by the attributes of `Settings`."""
+    return {
+        attribute: section.into(**section.read(tree.get(section.name, {})))
+        for attribute, section in _SECTIONS.items()
+        if section.into is not None
+    }
 
 
 def tools_from_tree(tree: Tree, workspace: str, user_home: str) -> ToolFilters:

@@ -1,7 +1,5 @@
 """The servers of one session: top level, then provider, agent, and active skills."""
 
-# ruff: noqa: PTH112, PTH120
-
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
@@ -11,19 +9,19 @@ from msgspec import Struct
 from switchboard.children.schema import ServerEntry
 from switchboard.config.documents import Document, is_inside, read_json_document, read_toml_document
 from switchboard.config.front_matter import read_front_matter
+from switchboard.config.key_positions import KeyPath
 from switchboard.config.layers import Layer, Merged
 from switchboard.config.locate import agent_files, skill_files
 from switchboard.config.problems import ConfigInvalid, Problem, Severity
-from switchboard.config.spots import KeyPath
 from switchboard.core.origins import Scope
-from switchboard.settings import build
+from switchboard.settings import freeze
+from switchboard.settings.file_layers import front_matter_layer, sidecar_layer
 from switchboard.settings.fingerprints import sealed
-from switchboard.settings.layering import front_matter_layer, sidecar_layer
-from switchboard.settings.merging import lay_servers
-from switchboard.settings.narrowing import narrowed_server
+from switchboard.settings.layer_merge import lay_servers
 from switchboard.settings.sections import Settings
 from switchboard.settings.server_rules import Habits, judge
 from switchboard.settings.trust import read_trust
+from switchboard.settings.workspace_limits import narrowed_server
 from switchkit.suggest import did_you_mean
 
 SkillSource = Literal["bundled", "marketplace", "user", "workspace", "agent"]
@@ -86,7 +84,7 @@ def _resolved(
     merged = Merged()
     ground = Layer(
         scope=Scope.HOME,
-        tree={"mcp_servers": {name: build.fields_from_entry(e) for name, e in below.items()}},
+        tree={"mcp_servers": {name: freeze.fields_from_entry(e) for name, e in below.items()}},
         replaces=True,
     )
     for layer in (ground, *layers):
@@ -103,7 +101,7 @@ def _resolved(
         origin = used[-1].origin(("mcp_servers", name))
         if not _judged(merged, name, fields, used, problems):
             continue
-        entry = build.entry_from_fields(name, fields, origin, settings.workspace)
+        entry = freeze.entry_from_fields(name, fields, origin, settings.workspace)
         if name in below:
             entry = narrowed_server(entry, below[name])
         inherits = any(layer is ground for layer in used)
@@ -187,7 +185,7 @@ def _skill_layers(settings: Settings, skill: Skill, problems: list[Problem]) -> 
         skill.consent_keys() & set(settings.allowed_marketplace_mcp)
     ):
         if servers:
-            name = skill.slug or os.path.basename(skill.directory)  # noqa: PTH119
+            name = skill.slug or os.path.basename(skill.directory)
             problems.append(
                 Problem(
                     path=sidecar,

@@ -1,0 +1,38 @@
+"""The answer of the daemon that runs, if one does and if it is new enough."""
+
+from typing import TypeVar
+
+from msgspec import Struct
+
+from switchboard.cli.request import Request
+from switchboard.control.client import running_daemon
+from switchboard.control.requests import DecideRequest
+from switchboard.control.requests import Request as ControlRequest
+from switchboard.core.faults import Fault
+from switchboard.ipc.paths import places_from
+from switchboard.shim.flags import wants_in_process
+
+T = TypeVar("T", bound=Struct)
+
+# Of a daemon that cannot be asked; what it would tell lies on disk as well.
+_OUT_OF_REACH = frozenset({"daemon-silent", "daemon-unreachable", "socket-not-private"})
+
+
+def daemon_answer(request: Request, wanted: ControlRequest, kind: type[T]) -> T | None:
+    """What the daemon answers, or nothing where this command has to look itself. Raises a fault."""
+    environ = dict(request.environ)
+    if wants_in_process(environ):
+        return None
+    try:
+        client = running_daemon(places_from(environ))
+        if client is None:
+            return None
+        try:
+            return client.answer(wanted, kind)
+        finally:
+            client.close()
+    except Fault as fault:
+        # A decision may have been taken although its answer did not come.
+        if fault.reason in _OUT_OF_REACH and not isinstance(wanted, DecideRequest):
+            return None
+        raise

@@ -1,0 +1,35 @@
+"""What a daemon answers about approvals and about the audit log."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from switchboard.core.audit import AuditRow
+from switchboard.core.questions import Extent
+from switchboard.core.stores import Held, Posted
+
+
+class WaitingApprovals(Struct, frozen=True, kw_only=True):
+    """Calls that wait for a person or did, and tools that their servers have changed."""
+
+    calls: tuple[Posted, ...] = ()
+    definitions: tuple[Held, ...] = ()
+
+
+class Decision(Struct, frozen=True, kw_only=True):
+    """What was decided, and of what."""
+
+    id: str
+    kind: Literal["call", "definition"]
+    verdict: Literal["approved", "denied"]
+    extent: Extent
+    tool: str
+
+
+class AuditRows(Struct, frozen=True, kw_only=True):
+    """Records, oldest first, and in words what could not be read."""
+
+    rows: tuple[AuditRow, ...] = ()
+    unreadable: tuple[str, ...] = ()
+    # The number of the newest record, wanted or not.
+    end: int = 0

@@ -1,0 +1,128 @@
+"""What waits for a person, and what a person decides, whoever brings the answer here."""
+
+import time
+
+from switchboard.approvals.approver import Approver
+from switchboard.control.answers import Decision, WaitingApprovals
+from switchboard.control.requests import ApprovalsRequest, DecideRequest
+from switchboard.core.audit import AuditApproval, AuditRecord, new_record
+from switchboard.core.cleaning import written_out
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.questions import Answer, Verdict
+from switchboard.core.stores import ApprovalStore, AuditStore, Held, Posted
+
+
+class Decisions:
+    """The approvals of one home, and the log that tells of decisions on changed tools."""
+
+    def __init__(self, store: ApprovalStore, audit: AuditStore) -> None:
+        self._store = store
+        self._audit = audit
+
+    async def waiting(self, request: ApprovalsRequest) -> WaitingApprovals:
+        """What waits, or the one that is asked for. Raises a fault when there is none."""
+        if request.id:
+            found = await self._find(request.id)
+            if isinstance(found, Posted):
+                return WaitingApprovals(calls=(found,))
+            return WaitingApprovals(definitions=(found,))
+        calls = await (self._store.recent() if request.everything else self._store.waiting())
+        return WaitingApprovals(calls=tuple(calls), definitions=tuple(await self._store.held()))
+
+    async def decide(
+        self, request: DecideRequest, approver: Approver, *, by: str = "cli"
+    ) -> Decision:
+        """Take the answer of a person. Raises a fault, also when the asking client gives it."""
+        found = await self._find(request.id)
+        verdict: Verdict = "approved" if request.approves else "denied"
+        if isinstance(found, Held):
+            await self._decide_definition(found, request, approver, by)
+            kind, tool = "definition", written_out(found.tool)
+        else:
+            await self._decide_call(found, request, approver, by)
+            kind, tool = "call", found.question.tool
+        return Decision(id=request.id, kind=kind, verdict=verdict, extent=request.extent, tool=tool)
+
+    async def _find(self, wanted: str) -> Posted | Held:
+        posted = await self._store.find(wanted)
+        if posted is not None:
+            return posted
+        for held in await self._store.held():
+            if held.id == wanted:
+                return held
+        raise Fault(
+            FaultCode.NOT_FOUND,
+            "unknown-approval",
+            f"nothing with the id `{wanted}` waits for an answer",
+            hint="switchboard approvals list --all",
+        )
+
+    async def _decide_call(
+        self, posted: Posted, request: DecideRequest, approver: Approver, by: str
+    ) -> None:
+        question = posted.question
+        if request.extent not in question.offers:
+            raise Fault(
+                FaultCode.FAILED_PRECONDITION,
+                "no-session",
+                "this client has no session that trust could belong to",
+                hint=f"switchboard approvals approve {question.id}",
+            )
+        if posted.state != "pending":
+            raise _decided_already(posted.state)
+        if request.approves:
+            approver.check(question)
+        if request.only_check:
+            return
+        answer = Answer(
+            verdict="approved" if request.approves else "denied",
+            extent=request.extent,
+            by=by,
+            at=time.time(),
+            chain=str(approver),
+        )
+        if not await self._store.decide(question.id, answer):
+            now = await self._store.find(question.id)
+            raise _decided_already(now.state if now else "expired")
+
+    async def _decide_definition(
+        self, held: Held, request: DecideRequest, approver: Approver, by: str
+    ) -> None:
+        if request.approves:
+            approver.check_clients(await self._store.clients(held))
+        if request.only_check:
+            return
+        # What cannot be written down is not acted on.
+        await self._audit.append(_record(held, request, approver, by))
+        if not await (self._store.accept(held) if request.approves else self._store.refuse(held)):
+            raise Fault(
+                FaultCode.FAILED_PRECONDITION,
+                "changed-again",
+                "the server has changed it again meanwhile",
+                hint="switchboard approvals list",
+            )
+
+
+def _record(held: Held, request: DecideRequest, approver: Approver, by: str) -> AuditRecord:
+    """No call is there to tell of the decision on a changed tool."""
+    return new_record(
+        "approval.decided",
+        tool=held.tool,
+        server=held.server,
+        approval=AuditApproval(
+            decision="approved" if request.approves else "denied",
+            id=held.id,
+            mode="definition",
+            channel=by,
+            chain=str(approver),
+        ),
+    )
+
+
+def _decided_already(state: str) -> Fault:
+    return Fault(
+        FaultCode.FAILED_PRECONDITION,
+        "decided-already",
+        f"it does not wait any more: {state}",
+        hint="switchboard approvals list --all",
+    )

@@ -1,0 +1,116 @@
+"""Approvals and the audit log through the daemon: the same answers, and who may decide."""
+
+import asyncio
+import subprocess
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from cli.commands import switchboard
+from control.test_http import serving
+from support.daemons import shim
+from support.processes import until_true
+from support.workspace import Json, Workspace
+
+PATIENCE = 20.0
+GUARDED = """
+enable_mcp_server_surface = true
+[mcp.writes]
+command = "touch"
+args = ["touched"]
+side_effects = ["filesystem-write"]
+"""
+IN_PROCESS = {"SWITCHBOARD_IN_PROCESS": "1"}
+
+
+@pytest.fixture
+def guarded(workspace: Workspace) -> Workspace:
+    workspace.config_toml(GUARDED, scope="home")
+    return workspace
+
+
+@asynccontextmanager
+async def waiting_call(
+    workspace: Workspace,
+) -> AsyncGenerator[tuple[str, asyncio.subprocess.Process]]:
+    """A call that waits for a person, and the id of its question."""
+    process = await asyncio.create_subprocess_exec(
+        *workspace.command("call", "writes"),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=workspace.root,
+        env=workspace.env,
+    )
+    assert process.stderr is not None
+    async with asyncio.timeout(PATIENCE):
+        said = (await process.stderr.readline()).decode()
+    assert "waits for the approval of a person" in said
+    yield said.split()[-1], process
+    async with asyncio.timeout(PATIENCE):
+        await process.communicate()
+
+
+def report(workspace: Workspace, *words: str, **env: str) -> Json:
+    done = switchboard(workspace, *words, "--json", env=env)
+    assert done.code == 0, done.out + done.err
+    return done.report
+
+
+async def test_what_waits_is_the_same_with_and_without_the_daemon(guarded: Workspace) -> None:
+    async with waiting_call(guarded) as (question, process):
+        for words in (("approvals", "list"), ("approvals", "show", question)):
+            ours = await asyncio.to_thread(report, guarded, *words, **IN_PROCESS)
+            assert await asyncio.to_thread(report, guarded, *words) == ours
+        decided = await asyncio.to_thread(
+            report, guarded, "approvals", "approve", question, "--yes"
+        )
+        assert (decided["verdict"], decided["kind"], decided["tool"]) == (
+            "approved",
+            "call",
+            "writes",
+        )
+    assert process.returncode == 0
+    assert (guarded.root / "touched").exists()
+    for words in (("audit", "tail"), ("audit", "show", "1"), ("audit", "tail", "--tool", "writes")):
+        ours = await asyncio.to_thread(report, guarded, *words, **IN_PROCESS)
+        assert await asyncio.to_thread(report, guarded, *words) == ours
+        assert ours["records"]
+
+
+async def test_over_http_a_person_can_say_no_and_nobody_yes(guarded: Workspace) -> None:
+    async with serving(guarded) as endpoint, endpoint.control() as control:
+        async with waiting_call(guarded) as (question, process):
+            (posted,) = (await control.ask("approvals"))["calls"]
+            assert posted["question"]["id"] == question
+            refused = await control.post("decide", id=question, approves=True)
+            assert refused.status_code == 403
+            assert refused.json()["fault"]["reason"] == "presence-unproven"
+            denied = await control.ask("decide", id=question, approves=False)
+            assert denied["verdict"] == "denied"
+        assert process.returncode == 1
+        assert not (guarded.root / "touched").exists()
+        missing = await control.post("decide", id="nothing", approves=False)
+        assert missing.status_code == 404
+        rows = (await control.ask("audit", last=5))["rows"]
+        assert rows
+
+
+async def test_a_client_of_the_daemon_cannot_approve_for_itself(guarded: Workspace) -> None:
+    # The tests launch the shim, so they are the client; what they start is its descendant.
+    async with shim(guarded) as client:
+        call = asyncio.ensure_future(client.request("tools/call", {"name": "writes"}))
+        listed: list[Json] = []
+
+        def asked() -> bool:
+            listed[:] = report(guarded, "approvals", "list")["approvals"]
+            return bool(listed)
+
+        await until_true(asked)
+        done = await asyncio.to_thread(
+            switchboard, guarded, "approvals", "approve", listed[0]["id"], "--yes", "--json"
+        )
+        assert (done.code, done.report["reason"]) == (1, "own-approval")
+        await asyncio.to_thread(report, guarded, "approvals", "deny", listed[0]["id"])
+        assert (await call)["isError"]
