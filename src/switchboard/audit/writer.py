@@ -19,11 +19,11 @@ from switchboard.audit.errors import explained, unwritable
 from switchboard.audit.key import AuditKey, KeyUnusable
 from switchboard.audit.log import AuditLog, entry_of
 from switchboard.audit.paths import AuditPaths
-from switchboard.audit.waiters import Waiters
 from switchboard.core.audit import AuditRecord, stamp
 from switchboard.core.events import AuditFailed, AuditRecovered
 from switchboard.core.faults import Fault
 from switchboard.core.stores import Recorded
+from switchboard.core.timers import Timers
 from switchkit.files import NotPrivate
 
 # How long a record that nobody waits for may lie.
@@ -64,7 +64,9 @@ class AuditWriter:
         self._paths = paths
         self._tell_them = tell
         self._patience_s = patience_s
-        self._waiters: Waiters | None = None
+        # How long callers wait for the log; those of one loop share a timer.
+        self._timers: Timers[asyncio.Future[None]] | None = None
+        self._timers_of: asyncio.AbstractEventLoop | None = None
         limits = {"segment_bytes": segment_bytes, "segments_kept": segments_kept}
         self._log = AuditLog(
             paths,
@@ -121,11 +123,12 @@ class AuditWriter:
             self._thread.join(_GOODBYE_S)
 
     async def _put(self, record: Recorded | None) -> None:
-        waiters = self._waiters
         loop = asyncio.get_running_loop()
-        if waiters is None or waiters.loop is not loop:
-            waiters = self._waiters = Waiters(loop, self._patience_s)
-        waiter = waiters.begin()
+        if self._timers is None or self._timers_of is not loop:
+            self._timers, self._timers_of = Timers(loop, _give_up), loop
+        waiter: asyncio.Future[None] = loop.create_future()
+        waiting = self._timers[self._patience_s]
+        waiting[waiter] = loop.time() + self._patience_s
         try:
             with self._lock:
                 if self._is_closing:
@@ -136,7 +139,7 @@ class AuditWriter:
                     self._wake()
             await waiter
         finally:
-            waiters.end(waiter)
+            waiting.pop(waiter, None)
 
     def _wake(self) -> None:
         if self._thread.ident is None:
@@ -217,6 +220,11 @@ class AuditWriter:
         except RuntimeError:
             # The loop has ended, and with it everybody who would listen.
             return
+
+
+def _give_up(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_exception(unwritable("another process holds it"))
 
 
 def _entry(one: _Waiting) -> Entry | None:
