@@ -31,10 +31,10 @@ async def test_new_settings_are_adopted_and_clients_hear_of_new_tools(tmp_path: 
             told.append(kind)
 
         desk.runtime.on_changed.add(tell)
-        reloader(desk, settings_for(tmp_path, echo_server("new"))).reload()
+        await reloader(desk, settings_for(tmp_path, echo_server("new"))).reload()
         assert desk.names == ["new_suite"]
         assert told == ["tools", "prompts", "resources"]
-        reloader(desk, desk.runtime.settings).reload()
+        await reloader(desk, desk.runtime.settings).reload()
         assert len(told) == 3
 
 

@@ -168,7 +168,7 @@ class ChildPool:
 
     async def _open(self, entry: ServerEntry, make_peer: MakePeer, *, timeout_s: float) -> Link:
         # Asked again at every start: a script can change after the settings were loaded.
-        if not self._is_trusted(entry):
+        if not await asyncio.to_thread(self._is_trusted, entry):
             raise fault_from_change(entry.name)
         if entry.transport == "stdio":
             return await open_stdio(

@@ -100,7 +100,7 @@ class Control(Protocol):
         """The same for callers over HTTP, of whom nobody knows whether they are persons."""
         ...
 
-    def reload(self) -> Changed:
+    async def reload(self) -> Changed:
         """Read the configuration of every board again."""
         ...
 
@@ -137,7 +137,7 @@ async def answer(  # noqa: C901, PLR0911, PLR0912 - a case for each method
         case AuditRequest():
             return await control.audit(request)
         case ReloadRequest():
-            return control.reload()
+            return await control.reload()
         case DrainRequest():
             control.drain()
         case StopRequest():

@@ -23,6 +23,7 @@ from msgspec import Struct
 from switchboard.config.problems import ConfigInvalid
 from switchboard.core.bus import EventBus, Subscriber
 from switchboard.core.tasks import TaskSet
+from switchboard.daemon.assemble import Assembly, assemble
 from switchboard.daemon.hello import Hello
 from switchboard.daemon.log import Log, log_for
 from switchboard.daemon.recent_events import RecentEvents
@@ -79,14 +80,14 @@ class BoardHandle:
         self.watching = TaskSet()
         self.watching.start(self.reloader.watch())
 
-    def is_settled(self) -> bool:
+    async def is_settled(self) -> bool:
         """Whether its files are as they were when a client was asked for what they name."""
-        self.reloader.look()
+        await self.reloader.look()
         return self.reloader.invalid is None and self.runtime.settings is self.settled
 
-    def settle(self) -> None:
+    async def settle(self) -> None:
         """Note that a client was asked for everything that the files name now."""
-        self.reloader.look()
+        await self.reloader.look()
         self.settled = self.runtime.settings
 
     def enter(self) -> None:
@@ -124,7 +125,7 @@ class BoardRegistry:
         names = OWN_NAMES | self._names.get(place, frozenset())
         environ = {**first_environ(hello), **await ask(_listed(names))}
         for _ in range(_MOST_ROUNDS):
-            found = self._try(hello, environ, names)
+            found = await self._try(hello, environ, names)
             if isinstance(found, BoardHandle):
                 self._remember(place, found.key.names - OWN_NAMES)
                 return found
@@ -138,17 +139,18 @@ class BoardRegistry:
         else:
             self._names.pop(place, None)
 
-    def _try(
+    async def _try(
         self, hello: Hello, given: dict[str, str], names: frozenset[str]
     ) -> BoardHandle | frozenset[str]:
         """The board, or the names of the variables that have to be asked for first."""
         key, environ = _key_for(hello, given, names)
         board = self._handles.get(key)
-        if board is not None and board.is_settled():
+        if board is not None and await board.is_settled():
             return board
         lookup = Lookup(environ)
         try:
-            settings = _load(key, lookup)
+            # Files are read and hashed, which others must not wait for.
+            settings = await asyncio.to_thread(_load, key, lookup)
         except ConfigInvalid:
             # It may be invalid only because a variable is not known yet.
             unknown = _unknown(lookup.missed, names)
@@ -164,15 +166,25 @@ class BoardRegistry:
         key, environ = _key_for(hello, given, names)
         board = self._handles.get(key)
         if board is None:
-            return self._host(key, environ, settings)
-        board.settle()
+            # A sandbox may be tried, which takes a moment; another client may be quicker.
+            assembly = await asyncio.to_thread(assemble, settings, environ)
+            board = self._handles.get(key)
+            if board is None:
+                return self._host(key, environ, settings, assembly)
+        await board.settle()
         return board
 
-    def _host(self, key: BoardKey, environ: dict[str, str], settings: Settings) -> BoardHandle:
+    def _host(
+        self, key: BoardKey, environ: dict[str, str], settings: Settings, assembly: Assembly
+    ) -> BoardHandle:
         log = log_for(settings)
         events = EventBus(log, self._recent_events.subscriber(settings.workspace), *self._more)
         runtime = Runtime(
-            settings, environ=environ, events=events, shared_children=self._shared_children
+            settings,
+            environ=environ,
+            events=events,
+            shared_children=self._shared_children,
+            assembly=assembly,
         )
         runtime.on_retired = self.prune
         board = BoardHandle(key, runtime, log, lambda: _load(key, environ))

@@ -1,5 +1,6 @@
 """The control API of a daemon, for one caller of it."""
 
+import asyncio
 import os
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
@@ -86,10 +87,9 @@ class DaemonControl:
     def follow(self, follower: Callable[[str], None]) -> Callable[[], None]:
         return self._state.recent_events.follow(follower)
 
-    def reload(self) -> Changed:
+    async def reload(self) -> Changed:
         boards = tuple(self._state.boards)
-        for board in boards:
-            board.reloader.reload()
+        await asyncio.gather(*(board.reloader.reload() for board in boards))
         return Changed(len(boards))
 
     def drain(self) -> None:

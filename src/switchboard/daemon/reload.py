@@ -41,28 +41,37 @@ class Reloader:
         self._seen = signature(runtime.settings.watched)
         # Why the files as they are now cannot be used; the board is an older one.
         self.invalid: ConfigInvalid | None = None
+        self._looking = asyncio.Lock()
 
     async def watch(self) -> None:
         """Look twice a second until cancelled."""
         while True:
             await asyncio.sleep(POLL_S)
-            self.look()
+            await self.look()
 
-    def look(self) -> None:
-        """Reload if something has changed."""
-        now = signature(self._runtime.settings.watched)
-        if now != self._seen:
-            self._seen = now
-            self.reload()
+    async def look(self) -> None:
+        """Reload if something has changed. It has been adopted, or refused, when this returns."""
+        async with self._looking:
+            now = signature(self._runtime.settings.watched)
+            if now != self._seen:
+                self._seen = now
+                await self._reload()
 
-    def reload(self) -> None:
+    async def reload(self) -> None:
+        """Try the files as they are now, changed or not."""
+        async with self._looking:
+            await self._reload()
+
+    async def _reload(self) -> None:
         """Try the files as they are now; whatever is wrong with them, go on with the old ones."""
         # Taken before reading: an edit that comes meanwhile is then seen as one.
         before = dict(zip(self._runtime.settings.watched, self._seen, strict=True))
         try:
-            settings = self._load()
+            # Files are read and hashed, and a sandbox may be tried: others must not wait for it.
+            settings = await asyncio.to_thread(self._load)
             if settings != self._runtime.settings:
-                self._runtime.adopt(settings)
+                assembly = await asyncio.to_thread(self._runtime.assemble, settings)
+                self._runtime.adopt(settings, assembly)
         except ConfigInvalid as invalid:
             problems = tuple(str(problem) for problem in invalid.problems)
             self._runtime.events.emit(ConfigRejected(problems=problems))

@@ -32,6 +32,8 @@ class Runtime:
         environ: Mapping[str, str],
         events: EventBus,
         shared_children: SharedChildren | None = None,
+        # What the settings list, if that is known already: to find out takes a moment.
+        assembly: Assembly | None = None,
     ) -> None:
         self.settings = settings
         self.events = events
@@ -45,7 +47,7 @@ class Runtime:
         self.on_changed: set[Callable[[str, str], None]] = set()
         # Called when a board has been retired.
         self.on_retired: Callable[[], None] = lambda: None
-        self._board = self._assemble(settings)
+        self._board = self._new_board(settings, assembly or self.assemble(settings))
         # The current board and those that calls still use.
         self._boards = [self._board]
         self.boards = CurrentBoard(self._board)
@@ -97,8 +99,11 @@ class Runtime:
         """What clients see of the current settings."""
         return self._board.assembly
 
-    def _assemble(self, settings: Settings) -> RunningBoard:
-        assembly = assemble(settings, self._environ)
+    def assemble(self, settings: Settings) -> Assembly:
+        """What settings would list here. Safe on a thread, where it belongs."""
+        return assemble(settings, self._environ)
+
+    def _new_board(self, settings: Settings, assembly: Assembly) -> RunningBoard:
         warnings = [str(problem) for problem in settings.warnings]
         self.events.emit(
             ConfigLoaded(
@@ -109,9 +114,9 @@ class Runtime:
         )
         return RunningBoard(settings, assembly, lambda: self.engine)
 
-    def adopt(self, settings: Settings) -> None:
+    def adopt(self, settings: Settings, assembly: Assembly | None = None) -> None:
         """Swap in the board of new settings; children that both use go on running."""
-        old, new = self._board, self._assemble(settings)
+        old, new = self._board, self._new_board(settings, assembly or self.assemble(settings))
         new.open()
         self.settings, self._board = settings, new
         self._boards.append(new)

@@ -4,6 +4,7 @@ One small file for each server, by everything that makes it that server. It is a
 once the child runs its own word counts, and clients hear of what is different.
 """
 
+import asyncio
 import contextlib
 import hashlib
 import os
@@ -40,6 +41,7 @@ class ListingCache:
         self._folder = folder
         self._path = os.path.join(folder, f"{name}.json")
         self._listings: dict[Kind, Listing] | None = None
+        self._writing = asyncio.Lock()
 
     def recall(self, kind: Kind) -> Listing | None:
         """What it offered of a kind when somebody last asked."""
@@ -47,7 +49,7 @@ class ListingCache:
             self._listings = self._load()
         return self._listings.get(kind)
 
-    def keep(self, kind: Kind, listing: Listing) -> None:
+    async def keep(self, kind: Kind, listing: Listing) -> None:
         """Keep what it offers now."""
         before = self.recall(kind)
         listings = cast("dict[Kind, Listing]", self._listings)
@@ -57,6 +59,11 @@ class ListingCache:
         text = encode({each: list(found.entries.values()) for each, found in listings.items()})
         if len(text) > _MAX_BYTES:
             return
+        # In turn: what was listed later is written later.
+        async with self._writing:
+            await asyncio.to_thread(self._write, text)
+
+    def _write(self, text: bytes) -> None:
         with contextlib.suppress(OSError):
             make_folder(self._folder)
             replace_file(self._path, text, durable=False)
