@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from switchboard.audit.paths import AuditPaths
 from switchboard.audit.store import SqliteAudit
 from switchboard.audit.verify import verify
-from switchboard.children.connection import Limits
+from switchboard.children.connection import ChildLimits
 from switchboard.core.audit import AuditRecord, stamp
 from switchboard.core.bus import EventBus
 from switchboard.core.calls import Call, Outcome
@@ -205,7 +205,7 @@ async def measure_calls(folder: Path, writer: SqliteAudit, rounds: int) -> list[
     }
     settings = load_settings(workspace=str(folder), environ=environ, flags={}, config=str(config))
     engine = Engine(environ, EventBus(), workspace=str(folder))
-    limits = Limits(spawn_s=30, rpc_s=30, idle_s=600)
+    limits = ChildLimits(spawn_s=30, rpc_s=30, idle_s=600)
     suites = SuitesProvider(
         build_suites(
             settings.servers,

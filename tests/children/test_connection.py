@@ -10,7 +10,7 @@ from msgspec import Raw
 from fakes.events import MemoryEvents
 from fakes.links import MemoryLinks
 from fakes.nursery import QUICK
-from switchboard.children.connection import Connection, Limits
+from switchboard.children.connection import ChildLimits, Connection
 from switchboard.children.link import Link
 from switchboard.children.schema import ServerEntry
 from switchboard.core.events import ChildExited, ChildStarted
@@ -40,7 +40,7 @@ class Heard:
 class Ground:
     """A connection to a child in memory."""
 
-    def __init__(self, limits: Limits = QUICK, **more: Any) -> None:
+    def __init__(self, limits: ChildLimits = QUICK, **more: Any) -> None:
         self.links, self.events, self.heard = MemoryLinks(**more), MemoryEvents(), Heard()
         self.connection = Connection(
             ENTRY, self.heard, limits=limits, open_link=self.links, events=self.events
@@ -116,7 +116,7 @@ async def failed(connection: Connection, work: Callable[[], Awaitable[None]]) ->
 
 
 async def test_what_goes_wrong_with_a_link_is_a_fault() -> None:
-    connection = Ground(Limits(rpc_s=0.02, idle_s=0)).connection
+    connection = Ground(ChildLimits(rpc_s=0.02, idle_s=0)).connection
     fault = await failed(connection, refuse)
     assert (fault.code, fault.reason) == (FaultCode.INTERNAL, "child-error")
     late = await failed(connection, forever)

@@ -9,7 +9,7 @@ from fakes.nursery import arguments, json_from, nursery, text_from
 from support.processes import alive, mentioning, until_gone, until_true
 from support.requirements import requirement
 from switchboard.children.back_off import BackOff
-from switchboard.children.connection import Limits
+from switchboard.children.connection import ChildLimits
 from switchboard.core.events import ChildExited, ChildFailed, ChildStarted
 from switchboard.core.faults import Fault, FaultCode
 
@@ -117,7 +117,7 @@ async def test_a_child_that_keeps_failing_is_left_alone_for_a_while(tmp_path: Pa
 @requirement("S2.106")
 async def test_an_idle_child_is_ended_and_comes_back_when_it_is_needed(tmp_path: Path) -> None:
     async with nursery(tmp_path) as some:
-        child = some.child("echo_child", limits=Limits(idle_s=0.2))
+        child = some.child("echo_child", limits=ChildLimits(idle_s=0.2))
         assert await text_from(child, "echo", text="one") == "echo: one"
         first = child.pid
         [exited] = await some.events.wait_for(ChildExited)
@@ -130,7 +130,7 @@ async def test_an_idle_child_is_ended_and_comes_back_when_it_is_needed(tmp_path:
 @requirement("S2.106")
 async def test_a_child_with_a_call_under_way_is_not_idle(tmp_path: Path) -> None:
     async with nursery(tmp_path) as some:
-        child = some.child("echo_child", limits=Limits(idle_s=0.1))
+        child = some.child("echo_child", limits=ChildLimits(idle_s=0.1))
         stalled = asyncio.create_task(child.call("stall", arguments()))
         await asyncio.wait({stalled}, timeout=0.5)
         assert not stalled.done()
@@ -203,7 +203,7 @@ async def test_a_reload_keeps_the_children_that_both_boards_use(tmp_path: Path) 
         assert some.child("echo_child", "kept") is kept
         changed = some.child("echo_child", "kept", env={"NEW": "1"})
         assert changed is not kept
-        other_limits = some.child("echo_child", "kept", limits=Limits(rpc_s=1))
+        other_limits = some.child("echo_child", "kept", limits=ChildLimits(rpc_s=1))
         assert other_limits is not kept
         kept_pid, dropped_pid = kept.pid, dropped.pid
         some.pool.retain([kept])

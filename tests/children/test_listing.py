@@ -9,7 +9,7 @@ from msgspec import Raw
 
 from fakes.nursery import HANDSHAKE, arguments, json_from, nursery
 from support.requirements import requirement
-from switchboard.children.connection import Limits
+from switchboard.children.connection import ChildLimits
 from switchboard.children.listings.listing import Kind, Listing, ToolListing, fetch_tools
 from switchboard.children.listings.listings import Listings
 from switchboard.core.events import ChildExited
@@ -119,7 +119,7 @@ async def test_the_listing_is_asked_for_once_until_the_child_says_that_it_change
 
 async def test_what_differs_after_an_idle_child_came_back_is_told(tmp_path: Path) -> None:
     async with nursery(tmp_path) as some:
-        child = some.misbehaving("changing-tools", limits=Limits(idle_s=0.2), **HANDSHAKE)
+        child = some.misbehaving("changing-tools", limits=ChildLimits(idle_s=0.2), **HANDSHAKE)
         changed = asyncio.Queue[str]()
         await child.call("grow", arguments(name="leaf"))
         assert "leaf" in (await child.tools()).tools

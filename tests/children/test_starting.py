@@ -10,7 +10,7 @@ from msgspec import Raw
 from fakes.nursery import HANDSHAKE, json_from, nursery, text_from
 from support.processes import alive, mentioning
 from support.requirements import requirement
-from switchboard.children.connection import Limits
+from switchboard.children.connection import ChildLimits
 from switchboard.core.events import ChildFailed, ChildStarted
 from switchboard.core.faults import Fault, FaultCode
 
@@ -127,7 +127,7 @@ async def test_a_command_that_does_not_exist_is_a_fault_and_an_event(tmp_path: P
 @requirement("S2.80")
 async def test_a_child_that_never_answers_is_given_up_and_ended(tmp_path: Path) -> None:
     async with nursery(tmp_path) as some:
-        child = some.misbehaving("hang-at-start", limits=Limits(rpc_s=0.3, idle_s=0))
+        child = some.misbehaving("hang-at-start", limits=ChildLimits(rpc_s=0.3, idle_s=0))
         with pytest.raises(Fault) as caught:
             await child.tools()
         assert (caught.value.code, caught.value.reason) == (
@@ -142,7 +142,7 @@ async def test_a_slow_start_counts_against_the_request_limit_not_the_spawn_limit
     tmp_path: Path,
 ) -> None:
     async with nursery(tmp_path) as some:
-        limits = Limits(spawn_s=0.5, rpc_s=20, idle_s=0)
+        limits = ChildLimits(spawn_s=0.5, rpc_s=20, idle_s=0)
         child = some.misbehaving("slow-start", "0.8", limits=limits)
         assert "echo" in (await child.tools()).tools
 
@@ -152,7 +152,7 @@ async def test_a_listing_that_never_comes_is_a_timeout_that_names_the_setting(
     tmp_path: Path,
 ) -> None:
     async with nursery(tmp_path) as some:
-        child = some.scripted({"tools/list": ["hush"]}, limits=Limits(rpc_s=0.5, idle_s=0))
+        child = some.scripted({"tools/list": ["hush"]}, limits=ChildLimits(rpc_s=0.5, idle_s=0))
         with pytest.raises(Fault) as caught:
             await child.tools()
         assert (caught.value.code, caught.value.reason) == (

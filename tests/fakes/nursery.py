@@ -14,14 +14,14 @@ from fakes.events import MemoryEvents
 from support.processes import wait_until_none_mention
 from support.workspace import child_command
 from switchboard.children.child import Child
-from switchboard.children.connection import Limits
+from switchboard.children.connection import ChildLimits
 from switchboard.children.environment import EnvironmentSecrets
 from switchboard.children.pool import ChildPool
 from switchboard.children.schema import ServerEntry
 from switchkit.reaper_client import Reaper
 
 SCRIPTED = Path(__file__).parent / "scripted_child.py"
-QUICK = Limits(spawn_s=10, rpc_s=10, idle_s=0)
+QUICK = ChildLimits(spawn_s=10, rpc_s=10, idle_s=0)
 HANDSHAKE: Any = {"protocol": "handshake"}
 
 
@@ -33,23 +33,25 @@ class Nursery(NamedTuple):
     events: MemoryEvents
 
     def child(
-        self, script: str, *args: str, name: str = "", limits: Limits = QUICK, **more: Any
+        self, script: str, *args: str, name: str = "", limits: ChildLimits = QUICK, **more: Any
     ) -> Child:
         """Give one of the small children of the tests."""
         return self.run(child_command(script, *args), name=name, limits=limits, **more)
 
-    def misbehaving(self, habit: str, *args: str, limits: Limits = QUICK, **more: Any) -> Child:
+    def misbehaving(
+        self, habit: str, *args: str, limits: ChildLimits = QUICK, **more: Any
+    ) -> Child:
         return self.child("misbehaving_child", habit, *args, name=habit, limits=limits, **more)
 
     def scripted(
-        self, script: Mapping[str, list[str]], *args: str, limits: Limits = QUICK, **more: Any
+        self, script: Mapping[str, list[str]], *args: str, limits: ChildLimits = QUICK, **more: Any
     ) -> Child:
         """Give a child that says these texts when these methods come, and hears no probe."""
         command = [sys.executable, str(SCRIPTED), json.dumps(script), *args]
         return self.run(command, limits=limits, **{**HANDSHAKE, **more})
 
     def run(
-        self, command: list[str], *, name: str = "", limits: Limits = QUICK, **more: Any
+        self, command: list[str], *, name: str = "", limits: ChildLimits = QUICK, **more: Any
     ) -> Child:
         entry = ServerEntry(
             name=name or "child",

@@ -9,7 +9,7 @@ from edges.failures import EVENTS, fault_of
 from edges.scripted import Asked, Json, Told, handshake, result, scripted
 
 from support.processes import until_true
-from switchboard.children.connection import Limits
+from switchboard.children.connection import ChildLimits
 from switchboard.core.faults import FaultCode
 
 
@@ -75,7 +75,7 @@ async def test_an_sse_server_that_names_no_address_is_given_up() -> None:
         await asyncio.sleep(60)
 
     async with scripted(lambda _: Told(200, silence(), EVENTS)) as server:
-        limits = Limits(spawn_s=0.3, rpc_s=1)
+        limits = ChildLimits(spawn_s=0.3, rpc_s=1)
         fault = await fault_of(server.url, transport="sse", limits=limits)
     assert (fault.code, fault.reason) == (FaultCode.DEADLINE_EXCEEDED, "child-start-timeout")
 

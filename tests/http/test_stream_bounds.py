@@ -6,7 +6,7 @@ import json
 import pytest
 from edges.asking import asking, progress, said, tool
 
-from switchboard.surface.http.exchange import Reply
+from switchboard.surface.http.exchange import HttpReply
 from switchboard.surface.http.sessions import MOST_QUESTIONS
 from switchboard.surface.http.streams import (
     MOST_KEPT,
@@ -64,7 +64,7 @@ def test_progress_and_log_messages_go_first_and_what_must_arrive_stays() -> None
     for number in range(100):
         stream.notify("notifications/message", said({"data": number}))
         progress(stream, number)
-    stream.end(Reply(200, (b"answer",)))
+    stream.end(HttpReply(200, (b"answer",)))
     kept = drained(stream)
     assert len(kept) == 10
     assert b"list_changed" in kept[0]

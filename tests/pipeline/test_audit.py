@@ -24,7 +24,7 @@ from switchboard.core.questions import Approval
 from switchboard.core.stores import AuditStore
 from switchboard.core.tools import Effects, ToolSpec
 from switchboard.core.visibility import Visibility
-from switchboard.pipeline.gates.audit import Audit
+from switchboard.pipeline.gates.audit import AuditGates
 from switchboard.pipeline.order import build_road
 
 PATIENCE = 15.0
@@ -40,7 +40,7 @@ def reading(name: str = "look") -> ToolSpec:
 
 def a_gate(log: AuditStore) -> Gate:
     """Give the outer gate with the inner one right behind it."""
-    audit = Audit(log)
+    audit = AuditGates(log)
     return lambda call, proceed, /: audit.ends(call, lambda same: audit.begins(same, proceed))
 
 

@@ -10,11 +10,11 @@ from msgspec import Raw
 from fakes.calls import a_call, a_session, a_tool, answer, outcome
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.visibility import Visibility as Lists
-from switchboard.pipeline.gates.arguments import Arguments
-from switchboard.pipeline.gates.deadline import Deadline
-from switchboard.pipeline.gates.limits import Limits
-from switchboard.pipeline.gates.visibility import Visibility
+from switchboard.core.visibility import Visibility
+from switchboard.pipeline.gates.arguments import ArgumentsGate
+from switchboard.pipeline.gates.deadline import DeadlineGate
+from switchboard.pipeline.gates.limits import LimitsGate
+from switchboard.pipeline.gates.visibility import VisibilityGate
 
 NAMES = st.sampled_from(["read", "write", "read_all", "wipe"])
 
@@ -31,21 +31,21 @@ async def forever(_: Call) -> Outcome:
 def test_deny_wins_and_without_an_allow_list_all_are_shown(
     name: str, allow: list[str] | None, deny: list[str]
 ) -> None:
-    lists = Lists(None if allow is None else tuple(allow), tuple(deny))
+    lists = Visibility(None if allow is None else tuple(allow), tuple(deny))
     assert lists.shows(name) == (name not in deny and (allow is None or name in allow))
 
 
 @pytest.mark.parametrize(
     ("lists", "shown"),
     [
-        (Lists(("read*",)), ["read", "read_all"]),
-        (Lists(("*",), ("*_all",)), ["read", "write"]),
-        (Lists(()), []),
-        (Lists(deny=("*",)), []),
+        (Visibility(("read*",)), ["read", "read_all"]),
+        (Visibility(("*",), ("*_all",)), ["read", "write"]),
+        (Visibility(()), []),
+        (Visibility(deny=("*",)), []),
     ],
 )
-async def test_a_star_stands_for_any_characters(lists: Lists, shown: list[str]) -> None:
-    gate = Visibility(lists)
+async def test_a_star_stands_for_any_characters(lists: Visibility, shown: list[str]) -> None:
+    gate = VisibilityGate(lists)
     passed: list[str] = []
     for name in ("read", "write", "read_all"):
         try:
@@ -62,7 +62,7 @@ async def test_a_star_stands_for_any_characters(lists: Lists, shown: list[str]) 
 
 async def refused(schema: object, arguments: object) -> Fault:
     with pytest.raises(Fault) as caught:
-        await Arguments()(a_call(a_tool(schema=schema), arguments), answer)
+        await ArgumentsGate()(a_call(a_tool(schema=schema), arguments), answer)
     return caught.value
 
 
@@ -74,7 +74,7 @@ async def test_arguments_are_checked_against_json_schema_2020_12_with_local_refe
         "required": ["n"],
         "unevaluatedProperties": False,
     }
-    gate, tool = Arguments(), a_tool(schema=schema)
+    gate, tool = ArgumentsGate(), a_tool(schema=schema)
     await gate(a_call(tool, {"n": 3, "pair": [1]}), answer)
     for wrong in ({}, {"n": 0}, {"n": "1"}, {"n": 1, "more": 2}, {"n": 1, "pair": [2]}):
         fault = await refused(schema, wrong)
@@ -101,7 +101,7 @@ async def test_a_reference_to_another_document_is_never_followed(reference: str)
 async def test_a_schema_is_compiled_once_and_a_tools_own_check_comes_first() -> None:
     checked: list[Raw] = []
     tool = a_tool(schema={"type": "nonsense"}, check=checked.append)
-    await Arguments()(a_call(tool), answer)
+    await ArgumentsGate()(a_call(tool), answer)
     assert len(checked) == 1
 
 
@@ -111,7 +111,7 @@ async def test_a_schema_is_compiled_once_and_a_tools_own_check_comes_first() -> 
 async def late(call: Call) -> Fault:
     with pytest.raises(Fault) as caught:
         async with asyncio.timeout(5):
-            await Deadline()(call, forever)
+            await DeadlineGate()(call, forever)
     return caught.value
 
 
@@ -129,11 +129,11 @@ async def test_a_timeout_inside_the_tool_is_not_taken_for_ours() -> None:
         raise TimeoutError("its own")
 
     with pytest.raises(TimeoutError, match="its own"):
-        await Deadline()(a_call(a_tool(timeout_s=60)), inner)
+        await DeadlineGate()(a_call(a_tool(timeout_s=60)), inner)
 
 
 async def test_a_call_that_ends_in_time_is_not_touched_afterwards() -> None:
-    assert await Deadline()(a_call(a_tool(timeout_s=0.05)), answer)
+    assert await DeadlineGate()(a_call(a_tool(timeout_s=0.05)), answer)
     # Longer than the limit: the clock must not ring in what comes after.
     await asyncio.sleep(0.1)
     current = asyncio.current_task()
@@ -142,7 +142,7 @@ async def test_a_call_that_ends_in_time_is_not_touched_afterwards() -> None:
 
 
 async def test_calls_that_share_a_limit_have_each_their_own_time() -> None:
-    gate, loop = Deadline(), asyncio.get_running_loop()
+    gate, loop = DeadlineGate(), asyncio.get_running_loop()
     limit = 0.06
 
     async def lasted() -> float:
@@ -164,7 +164,7 @@ async def test_calls_that_share_a_limit_have_each_their_own_time() -> None:
 
 
 async def test_a_cancellation_by_the_client_stays_a_cancellation() -> None:
-    task = asyncio.ensure_future(Deadline()(a_call(a_tool(timeout_s=60)), forever))
+    task = asyncio.ensure_future(DeadlineGate()(a_call(a_tool(timeout_s=60)), forever))
     await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -183,9 +183,9 @@ async def test_a_deadline_leaves_the_task_ready_for_other_work() -> None:
 
     call = a_call(a_tool(timeout_s=0.02))
     with pytest.raises(Fault):
-        await Deadline()(call, forever)
+        await DeadlineGate()(call, forever)
     with pytest.raises(Fault):
-        await Deadline()(call, stubborn)
+        await DeadlineGate()(call, stubborn)
     current = asyncio.current_task()
     assert current is not None
     assert current.cancelling() == 0
@@ -195,7 +195,7 @@ async def test_a_deadline_leaves_the_task_ready_for_other_work() -> None:
 
 
 async def test_a_session_may_have_so_many_calls_under_way_and_no_more() -> None:
-    gate = Limits(2)
+    gate = LimitsGate(2)
     running = [asyncio.ensure_future(gate(a_call(), forever)) for _ in range(2)]
     await asyncio.sleep(0)
     with pytest.raises(Fault) as caught:
@@ -215,7 +215,7 @@ async def test_a_failed_call_gives_its_place_back() -> None:
     async def fail(_: Call) -> Outcome:
         raise Fault(FaultCode.INTERNAL, "unexpected", "x")
 
-    gate = Limits(1)
+    gate = LimitsGate(1)
     for _ in range(3):
         with pytest.raises(Fault):
             await gate(a_call(), fail)

@@ -13,7 +13,7 @@ from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
 from switchboard.core.tools import Effects, ToolSpec
 from switchboard.providers.context import Context
-from switchboard.providers.source import Finding, Listed, Listing, Source
+from switchboard.providers.source import Listed, ListingContext, ProviderFinding, Source
 from switchboard.settings.sections import Settings
 from switchboard.settings.servers import Resolution
 
@@ -80,7 +80,7 @@ class DummySource(Source[Dummy]):
     def read(self, resolution: Resolution) -> Dummy | None:
         return Dummy(**SECTION.read(resolution.merged.tree.get("dummy", {})))
 
-    def specs(self, listing: Listing) -> Listed:
+    def specs(self, listing: ListingContext) -> Listed:
         entry = self.configured(listing.settings)
         greeting = entry.greeting if entry is not None else ""
         quiet, loud = Effects(read_only=True), Effects(read_only=False, destructive=True)
@@ -93,13 +93,15 @@ class DummySource(Source[Dummy]):
 
     def build(self, context: Context) -> DummyProvider:
         entry = self.configured(context.settings)
-        listing = Listing(context.settings, context.environ, ())
+        listing = ListingContext(context.settings, context.environ, ())
         return DummyProvider(self.specs(listing).specs, entry.greeting if entry else "")
 
-    def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterable[Finding]:
+    def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterable[ProviderFinding]:
         del environ
         if self.configured(settings) == Dummy():
-            yield Finding(severity="warning", subject="dummy", message="it has no words of its own")
+            yield ProviderFinding(
+                severity="warning", subject="dummy", message="it has no words of its own"
+            )
 
 
 SOURCE = DummySource()

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from msgspec import Raw
 
-from switchboard.children.connection import Limits
+from switchboard.children.connection import ChildLimits
 from switchboard.children.listings.listing import Listing, ToolEntry, ToolListing
 from switchboard.children.pool import ChildSource
 from switchboard.children.server_launches import ServerLaunches
@@ -22,7 +22,7 @@ from switchboard.providers.direct.provider import DirectProvider
 class Lister:
     """A child whose listing is told to somebody else first."""
 
-    limits = Limits()
+    limits = ChildLimits()
 
     def __init__(self, tool: str, when_asked: Callable[[], Any]) -> None:
         entry = Raw(b'{"name":"%b"}' % tool.encode())

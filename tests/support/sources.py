@@ -9,7 +9,7 @@ from switchboard.core.tools import ToolSpec
 from switchboard.providers.commands.provider import CommandsProvider
 from switchboard.providers.commands.schema import CommandTools
 from switchboard.providers.context import Context, State
-from switchboard.providers.source import Listing
+from switchboard.providers.source import ListingContext
 from switchboard.providers.table import source_of
 from switchboard.sandbox.sandbox import Sandbox
 from switchboard.settings.sections import Settings
@@ -22,7 +22,7 @@ def command_tools(settings: Settings) -> CommandTools:
 
 
 def command_specs(settings: Settings, environ: Mapping[str, str]) -> dict[str, ToolSpec]:
-    listed = source_of("commands").specs(Listing(settings, environ, ()))
+    listed = source_of("commands").specs(ListingContext(settings, environ, ()))
     return {spec.name: spec for spec in listed.specs}
 
 

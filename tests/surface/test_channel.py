@@ -15,7 +15,7 @@ from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault
 from switchboard.core.sessions import Era
 from switchboard.core.tools import Policy
-from switchboard.pipeline.gates.deadline import Deadline
+from switchboard.pipeline.gates.deadline import DeadlineGate
 from switchboard.surface.channel import MOST_HELD_BYTES, ClientChannel
 
 LONG = "x" * 1_000
@@ -91,7 +91,7 @@ async def test_whoever_says_how_far_it_is_gets_its_time_anew(say: Any) -> None:
     channel = a_channel(Visitor(), None)
     tool = replace(a_tool(), policy=Policy(timeout_s=limit, longest_s=60))
     call = replace(a_call(tool), channel=channel, clock=channel.clock)
-    assert await Deadline()(call, work)
+    assert await DeadlineGate()(call, work)
 
 
 async def test_a_tool_without_a_ceiling_gains_nothing_by_talking() -> None:
@@ -104,6 +104,6 @@ async def test_a_tool_without_a_ceiling_gains_nothing_by_talking() -> None:
     tool = replace(a_tool(), policy=Policy(timeout_s=0.1, timeout_key="timeout_ms"))
     with pytest.raises(Fault, match=r"did not finish within 0\.1 s") as caught:
         async with asyncio.timeout(5):
-            await Deadline()(replace(a_call(tool), channel=channel, clock=channel.clock), work)
+            await DeadlineGate()(replace(a_call(tool), channel=channel, clock=channel.clock), work)
     assert "`timeout_ms`" in caught.value.hint
     assert channel.clock.has_rung

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from msgspec import Raw
 
-from switchboard.children.connection import Connection, Limits
+from switchboard.children.connection import ChildLimits, Connection
 from switchboard.children.conversation import Conversation
 from switchboard.children.inbound.server_requests import ServerRequests
 from switchboard.children.link import Link, OpenLink
@@ -32,7 +32,7 @@ class Child:
         self,
         entry: ServerEntry,
         *,
-        limits: Limits,
+        limits: ChildLimits,
         open_link: OpenLink,
         events: Events,
         # Whether one session alone will ever use it.

@@ -38,7 +38,7 @@ from switchboard.wire.pipes import Loss, Pipe
 _SHORT_WAIT_S = 1.0
 
 
-class Limits(Struct, frozen=True, kw_only=True):
+class ChildLimits(Struct, frozen=True, kw_only=True):
     """How long things may take. `idle_s` of 0 keeps an idle child running."""
 
     spawn_s: float = 8.0
@@ -68,7 +68,7 @@ class Connection:
         entry: ServerEntry,
         inbound: InboundHandler,
         *,
-        limits: Limits,
+        limits: ChildLimits,
         open_link: OpenLink,
         events: Events,
         # Whether one session alone will ever use it.

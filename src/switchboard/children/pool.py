@@ -11,7 +11,7 @@ from typing import Protocol
 import msgspec
 
 from switchboard.children.child import Child
-from switchboard.children.connection import Limits
+from switchboard.children.connection import ChildLimits
 from switchboard.children.environment import NotedSecrets, SecretSource, child_environment
 from switchboard.children.faults import fault_from_change
 from switchboard.children.link import Link, MakePeer
@@ -53,7 +53,7 @@ class ChildSource(Protocol):
         ...
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> ChildLimits:
         """How long things may take."""
         ...
 
@@ -100,7 +100,7 @@ class ChildPool:
         # Told what kind of listing changed, and for which session; an empty id means all of them.
         self.on_changed: set[Callable[[str, str], None]] = set()
 
-    def source(self, entry: ServerEntry, limits: Limits) -> ChildSource:
+    def source(self, entry: ServerEntry, limits: ChildLimits) -> ChildSource:
         """Where the children of this entry come from. Starts nothing."""
         if entry.scope == "session":
             return _OwnChildren(self, entry, limits)
@@ -110,12 +110,12 @@ class ChildPool:
             return self._shared.source(msgspec.structs.replace(entry, cwd=home), limits)
         return _OneChild(self, entry, limits)
 
-    def child(self, entry: ServerEntry, limits: Limits) -> Child:
+    def child(self, entry: ServerEntry, limits: ChildLimits) -> Child:
         """The child of this entry for whoever shares it. Starts nothing."""
         return self.child_by_key(_key(entry, limits), entry, limits)
 
     def child_by_key(
-        self, key: bytes, entry: ServerEntry, limits: Limits, session_id: str = ""
+        self, key: bytes, entry: ServerEntry, limits: ChildLimits, session_id: str = ""
     ) -> Child:
         """The child of this entry, or of this entry and session."""
         child = self._children.get((key, session_id))
@@ -208,7 +208,7 @@ class _OneChild:
 
     __slots__ = ("_child", "cwd", "limits")
 
-    def __init__(self, pool: ChildPool, entry: ServerEntry, limits: Limits) -> None:
+    def __init__(self, pool: ChildPool, entry: ServerEntry, limits: ChildLimits) -> None:
         self.limits = limits
         self.cwd = entry.cwd
         self._child = pool.child(entry, limits)
@@ -226,7 +226,7 @@ class _OwnChildren:
 
     __slots__ = ("_entry", "_key", "_pool", "cwd", "limits")
 
-    def __init__(self, pool: ChildPool, entry: ServerEntry, limits: Limits) -> None:
+    def __init__(self, pool: ChildPool, entry: ServerEntry, limits: ChildLimits) -> None:
         self._pool = pool
         self.limits = limits
         self.cwd = entry.cwd
@@ -243,11 +243,11 @@ class _OwnChildren:
         return self._pool.children_by_key(self._key)
 
 
-def _key(entry: ServerEntry, limits: Limits) -> bytes:
+def _key(entry: ServerEntry, limits: ChildLimits) -> bytes:
     """What makes two entries the same child, however clients are shown its tools."""
     return _written(msgspec.structs.replace(entry, expose="suite"), limits)
 
 
-def _written(entry: ServerEntry, limits: Limits) -> bytes:
+def _written(entry: ServerEntry, limits: ChildLimits) -> bytes:
     """The whole entry, wherever it was written: what it offers is remembered under this."""
     return encode((msgspec.structs.replace(entry, origin=Origin()), limits))

@@ -13,7 +13,7 @@ from switchboard.cli.options import GLOBAL_OPTIONS, PROGRAM
 from switchkit.cli.usage import Usage, UsageError, read_arguments, split_verb
 from switchboard.cli.printer import Printer
 from switchboard.cli.report import FAILED, INTERRUPTED, ErrorReport, Report
-from switchboard.cli.request import Request
+from switchboard.cli.request import CommandRequest
 from switchboard.cli.table import VERBS, loaded
 from switchboard.config.environ import process_environ
 from switchboard.config.problems import ConfigInvalid
@@ -28,7 +28,7 @@ class VerbModule(Protocol):
 
     USAGE: Usage
 
-    def run(self, request: Request) -> Report:
+    def run(self, request: CommandRequest) -> Report:
         """Do it. Raises `UsageError`, `ConfigInvalid` or `Fault`."""
         ...
 
@@ -65,7 +65,9 @@ def _run(words: Sequence[str], environ: dict[str, str], printer: Printer) -> int
         arguments = read_arguments(PROGRAM, module.USAGE, [name])
     if home := arguments.one("home"):
         environ["SWITCHBOARD_HOME"] = home
-    request = Request(arguments=arguments, environ=environ, talk=printer.talk, show=printer.show)
+    request = CommandRequest(
+        arguments=arguments, environ=environ, talk=printer.talk, show=printer.show
+    )
     return printer.show(module.run(request))
 
 

@@ -10,7 +10,7 @@ from switchboard.cli.report import Report
 from switchkit.cli.usage import Arguments, UsageError
 
 
-class Request(Struct, frozen=True, kw_only=True, eq=False):
+class CommandRequest(Struct, frozen=True, kw_only=True, eq=False):
     """The command line that was read, and the world that it was typed in."""
 
     arguments: Arguments

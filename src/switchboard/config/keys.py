@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from switchboard.config.layers import Layer, Merged
+from switchboard.config.layers import Layer, MergedLayers
 from switchboard.config.problems import Problem
 from switchboard.config.strict import Items, Members, Table, Truth, Unknown, Whole
 
@@ -25,7 +25,7 @@ Workspace = Literal["sets", "tightens", "never"]
 # later: older fingerprints stay as they are), or the value of a process in a sandbox.
 Bound = Literal["no", "value", "names", "unless-default", "sandboxed"]
 # What of a section's fields counts in this layer. Problems are appended to the list.
-Admit = Callable[[Merged, Layer, dict[str, Any], list[Problem]], dict[str, Any]]
+Admit = Callable[[MergedLayers, Layer, dict[str, Any], list[Problem]], dict[str, Any]]
 
 
 class Field(Struct, frozen=True):

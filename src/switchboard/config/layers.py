@@ -61,7 +61,7 @@ class Replaced(Struct, frozen=True):
     value: Any
 
 
-class Merged:
+class MergedLayers:
     """The layers laid so far: one tree, the layer of each leaf, and what was covered."""
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ class Merged:
 
 
 def merge_fields(
-    merged: Merged,
+    merged: MergedLayers,
     layer: Layer,
     at: KeyPath,
     fields: Mapping[str, Any],
@@ -119,7 +119,9 @@ def merge_fields(
     _merge(merged, layer, at, _table(merged, at), fields, skip_empty=skip_empty)
 
 
-def replace_whole(merged: Merged, layer: Layer, at: KeyPath, value: Mapping[str, Any]) -> None:
+def replace_whole(
+    merged: MergedLayers, layer: Layer, at: KeyPath, value: Mapping[str, Any]
+) -> None:
     """Put an object in the place of whatever was there; nothing of the old one is kept."""
     merged.note(layer)
     table = _table(merged, at[:-1])
@@ -131,7 +133,7 @@ def replace_whole(merged: Merged, layer: Layer, at: KeyPath, value: Mapping[str,
     _merge(merged, layer, at, table[at[-1]], value, skip_empty=False)
 
 
-def set_value(merged: Merged, layer: Layer, at: KeyPath, value: Any) -> None:
+def set_value(merged: MergedLayers, layer: Layer, at: KeyPath, value: Any) -> None:
     """Set one leaf."""
     merged.note(layer)
     table = _table(merged, at[:-1])
@@ -142,7 +144,7 @@ def set_value(merged: Merged, layer: Layer, at: KeyPath, value: Any) -> None:
 
 
 def _merge(
-    merged: Merged,
+    merged: MergedLayers,
     layer: Layer,
     at: KeyPath,
     table: dict[Any, Any],
@@ -175,20 +177,20 @@ def _merge(
             merged.layers[here] = layer
 
 
-def _cover(merged: Merged, at: KeyPath, value: Any) -> None:
+def _cover(merged: MergedLayers, at: KeyPath, value: Any) -> None:
     layer = merged.layer_of(at)
     if layer is not None:
         merged.replaced.setdefault(at, []).append(Replaced(layer, value))
 
 
-def _forget(merged: Merged, at: KeyPath, value: Any) -> None:
+def _forget(merged: MergedLayers, at: KeyPath, value: Any) -> None:
     merged.layers.pop(at, None)
     if isinstance(value, dict):
         for name, inner in cast("dict[str, Any]", value).items():
             _forget(merged, (*at, name), inner)
 
 
-def _table(merged: Merged, at: KeyPath) -> dict[Any, Any]:
+def _table(merged: MergedLayers, at: KeyPath) -> dict[Any, Any]:
     table: dict[Any, Any] = merged.tree
     for step in at:
         table = table.setdefault(step, {})

@@ -17,7 +17,7 @@ from switchkit.suggest import did_you_mean
 Unknown = Literal["error", "warning", "ignore"]
 
 
-class Report:
+class ProblemReport:
     """Where a check says what it found."""
 
     def __init__(self, document: Document, problems: list[Problem]) -> None:
@@ -31,7 +31,7 @@ class Report:
 class Kind(Protocol):
     """What one value may be."""
 
-    def check(self, value: Any, at: KeyPath, report: Report) -> bool:
+    def check(self, value: Any, at: KeyPath, report: ProblemReport) -> bool:
         """Report what is wrong with the value; whether nothing was."""
         ...
 
@@ -54,7 +54,7 @@ class Text(Struct, frozen=True, kw_only=True):
     private: bool = False
     about: str = ""
 
-    def check(self, value: Any, at: KeyPath, report: Report) -> bool:
+    def check(self, value: Any, at: KeyPath, report: ProblemReport) -> bool:
         if not isinstance(value, str):
             return _wrong(self, value, at, report)
         if self.later and (not value.strip() or "${" in value):
@@ -70,7 +70,7 @@ class Text(Struct, frozen=True, kw_only=True):
     def wanted(self) -> str:
         return "a string"
 
-    def _fits(self, value: str, at: KeyPath, report: Report) -> bool:
+    def _fits(self, value: str, at: KeyPath, report: ProblemReport) -> bool:
         if self.choices and value not in self.choices:
             meant = did_you_mean(value, self.choices)
             hint = f"did you mean `{meant}`?" if meant else ""
@@ -92,7 +92,7 @@ class Whole(Struct, frozen=True, kw_only=True):
     maximum: int = 2_147_483_647
     about: str = ""
 
-    def check(self, value: Any, at: KeyPath, report: Report) -> bool:
+    def check(self, value: Any, at: KeyPath, report: ProblemReport) -> bool:
         if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
             return _wrong(self, value, at, report)
         if not self.minimum <= value <= self.maximum:
@@ -111,7 +111,7 @@ class Truth(Struct, frozen=True, kw_only=True):
 
     about: str = ""
 
-    def check(self, value: Any, at: KeyPath, report: Report) -> bool:
+    def check(self, value: Any, at: KeyPath, report: ProblemReport) -> bool:
         return isinstance(value, bool) or _wrong(self, value, at, report)
 
     def wanted(self) -> str:
@@ -123,7 +123,7 @@ class Anything(Struct, frozen=True, kw_only=True):
 
     about: str = ""
 
-    def check(self, value: Any, at: KeyPath, report: Report) -> bool:  # noqa: ARG002 - the protocol
+    def check(self, value: Any, at: KeyPath, report: ProblemReport) -> bool:  # noqa: ARG002 - a port
         return True
 
     def wanted(self) -> str:
@@ -136,7 +136,7 @@ class Items(Struct, frozen=True, kw_only=True):
     item: Any
     about: str = ""
 
-    def check(self, value: Any, at: KeyPath, report: Report) -> bool:
+    def check(self, value: Any, at: KeyPath, report: ProblemReport) -> bool:
         if not isinstance(value, list):
             return _wrong(self, value, at, report)
         item = cast("Kind", self.item)
@@ -156,7 +156,7 @@ class Members(Struct, frozen=True, kw_only=True):
     key: Text = Text()
     about: str = ""
 
-    def check(self, value: Any, at: KeyPath, report: Report) -> bool:
+    def check(self, value: Any, at: KeyPath, report: ProblemReport) -> bool:
         if not isinstance(value, dict):
             return _wrong(self, value, at, report)
         kind = cast("Kind", self.value)
@@ -177,7 +177,7 @@ class Either(Struct, frozen=True, kw_only=True):
     other: Any
     about: str = ""
 
-    def check(self, value: Any, at: KeyPath, report: Report) -> bool:
+    def check(self, value: Any, at: KeyPath, report: ProblemReport) -> bool:
         is_first = isinstance(value, list if isinstance(self.first, Items) else str)
         kind = self.first if is_first else cast("Kind", self.other)
         return kind.check(value, at, report)
@@ -199,7 +199,7 @@ class Table(Struct, frozen=True, kw_only=True):
     notes: dict[str, str] = {}
     about: str = ""
 
-    def check(self, value: Any, at: KeyPath, report: Report) -> bool:
+    def check(self, value: Any, at: KeyPath, report: ProblemReport) -> bool:
         if not isinstance(value, dict):
             return _wrong(self, value, at, report)
         members = cast("dict[str, Any]", value)
@@ -249,7 +249,7 @@ def kind_of(value: Any) -> str:
     return f"a {type(value).__name__}"
 
 
-def _wrong(kind: Kind, value: Any, at: KeyPath, report: Report) -> bool:
+def _wrong(kind: Kind, value: Any, at: KeyPath, report: ProblemReport) -> bool:
     report.say(at, f"{_name(at)} must be {kind.wanted()}, not {kind_of(value)}")
     return False
 

@@ -35,7 +35,7 @@ class Nothing(Struct, frozen=True):
     """It was done."""
 
 
-class Sessions(Struct, frozen=True):
+class SessionList(Struct, frozen=True):
     """Who is connected."""
 
     sessions: tuple[SessionStatus, ...]
@@ -54,7 +54,7 @@ class Control(Protocol):
         """The daemon and everything in it."""
         ...
 
-    def sessions(self) -> Sessions:
+    def sessions(self) -> SessionList:
         """Who is connected."""
         ...
 

@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Struct
 
 from switchboard.control.client import silent
-from switchboard.control.messages import Aside, Reply, line_of
-from switchboard.control.requests import ListenRequest, Request
+from switchboard.control.messages import ApprovalReply, Aside, line_of
+from switchboard.control.requests import ControlRequest, ListenRequest
 from switchboard.core.events import ApprovalAsked
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Question
@@ -25,7 +25,7 @@ T = TypeVar("T", bound=Struct)
 _read_aside = msgspec.json.Decoder(Aside).decode
 
 
-class Terminal(Protocol):
+class PersonAtTerminal(Protocol):
     """Where the person who makes a call can be asked."""
 
     def show(self, question: Question) -> None:
@@ -45,10 +45,10 @@ class BoardClient:
 
     def ask(
         self,
-        request: Request,
+        request: ControlRequest,
         kind: type[T],
         *,
-        terminal: Terminal | None = None,
+        terminal: PersonAtTerminal | None = None,
         hear: Callable[[ApprovalAsked], None] = lambda _: None,
     ) -> T:
         """The answer to one request. Raises a fault."""
@@ -56,7 +56,7 @@ class BoardClient:
         question: Question | None = None
         while True:
             if question is not None and terminal is not None and self._was_typed():
-                self._say(Reply(id=question.id, verdict=terminal.take()))
+                self._say(ApprovalReply(id=question.id, verdict=terminal.take()))
                 question = None
                 continue
             text = self._hear()

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from switchboard.control.messages import Aside, line_of
-from switchboard.control.requests import Request
+from switchboard.control.requests import ControlRequest
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.ipc.hello import hello_line
 from switchboard.ipc.lines import Gone, Line, connect
@@ -41,7 +41,7 @@ class DaemonClient:
         self._order(do, **more)
         return json.loads(self._hear(GREETING_S))
 
-    def answer(self, request: Request, kind: type[T]) -> T | None:
+    def answer(self, request: ControlRequest, kind: type[T]) -> T | None:
         """The answer to a request; None when the daemon is too old to know it. Raises a fault."""
         try:
             self._line.say(line_of(request))

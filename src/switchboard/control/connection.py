@@ -15,7 +15,7 @@ _MAX_FILES = 4
 _MAX_UNREAD_BYTES = 8 * 1024 * 1024
 
 
-class Connection:
+class SocketConnection:
     """A socket in the event loop. An asyncio transport would lose the files."""
 
     def __init__(self, sock: socket.socket, pid: int) -> None:
@@ -143,4 +143,4 @@ class Connection:
         self._wake()
 
 
-OnConnection = Callable[[Connection], None]
+OnConnection = Callable[[SocketConnection], None]

@@ -13,7 +13,7 @@ from switchboard.core.questions import Question
 class Aside(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A line of the daemon that is not the answer itself."""
 
-    # Put this to whoever makes the call, who answers with a `Reply`; or no longer.
+    # Put this to whoever makes the call, who answers with an `ApprovalReply`; or no longer.
     ask: Question | None = None
     withdrawn: str = ""
     # Somebody else is asked.
@@ -23,7 +23,7 @@ class Aside(Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: str = ""
 
 
-class Reply(Struct, frozen=True, kw_only=True):
+class ApprovalReply(Struct, frozen=True, kw_only=True):
     """What the person who makes a call answered."""
 
     id: str

@@ -13,26 +13,26 @@ USAGE = "usage"
 _NO_ARGUMENTS = Raw(b"{}")
 
 
-class Request(Struct, frozen=True, kw_only=True, tag_field="do"):
+class ControlRequest(Struct, frozen=True, kw_only=True, tag_field="do"):
     """The base of every request; `do` says which it is."""
 
 
-class StatusRequest(Request, frozen=True, kw_only=True, tag="status"):
+class StatusRequest(ControlRequest, frozen=True, kw_only=True, tag="status"):
     """The daemon and everything in it."""
 
 
-class SessionsRequest(Request, frozen=True, kw_only=True, tag="sessions"):
+class SessionsRequest(ControlRequest, frozen=True, kw_only=True, tag="sessions"):
     """Who is connected."""
 
 
-class EventsRequest(Request, frozen=True, kw_only=True, tag="events"):
+class EventsRequest(ControlRequest, frozen=True, kw_only=True, tag="events"):
     """What has happened: how many past events, and whether to stay for those to come."""
 
     last: int = 0
     follow: bool = False
 
 
-class ChildRequest(Request, frozen=True, kw_only=True, tag="child"):
+class ChildRequest(ControlRequest, frozen=True, kw_only=True, tag="child"):
     """Start, stop or restart the children of one server, in one workspace or in all."""
 
     action: Literal["start", "stop", "restart"]
@@ -40,7 +40,7 @@ class ChildRequest(Request, frozen=True, kw_only=True, tag="child"):
     workspace: str = ""
 
 
-class CallRequest(Request, frozen=True, kw_only=True, tag="call"):
+class CallRequest(ControlRequest, frozen=True, kw_only=True, tag="call"):
     """One call: a tool of a suite, or a tool that is in none."""
 
     # A suite, the server behind it, or a tool that is in none.
@@ -51,7 +51,7 @@ class CallRequest(Request, frozen=True, kw_only=True, tag="call"):
     asks: bool = False
 
 
-class IntrospectRequest(Request, frozen=True, kw_only=True, tag="introspect"):
+class IntrospectRequest(ControlRequest, frozen=True, kw_only=True, tag="introspect"):
     """The tools of one suite, or everything that can be called."""
 
     name: str = ""
@@ -59,11 +59,11 @@ class IntrospectRequest(Request, frozen=True, kw_only=True, tag="introspect"):
     full: bool = False
 
 
-class TokensRequest(Request, frozen=True, kw_only=True, tag="tokens"):
+class TokensRequest(ControlRequest, frozen=True, kw_only=True, tag="tokens"):
     """What a model reads of every server, with suites and without."""
 
 
-class ApprovalsRequest(Request, frozen=True, kw_only=True, tag="approvals"):
+class ApprovalsRequest(ControlRequest, frozen=True, kw_only=True, tag="approvals"):
     """What waits for a person: everything, or the one of an id."""
 
     id: str = ""
@@ -71,7 +71,7 @@ class ApprovalsRequest(Request, frozen=True, kw_only=True, tag="approvals"):
     everything: bool = False
 
 
-class DecideRequest(Request, frozen=True, kw_only=True, tag="decide"):
+class DecideRequest(ControlRequest, frozen=True, kw_only=True, tag="decide"):
     """The answer of a person to a question, or about a changed tool."""
 
     id: str
@@ -81,7 +81,7 @@ class DecideRequest(Request, frozen=True, kw_only=True, tag="decide"):
     only_check: bool = False
 
 
-class AuditRequest(Request, frozen=True, kw_only=True, tag="audit"):
+class AuditRequest(ControlRequest, frozen=True, kw_only=True, tag="audit"):
     """The latest records that the fields want, or those of one call or number."""
 
     which: str = ""
@@ -92,19 +92,19 @@ class AuditRequest(Request, frozen=True, kw_only=True, tag="audit"):
     outcome: str = ""
 
 
-class ReloadRequest(Request, frozen=True, kw_only=True, tag="reload"):
+class ReloadRequest(ControlRequest, frozen=True, kw_only=True, tag="reload"):
     """Read the configuration of every board again, now."""
 
 
-class DrainRequest(Request, frozen=True, kw_only=True, tag="drain"):
+class DrainRequest(ControlRequest, frozen=True, kw_only=True, tag="drain"):
     """Take no client any more, and end with the last one."""
 
 
-class StopRequest(Request, frozen=True, kw_only=True, tag="stop"):
+class StopRequest(ControlRequest, frozen=True, kw_only=True, tag="stop"):
     """End every session, and then the daemon."""
 
 
-class ListenRequest(Request, frozen=True, kw_only=True, tag="listen"):
+class ListenRequest(ControlRequest, frozen=True, kw_only=True, tag="listen"):
     """Serve HTTP on the socket that comes with this, for whoever shows the token."""
 
     # As it was asked for; clients may call us by this name.

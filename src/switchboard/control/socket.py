@@ -9,8 +9,8 @@ import msgspec
 from msgspec import Struct
 
 from switchboard.control.api import Control, answer
-from switchboard.control.connection import Connection
-from switchboard.control.messages import Aside, Reply, line_of
+from switchboard.control.connection import SocketConnection
+from switchboard.control.messages import ApprovalReply, Aside, line_of
 from switchboard.control.requests import CallRequest, EventsRequest, StopRequest, read_request
 from switchboard.control.tools import Failure
 from switchboard.core.faults import Fault
@@ -20,10 +20,12 @@ from switchboard.ipc.lines import Gone
 from switchboard.ipc.words import GREETING_S
 from switchboard.wire.frames import MAX_MESSAGE_BYTES
 
-_read_reply = msgspec.json.Decoder(Reply).decode
+_read_reply = msgspec.json.Decoder(ApprovalReply).decode
 
 
-async def serve_requests(control: Control, connection: Connection, first: bytes = b"") -> None:
+async def serve_requests(
+    control: Control, connection: SocketConnection, first: bytes = b""
+) -> None:
     """Answer until the caller leaves. Raises `Gone` and `TimeoutError`."""
     while True:
         line = first or await connection.line(MAX_MESSAGE_BYTES, GREETING_S)
@@ -54,7 +56,7 @@ async def serve_requests(control: Control, connection: Connection, first: bytes 
         await connection.send(line_of(await _answered(work, connection)))
 
 
-async def _answered(work: Coroutine[Any, Any, Struct], connection: Connection) -> Struct:
+async def _answered(work: Coroutine[Any, Any, Struct], connection: SocketConnection) -> Struct:
     """The answer or the fault. A caller that leaves gets none, and the work ends."""
     async with TaskSet() as tasks:
         task = tasks.start(work)
@@ -67,14 +69,14 @@ async def _answered(work: Coroutine[Any, Any, Struct], connection: Connection) -
             return Aside(fault=Failure.of(fault))
 
 
-def _tell(connection: Connection, aside: Aside) -> None:
+def _tell(connection: SocketConnection, aside: Aside) -> None:
     connection.say(line_of(aside).decode().rstrip("\n"))
 
 
 class _CallerAsker:
     """Asks whoever made the call, over the connection that the call came by."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SocketConnection) -> None:
         self._connection = connection
 
     async def ask(self, question: Question, /) -> Answer:
@@ -97,7 +99,9 @@ class _CallerAsker:
                 return reply.verdict
 
 
-async def _show_events(control: Control, connection: Connection, request: EventsRequest) -> None:
+async def _show_events(
+    control: Control, connection: SocketConnection, request: EventsRequest
+) -> None:
     for line in control.events(request.last):
         connection.say(line)
     if not request.follow:

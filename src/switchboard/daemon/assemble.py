@@ -11,7 +11,7 @@ from msgspec import Struct
 from switchboard.children.schema import ServerEntry
 from switchboard.core.catalog import Catalog
 from switchboard.core.visibility import Visibility
-from switchboard.providers.source import Listed, Listing
+from switchboard.providers.source import Listed, ListingContext
 from switchboard.providers.table import configured, is_reserved
 from switchboard.settings.sections import Settings
 
@@ -29,7 +29,7 @@ def assemble(settings: Settings, environ: Mapping[str, str]) -> Assembly:
     """The catalog of these settings. Starts nothing."""
     visibility = Visibility(settings.tools.allow, settings.tools.deny)
     servers, refusals = usable_servers(settings)
-    listing = Listing(settings, environ, servers)
+    listing = ListingContext(settings, environ, servers)
     listed = {source.key: source.specs(listing) for source in configured(settings)}
     specs = [spec for each in listed.values() for spec in each.specs]
     reserved = [spec for spec in specs if is_reserved(spec.name, spec.provider)]

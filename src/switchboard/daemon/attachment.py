@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from switchboard.control.connection import Connection
+from switchboard.control.connection import SocketConnection
 from switchboard.core.sessions import Session
 from switchboard.core.tasks import TaskSet
 from switchboard.daemon.boards import BoardHandle
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class Attachment:
     """One process and its board, from `ready` to the end of the connection."""
 
-    def __init__(self, connection: Connection, hello: Hello, board: BoardHandle) -> None:
+    def __init__(self, connection: SocketConnection, hello: Hello, board: BoardHandle) -> None:
         self._connection = connection
         self._leaving: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         # The clients that are served through it.

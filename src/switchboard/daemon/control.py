@@ -11,7 +11,7 @@ from switchboard import __version__
 from switchboard.approvals.approver import Approver
 from switchboard.children.child import Child
 from switchboard.control.answers import AuditRows, Decision, WaitingApprovals
-from switchboard.control.api import Changed, Hear, Sessions
+from switchboard.control.api import Changed, Hear, SessionList
 from switchboard.control.decisions import Decisions
 from switchboard.control.records import read_records
 from switchboard.control.requests import (
@@ -78,8 +78,8 @@ class DaemonControl:
             ),
         )
 
-    def sessions(self) -> Sessions:
-        return Sessions(tuple(self._sessions()))
+    def sessions(self) -> SessionList:
+        return SessionList(tuple(self._sessions()))
 
     def events(self, last: int) -> Iterator[str]:
         return self._state.recent_events.recent(last)

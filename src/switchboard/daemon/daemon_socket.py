@@ -6,7 +6,7 @@ import os
 import socket
 from errno import ECONNABORTED
 
-from switchboard.control.connection import Connection, OnConnection
+from switchboard.control.connection import OnConnection, SocketConnection
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.daemon.stderr import write_line
 from switchboard.ipc.paths import DaemonPlaces
@@ -97,7 +97,7 @@ class DaemonSocket:
             except (NotPrivate, OSError):
                 sock.close()
                 continue
-            self._on_connection(Connection(sock, pid))
+            self._on_connection(SocketConnection(sock, pid))
 
     def _rest(self, error: OSError) -> None:
         """Let nobody in for a moment: whoever leaves meanwhile makes room."""

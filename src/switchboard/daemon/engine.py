@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from switchboard.children.connection import Limits
+from switchboard.children.connection import ChildLimits
 from switchboard.children.environment import EnvironmentSecrets
 from switchboard.children.exposure import SuiteSettings
 from switchboard.children.listings.listing_cache import ListingCaches
@@ -108,7 +108,7 @@ class Engine:
         """What runs the calls of a board with these settings."""
         for pool in self._pools:
             pool.book.learn(secret_values(settings, self._environ))
-        limits = Limits(
+        limits = ChildLimits(
             spawn_s=settings.timeouts.child_spawn_ms / 1000,
             rpc_s=settings.timeouts.rpc_ms / 1000,
             idle_s=settings.timeouts.idle_ms / 1000,
@@ -221,7 +221,7 @@ class Engine:
             await self._guard.aclose()
 
 
-def _limits_of(entry: ServerEntry, own: SuiteSettings, limits: Limits) -> Limits:
+def _limits_of(entry: ServerEntry, own: SuiteSettings, limits: ChildLimits) -> ChildLimits:
     """The limits of one server. What its suite changes is laid over the entry already."""
     rpc_ms = entry.rpc_timeout_ms
     return replace(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from switchboard.config.problems import ConfigInvalid
-from switchboard.control.connection import Connection
+from switchboard.control.connection import SocketConnection
 from switchboard.core.tasks import TaskSet
 from switchboard.daemon.attachment import Attachment
 from switchboard.daemon.boards import BoardHandle, EndlessQuestions
@@ -66,11 +66,11 @@ class Daemon:
 
     # Arrivals
 
-    def _arrive(self, connection: Connection) -> None:
+    def _arrive(self, connection: SocketConnection) -> None:
         self._busy_at = time.monotonic()
         self._tasks.start(self._receive(connection))
 
-    async def _receive(self, connection: Connection) -> None:
+    async def _receive(self, connection: SocketConnection) -> None:
         try:
             hello = read_hello(await connection.line(MAX_HELLO_BYTES, GREETING_S))
             if hello.kind == CONTROL:
@@ -96,20 +96,22 @@ class Daemon:
             connection.close()
             self._busy_at = time.monotonic()
 
-    def _control(self, connection: Connection, attachment: Attachment | None = None) -> "Control":
+    def _control(
+        self, connection: SocketConnection, attachment: Attachment | None = None
+    ) -> "Control":
         # Most clients are shims, which wait for every import of ours and ask for none of this.
         from switchboard.daemon.control import DaemonControl  # noqa: PLC0415
 
         return DaemonControl(self._state, connection.pid, attachment)
 
-    async def _make_way(self, connection: Connection) -> None:
+    async def _make_way(self, connection: SocketConnection) -> None:
         """A client of another version wants a daemon of its own."""
         connection.say(f"{OTHER_ABI} {ABI}")
         if await connection.line(MAX_HELLO_BYTES, GREETING_S) == DRAIN.encode():
             self._state.drain()
             connection.say(DRAINING)
 
-    async def _attach(self, connection: Connection, hello: Hello) -> None:
+    async def _attach(self, connection: SocketConnection, hello: Hello) -> None:
         board = await self._board_for(connection, hello)
         if board is None:
             return
@@ -123,7 +125,7 @@ class Daemon:
             self._state.attachments.discard(attachment)
             board.leave()
 
-    async def _board_for(self, connection: Connection, hello: Hello) -> BoardHandle | None:
+    async def _board_for(self, connection: SocketConnection, hello: Hello) -> BoardHandle | None:
         """The board of this client; one that cannot have any is told why."""
 
         async def ask(names: Sequence[str]) -> dict[str, str]:

@@ -21,7 +21,7 @@ from switchboard.core.ports import ContentProvider, Events, Provider
 from switchboard.core.sessions import Session
 from switchboard.core.tools import Effects, Policy, ToolSpec
 from switchboard.core.visibility import Visibility
-from switchboard.directory.merge import IsReserved, Merged, merge_contents, merge_tools
+from switchboard.directory.merge import IsReserved, MergedOffers, merge_contents, merge_tools
 from switchboard.directory.resolver import Resolver
 
 _MOST_KEPT = 64
@@ -61,7 +61,7 @@ class OfferDirectory:
         self._contents = [each for each in providers.values() if isinstance(each, ContentProvider)]
         self._specs = _specs_for(each.content_policy for each in self._contents)
         # The last few merged listings, so that a listing from memory costs only its answer.
-        self._kept: dict[tuple[object, ...], tuple[Sequence[Offers], Merged]] = {}
+        self._kept: dict[tuple[object, ...], tuple[Sequence[Offers], MergedOffers]] = {}
         self._told: set[str] = set()
 
     # What there is
@@ -106,11 +106,11 @@ class OfferDirectory:
             )
         return kept[1].offers
 
-    def _merge(self, kind: Kind, offers: Sequence[Offer]) -> Merged:
+    def _merge(self, kind: Kind, offers: Sequence[Offer]) -> MergedOffers:
         if kind == "subtools":
             # Two suites may each have a subtool of this name.
             names = ((f"{each.via.name}/{each.name}" if each.via else each.name) for each in offers)
-            return Merged(dict(zip(names, offers, strict=True)))
+            return MergedOffers(dict(zip(names, offers, strict=True)))
         if kind != "tools":
             return merge_contents(kind, offers)
         merged = merge_tools(offers, self._visibility, self._listed.__contains__, self._is_reserved)

@@ -21,7 +21,7 @@ IsReserved = Callable[[str, str], bool]
 _read_members = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-class Merged(Struct, frozen=True, eq=False):
+class MergedOffers(Struct, frozen=True, eq=False):
     """The things of one kind by the name that is shown, and the names that nobody could be given.
 
     `Offer.own` is what the provider is to be asked for.
@@ -31,7 +31,7 @@ class Merged(Struct, frozen=True, eq=False):
     clashes: tuple[str, ...] = ()
 
 
-def merge_contents(kind: Kind, offers: Iterable[Offer]) -> Merged:
+def merge_contents(kind: Kind, offers: Iterable[Offer]) -> MergedOffers:
     """Names and URIs are kept when one server alone has them, and prefixed when not.
 
     What a provider offers itself keeps its name, and a server's thing of that name is reached by
@@ -58,7 +58,7 @@ def merge_contents(kind: Kind, offers: Iterable[Offer]) -> Merged:
             if shown != name and entry is not None:
                 entry = renamed(entry, _KEYS[kind], shown)
             merged[shown] = replace(offer, name=shown, own=name, entry=entry)
-    return Merged(merged)
+    return MergedOffers(merged)
 
 
 def merge_tools(
@@ -66,7 +66,7 @@ def merge_tools(
     visibility: Visibility,
     listed: Callable[[str], bool],
     is_reserved: IsReserved,
-) -> Merged:
+) -> MergedOffers:
     """One tool for each name. Two of one name are refused, and neither is shown.
 
     `listed` tells whether a folded name is already that of a tool of the catalog.
@@ -84,7 +84,7 @@ def merge_tools(
             clashes.append(f"the tool name `{first.name}` is taken more than once: {sources}")
             continue
         merged[first.name] = first
-    return Merged(merged, tuple(clashes))
+    return MergedOffers(merged, tuple(clashes))
 
 
 def renamed(raw: Raw, key: str, shown: str) -> Raw:

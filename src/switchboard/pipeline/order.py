@@ -5,21 +5,21 @@ from collections.abc import Mapping
 from switchboard.core.ports import Events, Gate, Next, Provider
 from switchboard.core.secrets import NO_SECRETS, Redact
 from switchboard.core.stores import AuditStore
-from switchboard.core.visibility import Visibility as Lists
+from switchboard.core.visibility import Visibility
 from switchboard.pipeline.compose import compose
-from switchboard.pipeline.gates.arguments import Arguments
-from switchboard.pipeline.gates.audit import Audit
-from switchboard.pipeline.gates.boundary import Boundary
-from switchboard.pipeline.gates.deadline import Deadline
-from switchboard.pipeline.gates.limits import Limits
-from switchboard.pipeline.gates.narrowing import Narrowing
-from switchboard.pipeline.gates.placement import Placement
-from switchboard.pipeline.gates.visibility import Visibility
+from switchboard.pipeline.gates.arguments import ArgumentsGate
+from switchboard.pipeline.gates.audit import AuditGates
+from switchboard.pipeline.gates.boundary import BoundaryGate
+from switchboard.pipeline.gates.deadline import DeadlineGate
+from switchboard.pipeline.gates.limits import LimitsGate
+from switchboard.pipeline.gates.narrowing import NarrowingGate
+from switchboard.pipeline.gates.placement import PlacementGate
+from switchboard.pipeline.gates.visibility import VisibilityGate
 
 
 def build_road(
     providers: Mapping[str, Provider],
-    shown: Lists,
+    shown: Visibility,
     events: Events,
     *,
     approval: Gate | None = None,
@@ -27,27 +27,27 @@ def build_road(
     hide: Redact = NO_SECRETS,
 ) -> Next:
     """The road of every call, from whichever client, to whichever provider."""
-    log = Audit(audit) if audit is not None else None
+    log = AuditGates(audit) if audit is not None else None
     gates: tuple[Gate, ...] = (
         # Outermost, so that nothing but a fault gets out and every call is seen to begin and end.
-        Boundary(events, hide),
+        BoundaryGate(events, hide),
         # Around all that may refuse: the id that a client is told finds a record.
         *((log.ends,) if log is not None else ()),
         # A tool that is not shown does not exist: nobody learns more of it by calling.
-        Visibility(shown),
+        VisibilityGate(shown),
         # Before anything looks into the arguments they have the shape that the tool asks for.
-        Arguments(),
+        ArgumentsGate(),
         # From here on a suite call is the exact subtool with its own arguments.
-        Narrowing(providers, events),
+        NarrowingGate(providers, events),
         # What will run, where. An approval shows this, so it comes before.
-        Placement(providers),
+        PlacementGate(providers),
         # After it is known what will run, before time or slots are spent.
         *((approval,) if approval is not None else ()),
         # A slot is taken only by a call that may run.
-        Limits(),
+        LimitsGate(),
         # What is about to run is on disk first; the tool's time has not begun yet.
         *((log.begins,) if log is not None else ()),
         # Innermost: waiting for a person or a slot does not spend the tool's time.
-        Deadline(),
+        DeadlineGate(),
     )
     return compose(gates, lambda call: providers[call.tool.provider].invoke(call))

@@ -35,7 +35,7 @@ Trust = Literal["own", "trusted", "waiting"]
 ItemKind = Literal["server", "command", "project"]
 
 
-class Listing(Struct, frozen=True, eq=False):
+class ListingContext(Struct, frozen=True, eq=False):
     """What a plug needs to list its tools."""
 
     settings: Settings
@@ -71,7 +71,7 @@ class Item(Struct, frozen=True, kw_only=True):
     origin: Origin = Origin()
 
 
-class Finding(Struct, frozen=True, kw_only=True):
+class ProviderFinding(Struct, frozen=True, kw_only=True):
     """One thing to know, and the way out of it."""
 
     severity: Literal["error", "warning"]
@@ -111,7 +111,7 @@ class Source(Generic[S]):
 
     # Tools
 
-    def specs(self, listing: Listing) -> Listed:
+    def specs(self, listing: ListingContext) -> Listed:
         """Every tool that is known before anything runs. Starts nothing."""
         raise NotImplementedError
 
@@ -141,7 +141,7 @@ class Source(Generic[S]):
         del settings, environ
         return ()
 
-    def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterable[Finding]:
+    def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterable[ProviderFinding]:
         """What `switchboard doctor` should tell."""
         del settings, environ
         return ()

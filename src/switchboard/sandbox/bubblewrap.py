@@ -16,7 +16,7 @@ from switchboard.sandbox.policy import SandboxPolicy
 from switchboard.sandbox.probe import Bubblewrap
 from switchboard.sandbox.programs import resolved_command
 from switchboard.sandbox.repositories import (
-    Guard,
+    PathGuard,
     env_files,
     env_files_below,
     guards,
@@ -142,7 +142,7 @@ def _mounts(roots: Roots, confinement: SandboxPolicy) -> dict[str, list[str]]:
     return mounts
 
 
-def _guarding(guard: Guard) -> list[str]:
+def _guarding(guard: PathGuard) -> list[str]:
     match guard.kind:
         case "pinned":
             # A mount point cannot be renamed away and made anew.

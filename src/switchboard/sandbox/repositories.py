@@ -45,7 +45,7 @@ _MOST = 100
 _MOST_ENV_FILES = 500
 
 
-class Guard(Struct, frozen=True):
+class PathGuard(Struct, frozen=True):
     """One path inside a writable folder, and what becomes of it.
 
     What is pinned stays where it is, what is protected stays as it is, and what is hidden cannot
@@ -56,9 +56,9 @@ class Guard(Struct, frozen=True):
     path: str
 
 
-def guards(root: str, *, read_env_files: bool) -> list[Guard]:
+def guards(root: str, *, read_env_files: bool) -> list[PathGuard]:
     """What is guarded in a writable folder and its repositories, each after what it lies in."""
-    found: list[Guard] = []
+    found: list[PathGuard] = []
     pinned = {root}
     below = _Below(root)
     if len(below.repositories) > _MOST:
@@ -69,15 +69,15 @@ def guards(root: str, *, read_env_files: bool) -> list[Guard]:
             # The way to a repository too: renaming a folder takes along what is mounted in it.
             if folder not in pinned:
                 pinned.add(folder)
-                found.append(Guard("pinned", folder))
+                found.append(PathGuard("pinned", folder))
         found += _guarded(repository)
         for path in () if read_env_files else env_files(repository):
             refuse_links(repository, path)
-            found.append(Guard("hidden", path))
+            found.append(PathGuard("hidden", path))
     # Last, because what is mounted above a file uncovers it again.
     hidden = {guard.path for guard in found}
     deeper = () if read_env_files else _few(below.env_files)
-    return found + [Guard("hidden", path) for path in deeper if path not in hidden]
+    return found + [PathGuard("hidden", path) for path in deeper if path not in hidden]
 
 
 def hidden_files(root: str, *, read_env_files: bool) -> list[str]:
@@ -143,9 +143,9 @@ def way(root: str, path: str) -> list[str]:
     return folders[::-1]
 
 
-def _guarded(repository: str) -> list[Guard]:
+def _guarded(repository: str) -> list[PathGuard]:
     is_git = os.path.basename(repository) == _GIT
-    found: list[Guard] = []
+    found: list[PathGuard] = []
     for name in PROTECTED_IN_GIT:
         # A link in it would lead to where nothing is protected.
         refuse_links(repository, os.path.join(repository, _GIT, name))
@@ -153,5 +153,5 @@ def _guarded(repository: str) -> list[Guard]:
         path = os.path.join(repository, name)
         if os.path.lexists(path):
             refuse_links(repository, path)
-            found.append(Guard("protected", path))
+            found.append(PathGuard("protected", path))
     return found

@@ -11,7 +11,7 @@ from switchboard.procs.wrapped import Wrapped
 from switchboard.sandbox.paths import is_below
 from switchboard.sandbox.policy import SandboxPolicy
 from switchboard.sandbox.programs import resolved_command
-from switchboard.sandbox.repositories import Guard, guards, hidden_files, way
+from switchboard.sandbox.repositories import PathGuard, guards, hidden_files, way
 from switchboard.sandbox.roots import Roots, checked_roots
 
 # By its full path, so that no search path leads to another one.
@@ -100,7 +100,7 @@ def seatbelt_profile(roots: Roots, confinement: SandboxPolicy) -> Profile:
     return profile
 
 
-def _guard(profile: Profile, guard: Guard, root: str) -> None:
+def _guard(profile: Profile, guard: PathGuard, root: str) -> None:
     kind = guard.kind.upper()
     if guard.kind == "hidden":
         profile.rule("deny", "file-read* file-write*", "literal", kind, guard.path)

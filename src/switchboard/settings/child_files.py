@@ -13,7 +13,7 @@ from switchboard.config.globs import find_files
 from switchboard.config.key_positions import KeyPath
 from switchboard.config.layers import Layer
 from switchboard.config.problems import Problem, Severity
-from switchboard.config.strict import Report
+from switchboard.config.strict import ProblemReport
 from switchboard.core.origins import Scope
 from switchboard.settings.file_shapes import CHILD
 from switchboard.settings.server_fields import SERVER
@@ -61,7 +61,7 @@ def child_layers(
 
 def child_layer(document: Document, problems: list[Problem]) -> Layer | None:
     """One child file as a layer, or `None` when it cannot be used."""
-    report = Report(document, problems)
+    report = ProblemReport(document, problems)
     if not CHILD.check(document.tree, (), report):
         return None
     tree = document.tree

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from switchboard.config.key_positions import KeyPath, dotted
-from switchboard.config.layers import Merged
+from switchboard.config.layers import MergedLayers
 from switchboard.core.origins import Origin
 from switchboard.core.redaction import redacted_text, redacted_words
 from switchboard.core.secret_names import is_secret_name
@@ -20,7 +20,7 @@ from switchkit.suggest import did_you_mean
 _ALIASES = {"mcpServers": "mcp_servers"}
 
 
-class Step(Struct, frozen=True, kw_only=True):
+class ExplainStep(Struct, frozen=True, kw_only=True):
     """One value and where it was set."""
 
     value: Any
@@ -33,7 +33,7 @@ class Explanation(Struct, frozen=True, kw_only=True):
     key: str
     value: Any
     origin: Origin
-    replaced: tuple[Step, ...] = ()
+    replaced: tuple[ExplainStep, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         return msgspec.to_builtins(self)
@@ -72,12 +72,12 @@ def explain(loading: Loading, key: str) -> Explanation:
         value = value[step]
     layer = _last_below(merged, at) if isinstance(value, dict) else merged.layer_of(at)
     replaced = [
-        Step(value=redacted(old.value, at), origin=old.layer.origin(at))
+        ExplainStep(value=redacted(old.value, at), origin=old.layer.origin(at))
         for old in reversed(_replaced(merged, at))
     ]
     default = _lookup(DEFAULTS, at)
     if layer is not None and default is not None and not isinstance(default, dict):
-        replaced.append(Step(value=default, origin=Origin()))
+        replaced.append(ExplainStep(value=default, origin=Origin()))
     return Explanation(
         key=dotted(at),
         value=redacted(value, at),
@@ -179,7 +179,7 @@ def _lookup(tree: Any, at: KeyPath) -> Any:
     return tree
 
 
-def _replaced(merged: Merged, at: KeyPath) -> list[Any]:
+def _replaced(merged: MergedLayers, at: KeyPath) -> list[Any]:
     """What the key covered, itself or as part of a whole object that was replaced."""
     found = list(merged.replaced.get(at, []))
     for length in range(len(at) - 1, 0, -1):
@@ -190,7 +190,7 @@ def _replaced(merged: Merged, at: KeyPath) -> list[Any]:
     return found
 
 
-def _last_below(merged: Merged, at: KeyPath) -> Any:
+def _last_below(merged: MergedLayers, at: KeyPath) -> Any:
     below = [layer for path, layer in merged.layers.items() if path[: len(at)] == at]
     return max(below, key=merged.rank, default=None)
 

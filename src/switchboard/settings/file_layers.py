@@ -12,7 +12,7 @@ from switchboard.config.globs import pattern_fault
 from switchboard.config.key_positions import KeyPath
 from switchboard.config.layers import Layer
 from switchboard.config.problems import Problem, Severity
-from switchboard.config.strict import Report, Table
+from switchboard.config.strict import ProblemReport, Table
 from switchboard.core.names import fold
 from switchboard.core.origins import Scope
 from switchboard.settings.fields import OTHER_SPELLINGS
@@ -35,21 +35,21 @@ _TRANSPORTS = {
 
 def sidecar_layer(document: Document, problems: list[Problem]) -> Layer:
     """`mcp.json`: strict, whole servers, both spellings of the key."""
-    SIDECAR.check(document.tree, (), Report(document, problems))
+    SIDECAR.check(document.tree, (), ProblemReport(document, problems))
     habits = Habits(repository=document.scope is not Scope.HOME)
     return _json_layer(document, _SERVER_KEYS, SERVER_OBJECT, habits, problems)
 
 
 def given_layer(document: Document, problems: list[Problem]) -> Layer:
     """A file that the user named: the words of other hosts are understood."""
-    GIVEN.check(document.tree, (), Report(document, problems))
+    GIVEN.check(document.tree, (), ProblemReport(document, problems))
     keys = _SERVER_KEYS if any(key in document.tree for key in _SERVER_KEYS) else ("servers",)
     return _json_layer(document, keys, GIVEN_SERVER, Habits(given=True), problems)
 
 
 def suites_layer(document: Document, problems: list[Problem]) -> Layer:
     """`switchboard.config.json`."""
-    report = Report(document, problems)
+    report = ProblemReport(document, problems)
     SUITES.check(document.tree, (), report)
     tree = _sound_sections(document, SUITES)
     tree.pop("$schema", None)
@@ -73,7 +73,7 @@ def _with_exposure(suite: dict[str, Any]) -> dict[str, Any]:
 def toml_layer(document: Document, problems: list[Problem], *, foreign: bool) -> Layer:
     """`config.toml`: strict in the tables that we know; servers are judged when merged."""
     shape = FOREIGN_TOML if foreign else TOML
-    report = Report(document, problems)
+    report = ProblemReport(document, problems)
     shape.check(document.tree, (), report)
     tree = _sound_sections(document, shape)
     written: dict[KeyPath, KeyPath] = {}
@@ -108,7 +108,7 @@ def settle_logging(tree: dict[str, Any], written: dict[KeyPath, KeyPath]) -> Non
 
 def front_matter_layer(document: Document, problems: list[Problem]) -> Layer:
     """The servers that `AGENT.md` or `SKILL.md` names in its front matter."""
-    report = Report(document, problems)
+    report = ProblemReport(document, problems)
     written: dict[KeyPath, KeyPath] = {}
     servers: dict[str, Any] = {}
     metadata = document.tree.get("metadata")
@@ -125,7 +125,7 @@ def front_matter_layer(document: Document, problems: list[Problem]) -> Layer:
 
 def _sound_sections(document: Document, shape: Table) -> dict[str, Any]:
     """The sections that hold what they should, so that a fault in one hides none in another."""
-    silent = Report(document, [])
+    silent = ProblemReport(document, [])
     return {
         key: dict(cast("dict[str, Any]", value)) if isinstance(value, dict) else value
         for key, value in document.tree.items()
@@ -142,7 +142,7 @@ def _json_layer(
 ) -> Layer:
     servers: dict[str, Any] = {}
     written: dict[KeyPath, KeyPath] = {}
-    report = Report(document, problems)
+    report = ProblemReport(document, problems)
     for key in keys:
         collection = document.tree.get(key)
         if not isinstance(collection, dict):
@@ -151,7 +151,7 @@ def _json_layer(
         for name, raw in names.items():
             fields: Any = cast("dict[str, Any]", collection)[raw]
             # Its faults are already told; here they only mean that there is nothing to judge.
-            if not shape.check(fields, (key, raw), Report(document, [])):
+            if not shape.check(fields, (key, raw), ProblemReport(document, [])):
                 continue
             if shape is GIVEN_SERVER:
                 fields = _translated(cast("dict[str, Any]", fields), (key, raw), report)
@@ -176,7 +176,7 @@ def _json_layer(
     )
 
 
-def _trimmed(collection: Mapping[str, Any], at: KeyPath, report: Report) -> dict[str, str]:
+def _trimmed(collection: Mapping[str, Any], at: KeyPath, report: ProblemReport) -> dict[str, str]:
     """Each trimmed name and how it is written; names that meet after trimming are refused."""
     names: dict[str, str] = {}
     folded: dict[str, str] = {}
@@ -201,7 +201,9 @@ def _trimmed(collection: Mapping[str, Any], at: KeyPath, report: Report) -> dict
     return names
 
 
-def _translated(fields: dict[str, Any], at: KeyPath, report: Report) -> dict[str, Any] | None:
+def _translated(
+    fields: dict[str, Any], at: KeyPath, report: ProblemReport
+) -> dict[str, Any] | None:
     """A server of another host in our words; `None` when that host has it switched off."""
     if fields.get("disabled"):
         return None
@@ -225,7 +227,7 @@ def _named(
     at: KeyPath,
     canonical: KeyPath,
     written: dict[KeyPath, KeyPath],
-    report: Report,
+    report: ProblemReport,
 ) -> dict[str, Any]:
     """Servers by name, from a table by name or an array of tables with `name`."""
     found: dict[str, Any] = {}

@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from switchboard.config.key_positions import KeyPath
-from switchboard.config.strict import Items, Members, Report, Table, Text
+from switchboard.config.strict import Items, Members, ProblemReport, Table, Text
 from switchboard.providers.table import TABLE, source_of
 from switchboard.settings.fields import SECTIONS, SKILLS
 from switchboard.settings.server_fields import SERVER
@@ -30,7 +30,7 @@ class SourceShape(Struct, frozen=True):
         assert section is not None, f"`{self.key}` has a section in the table and declares none"
         return section.kind()
 
-    def check(self, value: Any, at: KeyPath, report: Report) -> bool:
+    def check(self, value: Any, at: KeyPath, report: ProblemReport) -> bool:
         return self.kind.check(value, at, report)
 
     def wanted(self) -> str:

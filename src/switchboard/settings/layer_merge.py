@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from switchboard.config.key_positions import KeyPath
-from switchboard.config.layers import Layer, Merged, merge_fields, replace_whole, set_value
+from switchboard.config.layers import Layer, MergedLayers, merge_fields, replace_whole, set_value
 from switchboard.config.placeholders import Unfilled, expand_tree
 from switchboard.config.problems import Problem
 from switchboard.settings.fields import ROOT, section_of
@@ -13,7 +13,10 @@ from switchboard.settings.workspace_limits import admitted
 
 
 def lay_all(
-    merged: Merged, layers: Sequence[Layer], environ: Mapping[str, str], problems: list[Problem]
+    merged: MergedLayers,
+    layers: Sequence[Layer],
+    environ: Mapping[str, str],
+    problems: list[Problem],
 ) -> None:
     """Lay every layer, lowest first.
 
@@ -27,7 +30,7 @@ def lay_all(
 
 
 def _lay_sections(
-    merged: Merged, layer: Layer, environ: Mapping[str, str], problems: list[Problem]
+    merged: MergedLayers, layer: Layer, environ: Mapping[str, str], problems: list[Problem]
 ) -> None:
     for name, value in admitted(merged, layer, ROOT, layer.tree, problems).items():
         if name == SERVER.name:
@@ -46,7 +49,7 @@ def _lay_sections(
         merge_fields(merged, layer, (name,), fields)
 
 
-def lay_servers(merged: Merged, layer: Layer, servers: Mapping[str, Any]) -> None:
+def lay_servers(merged: MergedLayers, layer: Layer, servers: Mapping[str, Any]) -> None:
     """JSON replaces a server of the same name; TOML and YAML fill it field by field."""
     for name, fields in servers.items():
         if layer.replaces:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from switchboard.config.documents import Document, read_json_document, read_toml_document
 from switchboard.config.environ import environment_layer, flags_layer
 from switchboard.config.globs import pattern_fault, watched_folders
-from switchboard.config.layers import Layer, Merged
+from switchboard.config.layers import Layer, MergedLayers
 from switchboard.config.locate import (
     DEFAULT_GLOBS,
     File,
@@ -58,7 +58,7 @@ class Loading:
         self.documents: list[tuple[File, Document]] = []
         self.layers: list[Layer] = []
         self.patterns: tuple[str, ...] = DEFAULT_GLOBS
-        self.merged = Merged()
+        self.merged = MergedLayers()
 
 
 def load_settings(

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
 from switchboard.config.key_positions import KeyPath
-from switchboard.config.layers import Layer, Merged
+from switchboard.config.layers import Layer, MergedLayers
 from switchboard.config.placeholders import Unfilled, expand_tree, variables_in
 from switchboard.config.problems import Problem, Severity
 from switchboard.core.origins import Scope
@@ -24,7 +24,7 @@ _WORDS = ("suiteName", "description", "overrideDescription")
 class Resolution(Struct, frozen=True, kw_only=True):
     """What deciding over servers takes. Without a record, everything is trusted."""
 
-    merged: Merged
+    merged: MergedLayers
     workspace: str
     environ: Mapping[str, str]
     record: TrustRecord | None
@@ -70,7 +70,7 @@ def merged_servers(
     return usable, untrusted
 
 
-def _shown_words(merged: Merged, name: str) -> dict[str, Any]:
+def _shown_words(merged: MergedLayers, name: str) -> dict[str, Any]:
     """What the workspace says of a suite: as much a part of what is trusted as the command."""
     suite = cast("dict[str, Any]", merged.tree.get("suites", {}).get(name, {}))
     layers = {key: merged.layers.get(("suites", name, key)) for key in _WORDS if key in suite}

@@ -10,7 +10,7 @@ from switchboard.children.schema import ServerEntry
 from switchboard.config.documents import Document, is_inside, read_json_document, read_toml_document
 from switchboard.config.front_matter import read_front_matter
 from switchboard.config.key_positions import KeyPath
-from switchboard.config.layers import Layer, Merged
+from switchboard.config.layers import Layer, MergedLayers
 from switchboard.config.locate import agent_files, skill_files
 from switchboard.config.problems import ConfigInvalid, Problem, Severity
 from switchboard.core.origins import Scope
@@ -81,7 +81,7 @@ def _resolved(
     settings: Settings, layers: Sequence[Layer], problems: list[Problem]
 ) -> ScopedServers:
     below = {entry.name: entry for entry in (*settings.servers, *settings.untrusted)}
-    merged = Merged()
+    merged = MergedLayers()
     ground = Layer(
         scope=Scope.HOME,
         tree={"mcp_servers": {name: freeze.fields_from_entry(e) for name, e in below.items()}},
@@ -209,7 +209,7 @@ def _skill_layers(settings: Settings, skill: Skill, problems: list[Problem]) -> 
 
 
 def _judged(
-    merged: Merged,
+    merged: MergedLayers,
     name: str,
     fields: Mapping[str, Any],
     layers: Sequence[Layer],

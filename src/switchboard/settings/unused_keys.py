@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from switchboard.config.key_positions import KeyPath
-from switchboard.config.layers import Merged
+from switchboard.config.layers import MergedLayers
 from switchboard.config.problems import Problem
 from switchboard.settings.server_fields import SERVER
 
 
-def without_effect(merged: Merged) -> Iterator[Problem]:
+def without_effect(merged: MergedLayers) -> Iterator[Problem]:
     """A warning for each thing that is declared in vain."""
     tree = merged.tree
     for name, fields in cast("dict[str, dict[str, Any]]", tree.get("mcp_servers", {})).items():
@@ -31,7 +31,7 @@ def without_effect(merged: Merged) -> Iterator[Problem]:
                 )
 
 
-def _warning(merged: Merged, at: KeyPath, message: str, hint: str = "") -> Problem:
+def _warning(merged: MergedLayers, at: KeyPath, message: str, hint: str = "") -> Problem:
     layer = merged.layer_near(at)
     assert layer is not None, "what is in the tree was set by a layer"
     return layer.problem(at, message, hint, "warning")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
-from switchboard.config.layers import Merged
+from switchboard.config.layers import MergedLayers
 from switchboard.config.problems import Problem
 from switchboard.core.names import fold, suite_name, tool_name
 from switchboard.providers.table import is_reserved
@@ -16,7 +16,7 @@ def omissions(
     servers: Sequence[ServerEntry],
     untrusted: Sequence[ServerEntry],
     suites: Mapping[str, SuiteSettings],
-    merged: Merged,
+    merged: MergedLayers,
     warnings: list[Problem],
 ) -> list[Omission]:
     """The servers whose suites cannot be told apart, each with a warning."""
@@ -75,7 +75,7 @@ def _name_key(entry: ServerEntry, suites: Mapping[str, SuiteSettings]) -> tuple[
 
 
 def _warn(
-    merged: Merged, at: tuple[str, ...], message: str, hint: str, warnings: list[Problem]
+    merged: MergedLayers, at: tuple[str, ...], message: str, hint: str, warnings: list[Problem]
 ) -> None:
     layer = merged.layer_near(at)
     if layer is not None:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from switchboard.children.schema import ServerEntry
 from switchboard.config.keys import Section
-from switchboard.config.layers import Layer, Merged
+from switchboard.config.layers import Layer, MergedLayers
 from switchboard.config.problems import Problem
 from switchboard.config.strict import Items, Truth
 from switchboard.core.origins import Scope
@@ -19,7 +19,7 @@ _HINT = "set it in the `switchboard.config.json` of your home"
 
 
 def admitted(
-    merged: Merged,
+    merged: MergedLayers,
     layer: Layer,
     section: Section,
     values: Mapping[str, Any],
@@ -53,7 +53,7 @@ def admitted(
 
 
 def narrowed_tools(
-    merged: Merged, layer: Layer, fields: dict[str, Any], problems: list[Problem]
+    merged: MergedLayers, layer: Layer, fields: dict[str, Any], problems: list[Problem]
 ) -> dict[str, Any]:
     """The tools that a workspace shows are among those of its user."""
     del problems
@@ -96,7 +96,7 @@ def narrowed_server(entry: ServerEntry, below: ServerEntry) -> ServerEntry:
 
 
 def narrowed_suites(
-    merged: Merged, layer: Layer, suites: Mapping[str, Any], problems: list[Problem]
+    merged: MergedLayers, layer: Layer, suites: Mapping[str, Any], problems: list[Problem]
 ) -> dict[str, Any]:
     """The suites of a workspace without what it may not decide.
 
@@ -131,7 +131,7 @@ def narrowed_suites(
     return kept
 
 
-def _tightens(merged: Merged, name: str, key: str, value: Any) -> bool:
+def _tightens(merged: MergedLayers, name: str, key: str, value: Any) -> bool:
     """Whether the value of a suite hides more, or waits for less, than what its user has."""
     timeouts, suite = merged.tree.get("timeouts", {}), merged.tree.get("suites", {}).get(name, {})
     match key:

@@ -8,7 +8,7 @@ from switchyard.cli.table import PROGRAM, VERBS
 from switchyard.core.fault import USAGE, YardFault
 
 
-class Arguments(usage.Value):
+class YardArguments(usage.Value):
     """One command line, read."""
 
     verb: str
@@ -44,15 +44,15 @@ def usage_fault(message: str, verb: str = "", hint: str = "") -> YardFault:
     return YardFault("usage", message, hint=hint, exit_code=USAGE)
 
 
-def read_arguments(argv: list[str]) -> Arguments:
+def read_arguments(argv: list[str]) -> YardArguments:
     """The command line by the table.
 
     Raises `YardFault` when it does not fit.
     """
     if not argv or argv[0] in ("-h", "--help", "help"):
-        return Arguments("help", usage.Arguments(words=tuple(argv[1:])))
+        return YardArguments("help", usage.Arguments(words=tuple(argv[1:])))
     if argv[0] in ("-V", "--version"):
-        return Arguments("version", usage.Arguments())
+        return YardArguments("version", usage.Arguments())
     verb = argv[0]
     if verb not in VERBS:
         raise usage_fault(f"unknown command `{verb}`; {suggestion(verb, VERBS)}")
@@ -61,5 +61,5 @@ def read_arguments(argv: list[str]) -> Arguments:
     except usage.UsageError as wrong:
         raise usage_fault(wrong.message, verb, wrong.hint) from None
     if given.has("help"):
-        return Arguments("help", usage.Arguments(words=(verb,)))
-    return Arguments(verb, given)
+        return YardArguments("help", usage.Arguments(words=(verb,)))
+    return YardArguments(verb, given)

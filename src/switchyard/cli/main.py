@@ -4,7 +4,7 @@ import gc
 import os
 import sys
 
-from switchyard.cli.arguments import Arguments, read_arguments
+from switchyard.cli.arguments import YardArguments, read_arguments
 from switchyard.cli.report import show, show_fault
 from switchyard.cli.table import VERBS
 from switchyard.core.fault import YardFault
@@ -17,7 +17,7 @@ def _wants_json(argv: list[str]) -> bool:
     return "--json" in before
 
 
-def _run(arguments: Arguments) -> int:
+def _run(arguments: YardArguments) -> int:
     module = "setup" if arguments.verb == "help" else VERBS[arguments.verb].module
     # Without `importlib`, which is a module to load of its own.
     verbs = __import__(f"switchyard.cli.verbs.{module}", fromlist=("run",))

@@ -9,7 +9,7 @@ from switchkit.cli.columns import columns
 from switchyard.core.fault import YardFault
 
 
-class Report(NamedTuple):
+class YardReport(NamedTuple):
     """The outcome of a verb. `lines` may be endless; `data` is what `--json` shows."""
 
     action: str
@@ -22,7 +22,7 @@ def _put(text: str) -> None:
     sys.stdout.write(text + "\n")
 
 
-def show(report: Report, *, as_json: bool) -> int:
+def show(report: YardReport, *, as_json: bool) -> int:
     """Print the report to stdout, and return its exit code."""
     if as_json:
         envelope = {

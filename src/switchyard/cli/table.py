@@ -3,7 +3,7 @@
 from switchkit.cli.usage import SHELLS, Option, Program, Usage, Value, Word
 
 
-class Verb(Value):
+class YardVerb(Value):
     """One verb: where it lives and what it takes."""
 
     module: str
@@ -34,11 +34,11 @@ def _verb(
     options: tuple[Option, ...] = (),
     *,
     rest: str = "",
-) -> Verb:
-    return Verb(module, Usage(name, about, words, options, rest=rest))
+) -> YardVerb:
+    return YardVerb(module, Usage(name, about, words, options, rest=rest))
 
 
-VERBS: dict[str, Verb] = {
+VERBS: dict[str, YardVerb] = {
     verb.usage.verb: verb
     for verb in (
         _verb(

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Raw
 
 from switchboard.children.child import Child
-from switchboard.children.connection import Limits
+from switchboard.children.connection import ChildLimits
 from switchboard.children.environment import EnvironmentSecrets
 from switchboard.children.pool import ChildPool
 from switchboard.children.schema import ServerEntry
@@ -51,7 +51,7 @@ class Remote:
 
 @asynccontextmanager
 async def remote_child(
-    url: str, *, transport: str = "http", limits: Limits | None = None, **more: Any
+    url: str, *, transport: str = "http", limits: ChildLimits | None = None, **more: Any
 ) -> AsyncGenerator[Remote]:
     events: list[Event] = []
     reaper = Reaper()
@@ -64,7 +64,7 @@ async def remote_child(
     kind: Any = transport
     entry = ServerEntry(name="far", transport=kind, url=url, **more)
     try:
-        yield Remote(pool.child(entry, limits or Limits(spawn_s=5, rpc_s=10)), events)
+        yield Remote(pool.child(entry, limits or ChildLimits(spawn_s=5, rpc_s=10)), events)
     finally:
         await pool.aclose()
         reaper.close()

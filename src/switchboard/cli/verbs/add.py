@@ -6,7 +6,7 @@ from typing import Any
 
 from switchboard.cli.render import hint, warning
 from switchboard.cli.report import Report
-from switchboard.cli.request import Request
+from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import places_for, settings_for
 from switchboard.cli.verbs.parts.servers import program_of, target_of
 from switchboard.config.locate import Places
@@ -71,7 +71,7 @@ class AddReport(Report, frozen=True, kw_only=True, tag="switchboard.add/1"):
             yield hint(style, f"switchboard introspect {self.suite}")
 
 
-def run(request: Request) -> Report:
+def run(request: CommandRequest) -> Report:
     name = request.arguments.word(0)
     fields = _fields(request)
     places = places_for(request)
@@ -91,7 +91,7 @@ def _placed(error: ConfigInvalid, places: Places) -> ConfigInvalid:
     return ConfigInvalid(error.problems, workspace=places.workspace, user_home=places.user_home)
 
 
-def _report(request: Request, name: str, scope: Scope, path: str) -> AddReport:
+def _report(request: CommandRequest, name: str, scope: Scope, path: str) -> AddReport:
     try:
         settings = settings_for(request, trust_workspace="0")
     except ConfigInvalid:
@@ -128,7 +128,7 @@ def _report(request: Request, name: str, scope: Scope, path: str) -> AddReport:
     )
 
 
-def _fields(request: Request) -> dict[str, Any]:
+def _fields(request: CommandRequest) -> dict[str, Any]:
     arguments = request.arguments
     name, command, url = arguments.word(0), arguments.rest, arguments.one("url")
     if bool(command) == bool(url):

@@ -16,7 +16,7 @@ from switchboard.approvals.sqlite import SqliteApprovals
 from switchboard.audit.store import SqliteAudit
 from switchboard.cli.render import columns, hint
 from switchboard.cli.report import Report
-from switchboard.cli.request import Request
+from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.daemon_answer import daemon_answer
 from switchboard.cli.verbs.parts.questions import question_lines
 from switchboard.cli.verbs.parts.watching import WaitingCall, WaitingDefinition, watch
@@ -187,14 +187,14 @@ class WatchedDefinitionReport(
         yield ""
 
 
-def run(request: Request) -> Report:
+def run(request: CommandRequest) -> Report:
     arguments = request.arguments
     action, wanted = arguments.word(0) or "list", arguments.word(1)
     _check(request, action, wanted)
     return asyncio.run(_run(request, action, wanted))
 
 
-async def _run(request: Request, action: str, wanted: str) -> Report:
+async def _run(request: CommandRequest, action: str, wanted: str) -> Report:
     if action == "list":
         return _listed(await _waiting(request, everything=request.arguments.has("all")))
     if action == "watch":
@@ -207,7 +207,7 @@ async def _run(request: Request, action: str, wanted: str) -> Report:
 
 
 async def _waiting(
-    request: Request, wanted: str = "", *, everything: bool = False
+    request: CommandRequest, wanted: str = "", *, everything: bool = False
 ) -> WaitingApprovals:
     asked = ApprovalsRequest(id=wanted, everything=everything)
     if (answer := daemon_answer(request, asked, WaitingApprovals)) is not None:
@@ -216,7 +216,7 @@ async def _waiting(
         return await decisions.waiting(asked)
 
 
-async def _decided(request: Request, wanted: DecideRequest) -> Decision:
+async def _decided(request: CommandRequest, wanted: DecideRequest) -> Decision:
     if (answer := daemon_answer(request, wanted, Decision)) is not None:
         return answer
     async with _own_decisions(request) as (_, decisions):
@@ -225,7 +225,7 @@ async def _decided(request: Request, wanted: DecideRequest) -> Decision:
 
 @asynccontextmanager
 async def _own_decisions(
-    request: Request,
+    request: CommandRequest,
 ) -> AsyncGenerator[tuple[ApprovalStore, Decisions]]:
     """The approvals on disk, where there is no daemon to ask."""
     home = places_from(dict(request.environ)).home
@@ -238,7 +238,7 @@ async def _own_decisions(
         await log.aclose()
 
 
-def _check(request: Request, action: str, wanted: str) -> None:
+def _check(request: CommandRequest, action: str, wanted: str) -> None:
     arguments = request.arguments
     if action in _NEED_ID and not wanted:
         raise UsageError(f"`{action}` needs an id", "switchboard approvals list")
@@ -288,7 +288,7 @@ def _listed(found: WaitingApprovals) -> Report:
 
 
 async def _watched(
-    request: Request, store: ApprovalStore, decisions: Decisions
+    request: CommandRequest, store: ApprovalStore, decisions: Decisions
 ) -> AsyncIterator[WaitingCall | WaitingDefinition]:
     """Everything that somebody could answer now."""
 
@@ -312,7 +312,7 @@ def _shown(found: WaitingApprovals) -> Report:
 
 
 async def _decide(
-    request: Request, found: WaitingApprovals, wanted: str, *, approves: bool
+    request: CommandRequest, found: WaitingApprovals, wanted: str, *, approves: bool
 ) -> Report:
     for_session = request.arguments.has("session")
     if for_session and found.definitions:
@@ -334,7 +334,7 @@ async def _decide(
     )
 
 
-def _confirm(request: Request, report: Report) -> None:
+def _confirm(request: CommandRequest, report: Report) -> None:
     """Show what would be approved, and take anything but a yes for a no."""
     for line in report.lines(request.talk.style):
         request.talk.say(line)

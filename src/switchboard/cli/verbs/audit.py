@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from switchboard.audit.filter import AuditFilter, record_in
 from switchboard.audit.store import SqliteAudit
 from switchboard.cli.report import Report, Silent
-from switchboard.cli.request import Request
+from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.audit_reports import (
     AuditExportReport,
     AuditLineReport,
@@ -71,11 +71,11 @@ USAGE = Usage(
 )
 
 
-def run(request: Request) -> Report:
+def run(request: CommandRequest) -> Report:
     return asyncio.run(_run(request, SqliteAudit(places_from(dict(request.environ)).home)))
 
 
-async def _run(request: Request, log: AuditStore) -> Report:
+async def _run(request: CommandRequest, log: AuditStore) -> Report:
     if request.arguments.word(0) != "show" and request.arguments.word(1):
         raise UsageError(f"`{request.arguments.word(1)}` is one word too many")
     match request.arguments.word(0):
@@ -89,7 +89,7 @@ async def _run(request: Request, log: AuditStore) -> Report:
             return await _export(request, log)
 
 
-async def _tail(request: Request, log: AuditStore) -> Report:
+async def _tail(request: CommandRequest, log: AuditStore) -> Report:
     wanted = _wanted(request)
     last = request.arguments.one("last") or str(_LAST)
     if not last.isdigit():
@@ -108,12 +108,12 @@ async def _tail(request: Request, log: AuditStore) -> Report:
     return Silent()
 
 
-async def _records(request: Request, log: AuditStore, wanted: AuditRequest) -> AuditRows:
+async def _records(request: CommandRequest, log: AuditStore, wanted: AuditRequest) -> AuditRows:
     answer = daemon_answer(request, wanted, AuditRows)
     return answer if answer is not None else await read_records(log, wanted)
 
 
-async def _show(request: Request, log: AuditStore) -> Report:
+async def _show(request: CommandRequest, log: AuditStore) -> Report:
     which = request.arguments.word(1)
     if not which:
         raise UsageError("`WHICH` is missing", "switchboard audit tail")
@@ -130,7 +130,7 @@ async def _show(request: Request, log: AuditStore) -> Report:
     return AuditShowReport(records=records, unreadable=told)
 
 
-async def _verify(request: Request, log: AuditStore) -> Report:
+async def _verify(request: CommandRequest, log: AuditStore) -> Report:
     given = request.arguments.one("expect")
     expected = None
     if given is not None:
@@ -142,7 +142,7 @@ async def _verify(request: Request, log: AuditStore) -> Report:
     return AuditVerifyReport.of(await log.verify(expect=expected))
 
 
-async def _export(request: Request, log: AuditStore) -> Report:
+async def _export(request: CommandRequest, log: AuditStore) -> Report:
     told: list[str] = []
     lines = _lines(log, filter_of(_wanted(request)), told)
     out = request.arguments.one("out")
@@ -175,7 +175,7 @@ async def _lines(
             yield AuditLineReport.of(row)
 
 
-def _wanted(request: Request) -> AuditRequest:
+def _wanted(request: CommandRequest) -> AuditRequest:
     given = request.arguments
     return AuditRequest(
         tool=given.one("tool") or "",

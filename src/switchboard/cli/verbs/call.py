@@ -9,7 +9,7 @@ from msgspec import Raw, Struct
 
 from switchboard.cli.render import as_json
 from switchboard.cli.report import DONE, FAILED, Report
-from switchboard.cli.request import Request
+from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.asking import can_ask
 from switchboard.cli.verbs.parts.board import IN_PROCESS, ask_board
 from switchboard.control.requests import CallRequest
@@ -88,7 +88,7 @@ class CallReport(Report, frozen=True, kw_only=True, tag="switchboard.call/1"):
             yield f"{style.red('error:')} `{self.tool}` failed: {text}"
 
 
-def run(request: Request) -> Report:
+def run(request: CommandRequest) -> Report:
     name, subtool = request.arguments.word(0), request.arguments.word(1)
     wanted = CallRequest(
         name=name,

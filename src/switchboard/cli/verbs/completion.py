@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from switchboard.cli.options import PROGRAM
 from switchboard.cli.report import Report
-from switchboard.cli.request import Request
+from switchboard.cli.request import CommandRequest
 from switchboard.cli.table import VERBS, loaded
 from switchkit.cli.completion import completion_script
 from switchkit.cli.style import Style
@@ -33,7 +33,7 @@ class CompletionReport(Report, frozen=True, kw_only=True, tag="switchboard.compl
         yield self.script
 
 
-def run(request: Request) -> Report:
+def run(request: CommandRequest) -> Report:
     shell = request.arguments.word(0)
     usages = [loaded(verb.module).USAGE for verb in VERBS.values()]
     return CompletionReport(shell=shell, script=completion_script(shell, PROGRAM, usages))

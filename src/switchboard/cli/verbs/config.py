@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from switchboard.cli.render import as_json, shown_origin, warning
 from switchboard.cli.report import Report
-from switchboard.cli.request import Request
+from switchboard.cli.request import CommandRequest
 from switchboard.config.problems import Problem, render_problems
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.origins import Origin
@@ -104,7 +104,7 @@ class ConfigExplainReport(Report, frozen=True, kw_only=True, tag="switchboard.co
             yield f"  instead of {as_json(step.value)} from {step.origin}"
 
 
-def run(request: Request) -> Report:
+def run(request: CommandRequest) -> Report:
     action, key = request.arguments.word(0), request.arguments.word(1)
     if action == "explain" and not key:
         raise UsageError("`KEY` is missing", "switchboard config show")

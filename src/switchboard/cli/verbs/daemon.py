@@ -5,7 +5,7 @@ from typing import Literal
 
 from switchboard.cli.render import hint
 from switchboard.cli.report import Report, Silent
-from switchboard.cli.request import Request
+from switchboard.cli.request import CommandRequest
 from switchboard.control.client import draining_daemons, running_daemon
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.ipc.lines import CannotStart, connect
@@ -73,7 +73,7 @@ class LogReport(Report, frozen=True, kw_only=True, tag="switchboard.daemon-log/1
         yield hint(style, f"tail -F {self.path}")
 
 
-def run(request: Request) -> Report:
+def run(request: CommandRequest) -> Report:
     places = places_from(dict(request.environ))
     match request.arguments.word(0):
         case "start":
@@ -90,7 +90,7 @@ def run(request: Request) -> Report:
             return _run(request)
 
 
-def _start(places: DaemonPlaces, request: Request) -> Report:
+def _start(places: DaemonPlaces, request: CommandRequest) -> Report:
     client = running_daemon(places)
     if client is not None:
         client.close()
@@ -129,7 +129,7 @@ def _stop(places: DaemonPlaces, *, drain: bool = False, is_alone: bool = False) 
     )
 
 
-def _logs(places: DaemonPlaces, request: Request) -> Report:
+def _logs(places: DaemonPlaces, request: CommandRequest) -> Report:
     wanted = request.arguments.one("lines") or str(_LINES)
     if not wanted.isdigit():
         raise UsageError("`--lines` must be a whole number")
@@ -146,7 +146,7 @@ def _logs(places: DaemonPlaces, request: Request) -> Report:
     return LogReport(path=places.log, text=tuple(lines[max(0, len(lines) - int(wanted)) :]))
 
 
-def _run(request: Request) -> Report:
+def _run(request: CommandRequest) -> Report:
     # The daemon's own half is large, and the other actions do without it.
     from switchboard.daemon.main import run_daemon  # noqa: PLC0415
     from switchboard.daemon.serve import run as run_loop  # noqa: PLC0415

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from switchboard.cli.render import as_json, hint
 from switchboard.cli.report import Report, Silent
-from switchboard.cli.request import Request
+from switchboard.cli.request import CommandRequest
 from switchboard.control.client import running_daemon
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.ipc.paths import places_from
@@ -52,7 +52,7 @@ class EventReport(Report, frozen=True, kw_only=True, tag="switchboard.event/1"):
         yield _shown(self.event, style)
 
 
-def run(request: Request) -> Report:
+def run(request: CommandRequest) -> Report:
     last = request.arguments.one("last") or str(_LAST)
     if not last.isdigit():
         raise UsageError("`--last` must be a whole number")

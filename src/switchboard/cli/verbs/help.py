@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from switchboard.cli.options import PROGRAM
 from switchboard.cli.report import Report
-from switchboard.cli.request import Request
+from switchboard.cli.request import CommandRequest
 from switchboard.cli.table import VERBS, loaded
 from switchkit.cli.explain import explanation, overview
 from switchkit.cli.style import Style
@@ -31,7 +31,7 @@ class HelpReport(Report, frozen=True, kw_only=True, tag="switchboard.help/1"):
             yield style.bold(line) if line.endswith(":") and not line.startswith(" ") else line
 
 
-def run(request: Request) -> Report:
+def run(request: CommandRequest) -> Report:
     name = request.arguments.word(0)
     if not name:
         return HelpReport(text=tuple(overview(PROGRAM, _ABOUT, _groups())))

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from switchboard.cli.render import hint
 from switchboard.cli.report import Report
-from switchboard.cli.request import Request
+from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.clients import ClientLines, stdio_lines
 from switchboard.cli.verbs.parts.imports import (
     Candidate,
@@ -93,7 +93,7 @@ class InitReport(Report, frozen=True, kw_only=True, tag="switchboard.init/1"):
             yield hint(style, "switchboard add NAME -- COMMAND")
 
 
-def run(request: Request) -> Report:
+def run(request: CommandRequest) -> Report:
     places = places_for(request)
     dry_run = request.arguments.has("dry-run")
     folder = os.path.join(places.workspace, ".switchboard")
@@ -128,7 +128,7 @@ def run(request: Request) -> Report:
     )
 
 
-def _candidates(request: Request, workspace: str) -> list[Candidate]:
+def _candidates(request: CommandRequest, workspace: str) -> list[Candidate]:
     try:
         return candidates(workspace)
     except ConfigInvalid:

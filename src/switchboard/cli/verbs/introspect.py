@@ -7,7 +7,7 @@ from msgspec import Raw, Struct
 
 from switchboard.cli.render import as_json, hint
 from switchboard.cli.report import DONE, FAILED, Report
-from switchboard.cli.request import Request
+from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.board import IN_PROCESS, ask_board
 from switchboard.control.requests import IntrospectRequest
 from switchboard.control.tools import IntrospectAnswer, IntrospectedSuite, Subtool
@@ -85,7 +85,7 @@ class _Parameter(Struct):
     type: str | tuple[str, ...] = "any"
 
 
-def run(request: Request) -> Report:
+def run(request: CommandRequest) -> Report:
     wanted = IntrospectRequest(
         name=request.arguments.word(0),
         subtool=request.arguments.word(1),

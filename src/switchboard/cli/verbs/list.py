@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from switchboard.cli.render import columns, hint
 from switchboard.cli.report import Report
-from switchboard.cli.request import Request
+from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.commands import ListedCommand, listed_commands
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.servers import ListedServer, listed_servers
@@ -91,7 +91,7 @@ class ListReport(Report, frozen=True, kw_only=True, tag="switchboard.list/1"):
             yield hint(style, f"switchboard trust {shlex.join(waiting)}")
 
 
-def run(request: Request) -> Report:
+def run(request: CommandRequest) -> Report:
     settings = settings_for(request)
     return ListReport(
         workspace=settings.workspace,

@@ -5,7 +5,7 @@ in this process.
 """
 
 from switchboard.cli.report import Report, Silent
-from switchboard.cli.request import Request
+from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import followed_settings
 from switchboard.daemon.serve import run as run_loop
 from switchboard.daemon.serve import serve_stdio
@@ -22,6 +22,6 @@ USAGE = Usage(
 )
 
 
-def run(request: Request) -> Report:
+def run(request: CommandRequest) -> Report:
     settings, load = followed_settings(request, transport="stdio")
     return Silent(code=run_loop(serve_stdio(settings, request.environ, load=load)))

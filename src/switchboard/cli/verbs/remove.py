@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 
 from switchboard.cli.report import Report
-from switchboard.cli.request import Request
+from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import places_for, settings_for
 from switchboard.cli.verbs.parts.servers import listed_servers
 from switchboard.config.problems import ConfigInvalid, shown_path
@@ -36,7 +36,7 @@ class RemoveReport(Report, frozen=True, kw_only=True, tag="switchboard.remove/1"
         yield f"removed {style.bold(self.name)} from {self.path}"
 
 
-def run(request: Request) -> Report:
+def run(request: CommandRequest) -> Report:
     name = request.arguments.word(0)
     places = places_for(request)
     own = os.path.join(places.workspace, ".switchboard")
@@ -52,7 +52,7 @@ def run(request: Request) -> Report:
     raise _elsewhere(request, name)
 
 
-def _forget(request: Request, name: str) -> None:
+def _forget(request: CommandRequest, name: str) -> None:
     try:
         untrust(settings_for(request), [name])
     except ConfigInvalid:
@@ -60,7 +60,7 @@ def _forget(request: Request, name: str) -> None:
         return
 
 
-def _elsewhere(request: Request, name: str) -> Fault:
+def _elsewhere(request: CommandRequest, name: str) -> Fault:
     servers = listed_servers(settings_for(request))
     for server in servers:
         if server.name == name:

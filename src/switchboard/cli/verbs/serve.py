@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from switchboard.cli.render import hint
 from switchboard.cli.report import Report, Silent
-from switchboard.cli.request import Request
+from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import followed_settings
 from switchboard.daemon.serve import run as run_loop
 from switchboard.daemon.serve import serve_stdio
@@ -44,7 +44,7 @@ class ServeReport(Report, frozen=True, kw_only=True, tag="switchboard.serve/1"):
         yield hint(style, "Ctrl-C stops it")
 
 
-def run(request: Request) -> Report:
+def run(request: CommandRequest) -> Report:
     arguments = request.arguments
     if arguments.has("stdio") and arguments.has("http"):
         raise UsageError("`--stdio` and `--http` exclude each other")
@@ -69,7 +69,7 @@ def run(request: Request) -> Report:
     )
 
 
-def _refuse_http_options(request: Request) -> None:
+def _refuse_http_options(request: CommandRequest) -> None:
     for name in ("host", "port", "allow-remote"):
         if request.arguments.has(name):
             raise UsageError(

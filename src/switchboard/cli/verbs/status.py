@@ -7,7 +7,7 @@ import msgspec
 from switchboard import __version__
 from switchboard.cli.render import columns, hint
 from switchboard.cli.report import Report
-from switchboard.cli.request import Request
+from switchboard.cli.request import CommandRequest
 from switchboard.control.client import DaemonClient, draining_daemons, running_daemon
 from switchboard.control.status import (
     ChildStatus,
@@ -64,7 +64,7 @@ class StatusReport(Report, frozen=True, kw_only=True, tag="switchboard.status/1"
             yield hint(style, "switchboard daemon restart")
 
 
-def run(request: Request) -> Report:
+def run(request: CommandRequest) -> Report:
     places = places_from(dict(request.environ))
     client = running_daemon(places)
     daemon = None

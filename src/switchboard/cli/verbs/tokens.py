@@ -7,7 +7,7 @@ from msgspec import Raw, Struct
 
 from switchboard.cli.render import columns, hint
 from switchboard.cli.report import DONE, FAILED, Report
-from switchboard.cli.request import Request
+from switchboard.cli.request import CommandRequest
 from switchboard.cli.table import TOKENIZER, loaded
 from switchboard.cli.verbs.parts.board import IN_PROCESS, ask_board
 from switchboard.control.requests import TokensRequest
@@ -84,7 +84,7 @@ class _Read(Struct, rename="camel"):
     input_schema: Raw
 
 
-def run(request: Request) -> Report:
+def run(request: CommandRequest) -> Report:
     answer = ask_board(request, TokensRequest(), TokensAnswer)
     servers = tuple(map(_measured, answer.servers))
     counted = [server for server in servers if server.failure is None]

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from switchboard.cli.render import columns, hint, shown_origin
 from switchboard.cli.report import Report
-from switchboard.cli.request import Request
+from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.servers import listed_servers
 from switchboard.providers.source import ItemKind
@@ -93,7 +93,7 @@ class TrustReport(Report, frozen=True, kw_only=True, tag="switchboard.trust/1"):
             yield hint(style, f"look at what would run, then: switchboard trust {_words(waiting)}")
 
 
-def run(request: Request) -> Report:
+def run(request: CommandRequest) -> Report:
     arguments = request.arguments
     names = arguments.words
     if names and arguments.has("all"):

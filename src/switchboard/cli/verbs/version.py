@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from switchboard import __version__
 from switchboard.cli.report import Report
-from switchboard.cli.request import Request
+from switchboard.cli.request import CommandRequest
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Usage
 
@@ -21,6 +21,6 @@ class VersionReport(Report, frozen=True, kw_only=True, tag="switchboard.version/
         yield f"switchboard {self.version}"
 
 
-def run(request: Request) -> Report:
+def run(request: CommandRequest) -> Report:
     del request
     return VersionReport(version=__version__)

@@ -8,7 +8,7 @@ from switchboard.core.tools import ArgumentsCheck, ToolSpec
 from switchboard.pipeline.schemas import check_for
 
 
-class Arguments:
+class ArgumentsGate:
     """Checks against a tool's own check, else against its JSON Schema (compiled once)."""
 
     def __init__(self) -> None:

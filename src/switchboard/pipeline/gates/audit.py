@@ -18,7 +18,7 @@ from switchboard.pipeline.call_records import CallRecords, figures_in, finished,
 _SOON_S = 0.15
 
 
-class Audit:
+class AuditGates:
     """Two gates with one log: the outer one writes how calls end, the inner one that they begin.
 
     A call that begins is one that every gate let pass. One with side effects waits until its record

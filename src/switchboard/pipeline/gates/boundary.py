@@ -12,7 +12,7 @@ from switchboard.core.ports import Events, Next
 from switchboard.core.secrets import NO_SECRETS, Redact
 
 
-class Boundary:
+class BoundaryGate:
     """The outermost gate."""
 
     def __init__(self, events: Events, hide: Redact = NO_SECRETS) -> None:

@@ -10,7 +10,7 @@ from switchboard.core.ports import Next
 from switchboard.core.timers import Timers
 
 
-class Deadline:
+class DeadlineGate:
     """Cancels a call that takes too long; what it was doing is told by the cancellation.
 
     A call that reports progress gets its time anew, up to a ceiling. While somebody is asked, the

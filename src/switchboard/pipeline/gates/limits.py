@@ -7,7 +7,7 @@ from switchboard.core.ports import Next
 MAX_CALLS_PER_SESSION = 1_024
 
 
-class Limits:
+class LimitsGate:
     """Counts the calls of each session."""
 
     def __init__(self, most: int = MAX_CALLS_PER_SESSION) -> None:

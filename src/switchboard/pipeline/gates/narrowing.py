@@ -7,7 +7,7 @@ from switchboard.core.events import CallNarrowed
 from switchboard.core.ports import Events, Next, Provider
 
 
-class Narrowing:
+class NarrowingGate:
     """Asks the provider which call is really meant."""
 
     def __init__(self, providers: Mapping[str, Provider], events: Events) -> None:

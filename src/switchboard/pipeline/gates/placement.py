@@ -8,7 +8,7 @@ from switchboard.core.calls import Call, Outcome
 from switchboard.core.ports import Next, Provider
 
 
-class Placement:
+class PlacementGate:
     """Asks the provider for the launch. A provider that may not run the call there refuses it."""
 
     def __init__(self, providers: Mapping[str, Provider]) -> None:

@@ -5,13 +5,13 @@ from collections.abc import Awaitable
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.ports import Next
-from switchboard.core.visibility import Visibility as Lists
+from switchboard.core.visibility import Visibility
 
 
-class Visibility:
+class VisibilityGate:
     """The global allow and deny lists. The catalog is filtered by them too; this is the lock."""
 
-    def __init__(self, lists: Lists) -> None:
+    def __init__(self, lists: Visibility) -> None:
         self._lists = lists
         self._is_open = lists.is_open
 

@@ -43,7 +43,7 @@ class Ground(Struct, frozen=True, kw_only=True):
         return f"Ground({self.workspace!r})"
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class CommandPlace(Struct, frozen=True, kw_only=True):
     """Where a tool runs for a session, whatever its arguments."""
 
     cwd: str
@@ -59,14 +59,14 @@ class Place(Struct, frozen=True, kw_only=True):
     origin: str
 
     def __repr__(self) -> str:
-        return f"Place({self.cwd!r})"
+        return f"CommandPlace({self.cwd!r})"
 
 
 class Plan(Struct, frozen=True, kw_only=True):
     """What one call starts."""
 
     entry: CommandEntry
-    place: Place
+    place: CommandPlace
     argv: tuple[str, ...]
     # The search path of the configuration. A session that sets `PATH` does not choose the program.
     path: str
@@ -108,7 +108,7 @@ class _Filling(Mapping[str, str]):
             ) from None
 
 
-def place_of(entry: CommandEntry, session: Session, ground: Ground) -> Place:
+def place_of(entry: CommandEntry, session: Session, ground: Ground) -> CommandPlace:
     """Where a tool runs for a session: its override, the tool's own word, the workspace."""
     filling = _Filling(ground.environ)
     base = session.cwd or ground.workspace
@@ -131,7 +131,7 @@ def place_of(entry: CommandEntry, session: Session, ground: Ground) -> Place:
     env |= own
     hidden |= {name for name in env if is_secret_name(name)}
     secrets |= {env[name] for name in hidden}
-    return Place(
+    return CommandPlace(
         cwd=cwd,
         env={**base_environment(ground.environ), **env},
         given=tuple(env),

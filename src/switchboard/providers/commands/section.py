@@ -13,7 +13,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from switchboard.config.keys import Field, Section
-from switchboard.config.layers import Layer, Merged
+from switchboard.config.layers import Layer, MergedLayers
 from switchboard.config.placeholders import Unfilled, expand
 from switchboard.config.problems import Problem
 from switchboard.config.strict import Anything, Items, Members, Text, Truth, Whole
@@ -42,7 +42,7 @@ class _Wrong(Exception):
 
 
 def _undoubled(
-    merged: Merged, layer: Layer, tools: dict[str, Any], problems: list[Problem]
+    merged: MergedLayers, layer: Layer, tools: dict[str, Any], problems: list[Problem]
 ) -> dict[str, Any]:
     """The command tools of a layer whose names are not taken.
 
@@ -97,7 +97,7 @@ def read_commands(resolution: Resolution) -> CommandTools | None:
 
 
 def _confined(
-    merged: Merged, name: str, fields: dict[str, Any], problems: list[Problem]
+    merged: MergedLayers, name: str, fields: dict[str, Any], problems: list[Problem]
 ) -> dict[str, Any]:
     """A command tool without the word that would take it out of its sandbox.
 

@@ -9,7 +9,14 @@ from switchboard.config.placeholders import has_placeholder, variables_in
 from switchboard.core.secret_names import is_secret_name
 from switchboard.providers.commands.schema import CommandEntry, CommandTools
 from switchboard.providers.commands.section import SECTION, read_commands
-from switchboard.providers.source import Finding, Item, Listed, Listing, Secrets, Source
+from switchboard.providers.source import (
+    Item,
+    Listed,
+    ListingContext,
+    ProviderFinding,
+    Secrets,
+    Source,
+)
 from switchboard.settings.fingerprints import files_to_watch, fingerprint
 
 if TYPE_CHECKING:
@@ -36,7 +43,7 @@ class CommandSource(Source[CommandTools]):
             if each.fingerprint:
                 yield from files_to_watch(each.seal, workspace)
 
-    def specs(self, listing: Listing) -> Listed:
+    def specs(self, listing: ListingContext) -> Listed:
         judged = self._judged(listing.settings, listing.environ)
         specs = tuple(spec for _, spec in judged.tools.values())
         return Listed(specs=specs, refusals=judged.refusals)
@@ -85,17 +92,17 @@ class CommandSource(Source[CommandTools]):
                 origin=each.origin,
             )
 
-    def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
+    def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterator[ProviderFinding]:
         for item in self.rows(settings, environ):
             if item.trust == "waiting":
-                yield Finding(
+                yield ProviderFinding(
                     severity="warning",
                     subject=item.name,
                     message="this command tool is not trusted yet, so it is not shown",
                     hint=f"switchboard trust {shlex.quote(item.name)}",
                 )
             if item.left_out:
-                yield Finding(
+                yield ProviderFinding(
                     severity="error",
                     subject=item.name,
                     message=f"not shown: {item.left_out}",

@@ -22,8 +22,8 @@ from switchboard.providers.direct.exposure import DirectExposure
 from switchboard.providers.direct.tool_index import (
     PROVIDER,
     IndexCache,
-    Place,
     ToolIndex,
+    ToolPlace,
     index_contents,
     index_tools,
 )
@@ -121,7 +121,7 @@ class DirectProvider:
         result = await child.call(call.launch.own_name, call.arguments, call.channel)
         return passed_through(result, is_modern=child.is_modern)
 
-    async def _place(self, call: Call) -> Place:
+    async def _place(self, call: Call) -> ToolPlace:
         index = await self._tools(call.session, call.channel, call.tool.name)
         place = index.places.get(call.tool)
         if place is None:

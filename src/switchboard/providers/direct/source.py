@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from switchboard.core.offers import CONTENTS
 from switchboard.core.visibility import Visibility
-from switchboard.providers.source import Listed, Listing, Source
+from switchboard.providers.source import Listed, ListingContext, Source
 
 if TYPE_CHECKING:
     from switchboard.children.schema import ServerEntry
@@ -21,7 +21,7 @@ class DirectSource(Source[Struct]):
 
     key = "direct"
 
-    def specs(self, listing: Listing) -> Listed:
+    def specs(self, listing: ListingContext) -> Listed:
         """No tool is known before its server runs."""
         kinds = CONTENTS if listing.servers else frozenset[str]()
         if any(entry.expose == "tools" for entry in listing.servers):

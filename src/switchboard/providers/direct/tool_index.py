@@ -21,7 +21,7 @@ Found = tuple[DirectExposure, Listing]
 _read_members = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-class Place(Struct, frozen=True, eq=False):
+class ToolPlace(Struct, frozen=True, eq=False):
     """Where a tool runs."""
 
     exposure: DirectExposure
@@ -33,7 +33,7 @@ class ToolIndex(Struct, frozen=True, eq=False):
     """The offers of some listings, and where each tool of them runs."""
 
     offers: tuple[Offer, ...]
-    places: dict[ToolSpec, Place] = {}
+    places: dict[ToolSpec, ToolPlace] = {}
     # Tools by a name that only one of them has.
     tools: dict[str, ToolSpec] = {}
 
@@ -41,7 +41,7 @@ class ToolIndex(Struct, frozen=True, eq=False):
 def index_tools(found: Sequence[Found]) -> ToolIndex:
     """Every tool that its server shows."""
     offers: list[Offer] = []
-    places: dict[ToolSpec, Place] = {}
+    places: dict[ToolSpec, ToolPlace] = {}
     for exposure, listing in found:
         for entry in _shown(exposure, listing):
             shown = tool_name(exposure.prefix + entry.name)
@@ -57,7 +57,7 @@ def index_tools(found: Sequence[Found]) -> ToolIndex:
                     spec=spec,
                 )
             )
-            places[spec] = Place(exposure, entry.name)
+            places[spec] = ToolPlace(exposure, entry.name)
     holders = Counter(fold(offer.name) for offer in offers)
     tools = {spec.name: spec for spec in places if holders[fold(spec.name)] == 1}
     return ToolIndex(tuple(offers), places, tools)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from switchboard.children.exposure import SuiteSettings
-from switchboard.providers.source import Finding, Listed, Listing, Source
+from switchboard.providers.source import Listed, ListingContext, ProviderFinding, Source
 from switchboard.providers.suites.specs import PROVIDER, suite_spec
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class SuiteSource(Source[Struct]):
 
     key = PROVIDER
 
-    def specs(self, listing: Listing) -> Listed:
+    def specs(self, listing: ListingContext) -> Listed:
         suites = listing.settings.suites
         specs = tuple(
             suite_spec(entry, suites.get(entry.name, _DEFAULT))
@@ -49,7 +49,7 @@ class SuiteSource(Source[Struct]):
         )
         return SuitesProvider(suites, is_guarded=context.is_guarded, announce=context.announce)
 
-    def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
+    def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterator[ProviderFinding]:
         del environ
         for entry in settings.servers:
             suite = settings.suites.get(entry.name)
@@ -57,7 +57,7 @@ class SuiteSource(Source[Struct]):
                 wins = "the suite's `description`"
                 if not suite.override_description:
                     wins = "the child's `switchboardDescription`"
-                yield Finding(
+                yield ProviderFinding(
                     severity="warning",
                     subject=entry.name,
                     message=f"its suite is described twice; {wins} is shown",

@@ -11,7 +11,7 @@ from switchboard.config.documents import read_text
 from switchboard.config.keys import Field, Section
 from switchboard.config.strict import Truth
 from switchboard.core.origins import Origin, Scope
-from switchboard.providers.source import Finding, Item, Listed, Listing, Source
+from switchboard.providers.source import Item, Listed, ListingContext, ProviderFinding, Source
 from switchboard.providers.yard.schema import FILE_NAME, VARIABLES, YardEntry
 from switchboard.settings.trust import read_trust
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from switchboard.config.layers import Layer, Merged
+    from switchboard.config.layers import Layer, MergedLayers
     from switchboard.config.problems import Problem
     from switchboard.core.ports import Provider
     from switchboard.core.tools import ToolSpec
@@ -32,7 +32,7 @@ _MARK = "yard:"
 
 
 def _only_no(
-    merged: Merged, layer: Layer, fields: dict[str, Any], problems: list[Problem]
+    merged: MergedLayers, layer: Layer, fields: dict[str, Any], problems: list[Problem]
 ) -> dict[str, Any]:
     """A workspace may switch things off, and nothing on."""
     del merged, problems
@@ -80,7 +80,7 @@ class YardSource(Source[YardEntry]):
             waits=resolution.waits(digest),
         )
 
-    def specs(self, listing: Listing) -> Listed:
+    def specs(self, listing: ListingContext) -> Listed:
         entry = self._usable(listing.settings)
         if entry is None:
             return Listed()
@@ -102,7 +102,7 @@ class YardSource(Source[YardEntry]):
         assert entry is not None, "a yard is built only where it is listed"
         own = {name: environ[name] for name in VARIABLES if name in environ}
         return YardProvider(
-            self.specs(Listing(settings, environ, ())).specs,
+            self.specs(ListingContext(settings, environ, ())).specs,
             root=entry.root,
             # What any child starts with, and the yard's own.
             environ=environ if entry.inherit_env else {**base_environment(environ), **own},
@@ -129,11 +129,11 @@ class YardSource(Source[YardEntry]):
                 origin=Origin(scope=Scope.WORKSPACE, path=FILE_NAME),
             )
 
-    def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
+    def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterator[ProviderFinding]:
         del environ
         entry = self.configured(settings)
         if entry is not None and entry.waits:
-            yield Finding(
+            yield ProviderFinding(
                 severity="warning",
                 subject=FILE_NAME,
                 message="not trusted, so the tools of Switchyard are not shown",

@@ -7,7 +7,7 @@ from msgspec import UNSET
 
 from switchboard.core.tasks import TaskSet
 from switchboard.surface.front import Front
-from switchboard.surface.http.exchange import Refusal, Reply
+from switchboard.surface.http.exchange import HttpReply, Refusal
 from switchboard.surface.outlets import Outlet
 from switchboard.wire.eras import HTTP_STATUS
 from switchboard.wire.messages import (
@@ -43,7 +43,9 @@ def request_id(envelope: Envelope) -> MessageId:
     return envelope.id
 
 
-def begin(front: Front, envelope: Envelope, outlet: Outlet, *, modern: bool) -> "Reply | Answer":
+def begin(
+    front: Front, envelope: Envelope, outlet: Outlet, *, modern: bool
+) -> "HttpReply | Answer":
     """Ask the front: the reply at once, or a result to wait for."""
     assert envelope.method is not UNSET
     message_id = request_id(envelope)
@@ -55,13 +57,13 @@ def begin(front: Front, envelope: Envelope, outlet: Outlet, *, modern: bool) -> 
         internal = RpcError(INTERNAL_ERROR, "internal error")
         return error_reply(message_id, internal, modern=modern)
     if isinstance(answer, tuple):
-        return Reply(200, result_parts(message_id, answer))
+        return HttpReply(200, result_parts(message_id, answer))
     return answer
 
 
 def start(
     tasks: TaskSet, answer: Answer, message_id: MessageId, *, modern: bool
-) -> "asyncio.Task[Reply]":
+) -> "asyncio.Task[HttpReply]":
     """Work on an answer; every failure is a reply too."""
     task = tasks.start(_complete(answer, message_id, modern=modern))
     # A task that is cancelled before its first step never gets to what it was to await.
@@ -69,9 +71,9 @@ def start(
     return task
 
 
-async def _complete(answer: Answer, message_id: MessageId, *, modern: bool) -> Reply:
+async def _complete(answer: Answer, message_id: MessageId, *, modern: bool) -> HttpReply:
     try:
-        return Reply(200, result_parts(message_id, await answer))
+        return HttpReply(200, result_parts(message_id, await answer))
     except RpcError as error:
         return error_reply(message_id, error, modern=modern)
     except Exception:  # noqa: BLE001 - the client must get an answer whatever went wrong
@@ -79,7 +81,7 @@ async def _complete(answer: Answer, message_id: MessageId, *, modern: bool) -> R
         return error_reply(message_id, internal, modern=modern)
 
 
-def error_reply(message_id: MessageId, error: RpcError, *, modern: bool) -> Reply:
+def error_reply(message_id: MessageId, error: RpcError, *, modern: bool) -> HttpReply:
     """An error of the protocol; only the modern era gives it a status of its own."""
     status = HTTP_STATUS.get(error.code, 200) if modern else 200
-    return Reply(status, error_parts(message_id, error))
+    return HttpReply(status, error_parts(message_id, error))

@@ -6,7 +6,7 @@ A connection is not the stream: the client may leave it, and another may take it
 import asyncio
 
 from switchboard.core.tasks import TaskSet
-from switchboard.surface.http.exchange import Exchange, Reply
+from switchboard.surface.http.exchange import Exchange, HttpReply
 from switchboard.surface.http.streams import Stream
 
 # Clients and proxies give up on a response that shows no sign of life.
@@ -117,4 +117,4 @@ class Delivery:
             await self._exchange.begin_events()
             await self._exchange.end()
         else:
-            await self._exchange.reply(Reply(202))
+            await self._exchange.reply(HttpReply(202))

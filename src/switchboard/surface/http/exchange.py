@@ -24,7 +24,7 @@ _EVENT_HEADERS: Headers = (
 )
 
 
-class Reply(Struct, frozen=True):
+class HttpReply(Struct, frozen=True):
     """A response with a body that is one JSON text, or none."""
 
     status: int
@@ -39,7 +39,7 @@ class Refusal(Exception):
         self, status: int, message: str, *, code: int = INVALID_REQUEST, headers: Headers = ()
     ) -> None:
         super().__init__(message)
-        self.reply = Reply(status, error_parts(None, RpcError(code, message)), headers)
+        self.reply = HttpReply(status, error_parts(None, RpcError(code, message)), headers)
 
 
 class ClientLeft(Exception):
@@ -109,7 +109,7 @@ class Exchange:
 
     # Response
 
-    async def reply(self, reply: Reply) -> None:
+    async def reply(self, reply: HttpReply) -> None:
         """Send a whole response."""
         size = sum(memoryview(part).nbytes for part in reply.parts)
         headers = [*reply.headers, (b"content-length", b"%d" % size)]

@@ -6,8 +6,8 @@ import msgspec
 from msgspec import UNSET
 
 from switchboard.surface.http.answers import begin, read_message, request_id, start
-from switchboard.surface.http.exchange import Exchange, Refusal, Reply
-from switchboard.surface.http.sessions import HttpSession, MakeFront, Sessions
+from switchboard.surface.http.exchange import Exchange, HttpReply, Refusal
+from switchboard.surface.http.sessions import HttpSession, HttpSessions, MakeFront
 from switchboard.surface.outlets import Outlet
 from switchboard.wire.eras import HANDSHAKE_VERSIONS
 from switchboard.wire.http_headers import LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID
@@ -28,7 +28,7 @@ _MOST_IN_BATCH = 256
 class HandshakeEra:
     """Clients that begin with `initialize`."""
 
-    def __init__(self, sessions: Sessions, make_front: MakeFront) -> None:
+    def __init__(self, sessions: HttpSessions, make_front: MakeFront) -> None:
         self._sessions = sessions
         self._make_front = make_front
 
@@ -45,11 +45,11 @@ class HandshakeEra:
         session = self._session(exchange)
         if message.method is UNSET or message.id is UNSET:
             self._take_note(session, message)
-            await exchange.reply(Reply(202))
+            await exchange.reply(HttpReply(202))
             return
         stream = session.stream_for(exchange)
         answer = self._begin(session, message, stream)
-        if isinstance(answer, Reply):
+        if isinstance(answer, HttpReply):
             await exchange.reply(answer)
         else:
             await session.answer(exchange, stream, answer)
@@ -67,7 +67,7 @@ class HandshakeEra:
     async def delete(self, exchange: Exchange) -> None:
         """End a session."""
         self._sessions.close(self._session(exchange), "the client ended it")
-        await exchange.reply(Reply(204))
+        await exchange.reply(HttpReply(204))
 
     def _session(self, exchange: Exchange) -> HttpSession:
         session_id = exchange.header(SESSION_ID)
@@ -81,24 +81,24 @@ class HandshakeEra:
             raise Refusal(400, f"`{PROTOCOL_VERSION}` names a version that is not supported")
         return session
 
-    def _initialize(self, message: Envelope) -> Reply:
+    def _initialize(self, message: Envelope) -> HttpReply:
         request_id(message)
         session = self._sessions.open(self._make_front)
         reply = begin(session.front, message, session, modern=False)
-        assert isinstance(reply, Reply)
+        assert isinstance(reply, HttpReply)
         if not session.front.session.protocol:
             self._sessions.close(session, "`initialize` was refused")
             return reply
-        return Reply(reply.status, reply.parts, ((SESSION_ID.encode(), session.id.encode()),))
+        return HttpReply(reply.status, reply.parts, ((SESSION_ID.encode(), session.id.encode()),))
 
     def _begin(
         self, session: HttpSession, message: Envelope, outlet: Outlet
-    ) -> "Reply | asyncio.Task[Reply]":
+    ) -> "HttpReply | asyncio.Task[HttpReply]":
         message_id = request_id(message)
         if message_id in session.under_way:
             raise Refusal(400, "a request with this `id` is still under way")
         answer = begin(session.front, message, outlet, modern=False)
-        if isinstance(answer, Reply):
+        if isinstance(answer, HttpReply):
             return answer
         task = start(session.tasks, answer, message_id, modern=False)
         session.under_way[message_id] = task
@@ -134,21 +134,21 @@ class HandshakeEra:
         if any(message.method == "initialize" for message in batch):
             raise Refusal(400, "`initialize` stands alone")
         stream = session.stream_for(exchange)
-        replies: list[Reply | asyncio.Task[Reply]] = []
+        replies: list[HttpReply | asyncio.Task[HttpReply]] = []
         for message in batch:
             if message.method is UNSET or message.id is UNSET:
                 self._take_note(session, message)
             else:
                 replies.append(self._begin(session, message, stream))
         if not replies:
-            await exchange.reply(Reply(202))
+            await exchange.reply(HttpReply(202))
             return
         await session.answer(exchange, stream, session.tasks.start(_together(replies)))
 
 
-async def _together(replies: "list[Reply | asyncio.Task[Reply]]") -> Reply:
+async def _together(replies: "list[HttpReply | asyncio.Task[HttpReply]]") -> HttpReply:
     """The replies to a batch as one; a cancelled request has none."""
-    working = [reply for reply in replies if not isinstance(reply, Reply)]
+    working = [reply for reply in replies if not isinstance(reply, HttpReply)]
     try:
         if working:
             await asyncio.wait(working)
@@ -157,9 +157,9 @@ async def _together(replies: "list[Reply | asyncio.Task[Reply]]") -> Reply:
             task.cancel()
     parts: list[Parts] = []
     for reply in replies:
-        if isinstance(reply, Reply):
+        if isinstance(reply, HttpReply):
             parts.append(reply.parts)
         elif not reply.cancelled():
             parts.append(reply.result().parts)
     joined = [piece for part in parts for piece in (b",", *part)]
-    return Reply(200, (b"[", *joined[1:], b"]"))
+    return HttpReply(200, (b"[", *joined[1:], b"]"))

@@ -9,7 +9,7 @@ from switchboard.core.tasks import TaskSet
 from switchboard.surface.front import Front
 from switchboard.surface.http.answers import begin, error_reply, read_message, request_id, start
 from switchboard.surface.http.delivery import Delivery
-from switchboard.surface.http.exchange import Exchange, Refusal, Reply
+from switchboard.surface.http.exchange import Exchange, HttpReply, Refusal
 from switchboard.surface.http.params import SchemaOf, check_params
 from switchboard.surface.http.sessions import MakeFront
 from switchboard.surface.http.streams import Stream
@@ -83,7 +83,7 @@ class ModernEra:
         stream = Stream(accepts_events=exchange.accepts_events)
         front = self._make_front(stream)
         answer = begin(front, message, stream, modern=True)
-        if isinstance(answer, Reply):
+        if isinstance(answer, HttpReply):
             await exchange.reply(answer)
             return
         work = start(self._tasks, answer, message_id, modern=True)
@@ -139,11 +139,11 @@ def _check_name(exchange: Exchange, message: Envelope, claims: _Claims) -> None:
         raise RpcError(HEADER_MISMATCH, f"`{NAME}` and `{named_by}` do not agree")
 
 
-def _acknowledged(exchange: Exchange) -> Reply:
+def _acknowledged(exchange: Exchange) -> HttpReply:
     """The era has no notification that a server would act on; one of a known version is taken."""
     version = exchange.header(PROTOCOL_VERSION) or ""
     if version in MODERN_VERSIONS:
-        return Reply(202)
+        return HttpReply(202)
     supported = {"supported": MODERN_VERSIONS, "requested": version}
     error = RpcError(
         UNSUPPORTED_PROTOCOL_VERSION, "the protocol version is not supported", supported

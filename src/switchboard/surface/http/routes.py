@@ -17,7 +17,7 @@ from switchboard.control.tools import Failure
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.tasks import TaskSet
 from switchboard.surface.http.access import Access
-from switchboard.surface.http.exchange import ClientLeft, Exchange, Refusal, Reply
+from switchboard.surface.http.exchange import ClientLeft, Exchange, HttpReply, Refusal
 from switchboard.wire.frames import MAX_MESSAGE_BYTES
 from switchboard.wire.http_headers import JSON_TYPE, media_type
 from switchboard.wire.messages import encode
@@ -64,10 +64,10 @@ class ControlRoutes:
             raise Refusal(400, f"this is no request: {error}") from None
         await exchange.reply(await self._answered(exchange, request))
 
-    async def _answered(self, exchange: Exchange, request: AnyRequest) -> Reply:
+    async def _answered(self, exchange: Exchange, request: AnyRequest) -> HttpReply:
         if isinstance(request, EventsRequest):
             events = tuple(Raw(line.encode()) for line in self._control.events(request.last))
-            return Reply(HTTPStatus.OK, (encode(_Events(events)),))
+            return HttpReply(HTTPStatus.OK, (encode(_Events(events)),))
         async with TaskSet() as tasks:
             left = tasks.start(exchange.until_left())
             work = tasks.start(answer(self._control, request))
@@ -75,10 +75,10 @@ class ControlRoutes:
             if not work.done():
                 raise ClientLeft
             try:
-                return Reply(HTTPStatus.OK, (encode(work.result()),))
+                return HttpReply(HTTPStatus.OK, (encode(work.result()),))
             except Fault as fault:
                 status = _STATUS.get(fault.code, HTTPStatus.CONFLICT)
-                return Reply(status, (encode({"fault": Failure.of(fault)}),))
+                return HttpReply(status, (encode({"fault": Failure.of(fault)}),))
 
     async def _follow(self, exchange: Exchange) -> None:
         """Every event from now on, until the client leaves."""

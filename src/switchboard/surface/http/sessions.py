@@ -16,7 +16,7 @@ from switchboard.core.ports import Events
 from switchboard.core.tasks import TaskSet
 from switchboard.surface.front import Front
 from switchboard.surface.http.delivery import Delivery
-from switchboard.surface.http.exchange import Exchange, Refusal, Reply
+from switchboard.surface.http.exchange import Exchange, HttpReply, Refusal
 from switchboard.surface.http.streams import Stream
 from switchboard.surface.outlets import Outlet
 from switchboard.wire.messages import METHOD_NOT_FOUND, MessageId, Parts, RpcError
@@ -46,7 +46,7 @@ class HttpSession:
     def __init__(self, make_front: MakeFront) -> None:
         self.id = secrets.token_urlsafe(_ID_BYTES)
         self.front = make_front(self)
-        self.under_way: dict[MessageId, asyncio.Task[Reply]] = {}
+        self.under_way: dict[MessageId, asyncio.Task[HttpReply]] = {}
         self.tasks = TaskSet()
         self.questions = Pending(most=MOST_QUESTIONS)
         self.last_used = asyncio.get_running_loop().time()
@@ -120,7 +120,9 @@ class HttpSession:
             has_ids=self._resumes,
         )
 
-    async def answer(self, exchange: Exchange, stream: Stream, work: "asyncio.Task[Reply]") -> None:
+    async def answer(
+        self, exchange: Exchange, stream: Stream, work: "asyncio.Task[HttpReply]"
+    ) -> None:
         """Deliver what the work comes to."""
         stream.follow(work)
         work.add_done_callback(lambda _: self._make_room())
@@ -203,7 +205,7 @@ def _is_worth_keeping(stream: Stream) -> bool:
     return stream.is_answered or not (stream.has_ended and stream.is_empty)
 
 
-class Sessions:
+class HttpSessions:
     """Every session by its id. One that nobody uses is forgotten after a while."""
 
     def __init__(self, events: Events, *, idle_s: float = IDLE_S) -> None:

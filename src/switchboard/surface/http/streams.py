@@ -11,7 +11,7 @@ from typing import Literal
 
 from msgspec import Raw, Struct
 
-from switchboard.surface.http.exchange import Reply
+from switchboard.surface.http.exchange import HttpReply
 from switchboard.wire.messages import METHOD_NOT_FOUND, Parts, RpcError, notification_parts
 from switchboard.wire.pending import PeerLost, Pending
 from switchboard.wire.pipes import Loss
@@ -58,7 +58,7 @@ class Stream:
         self.has_begun = False
         self.has_ended = False
         # The answer, as long as it can still be a response of its own.
-        self.whole: Reply | None = None
+        self.whole: HttpReply | None = None
         self.is_answered = False
         self.news = asyncio.Event()
         self._taken = asyncio.Event()
@@ -71,7 +71,7 @@ class Stream:
         self._kept: deque[Message] = deque()
         self._kept_bytes = 0
         self._last = 0
-        self._work: asyncio.Task[Reply] | None = None
+        self._work: asyncio.Task[HttpReply] | None = None
 
     # The outlet
 
@@ -109,16 +109,16 @@ class Stream:
 
     # The end
 
-    def follow(self, work: "asyncio.Task[Reply]") -> None:
+    def follow(self, work: "asyncio.Task[HttpReply]") -> None:
         """End with what the work comes to."""
         self._work = work
         work.add_done_callback(self._answer)
 
-    def _answer(self, work: "asyncio.Task[Reply]") -> None:
+    def _answer(self, work: "asyncio.Task[HttpReply]") -> None:
         failed = work.cancelled() or work.exception() is not None
         self.end(None if failed else work.result())
 
-    def end(self, reply: Reply | None = None) -> None:
+    def end(self, reply: HttpReply | None = None) -> None:
         """Nothing comes after this."""
         if self.has_ended:
             return

@@ -23,7 +23,7 @@ from switchboard.surface.http.handshake import HandshakeEra
 from switchboard.surface.http.listener import PATH
 from switchboard.surface.http.modern import ModernEra, claims_modern
 from switchboard.surface.http.routes import PREFIX, ControlRoutes
-from switchboard.surface.http.sessions import IDLE_S, Sessions
+from switchboard.surface.http.sessions import IDLE_S, HttpSessions
 from switchboard.surface.outlets import Outlet
 from switchboard.surface.parking import Parking
 from switchboard.wire.eras import HANDSHAKE_VERSIONS
@@ -50,7 +50,7 @@ class HttpSurface:
         self._control = control
         self._workspace = workspace
         self._instructions = instructions
-        self._sessions = Sessions(events, idle_s=idle_s)
+        self._sessions = HttpSessions(events, idle_s=idle_s)
         self._handshake = HandshakeEra(self._sessions, self._front)
         self._modern = ModernEra(self._front, self._input_schema)
         self._parking = Parking()

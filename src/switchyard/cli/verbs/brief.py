@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from switchyard.cli.arguments import Arguments
-from switchyard.cli.report import Report, service_lines
+from switchyard.cli.arguments import YardArguments
+from switchyard.cli.report import YardReport, service_lines
 from switchyard.git.status import StatusQuery
 from switchyard.project.home import default_home
 from switchyard.project.scope import locate
 
 
-def run(arguments: Arguments) -> Report:
+def run(arguments: YardArguments) -> YardReport:
     """What an agent needs to know first."""
     scope = locate(arguments.cwd, default_home())
     branch = arguments.words[0] if arguments.words else arguments.value("branch")
@@ -30,7 +30,7 @@ def run(arguments: Arguments) -> Report:
         if found[key]:
             lines += ["", f"{title}:"]
             lines += [f"  {_short(one)}" for one in found[key]]
-    return Report("brief", found, lines)
+    return YardReport("brief", found, lines)
 
 
 def _short(one: Any) -> str:

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from switchkit.suggest import suggestion
-from switchyard.cli.arguments import Arguments, usage_fault
-from switchyard.cli.report import Report
+from switchyard.cli.arguments import YardArguments, usage_fault
+from switchyard.cli.report import YardReport
 from switchyard.core.fault import YardFault
 from switchyard.mcp.server import serve_stdio
 from switchyard.mcp.session import McpSession
@@ -16,7 +16,7 @@ from switchyard.project.scope import ProjectScope, locate, locate_alias, pinned
 STEPS = ("config", "install", "projects", "smoke")
 
 
-def _scope(arguments: Arguments) -> ProjectScope:
+def _scope(arguments: YardArguments) -> ProjectScope:
     alias = arguments.value("project")
     if alias is None:
         return locate(arguments.cwd, default_home())
@@ -25,7 +25,7 @@ def _scope(arguments: Arguments) -> ProjectScope:
     return pinned(locate_alias(alias, default_home()), Path.cwd())
 
 
-def _setup(arguments: Arguments, step: str) -> Report:
+def _setup(arguments: YardArguments, step: str) -> YardReport:
     scope = _scope(arguments)
     make = install if step == "install" else config
     made = make(
@@ -41,34 +41,34 @@ def _setup(arguments: Arguments, step: str) -> Report:
         lines += [f"# the alias `{made['name']}` is registered ({made['alias']['registration']})"]
     else:
         lines += ["# a dry run: nothing was written and no alias was registered"]
-    return Report(f"mcp.{step}", made, lines)
+    return YardReport(f"mcp.{step}", made, lines)
 
 
-def _projects() -> Report:
+def _projects() -> YardReport:
     found = projects()
     lines = [f"home {found['home']}"]
     lines += [
         f"{one['name']}  {one['root']}{'  (stale)' if one['stale'] else ''}"
         for one in found["projects"]
     ]
-    return Report("mcp.projects", found, lines)
+    return YardReport("mcp.projects", found, lines)
 
 
-def _smoke(arguments: Arguments) -> Report:
+def _smoke(arguments: YardArguments) -> YardReport:
     found = smoke(_scope(arguments))
     lines = [
         f"{'ok  ' if one['ok'] else 'FAIL'} {one['name']} {one['detail']}".rstrip()
         for one in found["checks"]
     ]
-    return Report("mcp.smoke", found, lines, 0 if found["passed"] else 1)
+    return YardReport("mcp.smoke", found, lines, 0 if found["passed"] else 1)
 
 
-def run(arguments: Arguments) -> Report:
+def run(arguments: YardArguments) -> YardReport:
     """Serve, or set up."""
     step = arguments.words[0] if arguments.words else None
     if step is None:
         serve_stdio(McpSession(_scope(arguments)))
-        return Report("mcp", {}, ())
+        return YardReport("mcp", {}, ())
     if step == "projects":
         return _projects()
     if step == "smoke":

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from switchkit.cli.columns import columns
-from switchyard.cli.arguments import Arguments, usage_fault
-from switchyard.cli.report import Report
+from switchyard.cli.arguments import YardArguments, usage_fault
+from switchyard.cli.report import YardReport
 from switchyard.core.quantities import seconds
 from switchyard.project.configuration import config_of
 from switchyard.project.home import default_home
@@ -15,33 +15,33 @@ from switchyard.queries.worktrees import worktrees
 from switchyard.runtime.logs import DEFAULT_LINES, follow
 
 
-def _list(scope: ProjectScope, _: Arguments) -> Report:
+def _list(scope: ProjectScope, _: YardArguments) -> YardReport:
     found = worktrees(scope)
     rows = [
         (one["branch"], one["path"], "" if one["exists"] else "gone", ", ".join(one["running"]))
         for one in found["worktrees"]
     ]
     lines = list(columns([("BRANCH", "PATH", "", "RUNNING"), *rows])) if rows else ["no worktrees"]
-    return Report("list", found, lines)
+    return YardReport("list", found, lines)
 
 
-def _doctor(scope: ProjectScope, _: Arguments) -> Report:
+def _doctor(scope: ProjectScope, _: YardArguments) -> YardReport:
     found = doctor(scope)
     lines = [f"{key:12} {found[key]}" for key in ("project", "root", "home", "version", "python")]
     lines += [f"services     {', '.join(one['service'] for one in found['services'])}"]
     lines += [f"warning: {one['message']}" for one in found["env_warnings"]]
     lines += [f"problem: {one}" for one in found["problems"]]
-    return Report("doctor", found, lines, 0 if found["healthy"] else 1)
+    return YardReport("doctor", found, lines, 0 if found["healthy"] else 1)
 
 
-def _number(arguments: Arguments) -> int:
+def _number(arguments: YardArguments) -> int:
     text = arguments.value("lines") or str(DEFAULT_LINES)
     if not text.isdigit():
         raise usage_fault(f"`{text}` is no number of lines", "logs")
     return int(text)
 
 
-def _duration(arguments: Arguments) -> float | None:
+def _duration(arguments: YardArguments) -> float | None:
     text = arguments.value("since")
     if text is None:
         return None
@@ -51,7 +51,7 @@ def _duration(arguments: Arguments) -> float | None:
     return made
 
 
-def _followed(scope: ProjectScope, arguments: Arguments, shown: list[str]) -> Iterator[str]:
+def _followed(scope: ProjectScope, arguments: YardArguments, shown: list[str]) -> Iterator[str]:
     yield from shown
     service = arguments.words[0] if arguments.words else None
     files = {path: name for name, _, path in log_files(scope, service, arguments.value("branch"))}
@@ -63,7 +63,7 @@ def _followed(scope: ProjectScope, arguments: Arguments, shown: list[str]) -> It
         yield f"{files[path]} | {line}" if len(files) > 1 or arguments.has("merge") else line
 
 
-def _logs(scope: ProjectScope, arguments: Arguments) -> Report:
+def _logs(scope: ProjectScope, arguments: YardArguments) -> YardReport:
     found = logs(
         scope,
         arguments.words[0] if arguments.words else None,
@@ -80,11 +80,11 @@ def _logs(scope: ProjectScope, arguments: Arguments) -> Report:
         for line in one["lines"]
     ]
     if arguments.has("follow"):
-        return Report("logs", found, _followed(scope, arguments, lines))
-    return Report("logs", found, lines)
+        return YardReport("logs", found, _followed(scope, arguments, lines))
+    return YardReport("logs", found, lines)
 
 
-def run(arguments: Arguments) -> Report:
+def run(arguments: YardArguments) -> YardReport:
     """Answer a question."""
     scope = locate(arguments.cwd, default_home())
     verbs = {"list": _list, "doctor": _doctor, "logs": _logs}

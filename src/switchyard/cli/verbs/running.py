@@ -7,8 +7,8 @@ import subprocess
 import sys
 
 from switchkit.processes import environment
-from switchyard.cli.arguments import Arguments, usage_fault
-from switchyard.cli.report import Report
+from switchyard.cli.arguments import YardArguments, usage_fault
+from switchyard.cli.report import YardReport
 from switchyard.core.fault import YardFault
 from switchyard.project.configuration import check_service, config_for
 from switchyard.project.home import default_home
@@ -30,7 +30,7 @@ def redacted(name: str, value: str) -> str:
     return _IN_URL.sub(r"\1:[redacted]", value)
 
 
-def _open(scope: ProjectScope, arguments: Arguments) -> Report:
+def _open(scope: ProjectScope, arguments: YardArguments) -> YardReport:
     found = where(scope, arguments.words[0], arguments.value("branch"))["service"]
     url = found.get("url")
     if found["status"] != "running" or not url:
@@ -38,7 +38,7 @@ def _open(scope: ProjectScope, arguments: Arguments) -> Report:
     browser = shutil.which("xdg-open") or shutil.which("open")
     if not arguments.has("print-only") and browser:
         subprocess.Popen([browser, url], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return Report("open", {"url": url}, [url])
+    return YardReport("open", {"url": url}, [url])
 
 
 def _variables(scope: ProjectScope, target: Target, service: str | None) -> dict[str, str]:
@@ -57,16 +57,16 @@ def _variables(scope: ProjectScope, target: Target, service: str | None) -> dict
     return dict(planner.launch(name).env)
 
 
-def _env(scope: ProjectScope, arguments: Arguments) -> Report:
+def _env(scope: ProjectScope, arguments: YardArguments) -> YardReport:
     target = scope.target(arguments.value("branch"))
     variables = _variables(scope, target, arguments.words[0])
     if not arguments.has("reveal"):
         variables = {key: redacted(key, one) for key, one in variables.items()}
     lines = [f"{key}={value}" for key, value in sorted(variables.items())]
-    return Report("env", {"service": arguments.words[0], "env": variables}, lines)
+    return YardReport("env", {"service": arguments.words[0], "env": variables}, lines)
 
 
-def _exec(scope: ProjectScope, arguments: Arguments) -> Report:
+def _exec(scope: ProjectScope, arguments: YardArguments) -> YardReport:
     if not arguments.command:
         raise usage_fault("`exec` needs a command after `--`", "exec")
     target = scope.target(arguments.words[0] if arguments.words else None)
@@ -81,12 +81,12 @@ def _exec(scope: ProjectScope, arguments: Arguments) -> Report:
     except OSError as wrong:
         raise YardFault("cannot-run", f"{arguments.command[0]}: {wrong.strerror}") from None
     data = {"branch": target.branch, "exit_code": done.returncode}
-    return Report(
+    return YardReport(
         "exec", data, (), done.returncode if done.returncode >= 0 else 128 - done.returncode
     )
 
 
-def run(arguments: Arguments) -> Report:
+def run(arguments: YardArguments) -> YardReport:
     """Use what runs."""
     scope = locate(arguments.cwd, default_home())
     verbs = {"open": _open, "env": _env, "exec": _exec}

@@ -2,8 +2,8 @@
 
 import os
 
-from switchyard.cli.arguments import Arguments, usage_fault
-from switchyard.cli.report import Report, say, service_lines
+from switchyard.cli.arguments import YardArguments, usage_fault
+from switchyard.cli.report import YardReport, say, service_lines
 from switchyard.control.actions import checkout, down, uncheckout, up
 from switchyard.control.protocol import PhaseEvent
 from switchyard.core.quantities import seconds
@@ -11,7 +11,7 @@ from switchyard.project.home import default_home
 from switchyard.project.scope import ProjectScope, locate
 
 
-def _split(scope: ProjectScope, arguments: Arguments) -> tuple[str | None, list[str]]:
+def _split(scope: ProjectScope, arguments: YardArguments) -> tuple[str | None, list[str]]:
     """The branch and the services: a first word that names a branch is one."""
     words = list(arguments.words)
     branch = arguments.value("branch")
@@ -33,7 +33,7 @@ def _tell(event: PhaseEvent) -> None:
     say(f"{event['service']}: {told}")
 
 
-def _up(scope: ProjectScope, arguments: Arguments) -> Report:
+def _up(scope: ProjectScope, arguments: YardArguments) -> YardReport:
     branch, services = _split(scope, arguments)
     timeout = arguments.value("timeout")
     timeout_s = seconds(timeout) if timeout else None
@@ -50,17 +50,17 @@ def _up(scope: ProjectScope, arguments: Arguments) -> Report:
         listen=_tell,
     )
     lines = service_lines(made["services"]) + [f"warning: {one}" for one in made["warnings"]]
-    return Report("up", made, lines)
+    return YardReport("up", made, lines)
 
 
-def _down(scope: ProjectScope, arguments: Arguments) -> Report:
+def _down(scope: ProjectScope, arguments: YardArguments) -> YardReport:
     branch, services = _split(scope, arguments)
     made = down(scope, branch=branch, services=services)
     lines = [f"stopped {one['service']} of {one['branch']}" for one in made["stopped"]]
-    return Report("down", made, lines or ["nothing ran"])
+    return YardReport("down", made, lines or ["nothing ran"])
 
 
-def _restart(scope: ProjectScope, arguments: Arguments) -> Report:
+def _restart(scope: ProjectScope, arguments: YardArguments) -> YardReport:
     branch, services = _split(scope, arguments)
     target = scope.target(branch)
     stopped = down(scope, branch=target.branch, services=services)
@@ -73,24 +73,24 @@ def _restart(scope: ProjectScope, arguments: Arguments) -> Report:
         env=os.environ,
         listen=_tell,
     )
-    return Report("restart", {**made, **stopped}, service_lines(made["services"]))
+    return YardReport("restart", {**made, **stopped}, service_lines(made["services"]))
 
 
-def _checkout(scope: ProjectScope, arguments: Arguments) -> Report:
+def _checkout(scope: ProjectScope, arguments: YardArguments) -> YardReport:
     branch, services = _split(scope, arguments)
     made = checkout(scope, branch=branch, services=services)
     lines = [f"{one['port']} -> {one['service']} of {one['branch']}" for one in made["checkouts"]]
-    return Report("checkout", made, lines)
+    return YardReport("checkout", made, lines)
 
 
-def _uncheckout(scope: ProjectScope, arguments: Arguments) -> Report:
+def _uncheckout(scope: ProjectScope, arguments: YardArguments) -> YardReport:
     branch, services = _split(scope, arguments)
     made = uncheckout(scope, branch=branch, services=services)
     lines = [f"closed {one['port']}" for one in made["closed"]]
-    return Report("uncheckout", made, lines or ["no canonical port was open"])
+    return YardReport("uncheckout", made, lines or ["no canonical port was open"])
 
 
-def run(arguments: Arguments) -> Report:
+def run(arguments: YardArguments) -> YardReport:
     """Change what runs."""
     scope = locate(arguments.cwd, default_home())
     verbs = {

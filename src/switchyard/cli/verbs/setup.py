@@ -4,8 +4,8 @@ from switchkit.cli.completion import completion_script
 from switchkit.cli.explain import explanation, overview
 from switchkit.files import replace_file
 from switchyard import __version__
-from switchyard.cli.arguments import Arguments
-from switchyard.cli.report import Report
+from switchyard.cli.arguments import YardArguments
+from switchyard.cli.report import YardReport
 from switchyard.cli.table import PROGRAM, VERBS
 from switchyard.core.fault import CONFLICT, YardFault
 from switchyard.project.detect import detect
@@ -14,44 +14,44 @@ from switchyard.project.scope import FILE_NAME
 _ABOUT = "Switchyard runs every branch of a project side by side."
 
 
-def _init(arguments: Arguments) -> Report:
+def _init(arguments: YardArguments) -> YardReport:
     folder = arguments.cwd.resolve()
     path = folder / FILE_NAME
     kind, text = detect(folder)
     data = {"path": str(path), "recognised": kind, "toml": text, "written": False}
     if arguments.has("dry-run"):
-        return Report("init", data, [text.rstrip()])
+        return YardReport("init", data, [text.rstrip()])
     if path.exists() and not arguments.has("force"):
         raise YardFault(
             "config-there", f"{path} is already there", hint="pass --force", exit_code=CONFLICT
         )
     replace_file(path, text.encode())
     path.chmod(0o644)
-    return Report(
+    return YardReport(
         "init", {**data, "written": True}, [f"wrote {path} ({kind})", "next: switchyard up"]
     )
 
 
-def _completion(arguments: Arguments) -> Report:
+def _completion(arguments: YardArguments) -> YardReport:
     shell = arguments.words[0]
     usages = [verb.usage for verb in VERBS.values()]
     text = completion_script(shell, PROGRAM, usages, aliases=("sy",))
-    return Report("completion", {"shell": shell, "script": text}, text.split("\n"))
+    return YardReport("completion", {"shell": shell, "script": text}, text.split("\n"))
 
 
-def _help(arguments: Arguments) -> Report:
+def _help(arguments: YardArguments) -> YardReport:
     name = arguments.words[0] if arguments.words else ""
     if name in VERBS:
         lines = list(explanation(PROGRAM, VERBS[name].usage))
-        return Report("help", {"verb": name, "lines": lines}, lines)
+        return YardReport("help", {"verb": name, "lines": lines}, lines)
     summaries = [(verb, one.usage.summary) for verb, one in VERBS.items()]
     lines = list(overview(PROGRAM, _ABOUT, {"Commands": summaries}))
-    return Report("help", {"verbs": list(VERBS)}, lines)
+    return YardReport("help", {"verbs": list(VERBS)}, lines)
 
 
-def run(arguments: Arguments) -> Report:
+def run(arguments: YardArguments) -> YardReport:
     """Set a project up, or explain."""
     if arguments.verb == "version":
-        return Report("version", {"version": __version__}, [f"switchyard {__version__}"])
+        return YardReport("version", {"version": __version__}, [f"switchyard {__version__}"])
     verbs = {"init": _init, "completion": _completion, "help": _help}
     return verbs[arguments.verb](arguments)

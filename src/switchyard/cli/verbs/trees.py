@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from switchyard.cli.arguments import Arguments
-from switchyard.cli.report import Report
+from switchyard.cli.arguments import YardArguments
+from switchyard.cli.report import YardReport
 from switchyard.project.home import default_home
 from switchyard.project.scope import ProjectScope, locate
 from switchyard.worktrees.create import adopt, create
 from switchyard.worktrees.remove import Force, prune, remove
 
 
-def _create(scope: ProjectScope, arguments: Arguments) -> Report:
+def _create(scope: ProjectScope, arguments: YardArguments) -> YardReport:
     path = arguments.value("path")
     made = create(
         scope,
@@ -23,35 +23,35 @@ def _create(scope: ProjectScope, arguments: Arguments) -> Report:
     lines += [f"  {one['path']}: {one['result']}" for one in made["env"]]
     lines += [f"  {one['path']}: {one['result']}" for one in made.get("cloned", ())]
     lines += [f"warning: {one}" for one in made.get("warnings", ())]
-    return Report("create", made, lines)
+    return YardReport("create", made, lines)
 
 
-def _adopt(scope: ProjectScope, arguments: Arguments) -> Report:
+def _adopt(scope: ProjectScope, arguments: YardArguments) -> YardReport:
     made = adopt(scope, Path(arguments.words[0]) if arguments.words else None)
     lines = [f"adopted {one['branch']}: {one['path']}" for one in made["adopted"]]
-    return Report("adopt", made, lines or ["nothing new"])
+    return YardReport("adopt", made, lines or ["nothing new"])
 
 
-def _rm(scope: ProjectScope, arguments: Arguments) -> Report:
+def _rm(scope: ProjectScope, arguments: YardArguments) -> YardReport:
     force = Force(arguments.has("force-tree"), arguments.has("force-branch"))
     made = remove(
         scope, arguments.words[0], force=force, delete_branch=arguments.has("delete-branch")
     )
     lines = [f"removed {made['removed']}; its files are in {made['trash']}"]
-    return Report("rm", made, lines)
+    return YardReport("rm", made, lines)
 
 
-def _prune(scope: ProjectScope, arguments: Arguments) -> Report:
+def _prune(scope: ProjectScope, arguments: YardArguments) -> YardReport:
     made = prune(scope, dry_run=arguments.has("dry-run"), merged=arguments.has("merged"))
     lines = [
         f"{one['action']} {one['branch']} ({one['bytes'] // 1000} kB)"
         + "".join(f"; {reason}" for reason in one["kept_because"])
         for one in made["worktrees"]
     ]
-    return Report("prune", made, lines or ["nothing to prune"])
+    return YardReport("prune", made, lines or ["nothing to prune"])
 
 
-def run(arguments: Arguments) -> Report:
+def run(arguments: YardArguments) -> YardReport:
     """Make, adopt or remove worktrees."""
     scope = locate(arguments.cwd, default_home())
     verbs = {"create": _create, "adopt": _adopt, "rm": _rm, "prune": _prune}

@@ -4,7 +4,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from switchboard.cli.request import Request
+from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.asking import Terminal, tell_where_to_answer
 from switchboard.control.board_client import BoardClient
 from switchboard.control.requests import USAGE, BoardRequest, CallRequest
@@ -19,7 +19,7 @@ T = TypeVar("T", bound=Struct)
 IN_PROCESS = Option(name="in-process", about="do without the daemon, in this process alone")
 
 
-def ask_board(request: Request, wanted: BoardRequest, kind: type[T]) -> T:
+def ask_board(request: CommandRequest, wanted: BoardRequest, kind: type[T]) -> T:
     """What the board answers. Raises `UsageError`, `ConfigInvalid` or a fault."""
     request.check_directory()
     try:
@@ -46,7 +46,7 @@ def ask_board(request: Request, wanted: BoardRequest, kind: type[T]) -> T:
         raise
 
 
-def attach(request: Request) -> BoardClient | None:
+def attach(request: CommandRequest) -> BoardClient | None:
     """The daemon, ready with our board; it is started if need be.
 
     None when it is not wanted. Raises `Stranded` when it cannot be had.
@@ -65,7 +65,7 @@ def progress_of(wanted: BoardRequest) -> str:
     return "asking the servers …"
 
 
-def _ask_own(request: Request, wanted: BoardRequest, kind: type[T], why: str = "") -> T:
+def _ask_own(request: CommandRequest, wanted: BoardRequest, kind: type[T], why: str = "") -> T:
     # A board is large, and whoever asks the daemon needs none.
     from switchboard.cli.verbs.parts.own_board import ask_own_board  # noqa: PLC0415
 

@@ -4,10 +4,9 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from switchboard.cli.request import Request
+from switchboard.cli.request import CommandRequest
 from switchboard.control.client import running_daemon
-from switchboard.control.requests import DecideRequest
-from switchboard.control.requests import Request as ControlRequest
+from switchboard.control.requests import ControlRequest, DecideRequest
 from switchboard.core.faults import Fault
 from switchboard.ipc.paths import places_from
 from switchboard.shim.flags import wants_in_process
@@ -18,7 +17,7 @@ T = TypeVar("T", bound=Struct)
 _OUT_OF_REACH = frozenset({"daemon-silent", "daemon-unreachable", "socket-not-private"})
 
 
-def daemon_answer(request: Request, wanted: ControlRequest, kind: type[T]) -> T | None:
+def daemon_answer(request: CommandRequest, wanted: ControlRequest, kind: type[T]) -> T | None:
     """What the daemon answers, or nothing where this command has to look itself. Raises a fault."""
     environ = dict(request.environ)
     if wants_in_process(environ):

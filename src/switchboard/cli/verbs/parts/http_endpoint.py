@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from switchboard.cli.report import Report, Silent
-from switchboard.cli.request import Request
+from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.board import attach
 from switchboard.control.board_client import BoardClient
 from switchboard.control.requests import ListenRequest
@@ -23,7 +23,9 @@ Describe = Callable[[str], Report]
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def serve_http(request: Request, settings: Settings, load: Load, describe: Describe) -> Report:
+def serve_http(
+    request: CommandRequest, settings: Settings, load: Load, describe: Describe
+) -> Report:
     """Serve until Ctrl-C, through the daemon unless it is not wanted or cannot be had."""
     try:
         client = attach(request)
@@ -42,7 +44,7 @@ def serve_http(request: Request, settings: Settings, load: Load, describe: Descr
 
 
 def _attached(
-    request: Request, settings: Settings, client: BoardClient, describe: Describe
+    request: CommandRequest, settings: Settings, client: BoardClient, describe: Describe
 ) -> Report:
     """Have the daemon serve a socket of ours for as long as we run."""
     listener = settings.listener

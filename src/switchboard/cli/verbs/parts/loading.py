@@ -4,14 +4,14 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from switchboard.cli.request import Request
+from switchboard.cli.request import CommandRequest
 from switchboard.config.locate import Places, find_places
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.settings.load import load_settings
 from switchboard.settings.sections import Settings
 
 
-def settings_for(request: Request, **flags: Any) -> Settings:
+def settings_for(request: CommandRequest, **flags: Any) -> Settings:
     """Read the configuration. Raises `ConfigInvalid` with every problem."""
     request.check_directory()
     return load_settings(
@@ -22,7 +22,9 @@ def settings_for(request: Request, **flags: Any) -> Settings:
     )
 
 
-def followed_settings(request: Request, **flags: Any) -> tuple[Settings, Callable[[], Settings]]:
+def followed_settings(
+    request: CommandRequest, **flags: Any
+) -> tuple[Settings, Callable[[], Settings]]:
     """The settings, and a way to read those of the very same workspace again later."""
     settings = settings_for(request, **flags)
     config = request.config
@@ -37,7 +39,7 @@ def followed_settings(request: Request, **flags: Any) -> tuple[Settings, Callabl
     return settings, load
 
 
-def places_for(request: Request) -> Places:
+def places_for(request: CommandRequest) -> Places:
     """Where home and workspace are. Raises `ConfigInvalid` when the workspace is no directory."""
     request.check_directory()
     problems: list[Problem] = []

@@ -11,7 +11,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from switchboard.cli.printer import Talk
-from switchboard.cli.request import Request
+from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.asking import Terminal, tell_where_to_answer
 from switchboard.cli.verbs.parts.board import progress_of
 from switchboard.cli.verbs.parts.loading import settings_for
@@ -27,7 +27,7 @@ from switchkit.cli.columns import counted
 T = TypeVar("T", bound=Struct)
 
 
-def ask_own_board(request: Request, wanted: BoardRequest, kind: type[T], why: str = "") -> T:
+def ask_own_board(request: CommandRequest, wanted: BoardRequest, kind: type[T], why: str = "") -> T:
     """What a board of this process answers; `why` says what is wrong with the daemon, if anything.
 
     Ctrl-C cancels the work, which ends its children.
@@ -40,7 +40,7 @@ def ask_own_board(request: Request, wanted: BoardRequest, kind: type[T], why: st
     return answer
 
 
-async def _answer(request: Request, settings: Settings, wanted: BoardRequest) -> Struct:
+async def _answer(request: CommandRequest, settings: Settings, wanted: BoardRequest) -> Struct:
     request.talk.progress(_progress(settings, wanted))
     async with own_caller(settings, request.environ) as caller:
         if isinstance(wanted, CallRequest):
