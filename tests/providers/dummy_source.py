@@ -13,7 +13,7 @@ from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
 from switchboard.core.tools import Effects, ToolSpec
 from switchboard.providers.context import Context
-from switchboard.providers.source import Listed, ListingContext, ProviderFinding, Source
+from switchboard.providers.source import Finding, Listed, ListingContext, Source
 from switchboard.settings.sections import Settings
 from switchboard.settings.servers import Resolution
 
@@ -96,12 +96,10 @@ class DummySource(Source[Dummy]):
         listing = ListingContext(context.settings, context.environ, ())
         return DummyProvider(self.specs(listing).specs, entry.greeting if entry else "")
 
-    def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterable[ProviderFinding]:
+    def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterable[Finding]:
         del environ
         if self.configured(settings) == Dummy():
-            yield ProviderFinding(
-                severity="warning", subject="dummy", message="it has no words of its own"
-            )
+            yield Finding(severity="warning", subject="dummy", message="it has no words of its own")
 
 
 SOURCE = DummySource()

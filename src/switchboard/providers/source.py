@@ -71,7 +71,7 @@ class Item(Struct, frozen=True, kw_only=True):
     origin: Origin = Origin()
 
 
-class ProviderFinding(Struct, frozen=True, kw_only=True):
+class Finding(Struct, frozen=True, kw_only=True):
     """One thing to know, and the way out of it."""
 
     severity: Literal["error", "warning"]
@@ -141,7 +141,7 @@ class Source(Generic[S]):
         del settings, environ
         return ()
 
-    def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterable[ProviderFinding]:
+    def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterable[Finding]:
         """What `switchboard doctor` should tell."""
         del settings, environ
         return ()

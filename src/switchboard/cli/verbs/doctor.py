@@ -20,7 +20,7 @@ from switchboard.config.locate import find_places
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.control.requests import IntrospectRequest
 from switchboard.daemon.assemble import sandbox_refusals
-from switchboard.providers.source import ProviderFinding
+from switchboard.providers.source import Finding
 from switchboard.providers.table import configured
 from switchboard.sandbox.sandbox import platform_sandbox
 from switchboard.settings.sections import Settings
@@ -55,7 +55,7 @@ class DoctorReport(Report, frozen=True, kw_only=True, tag="switchboard.doctor/1"
     sandbox: str
     servers: int
     left_out: int = 0
-    findings: tuple[ProviderFinding, ...]
+    findings: tuple[Finding, ...]
     started: tuple[Server, ...] = ()
 
     def exit_code(self) -> int:
@@ -84,7 +84,7 @@ class DoctorReport(Report, frozen=True, kw_only=True, tag="switchboard.doctor/1"
 
 
 def run(request: CommandRequest) -> Report:
-    findings: list[ProviderFinding] = []
+    findings: list[Finding] = []
     settings: Settings | None = None
     started: tuple[Server, ...] = ()
     try:
@@ -115,17 +115,17 @@ def run(request: CommandRequest) -> Report:
     )
 
 
-def _finding(problem: Problem, workspace: str) -> ProviderFinding:
+def _finding(problem: Problem, workspace: str) -> Finding:
     place = shown_origin("", problem.path, problem.line, workspace)
     subject = f"{place} {problem.key}" if problem.key else place
-    return ProviderFinding(
+    return Finding(
         severity=problem.severity, subject=subject, message=problem.message, hint=problem.hint
     )
 
 
-def _about_trust(settings: Settings) -> Iterator[ProviderFinding]:
+def _about_trust(settings: Settings) -> Iterator[Finding]:
     for entry in settings.untrusted:
-        yield ProviderFinding(
+        yield Finding(
             severity="warning",
             subject=entry.name,
             message=f"not trusted, so it is not shown; it would run `{visible(target_of(entry))}`",
@@ -133,9 +133,9 @@ def _about_trust(settings: Settings) -> Iterator[ProviderFinding]:
         )
 
 
-def _about_servers(settings: Settings, environ: Mapping[str, str]) -> Iterator[ProviderFinding]:
+def _about_servers(settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
     if not (settings.servers or settings.untrusted or settings.omitted or settings.sources):
-        yield ProviderFinding(
+        yield Finding(
             severity="warning",
             subject=settings.workspace,
             message="no server is configured",
@@ -143,7 +143,7 @@ def _about_servers(settings: Settings, environ: Mapping[str, str]) -> Iterator[P
         )
     for entry in settings.servers:
         if entry.transport == "stdio" and program_of(entry, environ) is None:
-            yield ProviderFinding(
+            yield Finding(
                 severity="error",
                 subject=entry.name,
                 message=f"the command `{entry.command}` was not found",
@@ -152,7 +152,7 @@ def _about_servers(settings: Settings, environ: Mapping[str, str]) -> Iterator[P
         for name, reference in entry.secret_env.items():
             kind, _, variable = reference.partition(":")
             if kind == "env" and not environ.get(variable):
-                yield ProviderFinding(
+                yield Finding(
                     severity="error",
                     subject=entry.name,
                     message=f"the secret `{name}` has no value: `{variable}` is not set",
@@ -160,13 +160,13 @@ def _about_servers(settings: Settings, environ: Mapping[str, str]) -> Iterator[P
                 )
 
 
-def _about_sandbox(settings: Settings) -> Iterator[ProviderFinding]:
+def _about_sandbox(settings: Settings) -> Iterator[Finding]:
     for name, (why, fix) in sandbox_refusals(settings).items():
-        yield ProviderFinding(severity="error", subject=name, message=f"not shown: {why}", hint=fix)
+        yield Finding(severity="error", subject=name, message=f"not shown: {why}", hint=fix)
 
 
 async def _start(
-    request: CommandRequest, settings: Settings, findings: list[ProviderFinding]
+    request: CommandRequest, settings: Settings, findings: list[Finding]
 ) -> tuple[Server, ...]:
     request.talk.progress(f"starting {counted(len(settings.servers), 'server')} …")
     async with own_caller(settings, request.environ) as caller:
@@ -175,7 +175,7 @@ async def _start(
         if suite.failure:
             text = "".join(f"; {key}: {value}" for key, value in suite.failure.details.items())
             findings.append(
-                ProviderFinding(
+                Finding(
                     severity="error",
                     subject=suite.suite,
                     message=suite.failure.message + text,

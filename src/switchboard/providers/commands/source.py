@@ -10,10 +10,10 @@ from switchboard.core.secret_names import is_secret_name
 from switchboard.providers.commands.schema import CommandEntry, CommandTools
 from switchboard.providers.commands.section import SECTION, read_commands
 from switchboard.providers.source import (
+    Finding,
     Item,
     Listed,
     ListingContext,
-    ProviderFinding,
     Secrets,
     Source,
 )
@@ -92,17 +92,17 @@ class CommandSource(Source[CommandTools]):
                 origin=each.origin,
             )
 
-    def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterator[ProviderFinding]:
+    def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
         for item in self.rows(settings, environ):
             if item.trust == "waiting":
-                yield ProviderFinding(
+                yield Finding(
                     severity="warning",
                     subject=item.name,
                     message="this command tool is not trusted yet, so it is not shown",
                     hint=f"switchboard trust {shlex.quote(item.name)}",
                 )
             if item.left_out:
-                yield ProviderFinding(
+                yield Finding(
                     severity="error",
                     subject=item.name,
                     message=f"not shown: {item.left_out}",

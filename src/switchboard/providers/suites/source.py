@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from switchboard.children.exposure import SuiteSettings
-from switchboard.providers.source import Listed, ListingContext, ProviderFinding, Source
+from switchboard.providers.source import Finding, Listed, ListingContext, Source
 from switchboard.providers.suites.specs import PROVIDER, suite_spec
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class SuiteSource(Source[Struct]):
         )
         return SuitesProvider(suites, is_guarded=context.is_guarded, announce=context.announce)
 
-    def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterator[ProviderFinding]:
+    def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
         del environ
         for entry in settings.servers:
             suite = settings.suites.get(entry.name)
@@ -57,7 +57,7 @@ class SuiteSource(Source[Struct]):
                 wins = "the suite's `description`"
                 if not suite.override_description:
                     wins = "the child's `switchboardDescription`"
-                yield ProviderFinding(
+                yield Finding(
                     severity="warning",
                     subject=entry.name,
                     message=f"its suite is described twice; {wins} is shown",

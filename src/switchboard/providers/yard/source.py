@@ -11,7 +11,7 @@ from switchboard.config.documents import read_text
 from switchboard.config.keys import Field, Section
 from switchboard.config.strict import Truth
 from switchboard.core.origins import Origin, Scope
-from switchboard.providers.source import Item, Listed, ListingContext, ProviderFinding, Source
+from switchboard.providers.source import Finding, Item, Listed, ListingContext, Source
 from switchboard.providers.yard.schema import FILE_NAME, VARIABLES, YardEntry
 from switchboard.settings.trust import read_trust
 
@@ -129,11 +129,11 @@ class YardSource(Source[YardEntry]):
                 origin=Origin(scope=Scope.WORKSPACE, path=FILE_NAME),
             )
 
-    def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterator[ProviderFinding]:
+    def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
         del environ
         entry = self.configured(settings)
         if entry is not None and entry.waits:
-            yield ProviderFinding(
+            yield Finding(
                 severity="warning",
                 subject=FILE_NAME,
                 message="not trusted, so the tools of Switchyard are not shown",
