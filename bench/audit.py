@@ -36,7 +36,7 @@ from switchboard.core.ports import Next
 from switchboard.core.sessions import Session
 from switchboard.core.tools import Effects, ToolSpec
 from switchboard.core.visibility import Visibility
-from switchboard.daemon.engine import Engine
+from switchboard.daemon.board.engine import Engine
 from switchboard.pipeline.order import build_road
 from switchboard.providers.suites.build import build_suites
 from switchboard.providers.suites.provider import SuitesProvider

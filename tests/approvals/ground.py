@@ -14,12 +14,12 @@ from msgspec.structs import replace
 from fakes.calls import FakeProvider, a_session, raw
 from fakes.events import MemoryEvents
 from switchboard.approvals.gate import ApprovalChannel, ApprovalGate
-from switchboard.approvals.owners import ProcessOwners
 from switchboard.approvals.pins import Pins
 from switchboard.approvals.queue import ApprovalQueue
 from switchboard.approvals.queue_asker import QueueAsker
 from switchboard.approvals.request import ApprovalRequests
-from switchboard.approvals.sqlite import SqliteApprovals
+from switchboard.approvals.store.owners import ProcessOwners
+from switchboard.approvals.store.sqlite import SqliteApprovals
 from switchboard.approvals.trail import ApprovalTrail
 from switchboard.approvals.trust import TrustBook
 from switchboard.core.calls import Call, Outcome

@@ -12,16 +12,16 @@ from msgspec import Raw
 
 from approvals.asker_contract import AskerContract, a_question
 from approvals.ground import decision
-from switchboard.approvals.owners import ProcessOwners
 from switchboard.approvals.queue import ApprovalQueue
 from switchboard.approvals.queue_asker import QueueAsker
-from switchboard.approvals.sqlite import SqliteApprovals
+from switchboard.approvals.store.owners import ProcessOwners
+from switchboard.approvals.store.sqlite import SqliteApprovals
 from switchboard.core.faults import Fault
 from switchboard.core.questions import Asker, Extent, Question, Verdict
 from switchboard.core.sessions import Era, Session
 from switchboard.surface.askers import ChannelAsker
 from switchboard.surface.channel import ClientChannel
-from switchboard.surface.parking import Parked
+from switchboard.surface.suspended_calls import SuspendedCall
 from switchboard.wire.messages import Parts
 
 
@@ -164,20 +164,20 @@ class TestChannelAskerOfTheModernEra(AskerContract):
 
     def make(self) -> Asker:
         channel = partial(ClientChannel, session(Era.MODERN), Form(), patience_s=1.0)
-        self.parked = Parked(lambda ask: channel(ask=ask), {})
-        return ChannelAsker(self.parked.channel)
+        self.suspended = SuspendedCall(lambda ask: channel(ask=ask), {})
+        return ChannelAsker(self.suspended.channel)
 
     async def prepare(self, question: Question) -> None:
         """It keeps nothing."""
 
     async def answer(self, question: Question, verdict: Verdict, extent: Extent) -> None:
         await asyncio.sleep(0.02)
-        asked = self.parked.open_questions()
+        asked = self.suspended.open_questions()
         assert [key.endswith(question.id) for key in asked] == [True]
-        self.parked.answer(dict.fromkeys(asked, reply(verdict, extent)))
+        self.suspended.answer(dict.fromkeys(asked, reply(verdict, extent)))
 
     async def test_an_answer_that_came_before_its_question_is_not_believed(self) -> None:
         asker = self.make()
         keys = ("1", "switchboard/approval", "switchboard/approval:")
-        self.parked.given = dict.fromkeys(keys, reply("approved", "session"))
+        self.suspended.given = dict.fromkeys(keys, reply("approved", "session"))
         assert (await asker.ask(a_question())).verdict == "expired"

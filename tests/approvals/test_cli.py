@@ -23,9 +23,9 @@ from fakes.audit import MemoryAudit
 from fakes.calls import a_session
 from support.requirements import requirement
 from support.workspace import Json, Workspace
-from switchboard.approvals.database import Database
-from switchboard.approvals.owners import ProcessOwners
-from switchboard.approvals.question_table import QuestionTable
+from switchboard.approvals.store.database import Database
+from switchboard.approvals.store.owners import ProcessOwners
+from switchboard.approvals.store.question_table import QuestionTable
 from switchboard.core.faults import Fault
 from switchboard.core.questions import Question
 from switchkit.processes import living

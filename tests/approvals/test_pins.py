@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from approvals.ground import READS, Ground, ScriptedAsker, a_command, a_launch, a_tool
-from switchboard.approvals.database import Database
 from switchboard.approvals.differences import held_difference
-from switchboard.approvals.sqlite import SqliteApprovals
+from switchboard.approvals.store.database import Database
+from switchboard.approvals.store.sqlite import SqliteApprovals
 from switchboard.core.events import DefinitionHeld
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.tools import Effects

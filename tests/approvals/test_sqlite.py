@@ -14,9 +14,9 @@ import pytest
 from approvals.asker_contract import a_question
 from approvals.ground import decision
 from approvals.store_contract import ApprovalStoreContract, ids, state
-from switchboard.approvals.database import Database
-from switchboard.approvals.owners import ProcessOwners
-from switchboard.approvals.sqlite import SqliteApprovals
+from switchboard.approvals.store.database import Database
+from switchboard.approvals.store.owners import ProcessOwners
+from switchboard.approvals.store.sqlite import SqliteApprovals
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.stores import ApprovalStore, Owners
 
@@ -87,9 +87,9 @@ OTHER = dedent(
     sys.path.insert(0, sys.argv[2])
     from approvals.asker_contract import a_question
     from approvals.ground import decision
-    from switchboard.approvals.owners import ProcessOwners
+    from switchboard.approvals.store.owners import ProcessOwners
     from switchboard.approvals.queue import ApprovalQueue
-    from switchboard.approvals.sqlite import SqliteApprovals
+    from switchboard.approvals.store.sqlite import SqliteApprovals
 
     async def main():
         store = SqliteApprovals(sys.argv[1])

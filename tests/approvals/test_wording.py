@@ -14,9 +14,9 @@ from fakes.audit import MemoryAudit
 from fakes.calls import a_session
 from support.requirements import requirement
 from switchboard.approvals.wording import MAX_ARGUMENTS
-from switchboard.core.cleaning import cleaned, cleaned_line, written_out
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.principal import Principal
+from switchboard.core.privacy.cleaning import cleaned, cleaned_line, written_out
 from switchboard.core.questions import Question
 from switchboard.core.tools import Effects
 

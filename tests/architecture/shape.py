@@ -91,7 +91,7 @@ THIRD_PARTY = {
     "jsonschema_rs": Outsider(("pipeline/*",), "arguments are checked in one gate"),
     "bpe_openai": Outsider(("cli/*",), "only the count of tokens needs a tokenizer"),
     "switchyard": Outsider(("providers/yard/*",), "one provider shows the local runtime"),
-    "opentelemetry": Outsider(("daemon/otel.py",), "one subscriber exports, if wanted"),
+    "opentelemetry": Outsider(("daemon/logs/otel.py",), "one subscriber exports, if wanted"),
     "uvloop": Outsider(("daemon/*",), "the daemon chooses the loop"),
 }
 # The shim has to start in a blink, so it and what it stands on use the standard library alone.
@@ -123,17 +123,29 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ): "whoever asks the daemon needs no board of its own",
     ("config/front_matter.py", "yaml"): "only agents and skills have front matter",
     ("config/toml_text.py", "tomllib"): "few workspaces have a TOML file",
-    ("daemon/runtime.py", "switchboard.daemon.engine.Engine"): "listing tools needs no engine",
-    ("daemon/assemble.py", "switchboard.sandbox.sandbox.platform_sandbox"): "few are confined",
-    ("core/secrets.py", "switchboard.core.secret_forms.forms_of"): "many boards know no secret",
-    ("daemon/secret_values.py", "urllib.parse.unquote"): "few have remote servers",
-    ("daemon/secret_values.py", "urllib.parse.urlsplit"): "as above",
+    (
+        "daemon/board/runtime.py",
+        "switchboard.daemon.board.engine.Engine",
+    ): "listing tools needs no engine",
+    (
+        "daemon/board/assemble.py",
+        "switchboard.sandbox.sandbox.platform_sandbox",
+    ): "few are confined",
+    (
+        "core/privacy/secrets.py",
+        "switchboard.core.privacy.secret_forms.forms_of",
+    ): "many boards know no secret",
+    ("daemon/board/secret_values.py", "urllib.parse.unquote"): "few have remote servers",
+    ("daemon/board/secret_values.py", "urllib.parse.urlsplit"): "as above",
     (
         "sandbox/server_sandbox.py",
         "switchboard.sandbox.sandbox.platform_sandbox",
     ): "few are confined",
-    ("daemon/engine.py", "switchboard.daemon.guard.Guard"): "few boards are guarded yet",
-    ("daemon/shared_children.py", "switchboard.daemon.guard.Guard"): "as above",
+    (
+        "daemon/board/engine.py",
+        "switchboard.daemon.board.guard.Guard",
+    ): "few boards are guarded yet",
+    ("daemon/board/shared_children.py", "switchboard.daemon.board.guard.Guard"): "as above",
     **{
         (f"providers/{place}", f"switchboard.{name}"): "what only runs is not loaded for a listing"
         for place, name in (
@@ -143,7 +155,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
             ("commands/source.py", "providers.commands.provider.CommandsProvider"),
             ("commands/source.py", "sandbox.sandbox.platform_sandbox"),
             ("yard/source.py", "children.environment.base_environment"),
-            ("yard/source.py", "providers.yard.crew.Crew"),
+            ("yard/source.py", "providers.yard.threads.YardThreads"),
             ("yard/source.py", "providers.yard.provider.YardProvider"),
             ("direct/source.py", "children.server_launches.ServerLaunches"),
             ("direct/source.py", "providers.direct.exposure.DirectExposure"),
@@ -158,9 +170,9 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
             ("yard/source.py", "yard.specs.WORDS"),
         )
     },
-    ("daemon/telemetry.py", "switchboard.daemon.otel.Telemetry"): "few export anything",
+    ("daemon/logs/telemetry.py", "switchboard.daemon.logs.otel.Telemetry"): "few export anything",
     ("daemon/serve.py", "uvloop"): "absent on some systems",
-    ("shim/main.py", "switchboard.shim.launch.start_daemon"): "mostly there is a daemon",
+    ("shim/main.py", "switchboard.shim.start_daemon.start_daemon"): "mostly there is a daemon",
     ("platform/linux.py", "ctypes"): "only a supervisor needs it, and the reaper loads the rest",
     (
         "platform/linux.py",

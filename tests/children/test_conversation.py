@@ -16,7 +16,7 @@ from switchboard.children.conversation import Conversation
 from switchboard.children.inbound.server_requests import ServerRequests
 from switchboard.children.schema import ServerEntry
 from switchboard.core.faults import Fault
-from switchboard.core.tasks import TaskSet
+from switchboard.core.loop.tasks import TaskSet
 from switchboard.wire.pipes import Loss
 
 ENTRY = ServerEntry(name="near", transport="http", protocol="handshake")

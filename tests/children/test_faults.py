@@ -12,8 +12,8 @@ from support.requirements import requirement
 from switchboard.children.child import Child
 from switchboard.children.redaction import Redaction
 from switchboard.core.events import ChildExited
-from switchboard.core.excerpts import client_excerpt
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.privacy.excerpts import client_excerpt
 
 SECRET = "hunter2-and-more"
 ENTRY: Any = {"env": {"PASSWORD": "pa55word"}, "secret_env": {"API_KEY": "env:TOKEN"}}

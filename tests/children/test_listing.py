@@ -14,7 +14,7 @@ from switchboard.children.listings.listing import Kind, Listing, ToolListing, fe
 from switchboard.children.listings.listings import Listings
 from switchboard.core.events import ChildExited
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.tasks import TaskSet
+from switchboard.core.loop.tasks import TaskSet
 
 CHANGED = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'
 

@@ -10,7 +10,7 @@ from msgspec import Raw
 from switchboard.children.greeting import Greeting
 from switchboard.children.link import Link
 from switchboard.children.subscriptions import Subscriptions
-from switchboard.core.tasks import TaskSet
+from switchboard.core.loop.tasks import TaskSet
 from switchboard.wire.messages import RpcError
 
 SUBSCRIBE, UNSUBSCRIBE = "resources/subscribe", "resources/unsubscribe"

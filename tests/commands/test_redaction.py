@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.requirements import requirement
-from switchboard.core.redaction import redacted_text
-from switchboard.core.secret_names import is_secret_name
-from switchboard.core.secrets import REDACTED, KnownSecrets
-from switchboard.core.stream_redaction import StreamRedactor
+from switchboard.core.privacy.redaction import redacted_text
+from switchboard.core.privacy.secret_names import is_secret_name
+from switchboard.core.privacy.secrets import REDACTED, KnownSecrets
+from switchboard.core.privacy.stream_redaction import StreamRedactor
 
 SECRET = 'p4ss/w+rd "ü" & more'
 

@@ -67,27 +67,27 @@ class Front:
         return types.ElicitResult(action="accept", content=content)
 
 
-async def play(front: Front, scenario: str, context: Json) -> None:
-    await front.look()
+async def play(endpoint: Front, scenario: str, context: Json) -> None:
+    await endpoint.look()
     match scenario:
         case "initialize" | "request-metadata" | "json-schema-ref-no-deref":
             pass
         case "tools_call":
-            await front.call("add_numbers", {"a": 2, "b": 3})
+            await endpoint.call("add_numbers", {"a": 2, "b": 3})
         case "http-custom-headers":
             for call in context["toolCalls"]:
-                await front.call(call["name"], call["arguments"])
+                await endpoint.call(call["name"], call["arguments"])
         case "http-standard-headers":
-            await front.call_each()
-            await front.read_each()
+            await endpoint.call_each()
+            await endpoint.read_each()
         case "json-schema-2020-12-preservation":
-            schema = front.tools["json_schema_2020_12_tool"].input_schema
-            await front.call("json_schema_echo", {"schema": schema})
+            schema = endpoint.tools["json_schema_2020_12_tool"].input_schema
+            await endpoint.call("json_schema_echo", {"schema": schema})
         case "sep-2322-client-request-state":
             for name in ("echo_state", "no_state", "no_result_type"):
-                await front.call(f"test_mrtr_{name}")
+                await endpoint.call(f"test_mrtr_{name}")
         case _:
-            await front.call_each()
+            await endpoint.call_each()
 
 
 async def main(url: str) -> None:
@@ -100,9 +100,9 @@ async def main(url: str) -> None:
         board = StdioServerParameters(
             command=command, args=args, env=workspace.env, cwd=workspace.root
         )
-        front = Front(board, mode)
-        async with asyncio.timeout(PATIENCE), front.client:
-            await play(front, scenario, context)
+        endpoint = Front(board, mode)
+        async with asyncio.timeout(PATIENCE), endpoint.client:
+            await play(endpoint, scenario, context)
 
 
 def _first(failure: Exception) -> Exception:

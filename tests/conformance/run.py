@@ -108,10 +108,10 @@ async def client_rows(kept: Path, wanted: Sequence[str] = ()) -> list[Row]:
 
     async def row(name: str, version: str) -> Row:
         ways: dict[str, Outcome] = {}
-        for way, front in FRONTS.items():
+        for way, endpoint in FRONTS.items():
             folder = kept / way / f"{version}-{name}"
             async with gate:
-                ways[way] = await _client(name, version, front, folder)
+                ways[way] = await _client(name, version, endpoint, folder)
         return Row(name, version, ways)
 
     rows = await asyncio.gather(*(row(name, version) for name, version in pairs))
@@ -123,14 +123,14 @@ async def client_rows(kept: Path, wanted: Sequence[str] = ()) -> list[Row]:
     return sorted(rows)
 
 
-async def _client(name: str, version: str, front: str, folder: Path) -> Outcome:
+async def _client(name: str, version: str, endpoint: str, folder: Path) -> Outcome:
     # The suite hands the words to a shell, which puts the paths in.
     command = '"$CONFORMANCE_PYTHON" "$CONFORMANCE_DRIVER"'
     words = ["client", "--command", command, "--scenario", name, "--spec-version", version]
     env = {
         "CONFORMANCE_PYTHON": sys.executable,
         "CONFORMANCE_DRIVER": str(DRIVER),
-        "CONFORMANCE_FRONT": front,
+        "CONFORMANCE_FRONT": endpoint,
         "PYTHONPATH": str(CHECKOUT / "tests"),
     }
     code = await run(words, folder, env)

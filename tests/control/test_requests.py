@@ -13,7 +13,7 @@ from support.processes import alive, wait_until_gone
 from support.workspace import Json, Workspace
 from switchboard.control.requests import AnyRequest, read_request
 from switchboard.ipc.hello import hello_line
-from switchboard.ipc.words import CONTROL
+from switchboard.ipc.protocol import CONTROL
 
 
 class Command:

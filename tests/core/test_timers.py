@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import cast
 
-from switchboard.core.timers import Timers
+from switchboard.core.loop.timers import Timers
 
 LIMIT = 10.0
 

@@ -10,7 +10,7 @@ from support.daemons import daemon_pid, dial, make_run_folder, shim, status
 from support.mcp_stdio import talking_to
 from support.workspace import Workspace, child_command, server
 from switchboard.ipc.hello import hello_line
-from switchboard.ipc.words import CLIENT, MAX_HELLO_BYTES
+from switchboard.ipc.protocol import CLIENT, MAX_HELLO_BYTES
 
 
 def answer_to(stranger: socket.socket, hello: bytes) -> str:

@@ -15,7 +15,7 @@ from support.daemons import another_version, daemon_pid, is_there, mode_of, shim
 from support.mcp_stdio import talking_to
 from support.processes import alive, until_gone, until_true
 from support.workspace import Workspace
-from switchboard.ipc.words import GREETING_S
+from switchboard.ipc.protocol import GREETING_S
 
 
 async def command(workspace: Workspace, *words: str) -> Finished:

@@ -12,7 +12,7 @@ from support.mcp_stdio import StdioClient, text_of
 from support.workspace import Workspace, child_command, server
 from switchboard.ipc.environment import BASE_NAMES, hello_environment
 from switchboard.ipc.hello import hello_line
-from switchboard.ipc.words import CLIENT
+from switchboard.ipc.protocol import CLIENT
 
 
 async def environment(client: StdioClient, suite: str = "echo_suite") -> dict[str, str]:

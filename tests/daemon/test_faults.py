@@ -12,7 +12,7 @@ from support.daemons import daemon_pid, dial, open_files, shim, status
 from support.mcp_stdio import Ended, talking_to
 from support.processes import until_gone, until_true
 from support.workspace import Workspace
-from switchboard.ipc.words import GREETING_S, SECOND_SILENCE_S, SILENCE_S
+from switchboard.ipc.protocol import GREETING_S, SECOND_SILENCE_S, SILENCE_S
 
 MEGABYTE = b"x" * (1 << 20)
 

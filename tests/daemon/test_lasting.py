@@ -12,16 +12,16 @@ from support.daemons import daemon_pid, dial, log_text, mode_of, open_files, shi
 from support.processes import until_gone, until_true
 from support.workspace import Workspace, child_command, server
 from switchboard.core.bus import EventBus
-from switchboard.daemon.boards import BoardRegistry
+from switchboard.daemon.board.registry import BoardRegistry
+from switchboard.daemon.board.shared_children import SharedChildren
 from switchboard.daemon.hello import Hello
-from switchboard.daemon.log import Log
-from switchboard.daemon.log_sink import LogSink
-from switchboard.daemon.recent_events import RecentEvents
+from switchboard.daemon.logs.log import Log
+from switchboard.daemon.logs.log_sink import LogSink
+from switchboard.daemon.logs.recent_events import RecentEvents
 from switchboard.daemon.server import Daemon
-from switchboard.daemon.shared_children import SharedChildren
 from switchboard.daemon.state import DaemonState
 from switchboard.ipc.paths import MAX_LOG_BYTES
-from switchboard.ipc.words import ABI
+from switchboard.ipc.protocol import ABI
 
 TICKS = os.sysconf("SC_CLK_TCK")
 

@@ -11,8 +11,8 @@ import pytest
 from support.requirements import requirement
 from support.workspace import Workspace, child_command
 from switchboard.core.events import CallFinished, CallStarted, ChildFailed, ConfigLoaded
-from switchboard.daemon.log import Log, threshold
-from switchboard.daemon.log_sink import LogSink
+from switchboard.daemon.logs.log import Log, threshold
+from switchboard.daemon.logs.log_sink import LogSink
 
 STARTED = CallStarted(call_id="s-1", session_id="s", tool="echo_suite")
 FAILED = ChildFailed(child="notes", reason="spawn-failed", message="it was not found")

@@ -18,7 +18,7 @@ from switchboard.children.schema import ServerEntry
 from switchboard.core.bus import EventBus
 from switchboard.core.calls import Call, Outcome, TextBlock
 from switchboard.core.faults import Fault
-from switchboard.daemon.runtime import Runtime, running
+from switchboard.daemon.board.runtime import Runtime, running
 from switchboard.settings.freeze import suite_overrides
 from switchboard.settings.sections import Settings
 

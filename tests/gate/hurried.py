@@ -7,7 +7,8 @@ Everything else is as it is; the same program runs, in a process of its own.
 
 import sys
 
-from switchboard.approvals import question_table, queue, request
+from switchboard.approvals import queue, request
+from switchboard.approvals.store import question_table
 from switchboard.entry import main
 
 ttl_s, hold_s = map(float, sys.argv[1:3])

@@ -13,7 +13,7 @@ AT_ONCE = 50
 SPENT = "unknown, spent or of another request"
 
 
-async def parked(client: StdioClient, params: Json) -> Json:
+async def suspended(client: StdioClient, params: Json) -> Json:
     asking = await client.request("tools/call", params)
     assert asking["resultType"] == "input_required", asking
     return asking
@@ -22,7 +22,7 @@ async def parked(client: StdioClient, params: Json) -> Json:
 async def test_an_answer_that_is_sent_fifty_times_at_once_runs_the_call_once(gate: Gate) -> None:
     params = call("write", text="once")
     async with gate.window("modern") as client:
-        answer = again(await parked(client, params), params, "allow_once")
+        answer = again(await suspended(client, params), params, "allow_once")
         begun = [client.begin("tools/call", answer) for _ in range(AT_ONCE)]
         answers = await asyncio.gather(*map(client.answer_to, begun))
     ran = [each for each in answers if "result" in each]
@@ -35,7 +35,7 @@ async def test_an_answer_that_is_sent_fifty_times_at_once_runs_the_call_once(gat
 async def test_identical_calls_fifty_at_once_share_a_question_and_run_once(gate: Gate) -> None:
     params = call("write", text="once")
     async with gate.window("modern") as client:
-        asking = await asyncio.gather(*(parked(client, params) for _ in range(AT_ONCE)))
+        asking = await asyncio.gather(*(suspended(client, params) for _ in range(AT_ONCE)))
         assert len({key for each in asking for key in each["inputRequests"]}) == 1
         assert len(await gate.waiting()) == 1
         begun = [client.begin("tools/call", again(each, params, "allow_once")) for each in asking]
@@ -50,8 +50,8 @@ async def test_identical_calls_fifty_at_once_share_a_question_and_run_once(gate:
 async def test_a_call_that_its_client_forgot_does_not_hold_up_the_same_call(gate: Gate) -> None:
     params = call("write", text="again")
     async with gate.window("modern") as client:
-        forgotten = await parked(client, params)
-        asking = await parked(client, params)
+        forgotten = await suspended(client, params)
+        asking = await suspended(client, params)
         assert asking["requestState"] != forgotten["requestState"]
         assert said(await client.request("tools/call", again(asking, params, "allow_once")))
         late = await client.request("tools/call", again(forgotten, params, "allow_once"))
@@ -65,7 +65,7 @@ async def test_a_call_that_its_client_forgot_does_not_hold_up_the_same_call(gate
 async def test_a_state_that_was_tampered_with_is_unknown(gate: Gate, state: str) -> None:
     params = call("write", text="no")
     async with gate.window("modern") as client:
-        asking = await parked(client, params)
+        asking = await suspended(client, params)
         forged = {**again(asking, params, "allow_once")}
         forged["requestState"] = state % {"state": asking["requestState"]}
         with pytest.raises(RpcError, match=SPENT):
@@ -76,7 +76,7 @@ async def test_a_state_that_was_tampered_with_is_unknown(gate: Gate, state: str)
 async def test_a_state_does_not_move_to_other_arguments_or_another_tool(gate: Gate) -> None:
     params = call("write", text="asked")
     async with gate.window("modern") as client:
-        answer = again(await parked(client, params), params, "allow_once")
+        answer = again(await suspended(client, params), params, "allow_once")
         for other in (call("write", text="other"), call("erase", text="asked"), call("read")):
             with pytest.raises(RpcError, match=SPENT):
                 await client.request("tools/call", {**answer, **other})
@@ -89,7 +89,7 @@ async def test_a_state_does_not_move_to_other_arguments_or_another_tool(gate: Ga
 async def test_a_state_does_not_move_to_another_window(gate: Gate) -> None:
     params = call("write", text="mine")
     async with gate.window("modern") as mine, gate.window("modern") as other:
-        answer = again(await parked(mine, params), params, "allow_once")
+        answer = again(await suspended(mine, params), params, "allow_once")
         with pytest.raises(RpcError, match=SPENT):
             await other.request("tools/call", answer)
     assert gate.written == []
@@ -100,7 +100,7 @@ async def test_answers_that_nobody_asked_for_are_worth_nothing(gate: Gate) -> No
     keys = ("switchboard/approval", "switchboard/approval:", "switchboard/approval:abcdefgh")
     brought = {**params, "inputResponses": {key: reply("allow_once") for key in keys}}
     async with gate.window("modern") as client:
-        asking = await parked(client, brought)
+        asking = await suspended(client, brought)
         wrong = {**again(asking, params, "allow_once"), "inputResponses": brought["inputResponses"]}
         # The right state with the wrong answers leaves the question open.
         still = await client.request("tools/call", wrong)
@@ -115,9 +115,9 @@ async def test_answers_that_nobody_asked_for_are_worth_nothing(gate: Gate) -> No
 async def test_an_answer_of_one_question_is_not_one_of_the_next(gate: Gate) -> None:
     first, second = call("write", text="one"), call("write", text="two")
     async with gate.window("modern") as client:
-        asking = await parked(client, first)
+        asking = await suspended(client, first)
         assert said(await client.request("tools/call", again(asking, first, "allow_once")))
-        other = await parked(client, second)
+        other = await suspended(client, second)
         assert not asking["inputRequests"].keys() & other["inputRequests"].keys()
         replayed = {**again(asking, second, "allow_once"), "requestState": other["requestState"]}
         assert (await client.request("tools/call", replayed))["resultType"] == "input_required"
@@ -129,7 +129,7 @@ async def test_arguments_cannot_change_between_question_and_run(gate: Gate) -> N
     """Behind the answer stands the call that was asked about, byte for byte."""
     params = call("write", text="harmless")
     async with gate.window("modern") as client:
-        answer = again(await parked(client, params), params, "allow_once")
+        answer = again(await suspended(client, params), params, "allow_once")
         swapped = {**answer, "arguments": {**params["arguments"], "args": {"text": "harm"}}}
         with pytest.raises(RpcError, match=SPENT):
             await client.request("tools/call", swapped)
@@ -143,5 +143,5 @@ async def test_a_client_without_forms_is_never_parked(gate: Gate) -> None:
         assert fault(await run(client, "write", text="no"))["reason"] == "approval-required"
         assert questions_to(client) == []
     async with gate.window("modern", capabilities=FORMS) as client:
-        assert (await parked(client, call("write", text="no")))["requestState"]
+        assert (await suspended(client, call("write", text="no")))["requestState"]
     assert gate.written == []

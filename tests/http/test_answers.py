@@ -5,7 +5,7 @@ import gc
 
 import pytest
 
-from switchboard.core.tasks import TaskSet
+from switchboard.core.loop.tasks import TaskSet
 from switchboard.surface.http.answers import start
 from switchboard.wire.messages import Parts
 

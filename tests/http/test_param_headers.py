@@ -9,7 +9,7 @@ from edges.board import Json, modern
 from hypothesis import given
 from hypothesis import strategies as st
 
-from switchboard.surface.outlets import Outlet
+from switchboard.surface.sink import Sink
 from switchboard.wire.http_headers import text_of
 from switchboard.wire.param_headers import MARK, Mark, agree, are_valid, marks, rendered
 
@@ -24,7 +24,7 @@ SCHEMA: Json = {
 }
 
 
-async def run(_: Outlet) -> str:
+async def run(_: Sink) -> str:
     return "ran"
 
 

@@ -19,7 +19,7 @@ from switchboard.core.calls import Call
 from switchboard.core.events import ChildStarted
 from switchboard.core.faults import Fault
 from switchboard.core.sessions import Session
-from switchboard.daemon.runtime import Runtime, running
+from switchboard.daemon.board.runtime import Runtime, running
 
 ENVIRON = {"PATH": os.environ["PATH"]}
 

@@ -15,7 +15,7 @@ from switchboard.surface.http.streams import (
     MOST_WAITING_BYTES,
     Stream,
 )
-from switchboard.surface.outlets import Outlet
+from switchboard.surface.sink import Sink
 from switchboard.wire.messages import RpcError
 from switchboard.wire.pending import Pending
 
@@ -135,13 +135,13 @@ async def test_a_client_that_does_not_read_loses_progress_but_no_question_and_no
     held: list[int] = []
     count = 30_000
 
-    async def flood(outlet: Outlet) -> str:
-        assert isinstance(outlet, Stream)
-        asked = asyncio.ensure_future(outlet.request("roots/list", said({})))
+    async def flood(sink: Sink) -> str:
+        assert isinstance(sink, Stream)
+        asked = asyncio.ensure_future(sink.request("roots/list", said({})))
         for number in range(count):
-            progress(outlet, number, message=KILOBYTE)
+            progress(sink, number, message=KILOBYTE)
             if number % 100 == 0:
-                held.append(outlet.held_bytes)
+                held.append(sink.held_bytes)
                 await asyncio.sleep(0)
         flooded.set()
         return str(json.loads(bytes(await asked)))

@@ -13,7 +13,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ElicitResult, TextContent
 
-from switchboard.surface.outlets import Outlet
+from switchboard.surface.sink import Sink
 from switchboard.wire.messages import RpcError
 from switchboard.wire.pending import PeerLost
 
@@ -21,11 +21,11 @@ VERSIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
 QUESTION: Json = {"message": "your name?", "requestedSchema": {"type": "object", "properties": {}}}
 
 
-async def ask(outlet: Outlet) -> str:
+async def ask(sink: Sink) -> str:
     """Ask on the request's own response, and answer with the answer."""
-    progress(outlet)
+    progress(sink)
     try:
-        answer = await outlet.request("elicitation/create", said(QUESTION))
+        answer = await sink.request("elicitation/create", said(QUESTION))
     except RpcError as error:
         return f"refused: {error.code} {error.message}"
     return f"told: {json.loads(bytes(answer))}"
@@ -86,10 +86,10 @@ async def test_answers_to_nothing_are_ignored(monkeypatch: pytest.MonkeyPatch) -
 
 
 async def test_many_questions_each_get_their_own_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def ask_many(outlet: Outlet) -> str:
+    async def ask_many(sink: Sink) -> str:
         numbers = range(20)
         answers = await asyncio.gather(
-            *(outlet.request("sampling/createMessage", said({"number": n})) for n in numbers)
+            *(sink.request("sampling/createMessage", said({"number": n})) for n in numbers)
         )
         return str([json.loads(bytes(answer))["number"] for answer in answers] == list(numbers))
 
@@ -133,10 +133,10 @@ async def test_a_client_of_the_modern_era_is_told_but_not_asked(
 async def test_a_question_that_nobody_waits_for_is_withdrawn(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def ask_briefly(outlet: Outlet) -> str:
+    async def ask_briefly(sink: Sink) -> str:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(0.05):
-                await outlet.request("elicitation/create", said(QUESTION))
+                await sink.request("elicitation/create", said(QUESTION))
         return "gave up"
 
     async with (
@@ -167,7 +167,7 @@ async def test_a_cancelled_call_withdraws_its_question(monkeypatch: pytest.Monke
 async def test_a_session_that_ends_fails_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     async with asking(monkeypatch) as board, board.session() as http:
         async with board.get(http) as reading:
-            asked = asyncio.ensure_future(board.outlet.request("roots/list", said({})))
+            asked = asyncio.ensure_future(board.sink.request("roots/list", said({})))
             assert (await reading.message())["method"] == "roots/list"
             await http.delete(board.url)
             with pytest.raises(PeerLost, match="session has ended"):
@@ -175,7 +175,7 @@ async def test_a_session_that_ends_fails_what_waits(monkeypatch: pytest.MonkeyPa
             with pytest.raises(StopAsyncIteration):
                 await reading.message()
         with pytest.raises((PeerLost, RpcError)):
-            await board.outlet.request("roots/list", said({}))
+            await board.sink.request("roots/list", said({}))
 
 
 async def test_a_session_is_asked_on_its_stream_else_on_a_response_else_not_at_all(
@@ -183,18 +183,18 @@ async def test_a_session_is_asked_on_its_stream_else_on_a_response_else_not_at_a
 ) -> None:
     started, ended = asyncio.Event(), asyncio.Event()
 
-    async def stall(_: Outlet) -> str:
+    async def stall(_: Sink) -> str:
         started.set()
         await ended.wait()
         return "done"
 
     async with asking(monkeypatch, stall=stall) as board, board.session() as http:
         with pytest.raises(RpcError, match="no stream open"):
-            await board.outlet.request("roots/list", said({}))
+            await board.sink.request("roots/list", said({}))
 
         async def ask_the_session(where: str) -> Json:
             await started.wait()
-            return json.loads(bytes(await board.outlet.request("roots/list", said({"on": where}))))
+            return json.loads(bytes(await board.sink.request("roots/list", said({"on": where}))))
 
         asked = asyncio.ensure_future(ask_the_session("response"))
         async with board.post(http, tool("stall")) as response:
@@ -244,11 +244,11 @@ async def test_the_sdk_client_is_told_and_if_it_can_be_asked(
         del total, message
         seen.append(progress)
 
-    async def ask_with_tokens(outlet: Outlet) -> str:
+    async def ask_with_tokens(sink: Sink) -> str:
         # The SDK's token of progress is the id of its request, which is a small number.
         for token in range(1, 8):
-            outlet.notify("notifications/progress", said({"progressToken": token, "progress": 1}))
-        return await ask(outlet)
+            sink.notify("notifications/progress", said({"progressToken": token, "progress": 1}))
+        return await ask(sink)
 
     async with (
         asking(monkeypatch, ask=ask_with_tokens) as board,

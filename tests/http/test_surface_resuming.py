@@ -15,7 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextContent
 
 from support.processes import until_true
-from switchboard.surface.outlets import Outlet
+from switchboard.surface.sink import Sink
 
 OLDER = ["2025-03-26", "2025-06-18"]
 
@@ -31,12 +31,12 @@ class Worker:
         self.end = asyncio.Event()
         self.answer = "done"
 
-    async def __call__(self, outlet: Outlet) -> str:
+    async def __call__(self, sink: Sink) -> str:
         self.started += 1
         try:
-            progress(outlet, 1)
+            progress(sink, 1)
             await self.go_on.wait()
-            progress(outlet, 2)
+            progress(sink, 2)
             self.told.set()
             await self.end.wait()
         except asyncio.CancelledError:
@@ -100,7 +100,7 @@ async def test_older_clients_get_no_event_without_data(
 async def test_an_answer_that_comes_soon_and_alone_is_no_stream(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def quick(_: Outlet) -> str:
+    async def quick(_: Sink) -> str:
         return "quick"
 
     async with asking(monkeypatch, quick=quick) as board, board.session() as http:
@@ -242,7 +242,7 @@ async def test_the_stream_of_a_session_goes_on_where_it_broke(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def updated(number: int) -> None:
-        board.outlet.notify("notifications/resources/updated", said({"uri": f"x:{number}"}))
+        board.sink.notify("notifications/resources/updated", said({"uri": f"x:{number}"}))
 
     async with working(monkeypatch) as (worker, board, http):
         async with board.get(http) as reading:
@@ -265,10 +265,10 @@ async def test_the_stream_of_a_session_goes_on_where_it_broke(
 async def test_a_question_survives_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     asks = asyncio.Event()
 
-    async def ask(outlet: Outlet) -> str:
-        progress(outlet)
+    async def ask(sink: Sink) -> str:
+        progress(sink)
         await asks.wait()
-        return str(json.loads(bytes(await outlet.request("roots/list", said({})))))
+        return str(json.loads(bytes(await sink.request("roots/list", said({})))))
 
     async with asking(monkeypatch, ask=ask) as board, board.session() as http:
         async with board.post(http, tool("ask")) as reading:
@@ -285,8 +285,8 @@ async def test_a_question_survives_the_connection(monkeypatch: pytest.MonkeyPatc
 async def test_what_is_left_behind_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("switchboard.surface.http.sessions.MOST_LEFT", 2)
 
-    async def tell(outlet: Outlet) -> str:
-        progress(outlet)
+    async def tell(sink: Sink) -> str:
+        progress(sink)
         return "told"
 
     async with asking(monkeypatch, tell=tell) as board, board.session() as http:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from switchboard.daemon.hello import NoHello, read_hello, read_values
 from switchboard.ipc.hello import hello_line, object_text
 from switchboard.ipc.paths import places_from
-from switchboard.ipc.words import ABI, CLIENT, CONTROL
+from switchboard.ipc.protocol import ABI, CLIENT, CONTROL
 
 # Bytes as the operating system gives them: any but zero.
 WORDS = st.binary(max_size=40).map(lambda raw: os.fsdecode(raw.replace(b"\0", b"")))

@@ -9,7 +9,7 @@ import pytest
 
 from support.processes import mentioning, until_true, wait_until_none_mention
 from switchboard.core.faults import Fault
-from switchboard.core.secrets import KnownSecrets
+from switchboard.core.privacy.secrets import KnownSecrets
 from switchboard.procs.output import KEPT_BYTES
 from switchboard.procs.run import ProcessRun
 from switchboard.procs.spawn import SpawnSpec

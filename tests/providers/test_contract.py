@@ -19,8 +19,8 @@ from switchboard.core.calls import Call, Outcome, TextBlock
 from switchboard.core.events import CallStarted
 from switchboard.core.faults import Fault
 from switchboard.core.sessions import Session
-from switchboard.daemon.assemble import assemble
-from switchboard.daemon.runtime import Runtime, running
+from switchboard.daemon.board.assemble import assemble
+from switchboard.daemon.board.runtime import Runtime, running
 from switchboard.providers.table import TABLE, configured, source_of
 from switchboard.settings.load import load_settings
 from switchboard.settings.sections import Settings

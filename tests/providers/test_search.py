@@ -9,7 +9,7 @@ from support.workspace import Workspace, child_command, server
 from switchboard.core.bus import EventBus
 from switchboard.core.ports import Directory
 from switchboard.core.sessions import Session
-from switchboard.daemon.runtime import running
+from switchboard.daemon.board.runtime import running
 from switchboard.settings.load import load_settings
 
 

@@ -54,7 +54,7 @@ async def test_a_child_that_does_not_take_its_question_back_is_told_why_nobody_a
             assert guest.withdrawn == 1
         else:
             await calling
-            guest.parking.close()
+            guest.suspended_calls.close()
         await until_true(lambda: '"id":"q-1","error"' in notes.read_text("utf-8"))
         assert "called its request off" in notes.read_text("utf-8")
 

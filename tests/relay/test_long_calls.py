@@ -97,7 +97,7 @@ async def test_the_clock_stands_still_while_the_client_is_asked(
             answer = await guest.ask("tools/call", call)
         else:
             asked = await guest.ask("tools/call", call)
-            await asyncio.wait(guest.parking.tasks, timeout=1.2)
+            await asyncio.wait(guest.suspended_calls.tasks, timeout=1.2)
             [key] = asked["inputRequests"]
             more = {"requestState": asked["requestState"], "inputResponses": {key: accepted}}
             answer = await guest.ask("tools/call", {**call, **more})

@@ -15,7 +15,7 @@ from support.mcp_stdio import META, StdioClient, modern_meta, text_of
 from support.processes import until_true
 from support.workspace import Json, Workspace
 from switchboard.children.schema import ServerEntry
-from switchboard.surface import parking
+from switchboard.surface import suspended_calls
 from switchboard.wire.messages import RpcError
 
 SPENT = "unknown, spent or of another request"
@@ -186,7 +186,7 @@ async def test_a_question_that_nobody_answers_ends_with_a_fault_that_says_so(
 async def test_what_ended_before_its_client_came_back_is_kept_for_a_while_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parking, "KEPT_S", 0)
+    monkeypatch.setattr(suspended_calls, "KEPT_S", 0)
     async with serving(tmp_path, frank_entry("modern")) as desk:
         guest = Guest(desk, "modern", patience_s=0.05)
         call = guest.named("modern", asking("name"))
@@ -212,7 +212,7 @@ async def test_what_one_request_says_of_its_client_holds_for_that_request(tmp_pa
         await guest.names()
         declared: Json = {**modern_meta(), META + "clientCapabilities": {"elicitation": {}}}
         asks = {**guest.named("modern", asking("name")), "_meta": declared}
-        first = guest.front.request("tools/call", Raw(json.dumps(asks).encode()), "first")
+        first = guest.endpoint.request("tools/call", Raw(json.dumps(asks).encode()), "first")
         assert not isinstance(first, tuple)
         # It comes in the same bytes as a second one, which says less of itself.
         guest.capabilities = {}
@@ -250,7 +250,7 @@ async def test_the_answer_to_a_question_that_was_taken_back_is_none_to_the_next(
         guest = Guest(desk, "modern")
         asked = await guest.call("t")
         await guest.ask("prompts/get", {"name": "p"})
-        guest.front.notification("notifications/roots/list_changed", Raw(b"{}"))
+        guest.endpoint.notification("notifications/roots/list_changed", Raw(b"{}"))
         again = await guest.ask("tools/call", retry({"name": "t"}, asked))
         [(key, following)] = again["inputRequests"].items()
         assert following["params"]["message"].endswith("next")
@@ -271,7 +271,7 @@ async def test_between_a_question_and_its_answer_a_client_is_told_nothing_of_the
         guest = Guest(desk, "modern")
         meta: Json = {META + "logLevel": "debug", "progressToken": 7}
         await guest.ask("tools/call", {"name": "t"}, **meta)
-        guest.front.notification("notifications/roots/list_changed", Raw(b"{}"))
+        guest.endpoint.notification("notifications/roots/list_changed", Raw(b"{}"))
         with pytest.raises(RpcError):
             await guest.ask("prompts/get", {"name": "p"})
         assert guest.told == []
@@ -291,7 +291,7 @@ async def test_what_was_said_of_a_call_meanwhile_is_told_when_its_client_goes_on
         guest = Guest(desk, "modern")
         meta: Json = {META + "logLevel": "debug", "progressToken": 7}
         asked = await guest.ask("tools/call", {"name": "t"}, **meta)
-        guest.front.notification("notifications/roots/list_changed", Raw(b"{}"))
+        guest.endpoint.notification("notifications/roots/list_changed", Raw(b"{}"))
         with pytest.raises(RpcError):
             await guest.ask("prompts/get", {"name": "p"})
         going_on = guest.ask("tools/call", retry({"name": "t"}, asked), progressToken=8)
@@ -310,14 +310,14 @@ async def test_a_child_that_asked_hears_at_once_that_its_client_has_left(tmp_pat
     async with serving(tmp_path, questioner({}, notes)) as desk:
         guest = Guest(desk, "modern")
         assert (await guest.call("t"))["resultType"] == "input_required"
-        guest.parking.close()
+        guest.suspended_calls.close()
         await until_true(lambda: "client went away" in notes.read_text("utf-8"))
 
 
 async def test_who_parks_too_much_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parking, "_MOST_PARKED", 3)
+    monkeypatch.setattr(suspended_calls, "_MOST_PARKED", 3)
     async with serving(tmp_path, frank_entry("modern")) as desk:
         guest = Guest(desk, "modern")
         call = guest.named("modern", asking("name"))

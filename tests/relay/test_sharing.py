@@ -152,7 +152,7 @@ async def test_a_modern_child_says_whom_it_means_by_answering_so_both_can_be_ask
     async with serving(tmp_path, frank_entry("modern", "frank")) as desk:
         guests = [Guest(desk, client_era, session=name) for name in ("one", "two")]
         for guest in guests:
-            name = guest.front.session.id
+            name = guest.endpoint.session.id
             guest.answers = [{"action": "accept", "content": {"name": name}}]
         answers = await asyncio.gather(*map(ask_for_a_name, guests))
         assert answers == ["one", "two"]
@@ -206,7 +206,7 @@ async def test_with_scope_session_each_has_a_child_of_its_own_and_may_be_asked(
     async with serving(tmp_path, entry) as desk:
         guests = [Guest(desk, "handshake", session=name) for name in ("one", "two")]
         for guest in guests:
-            name = guest.front.session.id
+            name = guest.endpoint.session.id
             guest.answers = [{"action": "accept", "content": {"name": name}}]
         assert await asyncio.gather(*map(ask_for_a_name, guests)) == ["one", "two"]
 

@@ -15,8 +15,8 @@ from support.workspace import Json, child_command
 from switchboard.children.schema import ServerEntry
 from switchboard.core.events import SessionOpened
 from switchboard.surface.channel import PATIENCE_S
-from switchboard.surface.front import Front
-from switchboard.surface.parking import Parked, Parking
+from switchboard.surface.endpoint import Endpoint
+from switchboard.surface.suspended_calls import SuspendedCall, SuspendedCalls
 from switchboard.wire.messages import Parts, RpcError
 from switchboard.wire.peer import Answer
 from switchboard.wire.pending import PeerLost
@@ -30,17 +30,17 @@ def frank_entry(era: EraName, name: str = "", tools: int = 0, **more: Any) -> Se
     return server(name, child_command("frank_child", era, name, str(tools)), **settings)
 
 
-class WatchedParking(Parking):
+class WatchedParking(SuspendedCalls):
     """Tells when the calls in it have ended."""
 
     def __init__(self) -> None:
         super().__init__()
         self.tasks: set[asyncio.Task[Parts]] = set()
 
-    def begin(self, parked: Parked, work: Answer, about: Any) -> None:
-        super().begin(parked, work, about)
-        assert parked.task is not None
-        self.tasks.add(parked.task)
+    def begin(self, suspended: SuspendedCall, work: Answer, about: Any) -> None:
+        super().begin(suspended, work, about)
+        assert suspended.task is not None
+        self.tasks.add(suspended.task)
 
 
 class Guest:
@@ -63,18 +63,18 @@ class Guest:
         # Answers to the next questions of the handshake era; without one nobody answers.
         self.answers: list[Json] = []
         self.answers_after_s = 0.0
-        self.parking = WatchedParking()
+        self.suspended_calls = WatchedParking()
         self._next = 0
         self._news = asyncio.Event()
-        self.front = Front(
+        self.endpoint = Endpoint(
             desk.runtime.boards,
             a_session(session),
-            outlet=self,
+            sink=self,
             instructions=lambda: "",
-            parking=self.parking,
+            suspended_calls=self.suspended_calls,
             patience_s=patience_s,
         )
-        desk.runtime.on_changed.add(self.front.changed)
+        desk.runtime.on_changed.add(self.endpoint.changed)
         desk.runtime.events.emit(SessionOpened(session_id=session, via="stdio"))
         if era == "handshake":
             hello = {
@@ -82,7 +82,7 @@ class Guest:
                 "capabilities": capabilities,
                 "clientInfo": CLIENT,
             }
-            self.front.request("initialize", Raw(json.dumps(hello).encode()), 0)
+            self.endpoint.request("initialize", Raw(json.dumps(hello).encode()), 0)
 
     # What it is told and asked
 
@@ -128,7 +128,7 @@ class Guest:
         if meta:
             params["_meta"] = meta
         self._next += 1
-        answer = self.front.request(method, Raw(json.dumps(params).encode()), self._next)
+        answer = self.endpoint.request(method, Raw(json.dumps(params).encode()), self._next)
         if not isinstance(answer, tuple):
             async with asyncio.timeout(20):
                 answer = await answer
@@ -170,7 +170,7 @@ class Guest:
 
     async def parked_calls_ended(self) -> None:
         """Wait until every call that waits for this client has given up."""
-        await asyncio.wait(self.parking.tasks, timeout=10)
+        await asyncio.wait(self.suspended_calls.tasks, timeout=10)
         for _ in range(3):
             # What is forgotten at once is forgotten one turn of the loop later.
             await asyncio.sleep(0)

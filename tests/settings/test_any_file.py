@@ -13,7 +13,7 @@ from settings.ground import Ground
 from switchboard.config.problems import ConfigInvalid
 from switchboard.config.strict import Either, Items, Members, Table
 from switchboard.settings.explain import explain, show
-from switchboard.settings.file_shapes import CHILD, GIVEN, SIDECAR, SUITES, TOML
+from switchboard.settings.files.file_shapes import CHILD, GIVEN, SIDECAR, SUITES, TOML
 from switchboard.settings.load import load
 from switchboard.settings.session_servers import servers_in_scope
 

@@ -7,8 +7,8 @@ import pytest
 
 from settings.ground import Ground
 from switchboard.settings.fields import VARIABLES
-from switchboard.settings.file_shapes import CHILD, SUITES
-from switchboard.settings.server_shapes import SERVER_OBJECT as SERVER
+from switchboard.settings.files.file_shapes import CHILD, SUITES
+from switchboard.settings.files.server_shapes import SERVER_OBJECT as SERVER
 
 PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text("utf-8")
 

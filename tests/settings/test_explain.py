@@ -7,8 +7,8 @@ import pytest
 
 from settings.ground import Ground
 from switchboard.core.origins import Origin, Scope
-from switchboard.core.redaction import redacted_text
-from switchboard.core.secrets import REDACTED
+from switchboard.core.privacy.redaction import redacted_text
+from switchboard.core.privacy.secrets import REDACTED
 from switchboard.settings.explain import UnknownKey, explain, redacted, show
 from switchboard.settings.load import Loading, load
 

@@ -14,9 +14,9 @@ from settings.ground import Ground
 from settings.sealed_entries import ENTRIES, prints
 from switchboard.children.schema import ServerEntry
 from switchboard.config.keys import Section
+from switchboard.settings.docs.reference import main, reference
 from switchboard.settings.fields import FLAGS, SECTIONS, VARIABLES
 from switchboard.settings.fingerprints import sealed
-from switchboard.settings.reference import main, reference
 from switchboard.settings.server_fields import SERVER
 
 ROOT = Path(__file__).parents[2]
@@ -140,13 +140,13 @@ def test_a_new_key_of_a_section_comes_from_the_home_and_the_environment_only(lab
 
 
 def test_a_new_key_is_in_the_schemas_and_in_the_reference(lab: Lab, tmp_path: Path) -> None:
-    lab.run("-m", "switchboard.settings.schemas", str(tmp_path))
+    lab.run("-m", "switchboard.settings.docs.schemas", str(tmp_path))
     for name, key in (("mcp", "nice_level"), ("child.mcp", "niceLevel")):
         text = (tmp_path / f"{name}.schema.json").read_text("utf-8")
         assert f'"{key}": {{' in text
         assert "How far it steps back for others." in text
     page = lab.ground.put(lab.ground.workspace / "page.md", PAGE.read_text("utf-8"))
-    lab.run("-m", "switchboard.settings.reference", str(page))
+    lab.run("-m", "switchboard.settings.docs.reference", str(page))
     new = set(page.read_text("utf-8").splitlines()) - set(PAGE.read_text("utf-8").splitlines())
     section, server = sorted(new)
     assert section == (

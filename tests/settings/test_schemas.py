@@ -9,8 +9,8 @@ import pytest
 
 from settings.examples import AUTH, BAD, COMPLETE, CONTEXT7, SNAKE
 from support.requirements import requirement
-from switchboard.settings.jsonschema import schemas
-from switchboard.settings.schemas import main
+from switchboard.settings.docs.jsonschema import schemas
+from switchboard.settings.docs.schemas import main
 
 FOLDER = Path(__file__).parents[2] / "schemas"
 

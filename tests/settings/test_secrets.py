@@ -11,8 +11,8 @@ from settings.ground import Ground
 from support.requirements import requirement
 from support.workspace import child_command, server
 from switchboard.core.bus import EventBus
-from switchboard.daemon.log import log_for
-from switchboard.daemon.runtime import running
+from switchboard.daemon.board.runtime import running
+from switchboard.daemon.logs.log import log_for
 from switchboard.settings.explain import show
 from switchboard.settings.load import load
 

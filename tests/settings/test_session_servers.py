@@ -13,7 +13,7 @@ from switchboard.settings.session_servers import ScopedServers, Skill, servers_i
 from switchboard.settings.trust import trust
 
 
-def front(text: str) -> str:
+def endpoint(text: str) -> str:
     return f"---\n{text}\n---\n# Body\n"
 
 
@@ -39,7 +39,9 @@ def test_a_session_goes_top_level_provider_agent_skills(ground: Ground) -> None:
     assert commands(scoped) == {"x": "provider"}
     assert scoped.servers[0].args == ("kept",)
     assert scoped.servers[0].origin.scope is Scope.PROVIDER
-    ground.put(agent / "AGENT.md", front("name: reviewer\nmcp_servers:\n  x:\n    command: inline"))
+    ground.put(
+        agent / "AGENT.md", endpoint("name: reviewer\nmcp_servers:\n  x:\n    command: inline")
+    )
     scoped = servers_in_scope(settings, provider="p", agent=str(agent))
     assert commands(scoped) == {"x": "inline"}
     assert scoped.servers[0].args == ("kept",)
@@ -47,7 +49,7 @@ def test_a_session_goes_top_level_provider_agent_skills(ground: Ground) -> None:
     scoped = servers_in_scope(settings, provider="p", agent=str(agent))
     assert commands(scoped) == {"x": "agent"}
     assert scoped.servers[0].args == ()
-    ground.put(skill / "SKILL.md", front("name: docs-search"))
+    ground.put(skill / "SKILL.md", endpoint("name: docs-search"))
     ground.put(skill / "mcp.json", sidecar(x={"command": "skill"}))
     scoped = servers_in_scope(
         settings, provider="p", agent=str(agent), skills=[Skill(directory=str(skill))]
@@ -62,7 +64,7 @@ def test_inline_servers_merge_field_by_field(ground: Ground) -> None:
     agent = ground.home / "agents" / "r"
     ground.put(
         agent / "AGENT.md",
-        front("mcp_servers:\n  - name: x\n    env: {B: '2'}\n  - name: new\n    command: n"),
+        endpoint("mcp_servers:\n  - name: x\n    env: {B: '2'}\n  - name: new\n    command: n"),
     )
     scoped = servers_in_scope(ground.load(), agent=str(agent))
     x, new = scoped.servers
@@ -73,7 +75,7 @@ def test_inline_servers_merge_field_by_field(ground: Ground) -> None:
 @requirement("S4.57", "S4.70")
 def test_the_sidecar_of_an_agent_replaces_its_inline_server_as_a_whole(ground: Ground) -> None:
     agent = ground.home / "agents" / "r"
-    ground.put(agent / "AGENT.md", front("mcp_servers:\n  x: {command: a, args: [b]}"))
+    ground.put(agent / "AGENT.md", endpoint("mcp_servers:\n  x: {command: a, args: [b]}"))
     ground.put(agent / "mcp.json", sidecar(x={"url": "https://a.example"}))
     (x,) = servers_in_scope(ground.load(), agent=str(agent)).servers
     assert (x.transport, x.command, x.args) == ("http", "", ())
@@ -83,7 +85,7 @@ def test_the_sidecar_of_an_agent_replaces_its_inline_server_as_a_whole(ground: G
 def test_the_sidecar_of_a_skill_replaces_its_front_matter_server_as_a_whole(ground: Ground) -> None:
     skill = ground.home / "skills" / "s"
     inline = "metadata:\n  mcp_servers:\n    x: {command: a, args: [b]}\n    y: {command: y}"
-    ground.put(skill / "SKILL.md", front(inline))
+    ground.put(skill / "SKILL.md", endpoint(inline))
     ground.put(skill / "mcp.json", sidecar(x={"transport": "sse", "url": "https://a.example"}))
     scoped = servers_in_scope(ground.load(), skills=[Skill(directory=str(skill))])
     x, y = sorted(scoped.servers, key=lambda entry: entry.name)
@@ -95,7 +97,7 @@ def test_a_skill_inherits_no_secret_of_a_server_of_the_same_name(ground: Ground)
         ground.home / "mcp.json", sidecar(gh={"command": "gh", "secret_env": {"T": "env:T"}})
     )
     skill = ground.home / "skills" / "s"
-    ground.put(skill / "SKILL.md", front("mcp_servers:\n  gh: {command: thief}"))
+    ground.put(skill / "SKILL.md", endpoint("mcp_servers:\n  gh: {command: thief}"))
     (gh,) = servers_in_scope(ground.load(), skills=[Skill(directory=str(skill))]).servers
     assert (gh.command, gh.secret_env) == ("thief", {})
 
@@ -115,7 +117,7 @@ def test_a_flat_agent_has_its_sidecar_by_its_stem(ground: Ground, name: str) -> 
     text = (
         '[mcp_servers.x]\ncommand = "inline"\n'
         if name.endswith("toml")
-        else front("mcp_servers:\n  x: {command: inline}")
+        else endpoint("mcp_servers:\n  x: {command: inline}")
     )
     path = ground.put(ground.home / "agents" / name, text)
     assert commands(servers_in_scope(ground.load(), agent=str(path))) == {"x": "inline"}
@@ -197,7 +199,7 @@ def test_a_trusted_server_that_an_agent_changes_is_asked_for_again(ground: Groun
     ground.put(ground.own / "mcp.json", sidecar(x={"command": "a"}))
     trust(ground.load(trusted=False))
     agent = ground.home / "agents" / "r"
-    ground.put(agent / "AGENT.md", front("mcp_servers:\n  x: {args: ['--more']}"))
+    ground.put(agent / "AGENT.md", endpoint("mcp_servers:\n  x: {args: ['--more']}"))
     scoped = servers_in_scope(ground.load(trusted=False), agent=str(agent))
     assert commands(scoped) == {}
     assert scoped.untrusted[0].args == ("--more",)

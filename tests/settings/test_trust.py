@@ -17,7 +17,7 @@ from switchboard.core.bus import EventBus
 from switchboard.core.calls import Call
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.sessions import Session
-from switchboard.daemon.runtime import running
+from switchboard.daemon.board.runtime import running
 from switchboard.settings.fingerprints import sealed
 from switchboard.settings.load import load_settings
 from switchboard.settings.trust import still_trusted, trust, untrust

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from switchboard.core.ports import Events
-from switchboard.core.secrets import SecretBook
+from switchboard.core.privacy.secrets import SecretBook
 from switchboard.core.tools import ToolSpec
 from switchboard.providers.commands.provider import CommandsProvider
 from switchboard.providers.commands.schema import CommandTools

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from fakes.fronts import Visitor
+from fakes.endpoints import Visitor
 from support.mcp_stdio import META
 
 CHANGED = "notifications/tools/list_changed"
@@ -14,10 +14,10 @@ SUBSCRIPTION = META + "subscriptionId"
 
 async def test_after_a_handshake_every_change_is_announced_and_before_it_none() -> None:
     visitor = Visitor()
-    visitor.front.changed("tools")
+    visitor.endpoint.changed("tools")
     assert visitor.told == []
     await visitor.shake_hands()
-    visitor.front.changed("tools")
+    visitor.endpoint.changed("tools")
     assert visitor.told == [(CHANGED, {})]
 
 
@@ -25,7 +25,7 @@ async def test_a_modern_client_hears_of_changes_only_while_it_listens() -> None:
     visitor = Visitor()
     visitor.be_modern()
     await visitor.ask("tools/list")
-    visitor.front.changed("tools")
+    visitor.endpoint.changed("tools")
     assert visitor.told == []
     wanted = {"notifications": {"toolsListChanged": True}}
     listening = asyncio.ensure_future(visitor.begin("subscriptions/listen", wanted, 7))
@@ -34,11 +34,11 @@ async def test_a_modern_client_hears_of_changes_only_while_it_listens() -> None:
     assert method == ACKNOWLEDGED
     assert params["notifications"] == {"toolsListChanged": True}
     assert params["_meta"] == {SUBSCRIPTION: 7}
-    visitor.front.changed("tools")
+    visitor.endpoint.changed("tools")
     assert visitor.told[1:] == [(CHANGED, {"_meta": {SUBSCRIPTION: 7}})]
     listening.cancel()
     await asyncio.wait({listening})
-    visitor.front.changed("tools")
+    visitor.endpoint.changed("tools")
     assert len(visitor.told) == 2
 
 
@@ -50,7 +50,7 @@ async def test_only_what_was_asked_for_and_is_offered_is_acknowledged() -> None:
     await asyncio.sleep(0)
     [(_, params)] = visitor.told
     assert params["notifications"] == {}
-    visitor.front.changed("tools")
+    visitor.endpoint.changed("tools")
     assert len(visitor.told) == 1
     listening.cancel()
     await asyncio.wait({listening})

@@ -3,7 +3,7 @@
 from fakes.calls import a_tool, answer
 from switchboard.core.board import Board
 from switchboard.core.catalog import Catalog
-from switchboard.daemon.board_lease import CurrentBoard
+from switchboard.daemon.board.lease import CurrentBoard
 
 
 def a_board(name: str) -> Board:

@@ -9,7 +9,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from fakes.calls import a_call, a_session, a_tool
-from fakes.fronts import Visitor
+from fakes.endpoints import Visitor
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault

@@ -7,7 +7,7 @@ import pytest
 from msgspec import Raw
 
 from fakes.calls import Run, outcome
-from fakes.fronts import Visitor
+from fakes.endpoints import Visitor
 from support.mcp_stdio import META
 from support.requirements import requirement
 from switchboard.core.calls import Call, Outcome, WireBlock

@@ -9,7 +9,7 @@ from fakes.boards import Desk, echo_server, serving, settings_for
 from support.processes import alive, until_true
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.core.events import ChildExited, ChildStarted, ConfigRejected
-from switchboard.daemon.reload import Reloader
+from switchboard.daemon.board.reload import Reloader
 from switchboard.settings.sections import Settings
 
 

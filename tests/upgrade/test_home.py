@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from msgspec import Raw
 
-from switchboard.approvals.database import Database
-from switchboard.approvals.owners import ProcessOwners
 from switchboard.approvals.pins import Pins
-from switchboard.approvals.sqlite import SqliteApprovals
+from switchboard.approvals.store.database import Database
+from switchboard.approvals.store.owners import ProcessOwners
+from switchboard.approvals.store.sqlite import SqliteApprovals
 from switchboard.audit.filter import record_in
 from switchboard.audit.store import SqliteAudit
 from switchboard.children.listings.listing import ToolListing

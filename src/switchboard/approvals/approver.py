@@ -1,10 +1,10 @@
-"""Who answers at the desk, and who may not: a client cannot approve what it asked for itself."""
+"""Who answers in the queue, and who may not: a client cannot approve what it asked for itself."""
 
 import os
 from collections.abc import Iterable
 
-from switchboard.core.cleaning import written_out
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.privacy.cleaning import written_out
 from switchboard.core.questions import Question
 from switchkit.platform import Unknown, Vitals
 from switchkit.processes import ancestry

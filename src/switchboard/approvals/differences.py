@@ -4,7 +4,7 @@ import difflib
 import re
 from collections.abc import Iterator
 
-from switchboard.core.cleaning import written_out
+from switchboard.core.privacy.cleaning import written_out
 from switchboard.core.stores import Held
 
 # Of each definition as much is kept as a person could look through.

@@ -17,11 +17,11 @@ from switchboard.approvals.trust import TrustBook, subject_of
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
+from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Next
 from switchboard.core.questions import USED, Answer, Approval, Asker, Question, Risk
 from switchboard.core.sessions import Era
 from switchboard.core.stores import Held, Posted
-from switchboard.core.tasks import TaskSet
 
 # Whose answer counts for a call of high risk: anybody's, only one that the client cannot give, or
 # nobody's, so that whatever would ask is refused.

@@ -5,7 +5,7 @@ import msgspec
 from switchboard.approvals.differences import difference, kept
 from switchboard.core.definition import definition_hash, definition_of
 from switchboard.core.launches import Launch
-from switchboard.core.secrets import NO_SECRETS, Redact
+from switchboard.core.privacy.secrets import NO_SECRETS, Redact
 from switchboard.core.stores import ApprovalStore, Held, PinKey
 from switchboard.core.tools import ToolSpec
 from switchkit.processes import living

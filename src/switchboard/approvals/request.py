@@ -9,9 +9,9 @@ import msgspec
 from msgspec import Raw, Struct
 
 from switchboard.approvals.digest import call_digest, trust_digest
-from switchboard.approvals.links import links_in
 from switchboard.approvals.queue import TTL_S, new_id
 from switchboard.approvals.queue_asker import HOLD_S
+from switchboard.approvals.symlinks import links_in
 from switchboard.approvals.trust import TrustBook, bound_session, is_lasting
 from switchboard.approvals.wording import (
     MAX_ARGUMENTS,
@@ -20,14 +20,14 @@ from switchboard.approvals.wording import (
     shown_arguments,
 )
 from switchboard.core.calls import Call
-from switchboard.core.cleaning import cleaned, cleaned_line, written_out
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
 from switchboard.core.principal import Principal, this_user
+from switchboard.core.privacy.cleaning import cleaned, cleaned_line, written_out
+from switchboard.core.privacy.redaction import redacted_arguments, redacted_text
+from switchboard.core.privacy.secret_names import is_secret_name
+from switchboard.core.privacy.secrets import NO_SECRETS, Redact
 from switchboard.core.questions import Facts, Question, Risk
-from switchboard.core.redaction import redacted_arguments, redacted_text
-from switchboard.core.secret_names import is_secret_name
-from switchboard.core.secrets import NO_SECRETS, Redact
 from switchboard.core.sessions import Session
 from switchboard.core.strict import canonical, read_strictly
 from switchkit.processes import living

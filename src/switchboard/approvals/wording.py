@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterator
 from typing import Any, cast
 
-from switchboard.core.cleaning import cleaned, cleaned_line, written_out
 from switchboard.core.launches import Launch
+from switchboard.core.privacy.cleaning import cleaned, cleaned_line, written_out
 from switchboard.core.questions import Question
 from switchboard.core.strict import Number
 

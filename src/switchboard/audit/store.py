@@ -13,7 +13,7 @@ from switchboard.audit.verify import verify
 from switchboard.audit.writer import AuditWriter, Told
 from switchboard.core.audit import AuditMark, AuditRow, Verification
 from switchboard.core.faults import Fault
-from switchboard.core.worker import Worker
+from switchboard.core.loop.worker import Worker
 
 # Rows that are read at once, and how soon a follower sees a new one.
 _AT_ONCE = 256

@@ -22,8 +22,8 @@ from switchboard.audit.paths import AuditPaths
 from switchboard.core.audit import AuditRecord, stamp
 from switchboard.core.events import AuditFailed, AuditRecovered
 from switchboard.core.faults import Fault
+from switchboard.core.loop.timers import Timers
 from switchboard.core.stores import Recorded
-from switchboard.core.timers import Timers
 from switchkit.files import NotPrivate
 
 # How long a record that nobody waits for may lie.

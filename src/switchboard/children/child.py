@@ -18,8 +18,8 @@ from switchboard.children.listings.listings import Listings
 from switchboard.children.schema import ServerEntry
 from switchboard.children.subscriptions import Subscriptions, Tell
 from switchboard.core.channel import Channel
+from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Events
-from switchboard.core.tasks import TaskSet
 from switchboard.wire.messages import Parts, encode
 
 Result = Coroutine[Any, Any, Raw]

@@ -26,9 +26,9 @@ from switchboard.core.events import (
     ProtectedFilesAppeared,
 )
 from switchboard.core.faults import Fault
+from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Events
 from switchboard.core.sessions import Session
-from switchboard.core.tasks import TaskSet
 from switchboard.wire.messages import MessageId, Parts, RpcError
 from switchboard.wire.peer import Answer, Peer
 from switchboard.wire.pending import PeerLost

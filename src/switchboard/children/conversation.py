@@ -28,8 +28,8 @@ from switchboard.core.channel import Channel
 from switchboard.core.events import ChildToolsSkipped
 from switchboard.core.faults import Fault
 from switchboard.core.levels import LEVELS, reaches
+from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Events
-from switchboard.core.tasks import TaskSet
 from switchboard.wire.eras import LOG_LEVEL_KEY
 from switchboard.wire.messages import Parts, RpcError, encode
 from switchboard.wire.pending import PeerLost

@@ -1,9 +1,9 @@
 """A child's ends and errors, as faults."""
 
 from switchboard.children.link import Link
-from switchboard.core.excerpts import client_excerpt
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.secrets import Redact, without_secrets
+from switchboard.core.privacy.excerpts import client_excerpt
+from switchboard.core.privacy.secrets import Redact, without_secrets
 from switchboard.wire.messages import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from switchboard.wire.pipes import Loss
 

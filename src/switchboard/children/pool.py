@@ -19,11 +19,11 @@ from switchboard.children.listings.listing_cache import ListingCaches
 from switchboard.children.schema import ServerEntry
 from switchboard.children.stdio import open_stdio
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.origins import Origin
 from switchboard.core.ports import Events
-from switchboard.core.secrets import SecretBook
+from switchboard.core.privacy.secrets import SecretBook
 from switchboard.core.sessions import Session
-from switchboard.core.tasks import TaskSet
 from switchboard.procs.spawn import Wrap
 from switchboard.wire.messages import encode
 from switchkit.reaper_client import Reaper

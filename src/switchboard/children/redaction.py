@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from switchboard.core.secrets import KnownSecrets, SecretBook
+from switchboard.core.privacy.secrets import KnownSecrets, SecretBook
 
 # Values of a child's own variables and headers: better too much of them is hidden than too little.
 _SHORTEST = 4

@@ -7,7 +7,7 @@ from switchboard.children.link import MakePeer
 from switchboard.children.redaction import Redaction
 from switchboard.children.schema import ServerEntry
 from switchboard.core.faults import Fault
-from switchboard.core.secrets import SecretBook
+from switchboard.core.privacy.secrets import SecretBook
 from switchboard.procs.spawn import Running, SpawnSpec, Wrap, spawn
 from switchboard.procs.stop import stop
 from switchboard.wire.peer import Peer

@@ -8,8 +8,8 @@ from msgspec import Raw
 from switchboard.children.greeting import Greeting
 from switchboard.children.link import Link
 from switchboard.core.faults import Fault
+from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.sessions import Era
-from switchboard.core.tasks import TaskSet
 from switchboard.wire.messages import RpcError, encode
 from switchboard.wire.pending import PeerLost
 

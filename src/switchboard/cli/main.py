@@ -1,7 +1,7 @@
 """The command line: read the first word, import that verb's module, print what it reports."""
 
 # First, before anything imports msgspec.
-from switchboard import lean  # noqa: I001 - the order is the point
+from switchboard import fast_import  # noqa: I001 - the order is the point
 
 import os
 import sys
@@ -88,7 +88,7 @@ def _module(name: str) -> VerbModule:
         hint = f"did you mean `switchboard {meant}`?" if meant else "switchboard --help"
         raise UsageError(f"there is no command `{name}`", hint)
     module = cast("VerbModule", loaded(verb.module))
-    lean.started()
+    fast_import.started()
     return module
 
 

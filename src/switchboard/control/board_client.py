@@ -18,7 +18,7 @@ from switchboard.core.events import ApprovalAsked
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Question
 from switchboard.ipc.lines import Gone, Line
-from switchboard.ipc.words import BEAT, END, GREETING_S, LISTENING, SECOND_SILENCE_S, SILENCE_S
+from switchboard.ipc.protocol import BEAT, END, GREETING_S, LISTENING, SECOND_SILENCE_S, SILENCE_S
 
 T = TypeVar("T", bound=Struct)
 

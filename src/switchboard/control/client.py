@@ -16,7 +16,7 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.ipc.hello import hello_line
 from switchboard.ipc.lines import Gone, Line, connect
 from switchboard.ipc.paths import DaemonPlaces
-from switchboard.ipc.words import CONTROL, GREETING_S
+from switchboard.ipc.protocol import CONTROL, GREETING_S
 from switchkit.exits import has_ended
 from switchkit.files import NotPrivate
 from switchkit.sockets import is_abandoned

@@ -6,8 +6,8 @@ from switchboard.approvals.approver import Approver
 from switchboard.control.answers import Decision, WaitingApprovals
 from switchboard.control.requests import ApprovalsRequest, DecideRequest
 from switchboard.core.audit import AuditApproval, AuditRecord, new_record
-from switchboard.core.cleaning import written_out
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.privacy.cleaning import written_out
 from switchboard.core.questions import Answer, Verdict
 from switchboard.core.stores import ApprovalStore, AuditStore, Held, Posted
 

@@ -14,10 +14,10 @@ from switchboard.control.messages import ApprovalReply, Aside, line_of
 from switchboard.control.requests import CallRequest, EventsRequest, StopRequest, read_request
 from switchboard.control.tools import Failure
 from switchboard.core.faults import Fault
+from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.questions import Answer, Question
-from switchboard.core.tasks import TaskSet
 from switchboard.ipc.lines import Gone
-from switchboard.ipc.words import GREETING_S
+from switchboard.ipc.protocol import GREETING_S
 from switchboard.wire.frames import MAX_MESSAGE_BYTES
 
 _read_reply = msgspec.json.Decoder(ApprovalReply).decode

@@ -28,7 +28,7 @@ class AuditApproval(Struct, frozen=True, kw_only=True, omit_defaults=True):
     channel: str = ""
     # What was agreed to.
     digest: str = ""
-    # The processes of whoever decided at the desk, nearest first.
+    # The processes of whoever decided in the queue, nearest first.
     chain: str = ""
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from switchboard.core.timers import EARLY_S
+from switchboard.core.loop.timers import EARLY_S
 
 
 class Clock(Struct, eq=False):

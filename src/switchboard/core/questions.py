@@ -89,7 +89,7 @@ class Answer(Struct, frozen=True, kw_only=True):
     # The way it came: `client`, `cli` or another.
     by: str
     at: float
-    # The processes of whoever decided at the desk, nearest first.
+    # The processes of whoever decided in the queue, nearest first.
     chain: str = ""
 
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from switchboard.control.connection import SocketConnection
+from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.sessions import Session
-from switchboard.core.tasks import TaskSet
-from switchboard.daemon.boards import BoardHandle
+from switchboard.daemon.board.instructions import instructions_for
+from switchboard.daemon.board.registry import BoardHandle
 from switchboard.daemon.hello import Hello
-from switchboard.daemon.instructions import instructions_for
 from switchboard.ipc.lines import Gone
-from switchboard.ipc.words import BEAT, END, GREETING_S, LISTENING, MAX_HELLO_BYTES, STREAMS
+from switchboard.ipc.protocol import BEAT, END, GREETING_S, LISTENING, MAX_HELLO_BYTES, STREAMS
 from switchboard.surface.stdio import StreamClient, connect
 from switchboard.wire.frames import MAX_MESSAGE_BYTES
 from switchboard.wire.pipes import Loss, StreamPipe
@@ -89,14 +89,14 @@ class Attachment:
             on_listed=runtime.warm,
             client_pid=parent_of(self.pid),
         )
-        self.sessions = lambda: (client.front.session,)
-        runtime.on_changed.add(client.front.changed)
+        self.sessions = lambda: (client.endpoint.session,)
+        runtime.on_changed.add(client.endpoint.changed)
         try:
             with contextlib.suppress(OSError, ValueError):
                 await connect(pipe, reading, writing)
                 await self._until_left(client.gone)
         finally:
-            runtime.on_changed.discard(client.front.changed)
+            runtime.on_changed.discard(client.endpoint.changed)
             await client.aclose()
             # Both ends: unlike a process, a daemon does not close what it forgets.
             pipe.abort(Loss(message="closed"))

@@ -36,7 +36,7 @@ from switchboard.core.questions import Asker
 from switchboard.core.sessions import Era, Session
 from switchboard.core.tools import ToolSpec
 from switchboard.core.visibility import Visibility
-from switchboard.daemon.runtime import Runtime
+from switchboard.daemon.board.runtime import Runtime
 from switchboard.settings.sections import Settings
 from switchboard.settings.server_names import suite_for
 from switchboard.settings.validate import shown_name

@@ -28,14 +28,14 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Asker
 from switchboard.daemon.attachment import Attachment
 from switchboard.daemon.caller import Caller, open_caller
-from switchboard.daemon.recent_events import Tally
+from switchboard.daemon.logs.recent_events import Tally
 from switchboard.daemon.state import DaemonState
-from switchboard.ipc.words import ABI
+from switchboard.ipc.protocol import ABI
 from switchkit.platform.system import resident_bytes
 from switchkit.processes import ancestry, program_behind
 
 if TYPE_CHECKING:
-    from switchboard.daemon.guard import Guard
+    from switchboard.daemon.board.guard import Guard
 
 _NO_TALLY = Tally()
 

@@ -8,7 +8,7 @@ from errno import ECONNABORTED
 
 from switchboard.control.connection import OnConnection, SocketConnection
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.daemon.stderr import write_line
+from switchboard.daemon.logs.stderr import write_line
 from switchboard.ipc.paths import DaemonPlaces
 from switchkit.files import NotPrivate, make_private_folder
 from switchkit.locks import open_lock, try_lock

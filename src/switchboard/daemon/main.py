@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from switchboard.config.problems import ConfigInvalid
 from switchboard.core.bus import Subscriber
 from switchboard.core.faults import Fault
-from switchboard.daemon.log import Log
-from switchboard.daemon.log_sink import LogSink
+from switchboard.daemon.logs.log import Log
+from switchboard.daemon.logs.log_sink import LogSink
+from switchboard.daemon.logs.telemetry import telemetry_for
 from switchboard.daemon.server import Daemon
 from switchboard.daemon.state import DaemonState
-from switchboard.daemon.telemetry import telemetry_for
 from switchboard.ipc.paths import places_from
-from switchboard.ipc.words import READY_VARIABLE
+from switchboard.ipc.protocol import READY_VARIABLE
 from switchboard.procs.limits import raise_file_limit
 from switchboard.settings.load import load_settings
 from switchboard.settings.sections import Keeping, Settings

@@ -6,8 +6,8 @@ import signal
 from collections.abc import Coroutine, Mapping
 from typing import Any
 
-from switchboard.daemon.instructions import instructions_for
-from switchboard.daemon.reload import Load, serving
+from switchboard.daemon.board.instructions import instructions_for
+from switchboard.daemon.board.reload import Load, serving
 from switchboard.settings.sections import Settings
 from switchboard.surface.stdio import StreamClient, connect, own_streams
 from switchboard.wire.pipes import StreamPipe
@@ -38,7 +38,7 @@ async def serve_stdio(
             on_listed=runtime.warm,
             client_pid=os.getppid(),
         )
-        runtime.on_changed.add(client.front.changed)
+        runtime.on_changed.add(client.endpoint.changed)
         stopped = until_signal()
         await connect(pipe, *own_streams())
         await asyncio.wait({client.gone, stopped}, return_when=asyncio.FIRST_COMPLETED)

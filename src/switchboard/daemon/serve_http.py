@@ -6,9 +6,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from switchboard.control.api import Control
 from switchboard.control.requests import ListenRequest
-from switchboard.daemon.instructions import instructions_for
-from switchboard.daemon.reload import Load, serving
-from switchboard.daemon.runtime import Runtime
+from switchboard.daemon.board.instructions import instructions_for
+from switchboard.daemon.board.reload import Load, serving
+from switchboard.daemon.board.runtime import Runtime
 from switchboard.daemon.serve import until_signal
 from switchboard.settings.sections import Settings
 from switchboard.surface.http.access import Access, hosts_of

@@ -11,15 +11,15 @@ from msgspec.structs import replace
 
 from switchboard.config.problems import ConfigInvalid
 from switchboard.control.connection import SocketConnection
-from switchboard.core.tasks import TaskSet
+from switchboard.core.loop.tasks import TaskSet
 from switchboard.daemon.attachment import Attachment
-from switchboard.daemon.boards import BoardHandle, EndlessQuestions
+from switchboard.daemon.board.registry import BoardHandle, EndlessQuestions
 from switchboard.daemon.hello import Hello, NoHello, read_hello, read_values
+from switchboard.daemon.logs.stderr import keep_small, write_failure
 from switchboard.daemon.serve import until_signal
 from switchboard.daemon.state import DaemonState
-from switchboard.daemon.stderr import keep_small, write_failure
 from switchboard.ipc.lines import Gone
-from switchboard.ipc.words import (
+from switchboard.ipc.protocol import (
     ABI,
     BEAT_S,
     CONTROL,

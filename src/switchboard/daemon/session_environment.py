@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from switchboard.children.http.proxy import PROXY_NAMES
 from switchboard.daemon.hello import Hello
-from switchboard.ipc.words import EVERYTHING
+from switchboard.ipc.protocol import EVERYTHING
 from switchboard.providers.table import TABLE, configured
 from switchboard.settings.fields import VARIABLES
 from switchboard.settings.sections import Settings

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from switchboard.core.bus import EventBus, Subscriber
 from switchboard.daemon.attachment import Attachment
-from switchboard.daemon.boards import BoardRegistry
+from switchboard.daemon.board.registry import BoardRegistry
+from switchboard.daemon.board.shared_children import SharedChildren
 from switchboard.daemon.daemon_socket import DaemonSocket
-from switchboard.daemon.log import Log
-from switchboard.daemon.recent_events import RecentEvents
-from switchboard.daemon.shared_children import SharedChildren
+from switchboard.daemon.logs.log import Log
+from switchboard.daemon.logs.recent_events import RecentEvents
 from switchboard.ipc.paths import DaemonPlaces
 
 

@@ -2,7 +2,7 @@
 
 from _json import encode_basestring_ascii as quoted
 
-from switchboard.ipc.words import ABI, MAGIC
+from switchboard.ipc.protocol import ABI, MAGIC
 
 
 def hello_line(

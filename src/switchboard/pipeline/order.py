@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from switchboard.core.ports import Events, Gate, Next, Provider
-from switchboard.core.secrets import NO_SECRETS, Redact
+from switchboard.core.privacy.secrets import NO_SECRETS, Redact
 from switchboard.core.stores import AuditStore
 from switchboard.core.visibility import Visibility
 from switchboard.pipeline.compose import compose

@@ -8,9 +8,9 @@ import codecs
 from collections.abc import Awaitable, Callable
 from typing import cast
 
-from switchboard.core.redaction import redacted_text
-from switchboard.core.secrets import KnownSecrets
-from switchboard.core.stream_redaction import StreamRedactor
+from switchboard.core.privacy.redaction import redacted_text
+from switchboard.core.privacy.secrets import KnownSecrets
+from switchboard.core.privacy.stream_redaction import StreamRedactor
 from switchboard.procs.tail import Tail
 
 KEPT_BYTES = 512 * 1024

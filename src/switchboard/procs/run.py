@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from switchboard.core.faults import Fault
-from switchboard.core.secrets import KnownSecrets
+from switchboard.core.privacy.secrets import KnownSecrets
 from switchboard.procs.output import Output, Tell
 from switchboard.procs.spawn import Running, SpawnSpec, spawn
 from switchboard.procs.stop import stop

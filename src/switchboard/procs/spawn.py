@@ -12,7 +12,7 @@ from typing import IO
 from msgspec import Struct
 
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.lending import lent
+from switchboard.core.loop.loop_files import lent
 from switchboard.procs.limits import give_first_limit
 from switchboard.procs.tail import Tail
 from switchboard.procs.wrapped import Wrapped

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from switchboard.children.pool import ChildSource
     from switchboard.children.schema import ServerEntry
     from switchboard.core.ports import Directory, Events
-    from switchboard.core.secrets import SecretBook
+    from switchboard.core.privacy.secrets import SecretBook
     from switchboard.sandbox.sandbox import Sandbox
     from switchboard.settings.sections import Settings
     from switchkit.reaper_client import Reaper

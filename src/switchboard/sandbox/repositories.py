@@ -9,8 +9,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from switchboard.sandbox.links import refuse_links
 from switchboard.sandbox.refusals import refused_env_files, refused_repositories
+from switchboard.sandbox.symlinks import refuse_links
 
 PROTECTED = (
     # The whole of it: besides hooks and settings, a new `commondir` in it makes git take both from

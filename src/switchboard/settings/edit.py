@@ -10,7 +10,7 @@ from switchboard.config.json_text import read_json
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.config.writing import refuse_link, write_whole
 from switchboard.core.origins import Scope
-from switchboard.settings.file_layers import sidecar_layer
+from switchboard.settings.files.file_layers import sidecar_layer
 
 _KEYS = ("mcpServers", "mcp_servers")
 _MODE = 0o644

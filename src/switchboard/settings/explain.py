@@ -9,9 +9,9 @@ from msgspec import Struct
 from switchboard.config.key_positions import KeyPath, dotted
 from switchboard.config.layers import MergedLayers
 from switchboard.core.origins import Origin
-from switchboard.core.redaction import redacted_text, redacted_words
-from switchboard.core.secret_names import is_secret_name
-from switchboard.core.secrets import REDACTED
+from switchboard.core.privacy.redaction import redacted_text, redacted_words
+from switchboard.core.privacy.secret_names import is_secret_name
+from switchboard.core.privacy.secrets import REDACTED
 from switchboard.settings.fields import all_sections, path_of
 from switchboard.settings.load import Loading
 from switchboard.settings.server_fields import SERVER

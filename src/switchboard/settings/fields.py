@@ -15,9 +15,9 @@ from switchboard.config.keys import Field, Section
 from switchboard.config.locate import DEFAULT_GLOBS
 from switchboard.config.strict import Items, Text, Truth, Whole
 from switchboard.providers.table import TABLE, source_of
+from switchboard.settings.files.server_shapes import PROVIDERS, TOML_SERVERS
 from switchboard.settings.sections import Keeping, Listener, Logging, Timeouts, ToolFilters
 from switchboard.settings.server_fields import SUITE
-from switchboard.settings.server_shapes import PROVIDERS, TOML_SERVERS
 from switchboard.settings.workspace_limits import narrowed_suites, narrowed_tools
 
 _WORD = Text(empty=False)

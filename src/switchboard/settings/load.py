@@ -27,17 +27,17 @@ from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.core.origins import Origin, Scope
 from switchboard.providers.table import TABLE, source_of
 from switchboard.settings import freeze
-from switchboard.settings.child_files import child_layers
 from switchboard.settings.fields import FLAGS, VARIABLES
-from switchboard.settings.file_layers import (
+from switchboard.settings.files.child_files import child_layers
+from switchboard.settings.files.file_layers import (
     given_layer,
     settle_logging,
     sidecar_layer,
     suites_layer,
     toml_layer,
 )
+from switchboard.settings.files.layer_merge import lay_all
 from switchboard.settings.fingerprints import files_to_watch
-from switchboard.settings.layer_merge import lay_all
 from switchboard.settings.sections import ReadFile, Settings
 from switchboard.settings.servers import Resolution, merged_servers
 from switchboard.settings.trust import read_trust

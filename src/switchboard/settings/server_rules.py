@@ -9,7 +9,7 @@ from msgspec import Struct
 from switchboard.config.key_positions import KeyPath
 from switchboard.config.placeholders import has_placeholder
 from switchboard.config.problems import Severity
-from switchboard.core.secret_names import is_secret_name
+from switchboard.core.privacy.secret_names import is_secret_name
 from switchboard.settings.server_fields import SANDBOX, WEB_URL
 
 # Says a problem at a field of the server; the layers know where that field was written.

@@ -15,9 +15,9 @@ from switchboard.config.locate import agent_files, skill_files
 from switchboard.config.problems import ConfigInvalid, Problem, Severity
 from switchboard.core.origins import Scope
 from switchboard.settings import freeze
-from switchboard.settings.file_layers import front_matter_layer, sidecar_layer
+from switchboard.settings.files.file_layers import front_matter_layer, sidecar_layer
+from switchboard.settings.files.layer_merge import lay_servers
 from switchboard.settings.fingerprints import sealed
-from switchboard.settings.layer_merge import lay_servers
 from switchboard.settings.sections import Settings
 from switchboard.settings.server_rules import Habits, judge
 from switchboard.settings.trust import read_trust

@@ -13,7 +13,7 @@ from switchboard.ipc.environment import hello_environment
 from switchboard.ipc.hello import hello_line, object_text
 from switchboard.ipc.lines import CannotStart, Gone, Line, connect
 from switchboard.ipc.paths import DaemonPlaces, places_from
-from switchboard.ipc.words import (
+from switchboard.ipc.protocol import (
     BEAT,
     CLIENT,
     DECLINED,
@@ -100,7 +100,7 @@ def _reached(places: DaemonPlaces, environ: "dict[str, str]") -> Line:
     line = connect(places.socket, GREETING_S)
     if line is None:
         # Only the first client waits for this to load, too.
-        from switchboard.shim.launch import start_daemon  # noqa: PLC0415
+        from switchboard.shim.start_daemon import start_daemon  # noqa: PLC0415
 
         return start_daemon(places, environ)
     return line

@@ -14,7 +14,7 @@ from switchboard.core.clock import Clock
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.levels import reaches
 from switchboard.core.sessions import Era, Session
-from switchboard.surface.outlets import Outlet
+from switchboard.surface.sink import Sink
 from switchboard.wire.messages import RpcError, encode
 from switchboard.wire.pending import PeerLost
 
@@ -49,13 +49,13 @@ class ClientChannel:
 
     __slots__ = (
         *("_ask", "_held", "_held_bytes", "_is_resting", "_patience_s", "_session"),
-        *("clock", "declared", "log_level", "meta", "outlet", "timeout_s", "token"),
+        *("clock", "declared", "log_level", "meta", "sink", "timeout_s", "token"),
     )
 
     def __init__(
         self,
         session: Session,
-        outlet: Outlet,
+        sink: Sink,
         *,
         ask: Ask | None = None,
         token: Raw | None = None,
@@ -66,7 +66,7 @@ class ClientChannel:
         timeout_s: float | None = None,
     ) -> None:
         self._session = session
-        self.outlet = outlet
+        self.sink = sink
         self._ask = ask
         self.token = token
         self._is_resting = False
@@ -98,7 +98,7 @@ class ClientChannel:
 
     def move(self, channel: "ClientChannel") -> None:
         """The client goes on with its request by another one, over this channel."""
-        self.outlet = channel.outlet
+        self.sink = channel.sink
         self.token = channel.token
         self._is_resting = False
         held, self._held, self._held_bytes = self._held, None, 0
@@ -128,10 +128,10 @@ class ClientChannel:
         if self._is_resting:
             self._hold(method, bytes(params))
         elif method != _PROGRESS:
-            self.outlet.notify(method, (params,))
+            self.sink.notify(method, (params,))
         elif self.token is not None:
             members = {**_read_members(params), "progressToken": self.token}
-            self.outlet.notify(method, (encode(members),))
+            self.sink.notify(method, (encode(members),))
 
     def _hold(self, method: str, params: bytes) -> None:
         held = self._held = self._held or deque()
@@ -142,14 +142,14 @@ class ClientChannel:
 
     def visited(self, params: Raw) -> None:
         if self._session.era is Era.HANDSHAKE:
-            self.outlet.notify("notifications/elicitation/complete", (params,))
+            self.sink.notify("notifications/elicitation/complete", (params,))
 
     @property
     def is_pressed(self) -> bool:
-        return self.outlet.is_pressed
+        return self.sink.is_pressed
 
     async def relieved(self) -> None:
-        await self.outlet.relieved()
+        await self.sink.relieved()
 
     # Asking
 
@@ -181,7 +181,7 @@ class ClientChannel:
     async def _ask_one_by_one(self, wanted: Mapping[str, Input]) -> Mapping[str, Raw]:
         """A person reads one question at a time."""
         return {
-            key: await self.outlet.request(each.method, (each.params,))
+            key: await self.sink.request(each.method, (each.params,))
             for key, each in wanted.items()
         }
 

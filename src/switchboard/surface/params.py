@@ -1,4 +1,4 @@
-"""The parameters of a request, read as far as a front needs them."""
+"""The parameters of a request, read as far as an endpoint needs them."""
 
 from typing import Annotated, Any
 

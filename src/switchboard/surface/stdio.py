@@ -11,10 +11,10 @@ from typing import Any
 from msgspec import Raw
 
 from switchboard.core.events import SessionClosed, SessionOpened
-from switchboard.core.lending import lent
+from switchboard.core.loop.loop_files import lent
 from switchboard.core.ports import Boards, Events
 from switchboard.core.sessions import Session
-from switchboard.surface.front import Front
+from switchboard.surface.endpoint import Endpoint
 from switchboard.wire.messages import Parts
 from switchboard.wire.peer import Peer
 from switchboard.wire.pipes import Loss, StreamPipe
@@ -82,17 +82,17 @@ class StreamClient:
             client_pid=client_pid,
         )
         self.gone: asyncio.Future[Loss] = asyncio.get_running_loop().create_future()
-        self.front = Front(
+        self.endpoint = Endpoint(
             boards,
             session,
-            outlet=self,
+            sink=self,
             instructions=instructions,
             on_listed=on_listed,
         )
         self.peer = _Reader(
             pipe,
-            on_request=self.front.request,
-            on_notification=self.front.notification,
+            on_request=self.endpoint.request,
+            on_notification=self.endpoint.notification,
             on_lost=self._lost,
             throttled=True,
         )
@@ -113,8 +113,8 @@ class StreamClient:
         return await self.peer.request(method, params)
 
     def _lost(self, loss: Loss) -> None:
-        self.front.close()
-        self._events.emit(SessionClosed(session_id=self.front.session.id, reason=loss.message))
+        self.endpoint.close()
+        self._events.emit(SessionClosed(session_id=self.endpoint.session.id, reason=loss.message))
         if not self.gone.done():
             self.gone.set_result(loss)
 

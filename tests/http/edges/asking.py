@@ -16,19 +16,19 @@ from fakes.events import MemoryEvents
 from switchboard.core.board import Board
 from switchboard.core.catalog import Catalog
 from switchboard.core.visibility import Visibility
-from switchboard.daemon.board_lease import CurrentBoard
+from switchboard.daemon.board.lease import CurrentBoard
 from switchboard.pipeline.order import build_road
-from switchboard.surface.front import Front
+from switchboard.surface.endpoint import Endpoint
 from switchboard.surface.http.access import Access, hosts_of
 from switchboard.surface.http.listener import bind, url_of
 from switchboard.surface.http.server import served
 from switchboard.surface.http.surface import HttpSurface
-from switchboard.surface.outlets import Outlet
+from switchboard.surface.sink import Sink
 from switchboard.wire.messages import MessageId, Parts
 from switchboard.wire.peer import Answer
 from switchboard.wire.sse import EventReader, ServerEvent
 
-Tool = Callable[[Outlet], Awaitable[str]]
+Tool = Callable[[Sink], Awaitable[str]]
 DEADLINE_S = 10
 
 
@@ -36,8 +36,8 @@ def said(value: Any) -> Parts:
     return (json.dumps(value).encode(),)
 
 
-def progress(outlet: Outlet, number: int = 1, **more: Any) -> None:
-    outlet.notify("notifications/progress", said({"progressToken": 1, "progress": number} | more))
+def progress(sink: Sink, number: int = 1, **more: Any) -> None:
+    sink.notify("notifications/progress", said({"progressToken": 1, "progress": number} | more))
 
 
 def tool(name: str, id_: int | str = 1, **arguments: Any) -> Json:
@@ -49,12 +49,12 @@ class Asking(NamedTuple):
 
     url: str
     surface: HttpSurface
-    fronts: list["AskingFront"]
+    endpoints: list["AskingFront"]
 
     @property
-    def outlet(self) -> Outlet:
+    def sink(self) -> Sink:
         """The outlet of the newest session itself."""
-        return self.fronts[-1].own
+        return self.endpoints[-1].own
 
     def client(self, **headers: str) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(headers=HEADERS | headers, trust_env=False, timeout=20)
@@ -122,27 +122,27 @@ class Reading:
             return found
 
 
-class AskingFront(Front):
+class AskingFront(Endpoint):
     """A front whose calls run a function of the test."""
 
     tools: dict[str, Tool]
     known: list["AskingFront"]
 
-    def __init__(self, *args: Any, outlet: Outlet, **more: Any) -> None:
-        super().__init__(*args, outlet=outlet, **more)
-        self.own = outlet
+    def __init__(self, *args: Any, sink: Sink, **more: Any) -> None:
+        super().__init__(*args, sink=sink, **more)
+        self.own = sink
         self.known.append(self)
 
     def request(
-        self, method: str, params: Raw, message_id: MessageId, outlet: Outlet | None = None
+        self, method: str, params: Raw, message_id: MessageId, sink: Sink | None = None
     ) -> "Parts | Answer":
         if method != "tools/call":
-            return super().request(method, params, message_id, outlet)
-        assert outlet is not None
-        return self._run(json.loads(bytes(params))["name"], outlet)  # type: ignore[override]
+            return super().request(method, params, message_id, sink)
+        assert sink is not None
+        return self._run(json.loads(bytes(params))["name"], sink)  # type: ignore[override]
 
-    async def _run(self, name: str, outlet: Outlet) -> Parts:  # type: ignore[override]
-        text = await self.tools[name](outlet)
+    async def _run(self, name: str, sink: Sink) -> Parts:  # type: ignore[override]
+        text = await self.tools[name](sink)
         content = [{"type": "text", "text": text}]
         return said({"content": content, "resultType": "complete"})
 

@@ -12,7 +12,7 @@ from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
 from switchboard.core.bus import EventBus
 from switchboard.core.events import Event
-from switchboard.daemon.runtime import Runtime, running
+from switchboard.daemon.board.runtime import Runtime, running
 from switchboard.settings.sections import Settings
 from switchboard.surface.http.access import Access, hosts_of
 from switchboard.surface.http.listener import bind, url_of

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
-from switchboard.core.tasks import TaskSet
+from switchboard.core.loop.tasks import TaskSet
 
 
 class Proxy:

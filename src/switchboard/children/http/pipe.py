@@ -7,7 +7,7 @@ import msgspec
 from switchboard.children.http.client import RemoteClient
 from switchboard.children.http.outgoing import Outgoing, read_outgoing
 from switchboard.core.faults import Fault
-from switchboard.core.tasks import TaskSet
+from switchboard.core.loop.tasks import TaskSet
 from switchboard.wire.messages import Parts, RpcError
 from switchboard.wire.peer import Peer
 from switchboard.wire.pending import PeerLost

@@ -12,7 +12,7 @@ from switchboard.children.link import MakePeer
 from switchboard.children.redaction import Redaction
 from switchboard.children.schema import ServerEntry
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.secrets import SecretBook
+from switchboard.core.privacy.secrets import SecretBook
 from switchboard.wire.peer import Peer
 
 

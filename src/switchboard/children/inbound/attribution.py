@@ -6,8 +6,8 @@ import msgspec
 from msgspec import Raw
 
 from switchboard.core.channel import Input
-from switchboard.core.cleaning import cleaned
-from switchboard.core.secrets import Redact, without_secrets
+from switchboard.core.privacy.cleaning import cleaned
+from switchboard.core.privacy.secrets import Redact, without_secrets
 from switchboard.wire.eras import URL_ELICITATION_REQUIRED
 from switchboard.wire.messages import RpcError, encode
 

@@ -8,8 +8,8 @@ from switchboard.children.child import Child
 from switchboard.children.listings.listing import Kind, Listing
 from switchboard.children.pool import ChildSource
 from switchboard.core.channel import Channel
+from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.sessions import Session
-from switchboard.core.tasks import TaskSet
 
 # Who has not listed by then is announced when it has.
 PATIENCE_S = 10.0

@@ -7,7 +7,7 @@ from typing import Any
 from switchboard.children.listings.listing import FEATURES, Kind, Listing, ToolListing
 from switchboard.children.listings.listing_cache import ListingCache
 from switchboard.core.faults import Fault
-from switchboard.core.tasks import TaskSet
+from switchboard.core.loop.tasks import TaskSet
 
 # A listing, and whether the child still stood by it when it arrived.
 Fetch = Callable[[Kind], Awaitable[tuple[Listing, bool]]]

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from switchboard.approvals.approver import Approver
 from switchboard.approvals.differences import held_difference
-from switchboard.approvals.sqlite import SqliteApprovals
+from switchboard.approvals.store.sqlite import SqliteApprovals
 from switchboard.audit.store import SqliteAudit
 from switchboard.cli.render import columns, hint
 from switchboard.cli.report import Report
@@ -23,8 +23,8 @@ from switchboard.cli.verbs.parts.watching import WaitingCall, WaitingDefinition,
 from switchboard.control.answers import Decision, WaitingApprovals
 from switchboard.control.decisions import Decisions
 from switchboard.control.requests import ApprovalsRequest, DecideRequest
-from switchboard.core.cleaning import written_out
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.privacy.cleaning import written_out
 from switchboard.core.questions import Answer, Extent, Question
 from switchboard.core.stores import ApprovalStore, Held
 from switchboard.ipc.paths import places_from

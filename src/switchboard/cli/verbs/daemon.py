@@ -10,8 +10,8 @@ from switchboard.control.client import draining_daemons, running_daemon
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.ipc.lines import CannotStart, connect
 from switchboard.ipc.paths import DaemonPlaces, places_from
-from switchboard.ipc.words import GREETING_S
-from switchboard.shim.launch import start_daemon
+from switchboard.ipc.protocol import GREETING_S
+from switchboard.shim.start_daemon import start_daemon
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, UsageError, Word
 from switchkit.files import make_private_folder

@@ -19,7 +19,7 @@ from switchboard.cli.verbs.parts.servers import program_of, target_of
 from switchboard.config.locate import find_places
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.control.requests import IntrospectRequest
-from switchboard.daemon.assemble import sandbox_refusals
+from switchboard.daemon.board.assemble import sandbox_refusals
 from switchboard.providers.source import Finding
 from switchboard.providers.table import configured
 from switchboard.sandbox.sandbox import platform_sandbox

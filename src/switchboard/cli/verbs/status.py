@@ -18,7 +18,7 @@ from switchboard.control.status import (
 )
 from switchboard.core.faults import Fault
 from switchboard.ipc.paths import places_from
-from switchboard.ipc.words import ABI
+from switchboard.ipc.protocol import ABI
 from switchkit.cli.columns import counted
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Usage

@@ -9,9 +9,9 @@ from msgspec import Struct
 from switchboard.core.audit import AuditRecord
 from switchboard.core.calls import Call, Figures, Interrupted, Outcome
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.loop.timers import Timers
 from switchboard.core.ports import Next
 from switchboard.core.stores import AuditStore
-from switchboard.core.timers import Timers
 from switchboard.pipeline.call_records import CallRecords, figures_in, finished, size_of
 
 # A call that changes nothing and is over by then is one record, not two.

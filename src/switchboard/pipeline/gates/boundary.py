@@ -5,11 +5,11 @@ import time
 import traceback
 
 from switchboard.core.calls import Call, Outcome
-from switchboard.core.discretion import discreet_fault
 from switchboard.core.events import CallFinished, CallStarted
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.ports import Events, Next
-from switchboard.core.secrets import NO_SECRETS, Redact
+from switchboard.core.privacy.redacting_events import discreet_fault
+from switchboard.core.privacy.secrets import NO_SECRETS, Redact
 
 
 class BoundaryGate:

@@ -6,8 +6,8 @@ from typing import cast
 from switchboard.core.calls import Call, Interrupted, Outcome
 from switchboard.core.clock import Clock
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.loop.timers import Timers
 from switchboard.core.ports import Next
-from switchboard.core.timers import Timers
 
 
 class DeadlineGate:

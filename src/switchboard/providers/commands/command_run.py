@@ -6,15 +6,15 @@ from typing import Any
 
 from switchboard.core.calls import Call, Interrupted
 from switchboard.core.events import ProtectedFilesAppeared
-from switchboard.core.excerpts import client_excerpt
 from switchboard.core.faults import Fault
 from switchboard.core.ports import Events
-from switchboard.core.redaction import redacted_text
-from switchboard.core.secrets import KnownSecrets
+from switchboard.core.privacy.excerpts import client_excerpt
+from switchboard.core.privacy.redaction import redacted_text
+from switchboard.core.privacy.secrets import KnownSecrets
 from switchboard.procs.run import ProcessEnd, ProcessRun
 from switchboard.procs.spawn import SpawnSpec, Wrap
+from switchboard.providers.commands.output_notices import End, Teller
 from switchboard.providers.commands.plans import Plan
-from switchboard.providers.commands.telling import End, Teller
 from switchkit.reaper_client import Reaper
 
 

@@ -5,14 +5,14 @@ import hashlib
 import msgspec
 
 from switchboard.core.launches import Launch
-from switchboard.core.redaction import redacted_text
-from switchboard.core.secrets import KnownSecrets
+from switchboard.core.privacy.redaction import redacted_text
+from switchboard.core.privacy.secrets import KnownSecrets
 from switchboard.core.tools import ToolSpec
-from switchboard.providers.commands.plans import Ground, Plan, policy_of
-from switchboard.providers.commands.standing import has_network, runs_of
+from switchboard.providers.commands.plans import CommandContext, Plan, policy_of
+from switchboard.providers.commands.static_launch import has_network, runs_of
 
 
-def launch_of(plan: Plan, tool: ToolSpec, fingerprint: str, ground: Ground) -> Launch:
+def launch_of(plan: Plan, tool: ToolSpec, fingerprint: str, ground: CommandContext) -> Launch:
     """The launch of a plan."""
     entry, place = plan.entry, plan.place
     hide = KnownSecrets(plan.secrets)

@@ -12,10 +12,10 @@ from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
 from switchboard.pipeline.schemas import check_for
 from switchboard.providers.commands.paths import PathFilter
-from switchboard.providers.commands.plans import Ground, place_of
+from switchboard.providers.commands.plans import CommandContext, place_of
 from switchboard.providers.commands.schema import ANY_OBJECT, CommandEntry
 from switchboard.providers.commands.specs import command_spec
-from switchboard.providers.commands.standing import standing_launch
+from switchboard.providers.commands.static_launch import standing_launch
 from switchboard.sandbox.sandbox import platform_sandbox
 from switchboard.settings.sections import Settings
 
@@ -54,10 +54,10 @@ def judge_tools(
     return Judged(tools, refusals)
 
 
-def ground_of(settings: Settings, environ: Mapping[str, str]) -> Ground:
+def ground_of(settings: Settings, environ: Mapping[str, str]) -> CommandContext:
     """What every command tool of these settings stands on."""
     user_home = find_places(environ, settings.workspace, []).user_home
-    return Ground(
+    return CommandContext(
         workspace=settings.workspace,
         user_home=user_home,
         home=settings.home,
@@ -66,7 +66,7 @@ def ground_of(settings: Settings, environ: Mapping[str, str]) -> Ground:
     )
 
 
-def _refusal(entry: CommandEntry, ground: Ground) -> tuple[str, str] | None:
+def _refusal(entry: CommandEntry, ground: CommandContext) -> tuple[str, str] | None:
     """Why a tool cannot be shown although it is written well."""
     unusable = platform_sandbox().refusal(entry.sandbox_profile)
     if unusable is not None:
@@ -79,7 +79,7 @@ def _refusal(entry: CommandEntry, ground: Ground) -> tuple[str, str] | None:
     return None
 
 
-def _spec(entry: CommandEntry, ground: Ground) -> ToolSpec:
+def _spec(entry: CommandEntry, ground: CommandContext) -> ToolSpec:
     """The tool, with its schema compiled. Raises a fault when that is none."""
     spec = command_spec(entry, ground, _asks)
     return spec if entry.input_schema == ANY_OBJECT else replace(spec, check=check_for(spec))
@@ -90,5 +90,5 @@ def _asks(entry: CommandEntry, tool: ToolSpec) -> bool:
     return asks(launch, assess(launch))
 
 
-def _nobody(ground: Ground) -> Session:
+def _nobody(ground: CommandContext) -> Session:
     return Session(id="", via="", workspace=ground.workspace)

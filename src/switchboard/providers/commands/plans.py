@@ -14,7 +14,7 @@ from switchboard.children.environment import base_environment
 from switchboard.config.placeholders import Unfilled, expand
 from switchboard.core.calls import Call
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.secret_names import is_secret_name
+from switchboard.core.privacy.secret_names import is_secret_name
 from switchboard.core.sessions import Session
 from switchboard.core.strict import read_strictly
 from switchboard.providers.commands.paths import PathFilter
@@ -23,7 +23,7 @@ from switchboard.providers.commands.templates import fill
 from switchboard.sandbox.policy import SandboxPolicy, Surroundings
 
 
-class Ground(Struct, frozen=True, kw_only=True):
+class CommandContext(Struct, frozen=True, kw_only=True):
     """What the command tools of one board stand on."""
 
     workspace: str
@@ -40,7 +40,7 @@ class Ground(Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         # An environment holds secrets, and what is written in a log or a traceback must not.
-        return f"Ground({self.workspace!r})"
+        return f"CommandContext({self.workspace!r})"
 
 
 class CommandPlace(Struct, frozen=True, kw_only=True):
@@ -108,7 +108,7 @@ class _Filling(Mapping[str, str]):
             ) from None
 
 
-def place_of(entry: CommandEntry, session: Session, ground: Ground) -> CommandPlace:
+def place_of(entry: CommandEntry, session: Session, ground: CommandContext) -> CommandPlace:
     """Where a tool runs for a session: its override, the tool's own word, the workspace."""
     filling = _Filling(ground.environ)
     base = session.cwd or ground.workspace
@@ -142,7 +142,7 @@ def place_of(entry: CommandEntry, session: Session, ground: Ground) -> CommandPl
     )
 
 
-def plan_of(entry: CommandEntry, call: Call, ground: Ground, cwd: str = "") -> Plan:
+def plan_of(entry: CommandEntry, call: Call, ground: CommandContext, cwd: str = "") -> Plan:
     """What a call starts. Raises a fault when it may not, or when its arguments do not fit.
 
     With `cwd` it runs there and nowhere else, whatever leads elsewhere by now.
@@ -169,7 +169,7 @@ def plan_of(entry: CommandEntry, call: Call, ground: Ground, cwd: str = "") -> P
     )
 
 
-def policy_of(plan: Plan, ground: Ground) -> SandboxPolicy:
+def policy_of(plan: Plan, ground: CommandContext) -> SandboxPolicy:
     """What the process of a plan may touch."""
     cwd, workspace = os.path.realpath(plan.place.cwd), os.path.realpath(ground.workspace)
     surroundings = Surroundings(

@@ -13,7 +13,7 @@ from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
 from switchboard.providers.commands.command_run import CommandRun
 from switchboard.providers.commands.launches import launch_of
-from switchboard.providers.commands.plans import Ground, Plan, plan_of, policy_of
+from switchboard.providers.commands.plans import CommandContext, Plan, plan_of, policy_of
 from switchboard.providers.commands.results import outcome_of
 from switchboard.providers.commands.schema import CommandEntry
 from switchboard.providers.commands.specs import PROVIDER
@@ -33,7 +33,7 @@ class CommandsProvider:
         self,
         tools: Mapping[str, tuple[CommandEntry, ToolSpec]],
         *,
-        ground: Ground,
+        ground: CommandContext,
         sandbox: Sandbox,
         reaper: Reaper,
         events: Events,

@@ -19,13 +19,13 @@ from switchboard.config.problems import Problem
 from switchboard.config.strict import Anything, Items, Members, Text, Truth, Whole
 from switchboard.core.names import MAX_TOOL_NAME, fold, tool_name
 from switchboard.core.origins import Scope
-from switchboard.core.secret_names import is_secret_name
+from switchboard.core.privacy.secret_names import is_secret_name
 from switchboard.providers.commands.schema import CommandEntry, CommandOmission, CommandTools
 from switchboard.providers.table import is_reserved
+from switchboard.settings.files.server_shapes import SERVER_OBJECT
 from switchboard.settings.fingerprints import fingerprint, seal_of
 from switchboard.settings.server_fields import ENV_NAME
 from switchboard.settings.server_rules import loads_code
-from switchboard.settings.server_shapes import SERVER_OBJECT
 from switchboard.settings.servers import Resolution
 
 _SECTION = "mcp"

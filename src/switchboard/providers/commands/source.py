@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from switchboard.config.placeholders import has_placeholder, variables_in
-from switchboard.core.secret_names import is_secret_name
+from switchboard.core.privacy.secret_names import is_secret_name
 from switchboard.providers.commands.schema import CommandEntry, CommandTools
 from switchboard.providers.commands.section import SECTION, read_commands
 from switchboard.providers.source import (

@@ -9,9 +9,9 @@ from switchboard.core.faults import Fault
 from switchboard.core.principal import this_user
 from switchboard.core.sessions import Session
 from switchboard.core.tools import Effects, Policy, ToolSpec
-from switchboard.providers.commands.plans import Ground, place_of
+from switchboard.providers.commands.plans import CommandContext, place_of
 from switchboard.providers.commands.schema import CommandEntry
-from switchboard.providers.commands.standing import has_network
+from switchboard.providers.commands.static_launch import has_network
 
 PROVIDER = "commands"
 _HIDDEN = "[present]"
@@ -24,7 +24,7 @@ class Particulars(Struct, frozen=True):
     """What a session is told of a command tool beside its schema."""
 
     entry: CommandEntry
-    ground: Ground
+    ground: CommandContext
     asks: bool
 
     def __call__(self, session: Session) -> dict[str, Any]:
@@ -51,7 +51,7 @@ class Particulars(Struct, frozen=True):
         return {**told, "cwd": place.cwd, "env": env, "overrides_active": place.is_overridden}
 
 
-def command_spec(entry: CommandEntry, ground: Ground, asks: Asks) -> ToolSpec:
+def command_spec(entry: CommandEntry, ground: CommandContext, asks: Asks) -> ToolSpec:
     """The tool of an entry."""
     bare = ToolSpec(
         name=entry.name,

@@ -19,8 +19,8 @@ from switchboard.core.launches import Launch
 from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
 from switchboard.core.tools import Policy, ToolSpec
-from switchboard.providers.yard.crew import Crew
 from switchboard.providers.yard.specs import PROVIDER
+from switchboard.providers.yard.threads import YardThreads
 from switchyard.api.answers import call_tool, read_resource, seen_from
 from switchyard.api.catalogue import RESOURCES, TOOLS
 from switchyard.api.texts import PROMPTS, prompt
@@ -62,7 +62,7 @@ class YardProvider:
         root: str,
         # The variables that the yard, and what it starts, may see.
         environ: Mapping[str, str],
-        crew: Crew,
+        threads: YardThreads,
         # Whether the file in a folder, as it is now, may decide what runs.
         is_trusted: Callable[[str], bool],
         # Of the workspace's own file, as it is now.
@@ -71,7 +71,7 @@ class YardProvider:
         self._specs = tuple(specs)
         self._root = Path(root)
         self._environ = environ
-        self._crew = crew
+        self._threads = threads
         self._is_trusted = is_trusted
         self._fingerprint = fingerprint
         self._env_hash = sha256(msgspec.json.encode(sorted(environ.items()))).hexdigest()
@@ -145,7 +145,7 @@ class YardProvider:
         """It serves no session for longer than a call."""
 
     async def aclose(self) -> None:
-        """The crew belongs to the engine."""
+        """The threads belong to the engine."""
 
     async def _done(self, call: Call, work: Callable[[ProjectScope], T]) -> T:
         cwd = call.launch.cwd if call.launch is not None else self._folder(call)
@@ -159,7 +159,7 @@ class YardProvider:
                 code = FaultCode.FAILED_PRECONDITION
                 raise Fault(code, fault.code, fault.message, hint=fault.hint) from fault
 
-        return await self._crew.do(lambda: on_behalf_of(self._environ, run))
+        return await self._threads.do(lambda: on_behalf_of(self._environ, run))
 
     def _folder(self, call: Call) -> str:
         """Where the session works."""

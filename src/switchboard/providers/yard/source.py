@@ -94,8 +94,8 @@ class YardSource(Source[YardEntry]):
 
     def build(self, context: Context) -> Provider:
         from switchboard.children.environment import base_environment  # noqa: PLC0415
-        from switchboard.providers.yard.crew import Crew  # noqa: PLC0415
         from switchboard.providers.yard.provider import YardProvider  # noqa: PLC0415
+        from switchboard.providers.yard.threads import YardThreads  # noqa: PLC0415
 
         settings, environ = context.settings, context.environ
         entry = self._usable(settings)
@@ -106,7 +106,7 @@ class YardSource(Source[YardEntry]):
             root=entry.root,
             # What any child starts with, and the yard's own.
             environ=environ if entry.inherit_env else {**base_environment(environ), **own},
-            crew=context.state.of(Crew),
+            threads=context.state.of(YardThreads),
             is_trusted=lambda folder: _is_trusted(entry, settings.home, folder),
             fingerprint=lambda: file_digest(entry.root),
         )

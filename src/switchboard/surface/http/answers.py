@@ -1,14 +1,14 @@
-"""A message posted over HTTP, and the front's answer to it as a response."""
+"""A message posted over HTTP, and the endpoint's answer to it as a response."""
 
 import asyncio
 
 import msgspec
 from msgspec import UNSET
 
-from switchboard.core.tasks import TaskSet
-from switchboard.surface.front import Front
+from switchboard.core.loop.tasks import TaskSet
+from switchboard.surface.endpoint import Endpoint
 from switchboard.surface.http.exchange import HttpReply, Refusal
-from switchboard.surface.outlets import Outlet
+from switchboard.surface.sink import Sink
 from switchboard.wire.eras import HTTP_STATUS
 from switchboard.wire.messages import (
     INTERNAL_ERROR,
@@ -44,13 +44,13 @@ def request_id(envelope: Envelope) -> MessageId:
 
 
 def begin(
-    front: Front, envelope: Envelope, outlet: Outlet, *, modern: bool
+    endpoint: Endpoint, envelope: Envelope, sink: Sink, *, modern: bool
 ) -> "HttpReply | Answer":
-    """Ask the front: the reply at once, or a result to wait for."""
+    """Ask the endpoint: the reply at once, or a result to wait for."""
     assert envelope.method is not UNSET
     message_id = request_id(envelope)
     try:
-        answer = front.request(envelope.method, envelope.params, message_id, outlet)
+        answer = endpoint.request(envelope.method, envelope.params, message_id, sink)
     except RpcError as error:
         return error_reply(message_id, error, modern=modern)
     except Exception:  # noqa: BLE001 - as below

@@ -5,7 +5,7 @@ A connection is not the stream: the client may leave it, and another may take it
 
 import asyncio
 
-from switchboard.core.tasks import TaskSet
+from switchboard.core.loop.tasks import TaskSet
 from switchboard.surface.http.exchange import Exchange, HttpReply
 from switchboard.surface.http.streams import Stream
 

@@ -7,8 +7,8 @@ from msgspec import UNSET
 
 from switchboard.surface.http.answers import begin, read_message, request_id, start
 from switchboard.surface.http.exchange import Exchange, HttpReply, Refusal
-from switchboard.surface.http.sessions import HttpSession, HttpSessions, MakeFront
-from switchboard.surface.outlets import Outlet
+from switchboard.surface.http.sessions import HttpSession, HttpSessions, MakeEndpoint
+from switchboard.surface.sink import Sink
 from switchboard.wire.eras import HANDSHAKE_VERSIONS
 from switchboard.wire.http_headers import LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID
 from switchboard.wire.messages import (
@@ -28,9 +28,9 @@ _MOST_IN_BATCH = 256
 class HandshakeEra:
     """Clients that begin with `initialize`."""
 
-    def __init__(self, sessions: HttpSessions, make_front: MakeFront) -> None:
+    def __init__(self, sessions: HttpSessions, make_endpoint: MakeEndpoint) -> None:
         self._sessions = sessions
-        self._make_front = make_front
+        self._make_endpoint = make_endpoint
 
     async def post(self, exchange: Exchange, body: bytes) -> None:
         """Take a message in."""
@@ -83,21 +83,21 @@ class HandshakeEra:
 
     def _initialize(self, message: Envelope) -> HttpReply:
         request_id(message)
-        session = self._sessions.open(self._make_front)
-        reply = begin(session.front, message, session, modern=False)
+        session = self._sessions.open(self._make_endpoint)
+        reply = begin(session.endpoint, message, session, modern=False)
         assert isinstance(reply, HttpReply)
-        if not session.front.session.protocol:
+        if not session.endpoint.session.protocol:
             self._sessions.close(session, "`initialize` was refused")
             return reply
         return HttpReply(reply.status, reply.parts, ((SESSION_ID.encode(), session.id.encode()),))
 
     def _begin(
-        self, session: HttpSession, message: Envelope, outlet: Outlet
+        self, session: HttpSession, message: Envelope, sink: Sink
     ) -> "HttpReply | asyncio.Task[HttpReply]":
         message_id = request_id(message)
         if message_id in session.under_way:
             raise Refusal(400, "a request with this `id` is still under way")
-        answer = begin(session.front, message, outlet, modern=False)
+        answer = begin(session.endpoint, message, sink, modern=False)
         if isinstance(answer, HttpReply):
             return answer
         task = start(session.tasks, answer, message_id, modern=False)
@@ -117,13 +117,13 @@ class HandshakeEra:
                 session.questions.take(message.id, message)
             return
         if message.method != CANCELLED:
-            session.front.notification(message.method, message.params)
+            session.endpoint.notification(message.method, message.params)
             return
         if task := session.under_way.get(cancelled_id(message.params)):
             task.cancel()
 
     async def _post_batch(self, session: HttpSession, exchange: Exchange, body: bytes) -> None:
-        if session.front.session.protocol != _BATCHING:
+        if session.endpoint.session.protocol != _BATCHING:
             raise Refusal(400, "this protocol version has no batches")
         try:
             batch = [read_message(bytes(raw)) for raw in read_batch(body)]

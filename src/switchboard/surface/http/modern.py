@@ -5,13 +5,13 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from switchboard.core.tasks import TaskSet
-from switchboard.surface.front import Front
+from switchboard.core.loop.tasks import TaskSet
+from switchboard.surface.endpoint import Endpoint
 from switchboard.surface.http.answers import begin, error_reply, read_message, request_id, start
 from switchboard.surface.http.delivery import Delivery
 from switchboard.surface.http.exchange import Exchange, HttpReply, Refusal
 from switchboard.surface.http.params import SchemaOf, check_params
-from switchboard.surface.http.sessions import MakeFront
+from switchboard.surface.http.sessions import MakeEndpoint
 from switchboard.surface.http.streams import Stream
 from switchboard.wire.eras import (
     CLIENT_CAPABILITIES_KEY,
@@ -53,11 +53,11 @@ class _Body(Struct, frozen=True):
 class ModernEra:
     """Clients without a handshake and without a session."""
 
-    def __init__(self, make_front: MakeFront, schema_of: SchemaOf) -> None:
-        self._make_front = make_front
+    def __init__(self, make_endpoint: MakeEndpoint, schema_of: SchemaOf) -> None:
+        self._make_endpoint = make_endpoint
         self._schema_of = schema_of
         self._tasks = TaskSet()
-        self._listening: set[Front] = set()
+        self._listening: set[Endpoint] = set()
 
     async def post(self, exchange: Exchange, body: bytes) -> None:
         """Answer one message."""
@@ -81,28 +81,28 @@ class ModernEra:
 
     async def _answer(self, exchange: Exchange, message: Envelope, message_id: MessageId) -> None:
         stream = Stream(accepts_events=exchange.accepts_events)
-        front = self._make_front(stream)
-        answer = begin(front, message, stream, modern=True)
+        endpoint = self._make_endpoint(stream)
+        answer = begin(endpoint, message, stream, modern=True)
         if isinstance(answer, HttpReply):
             await exchange.reply(answer)
             return
         work = start(self._tasks, answer, message_id, modern=True)
         listens = message.method == "subscriptions/listen"
         if listens:
-            self._listening.add(front)
+            self._listening.add(endpoint)
         stream.follow(work)
         try:
             await Delivery(exchange, stream, self._tasks).run()
         finally:
             # There is no session in which the client could come back for its answer.
             stream.abandon()
-            self._listening.discard(front)
-            front.close()
+            self._listening.discard(endpoint)
+            endpoint.close()
 
     def changed(self, kind: str, session_id: str) -> None:
         """Tell everyone who listens."""
-        for front in tuple(self._listening):
-            front.changed(kind, session_id)
+        for endpoint in tuple(self._listening):
+            endpoint.changed(kind, session_id)
 
     async def aclose(self) -> None:
         """End what is under way, and with it every stream."""

@@ -15,7 +15,7 @@ from switchboard.control.api import Control, answer
 from switchboard.control.requests import AnyRequest, EventsRequest, read_request
 from switchboard.control.tools import Failure
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.tasks import TaskSet
+from switchboard.core.loop.tasks import TaskSet
 from switchboard.surface.http.access import Access
 from switchboard.surface.http.exchange import ClientLeft, Exchange, HttpReply, Refusal
 from switchboard.wire.frames import MAX_MESSAGE_BYTES

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Generator
 
 import uvicorn
 
-from switchboard.core.tasks import TaskSet
+from switchboard.core.loop.tasks import TaskSet
 from switchboard.surface.http.surface import HttpSurface
 
 # Streams are ended and calls cancelled before the server stops; this bounds what is left.

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator
 from msgspec import Raw
 
 from switchboard.core.events import SessionClosed, SessionOpened
+from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Events
-from switchboard.core.tasks import TaskSet
-from switchboard.surface.front import Front
+from switchboard.surface.endpoint import Endpoint
 from switchboard.surface.http.delivery import Delivery
 from switchboard.surface.http.exchange import Exchange, HttpReply, Refusal
 from switchboard.surface.http.streams import Stream
-from switchboard.surface.outlets import Outlet
+from switchboard.surface.sink import Sink
 from switchboard.wire.messages import METHOD_NOT_FOUND, MessageId, Parts, RpcError
 from switchboard.wire.pending import Pending
 from switchboard.wire.pipes import Loss
@@ -37,15 +37,15 @@ _MOST_WAITING = 256
 _LONGEST_NUMBER = 18
 _RESUMED_SINCE = "2025-11-25"
 
-MakeFront = Callable[[Outlet], Front]
+MakeEndpoint = Callable[[Sink], Endpoint]
 
 
 class HttpSession:
-    """One client: its front, its requests under way, and the streams on which we tell it things."""
+    """One client: its endpoint, its requests under way, and the streams on which it is told things."""
 
-    def __init__(self, make_front: MakeFront) -> None:
+    def __init__(self, make_endpoint: MakeEndpoint) -> None:
         self.id = secrets.token_urlsafe(_ID_BYTES)
-        self.front = make_front(self)
+        self.endpoint = make_endpoint(self)
         self.under_way: dict[MessageId, asyncio.Task[HttpReply]] = {}
         self.tasks = TaskSet()
         self.questions = Pending(most=MOST_QUESTIONS)
@@ -71,13 +71,13 @@ class HttpSession:
 
     @property
     def _resumes(self) -> bool:
-        return self.front.session.protocol >= _RESUMED_SINCE
+        return self.endpoint.session.protocol >= _RESUMED_SINCE
 
     def touch(self) -> None:
         """The client was heard of."""
         self.last_used = asyncio.get_running_loop().time()
 
-    # The outlet
+    # The sink
 
     def notify(self, method: str, params: Parts, /) -> None:
         # While nobody listens it is enough to say a thing once.
@@ -112,7 +112,7 @@ class HttpSession:
     # Streams
 
     def stream_for(self, exchange: Exchange) -> Stream:
-        """The outlet of a request that came with this exchange."""
+        """The sink of a request that came with this exchange."""
         return Stream(
             self._next_key(),
             accepts_events=exchange.accepts_events,
@@ -187,7 +187,7 @@ class HttpSession:
 
     async def aclose(self) -> None:
         """End every stream and what is under way."""
-        self.front.close()
+        self.endpoint.close()
         self._is_closed = True
         self.questions.lose(Loss(message="the client's session has ended"))
         self._own.end()
@@ -215,13 +215,13 @@ class HttpSessions:
         self._tasks = TaskSet()
         self._sweeper: asyncio.TimerHandle | None = None
 
-    def open(self, make_front: MakeFront) -> HttpSession:
+    def open(self, make_endpoint: MakeEndpoint) -> HttpSession:
         """A session for a new client. Raises Refusal when there is no room."""
         if len(self._sessions) >= MOST_SESSIONS:
             self._make_room()
-        session = HttpSession(make_front)
+        session = HttpSession(make_endpoint)
         self._sessions[session.id] = session
-        known = session.front.session
+        known = session.endpoint.session
         self._events.emit(SessionOpened(session_id=known.id, via=known.via))
         if self._sweeper is None:
             self._sweep()
@@ -237,7 +237,7 @@ class HttpSessions:
     def close(self, session: HttpSession, reason: str) -> None:
         """End a session."""
         if self._sessions.pop(session.id, None) is not None:
-            known = session.front.session
+            known = session.endpoint.session
             self._events.emit(SessionClosed(session_id=known.id, reason=reason))
             self._tasks.start(session.aclose())
 

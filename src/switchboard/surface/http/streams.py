@@ -40,7 +40,7 @@ class Message(Struct, frozen=True):
 
 
 class Stream:
-    """The outlet of one request, or of a session."""
+    """The sink of one request, or of a session."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Stream:
         self._last = 0
         self._work: asyncio.Task[HttpReply] | None = None
 
-    # The outlet
+    # The sink
 
     def notify(self, method: str, params: Parts, /) -> None:
         worth: Worth = "passing" if method in _PASSING else "news"

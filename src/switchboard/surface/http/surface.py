@@ -9,7 +9,7 @@ from msgspec import Raw
 
 from switchboard.core.ports import Boards, Events
 from switchboard.core.sessions import Session
-from switchboard.surface.front import Front
+from switchboard.surface.endpoint import Endpoint
 from switchboard.surface.http.access import Access
 from switchboard.surface.http.exchange import (
     ClientLeft,
@@ -24,8 +24,8 @@ from switchboard.surface.http.listener import PATH
 from switchboard.surface.http.modern import ModernEra, claims_modern
 from switchboard.surface.http.routes import PREFIX, ControlRoutes
 from switchboard.surface.http.sessions import IDLE_S, HttpSessions
-from switchboard.surface.outlets import Outlet
-from switchboard.surface.parking import Parking
+from switchboard.surface.sink import Sink
+from switchboard.surface.suspended_calls import SuspendedCalls
 from switchboard.wire.eras import HANDSHAKE_VERSIONS
 from switchboard.wire.frames import MAX_MESSAGE_BYTES
 from switchboard.wire.http_headers import JSON_TYPE, PROTOCOL_VERSION, SESSION_ID, media_type
@@ -51,9 +51,9 @@ class HttpSurface:
         self._workspace = workspace
         self._instructions = instructions
         self._sessions = HttpSessions(events, idle_s=idle_s)
-        self._handshake = HandshakeEra(self._sessions, self._front)
-        self._modern = ModernEra(self._front, self._input_schema)
-        self._parking = Parking()
+        self._handshake = HandshakeEra(self._sessions, self._endpoint)
+        self._modern = ModernEra(self._endpoint, self._input_schema)
+        self._suspended_calls = SuspendedCalls()
         self._is_closing = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -97,17 +97,17 @@ class HttpSurface:
         else:
             await self._handshake.post(exchange, body)
 
-    def _front(self, outlet: Outlet) -> Front:
+    def _endpoint(self, sink: Sink) -> Endpoint:
         session = Session(
             id=os.urandom(5).hex(), via="http", workspace=self._workspace, started_at=time.time()
         )
-        return Front(
+        return Endpoint(
             self._boards,
             session,
-            outlet=outlet,
+            sink=sink,
             instructions=self._instructions,
             # A client without a session comes back by another connection.
-            parking=self._parking,
+            suspended_calls=self._suspended_calls,
         )
 
     async def _input_schema(self, name: str, capabilities: dict[str, Any]) -> Raw | None:
@@ -122,17 +122,17 @@ class HttpSurface:
 
     def sessions(self) -> Iterator[Session]:
         """The clients that have a session."""
-        return (each.front.session for each in self._sessions)
+        return (each.endpoint.session for each in self._sessions)
 
     def changed(self, kind: str, session_id: str) -> None:
         """Tell every client, or one, that another listing is worth asking for."""
         for session in self._sessions:
-            session.front.changed(kind, session_id)
+            session.endpoint.changed(kind, session_id)
         self._modern.changed(kind, session_id)
 
     async def aclose(self) -> None:
         """Take nothing new in, and end what is under way and every stream."""
         self._is_closing = True
         await self._modern.aclose()
-        await self._parking.aclose()
+        await self._suspended_calls.aclose()
         await self._sessions.aclose()

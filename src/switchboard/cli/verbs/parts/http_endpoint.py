@@ -9,7 +9,7 @@ from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.board import attach
 from switchboard.control.board_client import BoardClient
 from switchboard.control.requests import ListenRequest
-from switchboard.daemon.reload import Load
+from switchboard.daemon.board.reload import Load
 from switchboard.daemon.serve import run as run_loop
 from switchboard.daemon.serve_http import serve_http as serve_in_process
 from switchboard.settings.sections import Settings

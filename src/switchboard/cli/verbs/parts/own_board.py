@@ -18,8 +18,8 @@ from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.control.requests import BoardRequest, CallRequest, IntrospectRequest
 from switchboard.core.bus import EventBus
 from switchboard.core.questions import Answer, Question
+from switchboard.daemon.board.runtime import running
 from switchboard.daemon.caller import Caller, open_caller
-from switchboard.daemon.runtime import running
 from switchboard.settings.sections import Settings
 from switchboard.settings.validate import shown_name
 from switchkit.cli.columns import counted

@@ -1,0 +1,172 @@
+"""The table of questions. Its methods are those of `core.stores.ApprovalStore`, on its thread."""
+
+import sqlite3
+from collections.abc import Callable
+
+import msgspec
+
+from switchboard.approvals.queue import PENDING_IN_ALL, PENDING_PER_SESSION, TTL_S
+from switchboard.approvals.store.database import Database
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.questions import Answer, Question
+from switchboard.core.stores import ApprovalState, Owners, Posted
+
+_KEPT_S = 24 * 3600.0
+_read_question = msgspec.json.Decoder(Question).decode
+
+
+class QuestionTable:
+    """Takes questions in, gives answers out, and lets each approval be used once."""
+
+    def __init__(self, database: Database, owners: Owners, *, clock: Callable[[], float]) -> None:
+        self._database = database
+        self._owners = owners
+        self._clock = clock
+
+    def post(self, question: Question, owner: str, /) -> Posted:
+        with self._database.together():
+            self._sweep()
+            found = self._database.rows(
+                "SELECT * FROM questions WHERE session = ? AND digest = ?"
+                " AND (state = 'pending' OR (state = 'approved' AND used = 0))"
+                " ORDER BY asked_at DESC LIMIT 1",
+                question.session_id,
+                question.digest,
+            )
+            if found:
+                return _posted(found[0])
+            self._check_room(question.session_id)
+            self._database.change(
+                "INSERT INTO questions"
+                " (id, session, digest, question, asked_at, expires_at, owner_id)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                question.id,
+                question.session_id,
+                question.digest,
+                msgspec.json.encode(question),
+                question.asked_at,
+                question.expires_at,
+                owner,
+            )
+        return Posted(question=question, state="pending")
+
+    def decide(self, question_id: str, answer: Answer, /) -> bool:
+        now = self._clock()
+        expires_at = now + TTL_S if answer.verdict == "approved" else now
+        changed = self._database.change(
+            "UPDATE questions SET state = ?, extent = ?, decided_by = ?, decided_at = ?, chain = ?,"
+            " expires_at = ? WHERE id = ? AND state = 'pending' AND expires_at > ?",
+            answer.verdict,
+            answer.extent,
+            answer.by,
+            answer.at,
+            answer.chain,
+            expires_at,
+            question_id,
+            now,
+        )
+        return changed == 1
+
+    def consume(self, question_id: str, digest: str, /) -> bool:
+        changed = self._database.change(
+            "UPDATE questions SET state = 'consumed', used = 1"
+            " WHERE id = ? AND digest = ? AND state = 'approved' AND used = 0 AND expires_at > ?",
+            question_id,
+            digest,
+            self._clock(),
+        )
+        return changed == 1
+
+    def answer(self, question_id: str, /) -> Answer | None:
+        found = self._database.rows("SELECT * FROM questions WHERE id = ?", question_id)
+        if not found:
+            return Answer(verdict="expired", by="time", at=self._clock())
+        row = found[0]
+        is_open = row["state"] in {"pending", "approved"}
+        if is_open and row["expires_at"] <= self._clock():
+            return Answer(verdict="expired", by="time", at=row["expires_at"])
+        return _posted(row).answer
+
+    def leave(self, session: str, /) -> None:
+        self._database.change(
+            "UPDATE questions SET state = 'cancelled', decided_by = 'session', decided_at = ?"
+            " WHERE session = ? AND (state = 'pending' OR (state = 'approved' AND used = 0))",
+            self._clock(),
+            session,
+        )
+
+    def waiting(self) -> list[Posted]:
+        with self._database.together():
+            self._sweep()
+        return self._select("state = 'pending'")
+
+    def recent(self) -> list[Posted]:
+        with self._database.together():
+            self._sweep()
+        return self._select("1")
+
+    def find(self, question_id: str, /) -> Posted | None:
+        with self._database.together():
+            self._sweep()
+        found = self._database.rows("SELECT * FROM questions WHERE id = ?", question_id)
+        return _posted(found[0]) if found else None
+
+    def _select(self, condition: str) -> list[Posted]:
+        rows = self._database.rows(
+            f"SELECT * FROM questions WHERE {condition} ORDER BY asked_at"  # noqa: S608 - ours
+        )
+        return [_posted(row) for row in rows]
+
+    def _check_room(self, session: str) -> None:
+        [row] = self._database.rows(
+            "SELECT count(*) AS all_of_them, count(*) FILTER (WHERE session = ?) AS own"
+            " FROM questions WHERE state = 'pending'",
+            session,
+        )
+        if row["own"] >= PENDING_PER_SESSION or row["all_of_them"] >= PENDING_IN_ALL:
+            raise Fault(
+                FaultCode.RESOURCE_EXHAUSTED,
+                "too-many-questions",
+                f"{row['own']} questions of this session wait for an answer already",
+                hint="have them answered first: switchboard approvals list",
+            )
+
+    def _sweep(self) -> None:
+        """Close what nobody can answer or use any more, and forget what is old."""
+        now = self._clock()
+        self._database.change(
+            "UPDATE questions SET state = 'expired', decided_by = 'time', decided_at = expires_at"
+            " WHERE (state = 'pending' OR state = 'approved') AND expires_at <= ?",
+            now,
+        )
+        owners = self._database.rows(
+            "SELECT DISTINCT owner_id FROM questions"
+            " WHERE owner_id != '' AND (state = 'pending' OR state = 'approved')"
+        )
+        for (owner,) in owners:
+            if self._owners.is_gone(owner):
+                self._database.change(
+                    "UPDATE questions SET state = 'cancelled', decided_by = 'exit', decided_at = ?"
+                    " WHERE owner_id = ? AND (state = 'pending' OR state = 'approved')",
+                    now,
+                    owner,
+                )
+        self._database.change(
+            "DELETE FROM questions WHERE state NOT IN ('pending', 'approved') AND asked_at < ?",
+            now - _KEPT_S,
+        )
+
+
+def _posted(row: sqlite3.Row) -> Posted:
+    state: ApprovalState = row["state"]
+    answer = None
+    if state != "pending":
+        answer = Answer(
+            verdict="approved" if state == "consumed" else state,
+            extent=row["extent"],
+            by=row["decided_by"],
+            at=row["decided_at"],
+            chain=row["chain"],
+        )
+    question = _read_question(row["question"])
+    return Posted(question=question, state=state, answer=answer)

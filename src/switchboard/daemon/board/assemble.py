@@ -1,0 +1,68 @@
+"""The composition root, first half: settings become a catalog, which is all that a listing needs.
+
+The second half, `daemon.board.engine`, is loaded when the first call comes, or when the first
+listing has been answered: a client that waits for its tools does not wait for what runs them.
+"""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from switchboard.children.schema import ServerEntry
+from switchboard.core.catalog import Catalog
+from switchboard.core.visibility import Visibility
+from switchboard.providers.source import Listed, ListingContext
+from switchboard.providers.table import configured, is_reserved
+from switchboard.settings.sections import Settings
+
+
+class Assembly(Struct, frozen=True):
+    """What clients see of these settings, and what was left out of it."""
+
+    catalog: Catalog
+    omissions: tuple[str, ...]
+    # What each provider listed; those that listed nothing are not among them.
+    listed: Mapping[str, Listed]
+
+
+def assemble(settings: Settings, environ: Mapping[str, str]) -> Assembly:
+    """The catalog of these settings. Starts nothing."""
+    visibility = Visibility(settings.tools.allow, settings.tools.deny)
+    servers, refusals = usable_servers(settings)
+    listing = ListingContext(settings, environ, servers)
+    listed = {source.key: source.specs(listing) for source in configured(settings)}
+    specs = [spec for each in listed.values() for spec in each.specs]
+    reserved = [spec for spec in specs if is_reserved(spec.name, spec.provider)]
+    catalog = Catalog(
+        spec for spec in specs if visibility.shows(spec.name) and spec not in reserved
+    )
+    omissions = [str(clash) for clash in catalog.clashes]
+    omissions += [f"the name `{spec.name}` is reserved ({spec.origin})" for spec in reserved]
+    for refused in (refusals, *(each.refusals for each in listed.values())):
+        omissions += [f"`{name}` is left out: {why}" for name, (why, _) in refused.items()]
+    listed = {key: each for key, each in listed.items() if each.specs or each.offers}
+    return Assembly(catalog, tuple(omissions), listed)
+
+
+def usable_servers(
+    settings: Settings,
+) -> tuple[tuple[ServerEntry, ...], Mapping[str, tuple[str, str]]]:
+    """The servers that can run here; why others cannot, and what to do about it."""
+    refusals = sandbox_refusals(settings)
+    return tuple(entry for entry in settings.servers if entry.name not in refusals), refusals
+
+
+def sandbox_refusals(settings: Settings) -> dict[str, tuple[str, str]]:
+    """The servers that want a sandbox which does not work here: why, and what to do about it."""
+    wanted = [entry for entry in settings.servers if entry.sandbox_profile != "none"]
+    if not wanted:
+        return {}
+    from switchboard.sandbox.sandbox import platform_sandbox  # noqa: PLC0415 - few are confined
+
+    sandbox = platform_sandbox()
+    refusals = ((entry, sandbox.refusal(entry.sandbox_profile)) for entry in wanted)
+    return {
+        entry.name: (f"sandbox unavailable: {refusal.why}", refusal.fix)
+        for entry, refusal in refusals
+        if refusal is not None
+    }

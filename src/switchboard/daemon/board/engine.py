@@ -1,0 +1,231 @@
+"""The composition root, second half: what runs calls."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from switchboard.children.connection import ChildLimits
+from switchboard.children.environment import EnvironmentSecrets
+from switchboard.children.exposure import SuiteSettings
+from switchboard.children.listings.listing_cache import ListingCaches
+from switchboard.children.pool import ChildPool, ChildSource
+from switchboard.children.schema import ServerEntry
+from switchboard.core.loop.tasks import TaskSet
+from switchboard.core.ports import Directory, Events, Next, Provider
+from switchboard.core.privacy.redacting_events import DiscreetEvents
+from switchboard.core.privacy.secrets import SecretBook
+from switchboard.core.stores import AuditStore
+from switchboard.daemon.board.assemble import Assembly, usable_servers
+from switchboard.daemon.board.sandbox_trail import SandboxTrail
+from switchboard.daemon.board.secret_values import secret_values
+from switchboard.daemon.board.shared_children import SharedChildren
+from switchboard.daemon.malloc import return_large_blocks
+from switchboard.directory.directory import OfferDirectory
+from switchboard.pipeline.order import build_road
+from switchboard.procs.limits import leave_no_core
+from switchboard.providers.context import Context, State
+from switchboard.providers.table import is_reserved, source_of
+from switchboard.sandbox.server_sandbox import ServerSandbox
+from switchboard.settings.sections import Settings
+from switchboard.settings.trust import still_trusted
+from switchkit.reaper_client import Reaper
+
+if TYPE_CHECKING:
+    from switchboard.children.child import Child
+    from switchboard.daemon.board.guard import Gates, Guard
+
+_DEFAULT = SuiteSettings()
+
+
+class Built(Struct, frozen=True, eq=False, kw_only=True):
+    """What runs the calls of one board."""
+
+    pipeline: Next
+    directory: Directory
+    providers: Mapping[str, Provider]
+    # Where its children come from.
+    children: Sequence[ChildSource]
+
+    async def aclose(self) -> None:
+        """Close its providers. The engine keeps children that another board uses too."""
+        await asyncio.gather(*(provider.aclose() for provider in self.providers.values()))
+
+
+class Engine:
+    """Owns the children; builds the road of every board."""
+
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        events: Events,
+        *,
+        workspace: str,
+        sessions: Collection[str] = (),
+        shared_children: SharedChildren | None = None,
+        # Where it is remembered what children offer.
+        home: str = "",
+        # Told what kind of listing changed, and for which session; an empty id means all of them.
+        announce: Callable[[str, str], None] = lambda _kind, _session: None,
+    ) -> None:
+        return_large_blocks()
+        leave_no_core()
+        self._book = SecretBook()
+        self._events = events = DiscreetEvents(events, self._hide)
+        self._environ = environ
+        self._shared_children = shared_children
+        self._own_reaper = None if shared_children is not None else Reaper()
+        self._reaper = (
+            shared_children.reaper
+            if shared_children is not None
+            else cast("Reaper", self._own_reaper)
+        )
+        self._shared = shared_children.enter(environ) if shared_children is not None else None
+        self.pool = ChildPool(
+            environ=environ,
+            secrets=EnvironmentSecrets(environ),
+            events=SandboxTrail(events, self._audit),
+            reaper=self._reaper,
+            sessions=sessions,
+            shared=self._shared,
+            caches=ListingCaches(home) if home else None,
+            is_trusted=lambda entry: still_trusted(entry, workspace),
+            wrap_of=ServerSandbox(environ, workspace),
+            book=self._book,
+        )
+        self._announce = announce
+        self._guard: Guard | None = None
+        self._state = State()
+        self._tasks = TaskSet()
+        for pool in self._pools:
+            pool.on_changed.add(announce)
+
+    def build(self, settings: Settings, assembly: Assembly) -> Built:
+        """What runs the calls of a board with these settings."""
+        for pool in self._pools:
+            pool.book.learn(secret_values(settings, self._environ))
+        limits = ChildLimits(
+            spawn_s=settings.timeouts.child_spawn_ms / 1000,
+            rpc_s=settings.timeouts.rpc_ms / 1000,
+            idle_s=settings.timeouts.idle_ms / 1000,
+            longest_s=settings.timeouts.longest_ms / 1000,
+        )
+        servers, _ = usable_servers(settings)
+        sources = {
+            entry.name: self.pool.source(
+                entry, _limits_of(entry, settings.suites.get(entry.name, _DEFAULT), limits)
+            )
+            for entry in servers
+        }
+        providers: dict[str, Provider] = {}
+        context = Context(
+            settings=settings,
+            environ=self._environ,
+            servers=servers,
+            children=sources,
+            reaper=self._reaper,
+            events=self._events,
+            state=self._state,
+            book=self._book,
+            announce=self._announce,
+            directory=lambda: directory,
+        )
+        for key in assembly.listed:
+            providers[key] = source_of(key).build(context)
+        directory = OfferDirectory(
+            providers,
+            assembly.catalog,
+            {key: listed.offers for key, listed in assembly.listed.items()},
+            events=self._events,
+            visibility=context.visibility,
+            is_reserved=is_reserved,
+        )
+        providers[directory.key] = directory
+        gates = self._gates(settings, providers) if context.is_guarded else None
+        pipeline = build_road(
+            providers,
+            context.visibility,
+            self._events,
+            approval=gates.approval if gates is not None else None,
+            audit=gates.audit if gates is not None else None,
+            hide=self._hide,
+        )
+        return Built(
+            pipeline=pipeline,
+            directory=directory,
+            providers=providers,
+            children=tuple(sources.values()),
+        )
+
+    def retire(self, built: Built, needed: Iterable[Child]) -> None:
+        """Nobody uses this board any more: let go of its children that no other needs."""
+        self._tasks.start(built.aclose())
+        self.pool.retain(needed)
+
+    def _gates(self, settings: Settings, providers: Mapping[str, Provider]) -> Gates:
+        """The gates that ask and write down, for the boards that want them."""
+        if self._guard is None:
+            # A database and a log: who does not guard the surface does without both.
+            from switchboard.daemon.board.guard import Guard  # noqa: PLC0415
+
+            self._guard = (
+                self._shared_children.guard(settings.home)
+                if self._shared_children is not None
+                else Guard(settings.home, self._events)
+            )
+        return self._guard.gates(
+            lambda call: providers[call.tool.provider].launch(call),
+            self._events,
+            settings.approval_channel,
+            self._hide,
+        )
+
+    def _audit(self) -> AuditStore | None:
+        return self._guard.audit if self._guard is not None else None
+
+    @property
+    def _pools(self) -> Iterator[ChildPool]:
+        yield self.pool
+        if self._shared is not None:
+            yield self._shared
+
+    def _hide(self, text: str) -> str:
+        """A text without the secrets of this board, and of the children that it shares."""
+        text = self._book(text)
+        return text if self._shared is None else self._shared.book(text)
+
+    def leave(self, session_id: str) -> None:
+        """A session has ended."""
+        self.pool.leave(session_id)
+        if self._guard is not None:
+            self._guard.leave(session_id)
+
+    async def aclose(self) -> None:
+        """End every child."""
+        await self._tasks.aclose()
+        await self._state.aclose()
+        if self._shared is not None:
+            self._shared.on_changed.discard(self._announce)
+        try:
+            await self.pool.aclose()
+        finally:
+            if self._shared_children is not None:
+                self._shared_children.leave(self._environ)
+        if self._own_reaper is not None:
+            self._own_reaper.close()
+        if self._guard is not None and self._shared_children is None:
+            await self._guard.aclose()
+
+
+def _limits_of(entry: ServerEntry, own: SuiteSettings, limits: ChildLimits) -> ChildLimits:
+    """The limits of one server. What its suite changes is laid over the entry already."""
+    rpc_ms = entry.rpc_timeout_ms
+    return replace(
+        limits,
+        rpc_s=rpc_ms / 1000 if rpc_ms else limits.rpc_s,
+        idle_s=limits.idle_s if own.idle_ms is None else own.idle_ms / 1000,
+    )

@@ -1,0 +1,81 @@
+"""What guards the calls of one home: questions, pins, trust and the audit log.
+
+One for each process. Questions, pins and the log lie on disk, where every process of a user sees
+them; trust for a session is in memory and ends with the session.
+"""
+
+import contextlib
+
+from msgspec import Struct
+
+from switchboard.approvals.gate import ApprovalChannel, ApprovalGate
+from switchboard.approvals.pins import Pins
+from switchboard.approvals.queue import ApprovalQueue
+from switchboard.approvals.queue_asker import QueueAsker
+from switchboard.approvals.request import ApprovalRequests, LaunchOf
+from switchboard.approvals.store.owners import ProcessOwners
+from switchboard.approvals.store.sqlite import SqliteApprovals
+from switchboard.approvals.trail import ApprovalTrail
+from switchboard.approvals.trust import TrustBook
+from switchboard.audit.store import SqliteAudit
+from switchboard.core.faults import Fault
+from switchboard.core.loop.tasks import TaskSet
+from switchboard.core.ports import Events
+from switchboard.core.privacy.secrets import NO_SECRETS, Redact
+from switchboard.core.stores import ApprovalStore, AuditStore
+
+
+class Gates(Struct, frozen=True, eq=False):
+    """What a road is built with when the surface is guarded."""
+
+    approval: ApprovalGate
+    audit: AuditStore
+
+
+class Guard:
+    """Shared by every board of a process."""
+
+    def __init__(self, home: str, events: Events) -> None:
+        self.approvals: ApprovalStore = SqliteApprovals(home)
+        self.audit: AuditStore = SqliteAudit(home, tell=events.emit)
+        self._queue = ApprovalQueue(self.approvals, ProcessOwners())
+        self._trust = TrustBook()
+        self._tasks = TaskSet()
+
+    def gates(
+        self,
+        launch_of: LaunchOf,
+        events: Events,
+        channel: ApprovalChannel,
+        hide: Redact = NO_SECRETS,
+    ) -> Gates:
+        """The gates of one board, where nobody is told what `hide` takes out."""
+        requests = ApprovalRequests(
+            launch_of, self._trust, client_pid=lambda session: session.client_pid, by_value=hide
+        )
+        approval = ApprovalGate(
+            requests,
+            self._trust,
+            self._queue,
+            Pins(self.approvals, by_value=hide),
+            ApprovalTrail(events, self.audit),
+            fallback=None if channel == "none" else QueueAsker(self._queue),
+            channel=channel,
+        )
+        return Gates(approval, self.audit)
+
+    def leave(self, session_id: str) -> None:
+        """A session has ended, and with it what was asked and trusted in it."""
+        self._trust.leave(session_id)
+        self._tasks.start(self._leave(session_id))
+
+    async def _leave(self, session_id: str) -> None:
+        # What it asked expires in time, and nobody is there to be told that this failed.
+        with contextlib.suppress(Fault):
+            await self.approvals.leave(session_id)
+
+    async def aclose(self) -> None:
+        """Write what waits, and let go of every file."""
+        await self._tasks.wait()
+        await self.approvals.aclose()
+        await self.audit.aclose()

@@ -1,0 +1,251 @@
+"""The boards of a daemon: one for each workspace, configuration and environment that clients have.
+
+Sessions share a board, and with it children, only where everything is alike that a child could see.
+Which variables those are is known only once the files have been read, so a board is negotiated:
+
+    hello ──▶ ask for the variables that settings always look at, and for those of the last time
+                │
+                ├─▶ a board of exactly these values is there, its files unchanged ──▶ that one
+                ▼
+              read the files with the values that are known
+                │
+                ├─▶ they name variables that were not asked for ──▶ ask for those, and read again
+                ▼
+              leave out what they do not name ──▶ the board of the values that remain
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from switchboard.config.problems import ConfigInvalid
+from switchboard.core.bus import EventBus, Subscriber
+from switchboard.core.loop.tasks import TaskSet
+from switchboard.daemon.board.assemble import Assembly, assemble
+from switchboard.daemon.board.reload import Load, Reloader
+from switchboard.daemon.board.runtime import Runtime
+from switchboard.daemon.board.shared_children import SharedChildren
+from switchboard.daemon.hello import Hello
+from switchboard.daemon.logs.log import Log, log_for
+from switchboard.daemon.logs.recent_events import RecentEvents
+from switchboard.daemon.session_environment import (
+    OWN_NAMES,
+    Lookup,
+    absolute,
+    first_environ,
+    names_in,
+    wants_everything,
+    with_absolute_paths,
+)
+from switchboard.ipc.protocol import EVERYTHING
+from switchboard.settings.load import load_settings
+from switchboard.settings.sections import Settings
+
+# Gives the values of variables as the client has them.
+Ask = Callable[[Sequence[str]], Awaitable[dict[str, str]]]
+
+_MOST_ROUNDS = 6
+_REST_S = 600.0
+
+
+class EndlessQuestions(Exception):
+    """The configuration names further variables each time that it is read."""
+
+
+class BoardKey(Struct, frozen=True):
+    """What makes two sessions share a board."""
+
+    workspace: str
+    config: str
+    # What was asked for. That a variable is not set is known only of those.
+    names: frozenset[str]
+    environ: frozenset[tuple[str, str]]
+
+
+class BoardHandle:
+    """One runtime, and how many sessions it has."""
+
+    def __init__(self, key: BoardKey, runtime: Runtime, log: Log, load: Load) -> None:
+        self.key = key
+        self._log = log
+        self.runtime = runtime
+        # The settings for which a client was asked everything that they refer to.
+        self.settled = runtime.settings
+        self.started_at = time.time()
+        self.attachments = 0
+        self.unused_since = time.monotonic()
+        self.reloader = Reloader(runtime, load)
+        self.watching = TaskSet()
+        self.watching.start(self.reloader.watch())
+
+    async def is_settled(self) -> bool:
+        """Whether its files are as they were when a client was asked for what they name."""
+        await self.reloader.look()
+        return self.reloader.invalid is None and self.runtime.settings is self.settled
+
+    async def settle(self) -> None:
+        """Note that a client was asked for everything that the files name now."""
+        await self.reloader.look()
+        self.settled = self.runtime.settings
+
+    def enter(self) -> None:
+        self.attachments += 1
+
+    def leave(self) -> None:
+        self.attachments -= 1
+        self.unused_since = time.monotonic()
+
+    async def aclose(self) -> None:
+        await self.watching.aclose()
+        await self.runtime.aclose()
+        self._log.close()
+
+
+class BoardRegistry:
+    """Finds the board of a client, or builds it."""
+
+    def __init__(
+        self, recent_events: RecentEvents, shared_children: SharedChildren, *more: Subscriber
+    ) -> None:
+        self._recent_events = recent_events
+        self._more = more
+        self._shared_children = shared_children
+        self._handles: dict[BoardKey, BoardHandle] = {}
+        # The variables that were asked for last time, so that once is enough this time.
+        self._names: dict[tuple[str, str, str], frozenset[str]] = {}
+
+    def __iter__(self) -> Iterator[BoardHandle]:
+        return iter(tuple(self._handles.values()))
+
+    async def board_for(self, hello: Hello, ask: Ask) -> BoardHandle:
+        """The board of this client. Raises `ConfigInvalid`, `EndlessQuestions`, what `ask` does."""
+        place = (hello.cwd, hello.workspace, hello.config)
+        names = OWN_NAMES | self._names.get(place, frozenset())
+        environ = {**first_environ(hello), **await ask(_listed(names))}
+        for _ in range(_MOST_ROUNDS):
+            found = await self._try(hello, environ, names)
+            if isinstance(found, BoardHandle):
+                self._remember(place, found.key.names - OWN_NAMES)
+                return found
+            names |= found
+            environ |= await ask(_listed(found))
+        raise EndlessQuestions("the configuration asks for ever more variables")
+
+    def _remember(self, place: tuple[str, str, str], names: frozenset[str]) -> None:
+        if names:
+            self._names[place] = names
+        else:
+            self._names.pop(place, None)
+
+    async def _try(
+        self, hello: Hello, given: dict[str, str], names: frozenset[str]
+    ) -> BoardHandle | frozenset[str]:
+        """The board, or the names of the variables that have to be asked for first."""
+        key, environ = _key_for(hello, given, names)
+        board = self._handles.get(key)
+        if board is not None and await board.is_settled():
+            return board
+        lookup = Lookup(environ)
+        try:
+            # Files are read and hashed, which others must not wait for.
+            settings = await asyncio.to_thread(_load, key, lookup)
+        except ConfigInvalid:
+            # It may be invalid only because a variable is not known yet.
+            unknown = _unknown(lookup.missed, names)
+            if not unknown:
+                raise
+            return unknown
+        if unknown := _unknown(_named(settings, lookup), names):
+            return unknown
+        if not wants_everything(settings):
+            told = first_environ(hello)
+            names = OWN_NAMES | names_in(settings) | (lookup.sought - told.keys())
+            given = {name: text for name, text in given.items() if name in names or name in told}
+        key, environ = _key_for(hello, given, names)
+        board = self._handles.get(key)
+        if board is None:
+            # A sandbox may be tried, which takes a moment; another client may be quicker.
+            assembly = await asyncio.to_thread(assemble, settings, environ)
+            board = self._handles.get(key)
+            if board is None:
+                return self._host(key, environ, settings, assembly)
+        await board.settle()
+        return board
+
+    def _host(
+        self, key: BoardKey, environ: dict[str, str], settings: Settings, assembly: Assembly
+    ) -> BoardHandle:
+        log = log_for(settings)
+        events = EventBus(log, self._recent_events.subscriber(settings.workspace), *self._more)
+        runtime = Runtime(
+            settings,
+            environ=environ,
+            events=events,
+            shared_children=self._shared_children,
+            assembly=assembly,
+        )
+        runtime.on_retired = self.prune
+        board = BoardHandle(key, runtime, log, lambda: _load(key, environ))
+        self._handles[key] = board
+        return board
+
+    def prune(self) -> None:
+        """Let go of shared children that no board leads to any more."""
+        self._shared_children.retain([child for board in self for child in board.runtime.needed()])
+
+    async def close_unused(self, rest_s: float = _REST_S) -> None:
+        """Close the boards that have had no session for a while."""
+        now = time.monotonic()
+        for key, board in tuple(self._handles.items()):
+            if not board.attachments and now - board.unused_since >= rest_s:
+                del self._handles[key]
+                try:
+                    await board.aclose()
+                finally:
+                    self.prune()
+        self._shared_children.close_unused()
+
+    async def aclose(self) -> None:
+        """Close every board."""
+        boards = tuple(self._handles.values())
+        self._handles.clear()
+        await asyncio.gather(*(each.aclose() for each in boards))
+
+
+def _key_for(
+    hello: Hello, given: Mapping[str, str], names: frozenset[str]
+) -> tuple[BoardKey, dict[str, str]]:
+    environ = with_absolute_paths(given, hello.cwd)
+    workspace = hello.workspace or environ.get("WORKSPACE_DIR") or hello.cwd
+    key = BoardKey(
+        absolute(workspace, hello.cwd),
+        absolute(hello.config, hello.cwd) if hello.config else "",
+        names,
+        frozenset(environ.items()),
+    )
+    return key, environ
+
+
+def _load(key: BoardKey, environ: Mapping[str, str]) -> Settings:
+    return load_settings(
+        workspace=key.workspace,
+        environ=environ,
+        flags={"transport": "stdio"},
+        config=key.config or None,
+    )
+
+
+def _named(settings: Settings, lookup: Lookup) -> set[str]:
+    """What has to be known of a client before these settings can be used for it."""
+    return {EVERYTHING} if wants_everything(settings) else lookup.missed | names_in(settings)
+
+
+def _unknown(wanted: set[str], names: frozenset[str]) -> frozenset[str]:
+    """What of it has not been asked for yet; who told everything is asked for nothing."""
+    return frozenset() if EVERYTHING in names else frozenset(wanted - names)
+
+
+def _listed(names: Iterable[str]) -> Sequence[str]:
+    return (EVERYTHING,) if EVERYTHING in names else sorted(names)

@@ -1,0 +1,212 @@
+"""Switchboard in one process: the current board, the children behind it, and how they end."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, cast
+
+from switchboard.core.board import Board
+from switchboard.core.events import ConfigLoaded, SessionClosed, SessionOpened
+from switchboard.daemon.board.assemble import Assembly, assemble
+from switchboard.daemon.board.lease import CurrentBoard
+from switchboard.daemon.logs.telemetry import exporting
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
+
+    from switchboard.children.child import Child
+    from switchboard.core.bus import EventBus
+    from switchboard.core.events import Event
+    from switchboard.daemon.board.engine import Built, Engine
+    from switchboard.daemon.board.shared_children import SharedChildren
+    from switchboard.settings.sections import Settings
+
+
+class Runtime:
+    """What runs: settings, the board built from them, and the engine that calls need."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        environ: Mapping[str, str],
+        events: EventBus,
+        shared_children: SharedChildren | None = None,
+        # What the settings list, if that is known already: to find out takes a moment.
+        assembly: Assembly | None = None,
+    ) -> None:
+        self.settings = settings
+        self.events = events
+        self._environ = environ
+        self._shared_children = shared_children
+        # The ids of those who are connected.
+        self.sessions: set[str] = set()
+        events.subscribe(self._count_sessions)
+        self._engine: Engine | None = None
+        # Told when clients should list something again: its kind, and whose; empty means all.
+        self.on_changed: set[Callable[[str, str], None]] = set()
+        # Called when a board has been retired.
+        self.on_retired: Callable[[], None] = lambda: None
+        self._board = self._new_board(settings, assembly or self.assemble(settings))
+        # The current board and those that calls still use.
+        self._boards = [self._board]
+        self.boards = CurrentBoard(self._board)
+
+    @property
+    def engine(self) -> Engine:
+        """What runs calls, loaded by the first who needs it."""
+        if self._engine is None:
+            from switchboard.daemon.board.engine import Engine  # noqa: PLC0415 - see daemon.assemble
+
+            self._engine = Engine(
+                self._environ,
+                self.events,
+                workspace=self.settings.workspace,
+                home=self.settings.home,
+                sessions=self.sessions,
+                shared_children=self._shared_children,
+                announce=self.announce,
+            )
+        return self._engine
+
+    def needed(self) -> Iterator[Child]:
+        """The children that the current board leads to, and boards that still serve."""
+        for board in self._boards:
+            for source in board.built.children if board.built is not None else ():
+                yield from source.children()
+
+    def children(self) -> Iterator[tuple[str, Child]]:
+        """Every child of its own, with the session that it belongs to."""
+        if self._engine is not None:
+            yield from self._engine.pool.by_session()
+
+    def _count_sessions(self, event: Event, /) -> None:
+        kind = type(event)
+        if kind is SessionOpened:
+            self.sessions.add(cast("SessionOpened", event).session_id)
+        elif kind is SessionClosed:
+            session_id = cast("SessionClosed", event).session_id
+            self.sessions.discard(session_id)
+            if self._engine is not None:
+                self._engine.leave(session_id)
+
+    def warm(self) -> None:
+        """Be ready for the first call."""
+        self._board.open()
+
+    @property
+    def assembly(self) -> Assembly:
+        """What clients see of the current settings."""
+        return self._board.assembly
+
+    def assemble(self, settings: Settings) -> Assembly:
+        """What settings would list here. Safe on a thread, where it belongs."""
+        return assemble(settings, self._environ)
+
+    def _new_board(self, settings: Settings, assembly: Assembly) -> RunningBoard:
+        warnings = [str(problem) for problem in settings.warnings]
+        self.events.emit(
+            ConfigLoaded(
+                servers=len(settings.servers),
+                tools=len(assembly.catalog.tools),
+                warnings=(*warnings, *assembly.omissions),
+            )
+        )
+        return RunningBoard(settings, assembly, lambda: self.engine)
+
+    def adopt(self, settings: Settings, assembly: Assembly | None = None) -> None:
+        """Swap in the board of new settings; children that both use go on running."""
+        old, new = self._board, self._new_board(settings, assembly or self.assemble(settings))
+        new.open()
+        self.settings, self._board = settings, new
+        self._boards.append(new)
+        self.boards.swap(new, lambda: self._abandon(old))
+        differs = old.differs_from(new)
+        if differs or new.catalog.differs_from(old.catalog):
+            self.announce("tools", "")
+        if differs:
+            self.announce("prompts", "")
+            self.announce("resources", "")
+
+    @contextmanager
+    def view(self, settings: Settings) -> Generator[Board]:
+        """Another board over the same children, for as long as the block runs."""
+        board = RunningBoard(settings, assemble(settings, self._environ), lambda: self.engine)
+        self._boards.append(board)
+        try:
+            yield board
+        finally:
+            if self._shared_children is not None:
+                # Children stay for the clients of the board, which knows them once it is built.
+                self._board.open()
+            self._abandon(board)
+
+    def announce(self, kind: str, session_id: str) -> None:
+        """Have clients told that another listing is worth asking for."""
+        for tell in tuple(self.on_changed):
+            tell(kind, session_id)
+
+    def _abandon(self, board: RunningBoard) -> None:
+        """Nobody uses this board any more."""
+        self._boards.remove(board)
+        if board.built is not None:
+            self.engine.retire(board.built, self.needed())
+        self.on_retired()
+
+    async def aclose(self) -> None:
+        """End every child."""
+        if self._engine is not None:
+            for board in self._boards:
+                if board.built is not None:
+                    await board.built.aclose()
+            await self._engine.aclose()
+
+
+class RunningBoard(Board):
+    """The board of some settings. What runs calls is built by the first who needs it."""
+
+    __slots__ = ("_engine", "assembly", "built", "settings")
+
+    def __init__(
+        self, settings: Settings, assembly: Assembly, engine: Callable[[], Engine]
+    ) -> None:
+        super().__init__(
+            catalog=assembly.catalog,
+            pipeline=lambda call: self.open().pipeline(call),
+            directory=lambda: self.open().directory,
+            listing=frozenset(
+                kind for listed in assembly.listed.values() for kind in listed.offers
+            ),
+        )
+        self.settings = settings
+        self.assembly = assembly
+        self._engine = engine
+        self.built: Built | None = None
+
+    def open(self) -> Built:
+        """Build what runs calls, once."""
+        if self.built is None:
+            self.built = self._engine().build(self.settings, self.assembly)
+            self.pipeline = self.built.pipeline
+        return self.built
+
+    def differs_from(self, other: RunningBoard) -> bool:
+        """Whether the two lead to other servers, or list other kinds of things."""
+        ours, theirs = self.settings.servers, other.settings.servers
+        return ours != theirs or self._offers() != other._offers()
+
+    def _offers(self) -> dict[str, frozenset[str]]:
+        return {key: listed.offers for key, listed in self.assembly.listed.items()}
+
+
+@asynccontextmanager
+async def running(
+    settings: Settings, *, environ: Mapping[str, str], events: EventBus
+) -> AsyncGenerator[Runtime]:
+    """A runtime that is closed whatever happens."""
+    with exporting(events, environ):
+        runtime = Runtime(settings, environ=environ, events=events)
+        try:
+            yield runtime
+        finally:
+            await runtime.aclose()

@@ -1,0 +1,48 @@
+"""The values that a configuration makes secrets, as far as they are known before anything starts.
+
+What `secret_env` refers to is looked up at a start, and noted there.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+
+from switchboard.children.schema import ServerEntry
+from switchboard.core.privacy.secret_names import is_secret_name
+from switchboard.ipc.environment import BASE_NAMES
+from switchboard.providers.table import configured
+from switchboard.settings.sections import Settings
+
+
+def secret_values(settings: Settings, environ: Mapping[str, str]) -> set[str]:
+    """Every value that nobody may be told."""
+    names = set(settings.variables)
+    found: set[str] = set()
+    for entry in settings.servers:
+        found.update(_of_server(entry))
+        if entry.inherit_env:
+            names.update(filter(is_secret_name, environ))
+    for source in configured(settings):
+        own = source.secrets(settings)
+        names |= own.variables
+        found |= own.values
+    # `${HOME}/x` tells nothing that is hidden elsewhere.
+    values = (environ.get(name, "") for name in names - {*BASE_NAMES})
+    return found | {value for value in values if not _is_place(value)}
+
+
+def _is_place(value: str) -> bool:
+    """Whether it tells where something is. Who is asked about a path has to see it."""
+    return os.path.isabs(value) and os.path.lexists(value)
+
+
+def _of_server(entry: ServerEntry) -> Iterator[str]:
+    yield from (value for name, value in entry.env.items() if is_secret_name(name))
+    for name, value in entry.headers.items():
+        if is_secret_name(name):
+            # An `Authorization` has a scheme before what is secret of it.
+            yield from (value, value.split(" ")[-1])
+    if entry.url:
+        from urllib.parse import unquote, urlsplit  # noqa: PLC0415 - few have remote servers
+
+        if password := urlsplit(entry.url).password:
+            yield from (password, unquote(password))

@@ -1,0 +1,95 @@
+"""What every board of one daemon shares: the reaper, and the children of scope `user`."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from switchboard.children.child import Child
+from switchboard.children.environment import EnvironmentSecrets
+from switchboard.children.pool import ChildPool
+from switchboard.core.ports import Events
+from switchboard.core.privacy.redacting_events import DiscreetEvents
+from switchboard.core.privacy.secrets import SecretBook
+from switchboard.core.stores import AuditStore
+from switchboard.daemon.board.sandbox_trail import SandboxTrail
+from switchboard.sandbox.server_sandbox import ServerSandbox
+from switchkit.reaper_client import Reaper
+
+Environ = frozenset[tuple[str, str]]
+
+if TYPE_CHECKING:
+    from switchboard.daemon.board.guard import Guard
+
+
+class SharedChildren:
+    """Owned by the daemon; a board in a process of its own does without."""
+
+    def __init__(self, events: Events) -> None:
+        self._events = events
+        self.reaper = Reaper()
+        self._guard: Guard | None = None
+        # Sessions share a child only where everything is alike that the child could see.
+        self._pools: dict[Environ, ChildPool] = {}
+        self._boards: Counter[Environ] = Counter()
+
+    def enter(self, environ: Mapping[str, str]) -> ChildPool:
+        """The pool of everyone with this environment, for a board that leaves it some day."""
+        key = frozenset(environ.items())
+        self._boards[key] += 1
+        pool = self._pools.get(key)
+        if pool is None:
+            book = SecretBook()
+            pool = self._pools[key] = ChildPool(
+                environ=environ,
+                secrets=EnvironmentSecrets(environ),
+                events=SandboxTrail(DiscreetEvents(self._events, book), self._audit),
+                reaper=self.reaper,
+                book=book,
+                wrap_of=ServerSandbox(environ, environ.get("HOME") or "/"),
+            )
+        return pool
+
+    def leave(self, environ: Mapping[str, str]) -> None:
+        """A board with this environment has been closed."""
+        self._boards[frozenset(environ.items())] -= 1
+
+    def close_unused(self) -> None:
+        """Forget the pools, and with them the environments, that no board and no child needs."""
+        for key, pool in tuple(self._pools.items()):
+            if self._boards[key] <= 0 and pool.is_empty:
+                del self._pools[key]
+                del self._boards[key]
+
+    def __len__(self) -> int:
+        """How many environments are remembered."""
+        return len(self._pools)
+
+    def guard(self, home: str) -> "Guard":
+        """The guard of the daemon's home, built by the first board that wants it."""
+        if self._guard is None:
+            from switchboard.daemon.board.guard import Guard  # noqa: PLC0415 - see daemon.engine
+
+            self._guard = Guard(home, self._events)
+        return self._guard
+
+    def _audit(self) -> AuditStore | None:
+        return self._guard.audit if self._guard is not None else None
+
+    def retain(self, children: Sequence[Child]) -> None:
+        """Let go of every child that no board leads to any more."""
+        for pool in self._pools.values():
+            pool.retain(children)
+
+    def children(self) -> Iterator[Child]:
+        """Every child of scope `user`."""
+        for pool in self._pools.values():
+            yield from pool
+
+    async def aclose(self) -> None:
+        """End every child, and the reaper."""
+        await asyncio.gather(*(pool.aclose() for pool in self._pools.values()))
+        if self._guard is not None:
+            await self._guard.aclose()
+        # The reaper waits until what it guards has ended, and the loop must not wait with it.
+        await asyncio.get_running_loop().run_in_executor(None, self.reaper.close)

@@ -1,0 +1,169 @@
+"""Calls of the modern era that wait for their client.
+
+There a server asks by answering: its result says what it needs, and the client sends the request
+again with the answers. Meanwhile the call stands here, found by a state that nobody can guess, that
+holds for this request alone and that can be used once.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec import Raw
+
+from switchboard.core.channel import Input
+from switchboard.surface.channel import Ask, ClientChannel
+from switchboard.surface.results import input_required_parts
+from switchboard.wire.messages import INVALID_PARAMS, Parts, RpcError
+from switchboard.wire.peer import Answer
+from switchboard.wire.pending import PeerLost
+from switchboard.wire.pipes import Loss
+
+_STATE_BYTES = 32
+_MOST_PARKED = 1_024
+# How long the outcome of a call is kept that ended before its client came back.
+KEPT_S = 60.0
+
+
+class SuspendedCall:
+    """One call, the questions it asked, and the channel that leads to whoever answers."""
+
+    def __init__(self, channel: Callable[[Ask], ClientChannel], given: Mapping[str, Raw]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._asked: dict[str, tuple[Input, asyncio.Future[Raw]]] = {}
+        self._news = asyncio.Event()
+        # Answers that came before their questions: some servers keep no state between the two.
+        self.given: Mapping[str, Raw] = given
+        self.channel = channel(self.ask)
+        self.task: asyncio.Task[Parts] | None = None
+        # What the request was about; only the same request goes on with it.
+        self.about: Any = None
+
+    async def ask(self, wanted: Mapping[str, Input]) -> Mapping[str, Raw]:
+        """Wait until the client has come back with the answers."""
+        futures: dict[str, asyncio.Future[Raw]] = {}
+        keys: list[str] = []
+        for key, each in wanted.items():
+            free = key
+            while free in self._asked:
+                free += "+"
+            future = futures[key] = self._loop.create_future()
+            if key in self.given:
+                future.set_result(self.given[key])
+            self._asked[free] = (each, future)
+            keys.append(free)
+        # An answer holds for one question only.
+        self.given = {key: self.given[key] for key in self.given if key not in futures}
+        self._news.set()
+        try:
+            await asyncio.gather(*futures.values())
+            return {key: future.result() for key, future in futures.items()}
+        finally:
+            for key in keys:
+                self._asked.pop(key, None)
+
+    def answer(self, responses: Mapping[str, Raw]) -> None:
+        """Hand over what the client brought. What nobody asked for is ignored."""
+        for key, response in responses.items():
+            _, future = self._asked.get(key, (None, None))
+            if future is not None and not future.done():
+                future.set_result(response)
+
+    def open_questions(self) -> dict[str, Input]:
+        """What still needs an answer."""
+        return {key: each for key, (each, future) in self._asked.items() if not future.done()}
+
+    async def next_word(self) -> dict[str, Input]:
+        """Wait for the end, or for a question; nothing open means that the call has ended."""
+        assert self.task is not None
+        while not self.task.done():
+            if questions := self.open_questions():
+                return questions
+            self._news.clear()
+            await self._news.wait()
+        return {}
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the call has ended, with whatever outcome."""
+        return self.task is not None and self.task.done()
+
+    def end(self, _: object) -> None:
+        """The call has ended: whoever waits for its word gets it, and nobody for an answer."""
+        self._news.set()
+        for _, future in self._asked.values():
+            if not future.done():
+                future.set_exception(PeerLost(Loss(message="the request has ended")))
+
+
+class SuspendedCalls:
+    """Every call that waits for its client, by its state."""
+
+    def __init__(self) -> None:
+        self._suspended: dict[str, SuspendedCall] = {}
+
+    def begin(self, suspended: SuspendedCall, work: Answer, about: Any) -> None:
+        """Set a call going."""
+        suspended.about = about
+        suspended.task = asyncio.get_running_loop().create_task(work)
+        suspended.task.add_done_callback(suspended.end)
+
+    def take(self, state: str, about: Any, channel: ClientChannel) -> SuspendedCall:
+        """The call that waits under this state goes on over this channel. Raises RpcError."""
+        suspended = self._suspended.get(state)
+        if suspended is None or suspended.about != about:
+            raise RpcError(INVALID_PARAMS, "`requestState` is unknown, spent or of another request")
+        del self._suspended[state]
+        suspended.channel.move(channel)
+        return suspended
+
+    async def word(self, suspended: SuspendedCall) -> Parts:
+        """The result of the call, or what it asks. Who cancels the request cancels the call."""
+        assert suspended.task is not None
+        try:
+            questions = await suspended.next_word()
+        except asyncio.CancelledError:
+            suspended.task.cancel()
+            raise
+        if not questions:
+            return suspended.task.result()
+        if not self._has_room():
+            suspended.task.cancel()
+            raise RpcError(INVALID_PARAMS, "too many requests wait for their clients")
+        suspended.channel.rest()
+        state = secrets.token_urlsafe(_STATE_BYTES)
+        self._suspended[state] = suspended
+        suspended.task.add_done_callback(lambda _: self._keep(state, suspended))
+        return input_required_parts(questions, state)
+
+    def _keep(self, state: str, suspended: SuspendedCall) -> None:
+        """A question may be taken back, or its time may run out; the client is still to hear it."""
+        assert suspended.task is not None
+        if self._suspended.get(state) is suspended and not suspended.task.cancelled():
+            suspended.task.exception()
+            asyncio.get_running_loop().call_later(KEPT_S, self._suspended.pop, state, None)
+        else:
+            self._suspended.pop(state, None)
+
+    def _has_room(self) -> bool:
+        if len(self._suspended) < _MOST_PARKED:
+            return True
+        ended = (each for each, suspended in self._suspended.items() if suspended.is_over)
+        return self._suspended.pop(next(ended, ""), None) is not None
+
+    def close(self) -> None:
+        """Nobody will come back: end every call that waits."""
+        for suspended in tuple(self._suspended.values()):
+            if suspended.task is not None:
+                suspended.task.cancel()
+        self._suspended.clear()
+
+    async def aclose(self) -> None:
+        """End every call that waits."""
+        tasks = [
+            suspended.task for suspended in self._suspended.values() if suspended.task is not None
+        ]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
