@@ -41,7 +41,7 @@ MakeEndpoint = Callable[[Sink], Endpoint]
 
 
 class HttpSession:
-    """One client: its endpoint, its requests under way, and the streams on which it is told things."""
+    """One client: its endpoint, its requests under way, the streams on which it is told things."""
 
     def __init__(self, make_endpoint: MakeEndpoint) -> None:
         self.id = secrets.token_urlsafe(_ID_BYTES)
