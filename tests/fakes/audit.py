@@ -6,7 +6,13 @@ from collections.abc import AsyncGenerator, Callable
 import msgspec
 
 from switchboard.audit.chain import NOTHING, hash_of
-from switchboard.core.audit import AuditFinding, AuditMark, AuditRecord, AuditRow, Verification
+from switchboard.core.audit import (
+    VerificationFinding,
+    AuditMark,
+    AuditRecord,
+    AuditRow,
+    Verification,
+)
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.stores import Recorded
 
@@ -73,7 +79,7 @@ class MemoryAudit:
         rows = self.rows()
         known = {row.seq: row.hash.hex() for row in rows}
         is_met = expect is None or known.get(expect.seq, "").startswith(expect.hash)
-        lost = AuditFinding(
+        lost = VerificationFinding(
             kind="unexpected", seq=expect.seq if expect else 0, says="it is not there"
         )
         return Verification(

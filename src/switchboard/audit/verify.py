@@ -13,7 +13,13 @@ from switchboard.audit.head import Head, read_head
 from switchboard.audit.key import AuditKey, KeyUnusable, read_key
 from switchboard.audit.paths import AuditPaths
 from switchboard.audit.segment_reader import SegmentReader
-from switchboard.core.audit import AuditFinding, AuditMark, AuditRow, FindingKind, Verification
+from switchboard.core.audit import (
+    VerificationFinding,
+    AuditMark,
+    AuditRow,
+    FindingKind,
+    Verification,
+)
 from switchkit.files import NotPrivate
 
 _MOST_FINDINGS = 100
@@ -60,7 +66,7 @@ class _Walk:
         self._key = key
         self._head = head
         self._expect = expect
-        self._findings: list[AuditFinding] = []
+        self._findings: list[VerificationFinding] = []
         self._more = 0
         self._records = 0
         self._first = 0
@@ -190,7 +196,7 @@ class _Walk:
 
     def _find(self, kind: FindingKind, seq: int, says: str) -> None:
         if len(self._findings) < _MOST_FINDINGS:
-            self._findings.append(AuditFinding(kind=kind, seq=seq, says=says))
+            self._findings.append(VerificationFinding(kind=kind, seq=seq, says=says))
         else:
             self._more += 1
 

@@ -121,7 +121,7 @@ FindingKind = Literal[
 ]
 
 
-class AuditFinding(Struct, frozen=True, kw_only=True):
+class VerificationFinding(Struct, frozen=True, kw_only=True):
     """Something that is wrong, and where: the number of a record, or 0 for the log as a whole."""
 
     kind: FindingKind
@@ -142,7 +142,7 @@ class Verification(Struct, frozen=True, kw_only=True):
     # Records that were on disk when a process was killed, before it came to the head.
     ahead: int = 0
     lost: int = 0
-    findings: tuple[AuditFinding, ...] = ()
+    findings: tuple[VerificationFinding, ...] = ()
     # More than are listed.
     more: int = 0
 
