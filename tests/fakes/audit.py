@@ -7,11 +7,11 @@ import msgspec
 
 from switchboard.audit.chain import NOTHING, hash_of
 from switchboard.core.audit import (
-    VerificationFinding,
     AuditMark,
     AuditRecord,
     AuditRow,
     Verification,
+    VerificationFinding,
 )
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.stores import Recorded

@@ -14,11 +14,11 @@ from switchboard.audit.key import AuditKey, KeyUnusable, read_key
 from switchboard.audit.paths import AuditPaths
 from switchboard.audit.segment_reader import SegmentReader
 from switchboard.core.audit import (
-    VerificationFinding,
     AuditMark,
     AuditRow,
     FindingKind,
     Verification,
+    VerificationFinding,
 )
 from switchkit.files import NotPrivate
 
