@@ -49,7 +49,7 @@ class Asking(NamedTuple):
 
     url: str
     surface: HttpSurface
-    endpoints: list["AskingFront"]
+    endpoints: list["AskingEndpoint"]
 
     @property
     def sink(self) -> Sink:
@@ -122,11 +122,11 @@ class Reading:
             return found
 
 
-class AskingFront(Endpoint):
+class AskingEndpoint(Endpoint):
     """A front whose calls run a function of the test."""
 
     tools: dict[str, Tool]
-    known: list["AskingFront"]
+    known: list["AskingEndpoint"]
 
     def __init__(self, *args: Any, sink: Sink, **more: Any) -> None:
         super().__init__(*args, sink=sink, **more)
@@ -151,9 +151,9 @@ class AskingFront(Endpoint):
 async def asking(
     monkeypatch: pytest.MonkeyPatch, schemas: dict[str, Any] | None = None, **tools: Tool
 ) -> AsyncGenerator[Asking]:
-    known: list[AskingFront] = []
-    kind = type("AskingFront", (AskingFront,), {"tools": tools, "known": known})
-    monkeypatch.setattr("switchboard.surface.http.surface.Front", kind)
+    known: list[AskingEndpoint] = []
+    kind = type("AskingEndpoint", (AskingEndpoint,), {"tools": tools, "known": known})
+    monkeypatch.setattr("switchboard.surface.http.surface.Endpoint", kind)
     specs = [a_tool(name, schema=(schemas or {}).get(name)) for name in tools]
     road = build_road({"fake": FakeProvider(*specs)}, Visibility(), MemoryEvents())
     listening = bind("127.0.0.1", 0, allow_remote=False)
