@@ -30,7 +30,8 @@ def _serve_http(program: str, site: Site) -> list[str]:
 
 
 def _token(_site: Site) -> dict[str, str]:
-    return {"SWITCHBOARD_TOKEN": TOKEN}
+    # In its own process: a daemon would stay behind, and has figures of its own.
+    return {"SWITCHBOARD_TOKEN": TOKEN, "SWITCHBOARD_IN_PROCESS": "1"}
 
 
 def _workspace(scripts: Path, site: Site) -> None:
