@@ -1,5 +1,6 @@
 """Approvals in SQLite: the contract, the file, and processes that die."""
 
+import contextlib
 import os
 import signal
 import stat
@@ -49,6 +50,24 @@ async def test_the_file_is_private_also_when_it_was_not(home: Path, store: Sqlit
     (folder / "approvals.db").chmod(0o644)
     Database(str(home)).close()
     assert stat.S_IMODE((folder / "approvals.db").stat().st_mode) == 0o600
+
+
+async def test_a_store_that_is_closed_stays_closed_also_for_who_still_listens(
+    home: Path, store: SqliteApprovals
+) -> None:
+    await store.post(a_question(), "")
+    with store.subscribe():
+        assert any(str(home) in path for path in open_files())
+        await store.aclose()
+        assert [path for path in open_files() if str(home) in path] == []
+
+
+def open_files() -> list[str]:
+    found: list[str] = []
+    for number in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            found.append(os.readlink(f"/proc/self/fd/{number}"))
+    return found
 
 
 @pytest.mark.parametrize("kind", ["link", "folder", "garbage", "newer"])

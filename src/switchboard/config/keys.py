@@ -61,10 +61,11 @@ class Field(Struct, frozen=True):
     def widens(self, value: Any, below: Any) -> bool:
         """Whether a value is looser than the one below it, or as loose as can be.
 
-        Choices are listed from the loosest on.
+        Choices are listed from the loosest on. Where there is no order nobody can tell, so any
+        value may be looser.
         """
         order = (False, True) if isinstance(self.kind, Truth) else getattr(self.kind, "choices", ())
-        return bool(order) and order.index(value) < max(1, order.index(below))
+        return not order or order.index(value) < max(1, order.index(below))
 
 
 class Section(Struct, frozen=True, kw_only=True):

@@ -43,6 +43,8 @@ class Clock(Struct, eq=False):
         self._until = now + limit
         self._ceiling = now + max(limit, longest)
         self._can_extend = longest > limit
+        # It may stand still already: somebody is asked while the server of the call starts.
+        self._paused_at = now
 
     @property
     def allowed_s(self) -> float:

@@ -32,7 +32,7 @@ from switchboard.daemon.logs.recent_events import Tally
 from switchboard.daemon.state import DaemonState
 from switchboard.ipc.protocol import ABI
 from switchkit.platform.system import resident_bytes
-from switchkit.processes import ancestry, program_behind
+from switchkit.processes import program_behind
 
 if TYPE_CHECKING:
     from switchboard.daemon.board.guard import Guard
@@ -163,7 +163,7 @@ class DaemonControl:
                 "over HTTP nobody can approve: a token does not prove that a person is there",
                 hint=f"switchboard approvals approve {request.id}",
             )
-        approver = Approver(ancestry(self._pid) if self._pid else ())
+        approver = Approver.of(self._pid)
         return await self._decisions.decide(request, approver, by="cli" if self._pid else "http")
 
     async def audit(self, request: AuditRequest) -> AuditRows:

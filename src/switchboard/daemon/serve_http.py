@@ -1,5 +1,6 @@
 """Serving a board over HTTP: on a socket of the daemon's, or in a process of its own."""
 
+import asyncio
 import socket
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -36,7 +37,8 @@ async def serve_socket(
     routes = None
     # Who reaches us from another machine has no business with the daemon itself.
     if control is not None and is_loopback(address):
-        token = kept_token(runtime.settings.home, CONTROL_FILE)
+        # It waits for a lock of the home, and nobody else waits with it.
+        token = await asyncio.to_thread(kept_token, runtime.settings.home, CONTROL_FILE)
         routes = ControlRoutes(control, Access(token=token, hosts=hosts))
     surface = HttpSurface(
         runtime.boards,

@@ -108,9 +108,16 @@ class OfferDirectory:
 
     def _merge(self, kind: Kind, offers: Sequence[Offer]) -> MergedOffers:
         if kind == "subtools":
-            # Two suites may each have a subtool of this name.
-            names = ((f"{each.via.name}/{each.name}" if each.via else each.name) for each in offers)
-            return MergedOffers(dict(zip(names, offers, strict=True)))
+            # Those of a suite that is not shown do not exist either. Two suites may each have a
+            # subtool of one name.
+            named = ((each.via.name, each) for each in offers if each.via is not None)
+            return MergedOffers(
+                {
+                    f"{suite}/{each.name}": each
+                    for suite, each in named
+                    if fold(suite) in self._listed
+                }
+            )
         if kind != "tools":
             return merge_contents(kind, offers)
         merged = merge_tools(offers, self._visibility, self._listed.__contains__, self._is_reserved)
@@ -145,7 +152,23 @@ class OfferDirectory:
             provider.pass_on(method, session)
 
     def _resolver(self, session: Session, channel: Channel | None) -> Resolver:
-        return Resolver(self._contents, session, lambda kind: self._merged(kind, session, channel))
+        return Resolver(
+            self._contents,
+            session,
+            lambda kind: self._merged(kind, session, channel),
+            lambda kind, name: self._ours(kind, name, session, channel),
+        )
+
+    async def _ours(
+        self, kind: Kind, name: str, session: Session, channel: Channel | None
+    ) -> Offer | None:
+        """What a provider without servers has: it keeps its name, so no server is waited for."""
+        for provider in self._listing.get(kind, ()):
+            if isinstance(provider, ContentProvider) and not provider.owners:
+                for offer in await provider.offers(kind, session, channel, name):
+                    if offer.name == name:
+                        return offer
+        return None
 
     def _of(self, offer: Offer) -> ContentProvider:
         return next(each for each in self._contents if each.key == offer.provider)

@@ -18,11 +18,14 @@ class Resolver:
         providers: Iterable[ContentProvider],
         session: Session,
         merged: Callable[[Kind], Awaitable[dict[str, Offer]]],
+        # What somebody has without asking any server.
+        ours: Callable[[Kind, str], Awaitable[Offer | None]],
     ) -> None:
         self._owners = {owner: each.key for each in providers for owner in each.owners}
         self._providers = tuple(providers)
         self._session = session
         self._merged = merged
+        self._ours = ours
 
     async def find(self, request: ContentRequest) -> Offer:
         """What a request is about. Raises a fault."""
@@ -32,6 +35,8 @@ class Resolver:
         return await (self.resource(name) if kind == "resources" else self._template(name))
 
     async def _prompt(self, name: str) -> Offer:
+        if ours := await self._ours("prompts", name):
+            return ours
         prompts = await self._merged("prompts")
         if name in prompts:
             return prompts[name]
@@ -51,6 +56,8 @@ class Resolver:
         if named is not None and named[0] in self._owners:
             # It names its server, and reaches that one alone.
             return self._of(named[0], named[1])
+        if ours := await self._ours("resources", uri):
+            return ours
         listed = await self._merged("resources")
         if uri in listed:
             return listed[uri]

@@ -107,7 +107,8 @@ class SqliteApprovals:
         return self._opened
 
     def _look(self) -> bool:
-        if not self._subscribers:
+        # Who still listens after the end does not open it again.
+        if self._is_closed or not self._subscribers:
             return False
         # What cannot be opened now is told to whoever asks for something in it.
         with contextlib.suppress(Exception):

@@ -156,10 +156,12 @@ class Runtime:
     async def aclose(self) -> None:
         """End every child."""
         if self._engine is not None:
-            for board in self._boards:
-                if board.built is not None:
-                    await board.built.aclose()
-            await self._engine.aclose()
+            try:
+                for board in tuple(self._boards):
+                    if board.built is not None:
+                        await board.built.aclose()
+            finally:
+                await self._engine.aclose()
 
 
 class RunningBoard(Board):

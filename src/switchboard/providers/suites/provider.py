@@ -32,11 +32,14 @@ class SuitesProvider:
         self,
         suites: Iterable[Suite],
         *,
+        # Whether clients may see a suite: nobody asks the server of another what it has.
+        shows: Callable[[str], bool] = lambda _: True,
         is_guarded: bool = False,
         announce: Callable[[str, str], None] = lambda _kind, _session: None,
     ) -> None:
         """Where somebody judges what calls do, each is narrowed to the tool as it is listed."""
         self._suites = {suite.spec.name: suite for suite in suites}
+        self._shown = tuple(each for name, each in self._suites.items() if shows(name))
         self._is_guarded = is_guarded
         self._collector = ListingCollector(announce)
         # The last offers, with the listings that they were made from.
@@ -52,8 +55,7 @@ class SuitesProvider:
         del wanted
         if kind != "subtools":
             return ()
-        suites = tuple(self._suites.values())
-        found = await self._collector.collect("tools", suites, session, channel)
+        found = await self._collector.collect("tools", self._shown, session, channel)
         if found != self._offered[0]:
             self._offered = (found, tuple(_subtools(found)))
         return self._offered[1]

@@ -47,7 +47,12 @@ class SuiteSource(Source[Struct]):
             introspection=context.settings.introspection,
             sources=context.children,
         )
-        return SuitesProvider(suites, is_guarded=context.is_guarded, announce=context.announce)
+        return SuitesProvider(
+            suites,
+            shows=context.visibility.shows,
+            is_guarded=context.is_guarded,
+            announce=context.announce,
+        )
 
     def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
         del environ
