@@ -64,9 +64,9 @@ async def test_a_store_that_is_closed_stays_closed_also_for_who_still_listens(
 
 def open_files() -> list[str]:
     found: list[str] = []
-    for number in os.listdir("/proc/self/fd"):
+    for link in Path("/proc/self/fd").iterdir():
         with contextlib.suppress(OSError):
-            found.append(os.readlink(f"/proc/self/fd/{number}"))
+            found.append(str(link.readlink()))
     return found
 
 

@@ -61,11 +61,10 @@ class Field(Struct, frozen=True):
     def widens(self, value: Any, below: Any) -> bool:
         """Whether a value is looser than the one below it, or as loose as can be.
 
-        Choices are listed from the loosest on. Where there is no order nobody can tell, so any
-        value may be looser.
+        Choices are listed from the loosest on.
         """
         order = (False, True) if isinstance(self.kind, Truth) else getattr(self.kind, "choices", ())
-        return not order or order.index(value) < max(1, order.index(below))
+        return bool(order) and order.index(value) < max(1, order.index(below))
 
 
 class Section(Struct, frozen=True, kw_only=True):

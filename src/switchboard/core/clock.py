@@ -58,6 +58,11 @@ class Clock(Struct, eq=False):
         """Whether no sign of life could have helped any more."""
         return self._can_extend and self._until > self._ceiling
 
+    @property
+    def ceiling_s(self) -> float:
+        """How long the call may take at most, whatever signs of life it shows."""
+        return self._ceiling - self.begun_at
+
     def touch(self) -> None:
         """Begin the time anew: there was a sign of life."""
         if self._can_extend:
