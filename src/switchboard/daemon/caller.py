@@ -72,7 +72,7 @@ class Caller:
 
         self._runtime.events.subscribe(notice)
         try:
-            with self._runtime.view(settings) as board:
+            async with self._runtime.view(settings) as board:
                 suite, tool, arguments = _wanted(board, settings, request)
                 outcome = await self._call(board, suite or tool, arguments, asker)
         except Fault as fault:
@@ -89,7 +89,7 @@ class Caller:
         settings = _as_suites(self._runtime.settings)
         if request.full:
             settings = _in_full(settings)
-        with self._runtime.view(settings) as board:
+        async with self._runtime.view(settings) as board:
             suites, others = _divided(board, settings)
             if spec := others.get(request.name):
                 _refuse_subtool(request.name, request.subtool)
@@ -114,7 +114,7 @@ class Caller:
             name: replace(suite, allow=None, deny=()) for name, suite in settings.suites.items()
         }
         view = _in_full(_as_suites(replace(settings, suites=unlisted)))
-        with self._runtime.view(view) as board:
+        async with self._runtime.view(view) as board:
             suites, _ = _divided(board, view)
             servers: list[ServerTools] = []
             for each in await self._introspected(board, suites):

@@ -23,12 +23,15 @@ class Assembly(Struct, frozen=True):
     omissions: tuple[str, ...]
     # What each provider listed; those that listed nothing are not among them.
     listed: Mapping[str, Listed]
+    # The servers that can run here, as they were judged for this listing.
+    servers: tuple[ServerEntry, ...]
 
 
 def assemble(settings: Settings, environ: Mapping[str, str]) -> Assembly:
     """The catalog of these settings. Starts nothing."""
     visibility = Visibility(settings.tools.allow, settings.tools.deny)
-    servers, refusals = usable_servers(settings)
+    refusals = sandbox_refusals(settings)
+    servers = tuple(entry for entry in settings.servers if entry.name not in refusals)
     listing = ListingContext(settings, environ, servers)
     listed = {source.key: source.specs(listing) for source in configured(settings)}
     specs = [spec for each in listed.values() for spec in each.specs]
@@ -41,15 +44,7 @@ def assemble(settings: Settings, environ: Mapping[str, str]) -> Assembly:
     for refused in (refusals, *(each.refusals for each in listed.values())):
         omissions += [f"`{name}` is left out: {why}" for name, (why, _) in refused.items()]
     listed = {key: each for key, each in listed.items() if each.specs or each.offers}
-    return Assembly(catalog, tuple(omissions), listed)
-
-
-def usable_servers(
-    settings: Settings,
-) -> tuple[tuple[ServerEntry, ...], Mapping[str, tuple[str, str]]]:
-    """The servers that can run here; why others cannot, and what to do about it."""
-    refusals = sandbox_refusals(settings)
-    return tuple(entry for entry in settings.servers if entry.name not in refusals), refusals
+    return Assembly(catalog, tuple(omissions), listed, servers)
 
 
 def sandbox_refusals(settings: Settings) -> dict[str, tuple[str, str]]:

@@ -20,7 +20,7 @@ from switchboard.core.ports import Directory, Events, Next, Provider
 from switchboard.core.privacy.redacting_events import DiscreetEvents
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.core.stores import AuditStore
-from switchboard.daemon.board.assemble import Assembly, usable_servers
+from switchboard.daemon.board.assemble import Assembly
 from switchboard.daemon.board.sandbox_trail import SandboxTrail
 from switchboard.daemon.board.secret_values import secret_values
 from switchboard.daemon.board.shared_children import SharedChildren
@@ -114,18 +114,17 @@ class Engine:
             idle_s=settings.timeouts.idle_ms / 1000,
             longest_s=settings.timeouts.longest_ms / 1000,
         )
-        servers, _ = usable_servers(settings)
         sources = {
             entry.name: self.pool.source(
                 entry, _limits_of(entry, settings.suites.get(entry.name, _DEFAULT), limits)
             )
-            for entry in servers
+            for entry in assembly.servers
         }
         providers: dict[str, Provider] = {}
         context = Context(
             settings=settings,
             environ=self._environ,
-            servers=servers,
+            servers=assembly.servers,
             children=sources,
             reaper=self._reaper,
             events=self._events,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager, contextmanager
+import asyncio
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, cast
 
 from switchboard.core.board import Board
@@ -12,7 +13,7 @@ from switchboard.daemon.board.lease import CurrentBoard
 from switchboard.daemon.logs.telemetry import exporting
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
+    from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 
     from switchboard.children.child import Child
     from switchboard.core.bus import EventBus
@@ -128,10 +129,12 @@ class Runtime:
             self.announce("prompts", "")
             self.announce("resources", "")
 
-    @contextmanager
-    def view(self, settings: Settings) -> Generator[Board]:
+    @asynccontextmanager
+    async def view(self, settings: Settings) -> AsyncGenerator[Board]:
         """Another board over the same children, for as long as the block runs."""
-        board = RunningBoard(settings, assemble(settings, self._environ), lambda: self.engine)
+        # It may try the sandbox, and others are served meanwhile.
+        assembly = await asyncio.to_thread(assemble, settings, self._environ)
+        board = RunningBoard(settings, assembly, lambda: self.engine)
         self._boards.append(board)
         try:
             yield board
