@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Raw
+from msgspec.structs import replace
 
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.catalog import Catalog
@@ -167,7 +168,7 @@ class OfferDirectory:
             if isinstance(provider, ContentProvider) and not provider.owners:
                 for offer in await provider.offers(kind, session, channel, name):
                     if offer.name == name:
-                        return offer
+                        return replace(offer, own=name)
         return None
 
     def _of(self, offer: Offer) -> ContentProvider:
