@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from switchboard import __version__
 from switchboard.approvals.approver import Approver
@@ -43,7 +43,14 @@ _NO_TALLY = Tally()
 class DaemonControl:
     """What a command, an attached client or an HTTP listener may ask."""
 
-    def __init__(self, state: DaemonState, pid: int, attachment: Attachment | None = None) -> None:
+    def __init__(
+        self,
+        state: DaemonState,
+        pid: int,
+        attachment: Attachment | None = None,
+        *,
+        via: Literal["cli", "http-control"] = "cli",
+    ) -> None:
         """`pid` is the process that asks, 0 if that is not known.
 
         Without an attachment there is no board to call tools of.
@@ -51,9 +58,11 @@ class DaemonControl:
         self._state = state
         self._pid = pid
         self._attachment = attachment
+        self._via = via
 
     def over_http(self) -> "DaemonControl":
-        return DaemonControl(self._state, 0, self._attachment)
+        # The process that asked us to listen is not who calls.
+        return DaemonControl(self._state, 0, self._attachment, via="http-control")
 
     # The daemon
 
@@ -146,7 +155,10 @@ class DaemonControl:
                 "tools belong to a workspace, and this connection has named none",
             )
         async with open_caller(
-            attachment.board.runtime, cwd=attachment.hello.cwd, client_pid=attachment.pid
+            attachment.board.runtime,
+            cwd=attachment.hello.cwd,
+            via=self._via,
+            client_pid=self._pid,
         ) as caller:
             yield caller
 
@@ -156,7 +168,7 @@ class DaemonControl:
         return await self._decisions.waiting(request)
 
     async def decide(self, request: DecideRequest) -> Decision:
-        if not self._pid and request.approves:
+        if self._via != "cli" and request.approves:
             raise Fault(
                 FaultCode.PERMISSION_DENIED,
                 "presence-unproven",
@@ -164,7 +176,7 @@ class DaemonControl:
                 hint=f"switchboard approvals approve {request.id}",
             )
         approver = Approver.of(self._pid)
-        return await self._decisions.decide(request, approver, by="cli" if self._pid else "http")
+        return await self._decisions.decide(request, approver, by=self._via)
 
     async def audit(self, request: AuditRequest) -> AuditRows:
         return await read_records(self._guard.audit, request)
