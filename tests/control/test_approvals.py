@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from cli.commands import switchboard
-from control.test_http import serving
 from support.daemons import shim
+from support.endpoints import serving
 from support.processes import until_true
 from support.workspace import Json, Workspace
 
