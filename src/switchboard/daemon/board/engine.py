@@ -124,6 +124,7 @@ class Engine:
         context = Context(
             settings=settings,
             environ=self._environ,
+            listed=assembly.listed,
             servers=assembly.servers,
             children=sources,
             reaper=self._reaper,
