@@ -152,7 +152,6 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         for place, name in (
             ("suites/source.py", "providers.suites.build.build_suites"),
             ("suites/source.py", "providers.suites.provider.SuitesProvider"),
-            ("commands/source.py", "providers.commands.listing.ground_of"),
             ("commands/source.py", "providers.commands.provider.CommandsProvider"),
             ("commands/source.py", "sandbox.sandbox.platform_sandbox"),
             ("yard/source.py", "children.environment.base_environment"),

@@ -47,17 +47,17 @@ class CommandSource(Source[CommandTools]):
     def specs(self, listing: ListingContext) -> Listed:
         judged = self._judged(listing.settings, listing.environ)
         specs = tuple(spec for _, spec in judged.tools.values())
-        return Listed(specs=specs, refusals=judged.refusals)
+        return Listed(specs=specs, refusals=judged.refusals, judged=judged)
 
     def build(self, context: Context) -> Provider:
-        from switchboard.providers.commands.listing import ground_of  # noqa: PLC0415
         from switchboard.providers.commands.provider import CommandsProvider  # noqa: PLC0415
         from switchboard.sandbox.sandbox import platform_sandbox  # noqa: PLC0415
 
-        settings, environ = context.settings, context.environ
+        settings = context.settings
+        judged: Judged = context.listed[self.key].judged
         return CommandsProvider(
-            self._judged(settings, environ).tools,
-            ground=ground_of(settings, environ),
+            judged.tools,
+            ground=judged.ground,
             sandbox=context.sandbox or platform_sandbox(),
             reaper=context.reaper,
             events=context.events,
