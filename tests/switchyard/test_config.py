@@ -177,7 +177,11 @@ def test_the_standard_port_range_is_outside_the_ephemeral_one(tmp_path: Path) ->
         ('[services.a]\ncommand = "unclosed \'"\n', 2, "cannot be split"),
         ('schema = 9\n[services.a]\ncommand = "x"\n', 1, "the file is newer"),
         ('[services.a]\ncommand = "x"\nport = "80"\n', 3, "whole number"),
-        ('[services.a]\ncommand = "x"\nerrors = { match = ["("] }\n', 3, "not a regular expression"),
+        (
+            '[services.a]\ncommand = "x"\nerrors = { match = ["("] }\n',
+            3,
+            "not a regular expression",
+        ),
         ('[services.a]\ncommand = "x"\n[logs]\nredact = ["("]\n', 4, "not a regular expression"),
         ("[services.a\n", 1, "not TOML"),
         ("", 1, "at least one service"),
