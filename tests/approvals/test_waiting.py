@@ -15,6 +15,7 @@ from support.processes import until_true
 from support.requirements import requirement
 from switchboard.core.faults import FaultCode
 from switchboard.core.questions import Answer, Question
+from switchboard.core.stores import Posted
 
 HOLD = 10.0
 
@@ -88,6 +89,60 @@ async def test_a_question_stays_as_long_as_another_call_waits_for_it(home: Path)
     await ground.store.decide(posted.question.id, decision())
     await asyncio.wait_for(second, HOLD)
     assert ground.ran == 1
+
+
+class SlowPost:
+    """Calls whose questions are in the queue, while they have not heard of it yet."""
+
+    def __init__(self, ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._ground = ground
+        self._post = ground.queue.post
+        self._posted: asyncio.Queue[Posted] = asyncio.Queue()
+        self.go_on = asyncio.Event()
+        monkeypatch.setattr(ground.queue, "post", self._slowly)
+
+    async def _slowly(self, question: Question) -> Posted:
+        posted = await self._post(question)
+        self._posted.put_nowait(posted)
+        await self.go_on.wait()
+        return posted
+
+    async def a_call(self) -> "asyncio.Task[Any]":
+        task = asyncio.ensure_future(self._ground.run())
+        await asyncio.wait_for(self._posted.get(), HOLD)
+        return task
+
+
+async def test_a_call_that_leaves_while_it_asks_does_not_take_the_question_of_who_joined_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ground = Ground(home, hold_s=HOLD)
+    slow = SlowPost(ground, monkeypatch)
+    first, second = await slow.a_call(), await slow.a_call()
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    await asyncio.sleep(0)
+    slow.go_on.set()
+    [posted] = await ground.waiting()
+    await ground.store.decide(posted.question.id, decision())
+    await asyncio.wait_for(second, HOLD)
+    assert ground.ran == 1
+
+
+async def test_when_all_have_left_while_they_asked_no_question_stays(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ground = Ground(home, hold_s=HOLD)
+    slow = SlowPost(ground, monkeypatch)
+    for call in [await slow.a_call(), await slow.a_call()]:
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+    slow.go_on.set()
+    with ground.store.subscribe() as news:
+        while await ground.waiting():
+            assert await news.changed(HOLD)
 
 
 DOOMED = dedent(

@@ -112,11 +112,12 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         "cli/verbs/serve.py",
         "switchboard.cli.verbs.parts.http_endpoint.serve_http",
     ): "stdio needs no HTTP",
-    ("daemon/attachment.py", "switchboard.control.requests.ListenRequest"): "shims ask nothing",
+    ("daemon/attachment.py", "switchboard.control.messages.fault_line"): "shims ask nothing",
+    ("daemon/attachment.py", "switchboard.control.messages.unexpected"): "as above",
     ("daemon/attachment.py", "switchboard.control.socket.serve_requests"): "as above",
     ("daemon/server.py", "switchboard.control.socket.serve_requests"): "as above",
     ("daemon/server.py", "switchboard.daemon.control.DaemonControl"): "as above",
-    ("daemon/attachment.py", "switchboard.daemon.serve_http.serve_socket"): "as above",
+    ("daemon/attachment.py", "switchboard.daemon.serve_http.serve_handed_over"): "as above",
     (
         "cli/verbs/parts/board.py",
         "switchboard.cli.verbs.parts.own_board.ask_own_board",
@@ -151,7 +152,6 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         for place, name in (
             ("suites/source.py", "providers.suites.build.build_suites"),
             ("suites/source.py", "providers.suites.provider.SuitesProvider"),
-            ("commands/source.py", "providers.commands.listing.ground_of"),
             ("commands/source.py", "providers.commands.provider.CommandsProvider"),
             ("commands/source.py", "sandbox.sandbox.platform_sandbox"),
             ("yard/source.py", "children.environment.base_environment"),

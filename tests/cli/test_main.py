@@ -155,16 +155,25 @@ def test_what_nobody_foresaw_is_saved_and_ends_with_3(workspace: Workspace) -> N
         "sys.exit(main.main(['broken', '--token=secret']))\n"
     )
     command = [sys.executable, "-c", program]
-    done = subprocess.run(command, capture_output=True, text=True, env=workspace.env, check=False)
+    # Nothing of the home is there yet.
+    home = workspace.root.parent / "of" / "another"
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        env={**workspace.env, "SWITCHBOARD_HOME": str(home)},
+        check=False,
+    )
     assert (done.returncode, done.stdout) == (3, "")
     assert "Traceback" not in done.stderr
-    (saved,) = (workspace.home / "reports").iterdir()
+    (saved,) = (home / "reports").iterdir()
     assert str(saved) in done.stderr
     text = saved.read_text("utf-8")
     assert "Traceback" in text
     assert "command: switchboard broken --token\n" in text
     assert "secret" not in text
-    assert saved.stat().st_mode & 0o077 == 0
+    for each in (saved, saved.parent, home, home.parent):
+        assert each.stat().st_mode & 0o077 == 0
 
 
 def test_a_reader_that_leaves_early_is_no_disaster(workspace: Workspace) -> None:

@@ -7,11 +7,20 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from msgspec import Raw
 
 from commands.bench import Bench
+from fakes.calls import a_session
 from support.mcp_stdio import RpcError, StdioClient, talking_to, text_of
 from support.processes import wait_until_none_mention
 from support.requirements import requirement
+from switchboard.core.bus import EventBus
+from switchboard.core.calls import Call
+from switchboard.core.faults import Fault
+from switchboard.daemon.board.runtime import running
+from switchboard.providers.commands.listing import Judged, judge_tools
+from switchboard.settings.load import load_settings
+from switchboard.settings.sections import Settings
 
 KEY = "switchboard/tool"
 SESSION = "switchboard/session"
@@ -78,6 +87,29 @@ async def test_a_listing_tells_everything_that_a_client_may_want_to_know(bench: 
         "overrides_active": False,
     }
     assert "hunter2" not in json.dumps(tool)
+
+
+async def test_a_board_runs_what_was_judged_for_its_listing(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A board is built on the event loop, where nothing may be looked up in files."""
+    bench.write("lint", ["true"])
+    settings = load_settings(workspace=str(bench.root), environ=bench.env)
+    judged: list[Settings] = []
+
+    def judge(entries: Any, settings: Settings, environ: Any) -> Judged:
+        judged.append(settings)
+        return judge_tools(entries, settings, environ)
+
+    monkeypatch.setattr("switchboard.providers.commands.listing.judge_tools", judge)
+    async with running(settings, environ=bench.env, events=EventBus()) as runtime:
+        with runtime.boards.lease() as board:
+            call = Call(
+                id="c-1", session=a_session(), tool=board.catalog.tools["lint"], arguments=Raw(b"1")
+            )
+            with pytest.raises(Fault, match="invalid"):
+                await board.pipeline(call)
+    assert len(judged) == 1
 
 
 @requirement("S3.83", "S3.84", "S3.102", "S3.103")

@@ -177,16 +177,31 @@ def _resident(pid: int) -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
+async def until_shown(workspace: Workspace) -> Json:
+    """Wait for a question, and show it."""
+    async with asyncio.timeout(60):
+        while True:
+            done = await asyncio.to_thread(switchboard, workspace, "approvals", "--json")
+            if listed := done.report["approvals"]:
+                words = ("approvals", "show", listed[0]["id"], "--json")
+                return (await asyncio.to_thread(switchboard, workspace, *words)).report
+
+
 async def test_a_server_of_all_workspaces_runs_in_its_state_folder(shared: Workspace) -> None:
-    """The home, where it would run otherwise, is not opened in any sandbox."""
+    """The home, where it would run otherwise, is not opened in any sandbox. A person is told so."""
+    shared.config_toml("enable_mcp_server_surface = true\n", scope="home")
     program = "open('here', 'w').close()" + THEN_SERVE
     command = [sys.executable, "-c", program, *child_command("echo_child", "echo")]
     entry = server(command, sandbox_profile="default", scope="user", **SEES_CHECKOUT)
     shared.mcp_json({"echo": entry}, scope="home")
     async with board(shared) as client:
         assert (await client.introspect("echo_suite"))["tools"]
+        [here] = (shared.home / "state").glob("echo-*/here")
+        action: Json = {"action": "call", "subtool": "fail"}
+        client.begin("tools/call", {"name": "echo_suite", "arguments": action})
+        shown = await until_shown(shared)
+        assert Path(shown["question"]["facts"]["cwd"]) == here.parent
     assert not (shared.user_home / "here").exists()
-    assert list((shared.home / "state").glob("echo-*/here"))
 
 
 async def test_a_child_of_a_suite_is_confined_by_its_own_file(workspace: Workspace) -> None:

@@ -14,10 +14,11 @@ from settings.ground import Ground
 from settings.sealed_entries import ENTRIES, prints
 from switchboard.children.schema import ServerEntry
 from switchboard.config.keys import Section
+from switchboard.providers.table import source_of
 from switchboard.settings.docs.reference import main, reference
 from switchboard.settings.fields import FLAGS, SECTIONS, VARIABLES
-from switchboard.settings.fingerprints import sealed
-from switchboard.settings.server_fields import SERVER
+from switchboard.settings.fingerprints import bound_values, sealed
+from switchboard.settings.server_fields import SERVER, SUITE
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "configuration.md"
@@ -255,3 +256,15 @@ def test_the_reference_has_a_meaning_for_every_key_that_is_used() -> None:
 
 def _used() -> list[Section]:
     return [section for section in (SERVER, *SECTIONS) if not section.unused]
+
+
+@pytest.mark.parametrize("section", [SUITE, source_of("commands").section])
+def test_what_trust_is_bound_to_is_said_by_the_rows_of_a_section(section: Section) -> None:
+    values = dict.fromkeys(section.fields_of(section.file), "x")
+    first = section.fields[0]
+    unbound = replace(section, fields=(replace(first, bound="no"), *section.fields[1:]))
+    bound = bound_values(section, values)
+    assert first.spelled(section.file) in bound
+    assert bound_values(unbound, values) == {
+        key: value for key, value in bound.items() if key != first.spelled(section.file)
+    }

@@ -33,8 +33,10 @@ def commands_provider(
     events: Events,
     sandbox: Sandbox | None = None,
 ) -> CommandsProvider:
+    source = source_of("commands")
     context = Context(
         settings=settings,
+        listed={source.key: source.specs(ListingContext(settings, environ, ()))},
         environ=environ,
         reaper=reaper,
         events=events,
@@ -42,4 +44,4 @@ def commands_provider(
         book=SecretBook(),
         sandbox=sandbox,
     )
-    return cast("CommandsProvider", source_of("commands").build(context))
+    return cast("CommandsProvider", source.build(context))

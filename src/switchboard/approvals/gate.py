@@ -169,20 +169,32 @@ class ApprovalGate:
         if asking is None:
             task = self._tasks.start(self._first_answer(question, asker))
             asking = self._asking[key] = _Asking(task)
-            task.add_done_callback(lambda _: self._asking.pop(key, None))
+            task.add_done_callback(lambda _: self._forget(key, task))
         asking.waiting += 1
         try:
             return await asyncio.shield(asking.task)
         except asyncio.CancelledError:
             if asking.waiting == 1 and not asking.task.done():
+                # At once: who comes now must not wait for what is ending.
+                self._forget(key, asking.task)
                 asking.task.cancel()
-                others = (other for other in self._asking if other != key)
-                is_shared = any(other[0] == question.id for other in others)
-                if not is_shared and question.digest not in self._arriving:
-                    self._tasks.start(self._queue.withdraw(question.id))
+                self._tasks.start(self._withdraw(question))
             raise
         finally:
             asking.waiting -= 1
+
+    def _forget(self, key: tuple[str, str], task: "asyncio.Task[Answer]") -> None:
+        if (asking := self._asking.get(key)) and asking.task is task:
+            del self._asking[key]
+
+    async def _withdraw(self, question: Question) -> None:
+        """Take a question out of the queue, unless an identical call waits for it too.
+
+        Looked at in the step in which the store is told. Who comes later is told by the store.
+        """
+        is_asked = any(question_id == question.id for question_id, _ in self._asking)
+        if not is_asked and question.digest not in self._arriving:
+            await self._queue.withdraw(question.id)
 
     async def _first_answer(self, question: Question, asker: Asker) -> Answer:
         """What the asker brings, or what is decided in the queue while it asks."""
@@ -217,17 +229,23 @@ class ApprovalGate:
                 await self._trail.decided(request, answer)
 
     async def _post(self, question: Question) -> Posted:
+        posting = self._tasks.start(self._queue.post(question))
         self._arriving[question.digest] += 1
         try:
-            return await self._queue.post(question)
+            return await asyncio.shield(posting)
         except asyncio.CancelledError:
-            # It may be in the queue by now.
-            self._tasks.start(self._queue.withdraw(question.id))
+            self._tasks.start(self._take_back(posting))
             raise
         finally:
             self._arriving[question.digest] -= 1
             if not self._arriving[question.digest]:
                 del self._arriving[question.digest]
+
+    async def _take_back(self, posting: "asyncio.Task[Posted]") -> None:
+        """Withdraw what a call that was cancelled has put into the queue, or has joined there."""
+        # Whoever could be told that this failed is gone.
+        with contextlib.suppress(Fault):
+            await self._withdraw((await posting).question)
 
 
 class _Asking:

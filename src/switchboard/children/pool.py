@@ -28,20 +28,33 @@ from switchboard.procs.spawn import Wrap
 from switchboard.wire.messages import encode
 from switchkit.reaper_client import Reaper
 
-# Puts the process of a server into its sandbox; nothing for one that is to have none. Handed in:
-# children do not know how. Raises a fault.
-WrapOf = Callable[[ServerEntry], Wrap | None]
+
+class Sandboxes(Protocol):
+    """Puts the processes of servers into their sandboxes. Handed in: children do not know how."""
+
+    def __call__(self, entry: ServerEntry, /) -> Wrap | None:
+        """What does it; nothing for a server that is to have none. Raises a fault."""
+        ...
+
+    def run_folder(self, entry: ServerEntry, /) -> str:
+        """Where the process of a server runs."""
+        ...
 
 
-def _without_sandbox(entry: ServerEntry) -> Wrap | None:
+class _NoSandboxes:
     """For whoever has no sandbox: what is to be confined does not start."""
-    if entry.sandbox_profile != "none":
-        raise Fault(
-            FaultCode.PERMISSION_DENIED,
-            "sandbox-unavailable",
-            f"`{entry.name}` runs only in a sandbox, and there is none here",
-        )
-    return None
+
+    def __call__(self, entry: ServerEntry, /) -> Wrap | None:
+        if entry.sandbox_profile != "none":
+            raise Fault(
+                FaultCode.PERMISSION_DENIED,
+                "sandbox-unavailable",
+                f"`{entry.name}` runs only in a sandbox, and there is none here",
+            )
+        return None
+
+    def run_folder(self, entry: ServerEntry, /) -> str:
+        return entry.cwd
 
 
 class ChildSource(Protocol):
@@ -80,7 +93,7 @@ class ChildPool:
         shared: "ChildPool | None" = None,
         caches: ListingCaches | None = None,
         is_trusted: Callable[[ServerEntry], bool] = lambda _: True,
-        wrap_of: WrapOf = _without_sandbox,
+        sandboxes: Sandboxes = _NoSandboxes(),  # noqa: B008 - it holds nothing
         # What no child may tell, whoever started it; what is looked up here is noted in it.
         book: SecretBook | None = None,
     ) -> None:
@@ -93,7 +106,7 @@ class ChildPool:
         self._shared = shared
         self._caches = caches
         self._is_trusted = is_trusted
-        self._wrap_of = wrap_of
+        self.sandboxes = sandboxes
         # By the key of the server and the session that it belongs to, if any.
         self._children: dict[tuple[bytes, str], Child] = {}
         self._tasks = TaskSet()
@@ -176,7 +189,7 @@ class ChildPool:
                 make_peer,
                 env=child_environment(entry, self._environ, self._secrets),
                 reaper=self._reaper,
-                wrap=self._wrap_of(entry),
+                wrap=self.sandboxes(entry),
                 book=self.book,
                 timeout_s=timeout_s,
             )
@@ -210,7 +223,7 @@ class _OneChild:
 
     def __init__(self, pool: ChildPool, entry: ServerEntry, limits: ChildLimits) -> None:
         self.limits = limits
-        self.cwd = entry.cwd
+        self.cwd = pool.sandboxes.run_folder(entry)
         self._child = pool.child(entry, limits)
 
     def of(self, session: Session) -> Child:
@@ -229,7 +242,7 @@ class _OwnChildren:
     def __init__(self, pool: ChildPool, entry: ServerEntry, limits: ChildLimits) -> None:
         self._pool = pool
         self.limits = limits
-        self.cwd = entry.cwd
+        self.cwd = pool.sandboxes.run_folder(entry)
         self._key = _key(entry, limits)
         self._entry = entry
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from switchboard import __version__
 from switchboard.cli.report import ErrorReport
+from switchkit.files import make_folder, open_private
 
 # Asking `tempfile` for it would cost every start of a server five milliseconds.
 _TEMPORARY = "/tmp"  # noqa: S108 - created exclusively, under a name of our own
@@ -54,8 +55,8 @@ def _save(text: str, environ: Mapping[str, str]) -> str:
     for folder in (os.path.join(home, "reports"), environ.get("TMPDIR") or _TEMPORARY):
         path = os.path.join(folder, name)
         try:
-            os.makedirs(folder, mode=0o700, exist_ok=True)
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            make_folder(folder)
+            handle = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(text)
         except OSError:

@@ -58,13 +58,15 @@ class Field(Struct, frozen=True):
             return self.name
         return self.alias or camel(self.name)
 
-    def widens(self, value: Any, below: Any) -> bool:
-        """Whether a value is looser than the one below it, or as loose as can be.
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """Its values from the loosest on; none for a kind of which nobody can tell by itself."""
+        return (False, True) if isinstance(self.kind, Truth) else getattr(self.kind, "choices", ())
 
-        Choices are listed from the loosest on.
-        """
-        order = (False, True) if isinstance(self.kind, Truth) else getattr(self.kind, "choices", ())
-        return bool(order) and order.index(value) < max(1, order.index(below))
+    def widens(self, value: Any, below: Any) -> bool:
+        """Whether a value is looser than the one below it, as loose as can be, or may be either."""
+        order = self.order
+        return not order or order.index(value) < max(1, order.index(below))
 
 
 class Section(Struct, frozen=True, kw_only=True):

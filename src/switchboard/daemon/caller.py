@@ -191,12 +191,14 @@ class Caller:
 
 
 @asynccontextmanager
-async def open_caller(runtime: Runtime, *, cwd: str, client_pid: int = 0) -> AsyncGenerator[Caller]:
+async def open_caller(
+    runtime: Runtime, *, cwd: str, via: str = "cli", client_pid: int = 0
+) -> AsyncGenerator[Caller]:
     """A command's session on a board, which ends with the block."""
     session = Session(
         # Of this command alone: two of them are two in the log, also at the same time.
         id=os.urandom(5).hex(),
-        via="cli",
+        via=via,
         workspace=runtime.settings.workspace,
         cwd=cwd,
         client=f"switchboard {__version__}",

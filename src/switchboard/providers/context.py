@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from switchboard.children.schema import ServerEntry
     from switchboard.core.ports import Directory, Events
     from switchboard.core.privacy.secrets import SecretBook
+    from switchboard.providers.source import Listed
     from switchboard.sandbox.sandbox import Sandbox
     from switchboard.settings.sections import Settings
     from switchkit.reaper_client import Reaper
@@ -60,6 +61,8 @@ class Context(Struct, frozen=True, kw_only=True, eq=False):
     state: State
     # Secrets that a provider looks up are noted here, and nobody is told of them.
     book: SecretBook
+    # What each provider of the board has listed.
+    listed: Mapping[str, Listed] = {}
     # The servers that can run here, and where the processes of each come from.
     servers: tuple[ServerEntry, ...] = ()
     children: Mapping[str, ChildSource] = {}

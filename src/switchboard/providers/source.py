@@ -52,6 +52,8 @@ class Listed(Struct, frozen=True, kw_only=True):
     refusals: Mapping[str, tuple[str, str]] = {}
     # The kinds of things that it lists only when it runs: see `Provider.offers`.
     offers: frozenset[str] = frozenset()
+    # What was judged for it on the way, for its own `build`, which must not take long.
+    judged: Any = None
 
 
 class Item(Struct, frozen=True, kw_only=True):

@@ -4,17 +4,18 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Protocol
 
 from switchboard.config.locate import find_places
 from switchboard.procs.spawn import SpawnSpec, Wrap
 from switchboard.procs.wrapped import Wrapped
-from switchboard.sandbox.policy import ConfinedEntry, SandboxPolicy, Surroundings
+from switchboard.sandbox.policy import ConfinedEntry, Surroundings
 from switchboard.sandbox.programs import resolved_command
+from switchkit.files import make_private_folder
 
 # Tells a server in a sandbox where it may keep what outlives it.
 STATE_VARIABLE = "SWITCHBOARD_STATE_DIR"
-_PRIVATE = 0o700
 
 
 class ConfinedServer(ConfinedEntry, Protocol):
@@ -24,6 +25,8 @@ class ConfinedServer(ConfinedEntry, Protocol):
     def name(self) -> str: ...
     @property
     def scope(self) -> str: ...
+    @property
+    def cwd(self) -> str: ...
 
 
 class ServerSandbox:
@@ -40,35 +43,39 @@ class ServerSandbox:
         from switchboard.sandbox.sandbox import platform_sandbox  # noqa: PLC0415 - few are confined
 
         sandbox = platform_sandbox()
-        places = find_places(self._environ, self._workspace, [])
-        surroundings = Surroundings(
-            workspace=places.workspace,
-            user_home=places.user_home,
-            home=places.home,
-            path=self._environ.get("PATH") or os.defpath,
-        )
 
         def wrap(spec: SpawnSpec) -> Wrapped:
+            surroundings = self._surroundings
             state_dir = _state_dir(entry, surroundings)
-            os.makedirs(state_dir, mode=_PRIVATE, exist_ok=True)
+            make_private_folder(state_dir)
             env = {**spec.env, STATE_VARIABLE: state_dir}
             # By the server's own search path, whose folders are not opened: an entry says what it
             # opens where everybody looks for it.
             path = spec.env.get("PATH") or os.defpath
             command = resolved_command(spec.argv[0], cwd=spec.cwd, path=path)
-            argv = (command, *spec.argv[1:])
-            return sandbox.wrap(argv, _policy(entry, spec, state_dir, surroundings), env)
+            policy = surroundings.policy(entry, cwd=self.run_folder(entry), state_dir=state_dir)
+            return sandbox.wrap((command, *spec.argv[1:]), policy, env)
 
         return wrap
 
+    def run_folder(self, entry: ConfinedServer) -> str:
+        """Where the process of a server runs, and so what a person is shown who has to agree."""
+        if entry.sandbox_profile == "none" or entry.scope != "user":
+            return entry.cwd
+        # A server of all workspaces runs in the home, which no sandbox opens.
+        surroundings = self._surroundings
+        at_home = os.path.realpath(entry.cwd) == os.path.realpath(surroundings.user_home)
+        return _state_dir(entry, surroundings) if at_home else entry.cwd
 
-def _policy(
-    entry: ConfinedServer, spec: SpawnSpec, state_dir: str, surroundings: Surroundings
-) -> SandboxPolicy:
-    home = surroundings.user_home
-    # A server of all workspaces runs in the home, which no sandbox opens.
-    at_home = entry.scope == "user" and os.path.realpath(spec.cwd) == os.path.realpath(home)
-    return surroundings.policy(entry, cwd=state_dir if at_home else spec.cwd, state_dir=state_dir)
+    @cached_property
+    def _surroundings(self) -> Surroundings:
+        places = find_places(self._environ, self._workspace, [])
+        return Surroundings(
+            workspace=places.workspace,
+            user_home=places.user_home,
+            home=places.home,
+            path=self._environ.get("PATH") or os.defpath,
+        )
 
 
 def _state_dir(entry: ConfinedServer, surroundings: Surroundings) -> str:

@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from switchboard.children.schema import Seal, ServerEntry
+from switchboard.config.keys import Section
 from switchboard.settings.server_fields import SERVER
 
 _VERSION = "switchboard.trust/2"
@@ -62,6 +63,12 @@ def _bound_fields(entry: ServerEntry) -> dict[str, Any]:
                 pass
     # Nothing for a server that is not confined, as before there were any that are.
     return found if entry.sandbox_profile == "none" else {**found, "sandbox": sandbox}
+
+
+def bound_values(section: Section, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the values that a file writes, those that trust is bound to, by the rows of the table."""
+    bound = {key for key, row in section.fields_of(section.file).items() if row.bound != "no"}
+    return {key: value for key, value in values.items() if key in bound}
 
 
 def fingerprint(seal: Seal, workspace: str) -> str:

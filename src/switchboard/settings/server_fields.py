@@ -171,11 +171,12 @@ SUITE = Section(
     into=SuiteSettings,
     fields=(
         Field("suite_name", Text(empty=False, about="The name of the suite tool."),
-            workspace="never"),
+            workspace="never", bound="value"),
         Field("description", Text(about=(
-            "Used when the child does not describe its suite itself.")), workspace="never"),
+            "Used when the child does not describe its suite itself.")),
+            workspace="never", bound="value"),
         Field("override_description", Truth(about="Let `description` win over the child's own."),
-            workspace="never"),
+            workspace="never", bound="value"),
         Field("expose", Either(
             first=_EXPOSE, other=_EXPOSE_LISTS, about="How it is shown, and how much.")),
         Field("summary_max_chars", Whole(minimum=1, about="The longest summary of a subtool.")),

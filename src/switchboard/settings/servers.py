@@ -14,11 +14,13 @@ from switchboard.config.placeholders import Unfilled, expand_tree, variables_in
 from switchboard.config.problems import Problem, Severity
 from switchboard.core.origins import Scope
 from switchboard.settings import freeze
-from switchboard.settings.fingerprints import sealed
+from switchboard.settings.fingerprints import bound_values, sealed
+from switchboard.settings.server_fields import OVERRIDES, SUITE
 from switchboard.settings.server_rules import Habits, judge
 from switchboard.settings.trust import TrustRecord
 
-_WORDS = ("suiteName", "description", "overrideDescription")
+# What a suite says itself. The rest is laid over its server, and bound there.
+_WORDS = replace(SUITE, fields=tuple(each for each in SUITE.fields if each.name not in OVERRIDES))
 
 
 class Resolution(Struct, frozen=True, kw_only=True):
@@ -72,8 +74,8 @@ def merged_servers(
 
 def _shown_words(merged: MergedLayers, name: str) -> dict[str, Any]:
     """What the workspace says of a suite: as much a part of what is trusted as the command."""
-    suite = cast("dict[str, Any]", merged.tree.get("suites", {}).get(name, {}))
-    layers = {key: merged.layers.get(("suites", name, key)) for key in _WORDS if key in suite}
+    suite = bound_values(_WORDS, merged.tree.get("suites", {}).get(name, {}))
+    layers = {key: merged.layers.get(("suites", name, key)) for key in suite}
     return {
         key: suite[key]
         for key, layer in layers.items()

@@ -40,7 +40,9 @@ def admitted(
         if field is not None and field.workspace == "never":
             why = "only its user may decide this"
         elif field is not None and field.workspace == "tightens":
-            widens = field.widens(value, below.get(key, section.default(field)))
+            # What has no order is for the section itself to narrow, and closed where it does not.
+            is_judged = field.order or section.admit is None
+            widens = is_judged and field.widens(value, below.get(key, section.default(field)))
             why = "it may ask for more, never for less" if widens else ""
         if not why:
             kept[key] = value

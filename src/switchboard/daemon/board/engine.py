@@ -94,7 +94,7 @@ class Engine:
             shared=self._shared,
             caches=ListingCaches(home) if home else None,
             is_trusted=lambda entry: still_trusted(entry, workspace),
-            wrap_of=ServerSandbox(environ, workspace),
+            sandboxes=ServerSandbox(environ, workspace),
             book=self._book,
         )
         self._announce = announce
@@ -124,6 +124,7 @@ class Engine:
         context = Context(
             settings=settings,
             environ=self._environ,
+            listed=assembly.listed,
             servers=assembly.servers,
             children=sources,
             reaper=self._reaper,

@@ -46,7 +46,7 @@ class SharedChildren:
                 events=SandboxTrail(DiscreetEvents(self._events, book), self._audit),
                 reaper=self.reaper,
                 book=book,
-                wrap_of=ServerSandbox(environ, environ.get("HOME") or "/"),
+                sandboxes=ServerSandbox(environ, environ.get("HOME") or "/"),
             )
         return pool
 

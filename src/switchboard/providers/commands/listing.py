@@ -28,6 +28,8 @@ _UNGUARDED = (
 class Judged(Struct, frozen=True):
     """The tools that can be run, and why others cannot, each with what to do about it."""
 
+    # What they all stand on.
+    ground: CommandContext
     tools: dict[str, tuple[CommandEntry, ToolSpec]]
     refusals: dict[str, tuple[str, str]]
 
@@ -36,10 +38,10 @@ def judge_tools(
     entries: Mapping[str, CommandEntry], settings: Settings, environ: Mapping[str, str]
 ) -> Judged:
     """Look at every command tool. Starts none, but may try the sandbox."""
+    ground = _ground_of(settings, environ)
     if not settings.enable_mcp_server_surface:
         # Nothing runs a program on demand where nobody is asked and nothing is written down.
-        return Judged({}, dict.fromkeys(entries, _UNGUARDED))
-    ground = ground_of(settings, environ)
+        return Judged(ground, {}, dict.fromkeys(entries, _UNGUARDED))
     tools: dict[str, tuple[CommandEntry, ToolSpec]] = {}
     refusals: dict[str, tuple[str, str]] = {}
     for name, entry in entries.items():
@@ -51,10 +53,10 @@ def judge_tools(
                 refusal = (fault.message, fault.hint)
         if refusal is not None:
             refusals[name] = refusal
-    return Judged(tools, refusals)
+    return Judged(ground, tools, refusals)
 
 
-def ground_of(settings: Settings, environ: Mapping[str, str]) -> CommandContext:
+def _ground_of(settings: Settings, environ: Mapping[str, str]) -> CommandContext:
     """What every command tool of these settings stands on."""
     user_home = find_places(environ, settings.workspace, []).user_home
     return CommandContext(

@@ -23,7 +23,7 @@ from switchboard.core.privacy.secret_names import is_secret_name
 from switchboard.providers.commands.schema import CommandEntry, CommandOmission, CommandTools
 from switchboard.providers.table import is_reserved
 from switchboard.settings.files.server_shapes import SERVER_OBJECT
-from switchboard.settings.fingerprints import fingerprint, seal_of
+from switchboard.settings.fingerprints import bound_values, fingerprint, seal_of
 from switchboard.settings.server_fields import ENV_NAME
 from switchboard.settings.server_rules import loads_code
 from switchboard.settings.servers import Resolution
@@ -132,7 +132,8 @@ def _entry(
     cwd = os.path.join(workspace, _expanded_or_not(entry.cwd, resolution.environ))
     binding = resolution.record is not None
     words = (entry.command, *entry.args)
-    seal = seal_of("command", name, fields, workspace, words=words, cwd=cwd, binding=binding)
+    stated = bound_values(SECTION, fields)
+    seal = seal_of("command", name, stated, workspace, words=words, cwd=cwd, binding=binding)
     print_ = fingerprint(seal, workspace) if is_theirs else ""
     return replace(entry, seal=seal, fingerprint=print_)
 
