@@ -12,6 +12,7 @@ from pathlib import Path
 
 from cli.commands import switchboard
 from support.daemons import make_run_folder, shim, status
+from support.measuring import unmeasured
 from support.processes import alive
 from support.workspace import Workspace, child_command
 from switchboard import __version__
@@ -166,7 +167,7 @@ def test_a_command_to_the_daemon_loads_neither_loop_nor_providers(workspace: Wor
             [sys.executable, "-c", program],
             capture_output=True,
             text=True,
-            env=workspace.env,
+            env=unmeasured(workspace.env),
             check=True,
         )
         loaded = set(done.stdout.split())
