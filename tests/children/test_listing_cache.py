@@ -21,24 +21,24 @@ PROMPT = Raw(b'{"name":"greet"}')
 
 async def test_another_process_recalls_what_was_kept(tmp_path: Path) -> None:
     kept = ListingCaches(str(tmp_path)).of(b"server")
-    assert kept.recall("tools") is None
+    assert (await kept.recall("tools")) is None
     await kept.keep("tools", listing_of("tools", [TOOL]))
     await kept.keep("prompts", listing_of("prompts", [PROMPT]))
     recalled = ListingCaches(str(tmp_path)).of(b"server")
-    tools = recalled.recall("tools")
+    tools = await recalled.recall("tools")
     assert isinstance(tools, ToolListing)
     assert list(tools.tools) == ["read"]
     assert bytes(tools.entries["read"]) == bytes(TOOL)
-    prompts = recalled.recall("prompts")
+    prompts = await recalled.recall("prompts")
     assert prompts is not None
     assert list(prompts.entries) == ["greet"]
-    assert recalled.recall("resources") is None
+    assert (await recalled.recall("resources")) is None
 
 
 async def test_servers_do_not_share_a_cache(tmp_path: Path) -> None:
     caches = ListingCaches(str(tmp_path))
     await caches.of(b"one").keep("prompts", listing_of("prompts", [PROMPT]))
-    assert caches.of(b"two").recall("prompts") is None
+    assert (await caches.of(b"two").recall("prompts")) is None
 
 
 async def test_nobody_else_can_read_it(tmp_path: Path) -> None:
@@ -55,12 +55,12 @@ async def test_a_cache_that_is_torn_or_cannot_be_kept_is_empty(tmp_path: Path) -
     )
     [file] = (tmp_path / "cache" / "listings").iterdir()
     file.write_bytes(file.read_bytes()[:-3])
-    assert ListingCaches(str(tmp_path)).of(b"server").recall("prompts") is None
+    assert (await ListingCaches(str(tmp_path)).of(b"server").recall("prompts")) is None
     blocked = tmp_path / "file"
     blocked.write_text("no folder")
     cache = ListingCaches(str(blocked)).of(b"server")
     await cache.keep("prompts", listing_of("prompts", [PROMPT]))
-    assert ListingCaches(str(blocked)).of(b"server").recall("prompts") is None
+    assert (await ListingCaches(str(blocked)).of(b"server").recall("prompts")) is None
 
 
 async def test_what_a_command_saw_as_a_suite_is_recalled_where_tools_stand_alone(
