@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from switchboard import __version__
-from switchboard.approvals.approver import Approver
+from switchboard.approvals.approver import Approver, asking_program
 from switchboard.children.child import Child
 from switchboard.control.answers import AuditRows, Decision, WaitingApprovals
 from switchboard.control.api import Changed, Hear, SessionList
@@ -146,7 +146,9 @@ class DaemonControl:
                 "tools belong to a workspace, and this connection has named none",
             )
         async with open_caller(
-            attachment.board.runtime, cwd=attachment.hello.cwd, client_pid=attachment.pid
+            attachment.board.runtime,
+            cwd=attachment.hello.cwd,
+            client_pid=asking_program(attachment.pid),
         ) as caller:
             yield caller
 

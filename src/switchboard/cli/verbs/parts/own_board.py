@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from switchboard.approvals.approver import asking_program
 from switchboard.cli.printer import Talk
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.asking import Terminal, tell_where_to_answer
@@ -70,7 +71,7 @@ async def own_caller(settings: Settings, environ: Mapping[str, str]) -> AsyncGen
     """This command as the only client of a board."""
     async with (
         running(settings, environ=environ, events=EventBus()) as runtime,
-        open_caller(runtime, cwd=os.getcwd()) as caller,
+        open_caller(runtime, cwd=os.getcwd(), client_pid=asking_program(os.getpid())) as caller,
     ):
         yield caller
 
