@@ -10,12 +10,13 @@ SANDBOX_PACKAGES := bubblewrap
 # What else tests use: the Switchyard example runs a real PostgreSQL.
 APT_PACKAGES := postgresql $(SANDBOX_PACKAGES)
 # Tests wait for processes more than they compute: three on two cores.
-PYTEST := $(PY) -m pytest -n 3 --dist loadgroup
+PYTEST_WORDS := -m pytest -n 3 --dist loadgroup
+PYTEST := $(PY) $(PYTEST_WORDS)
 PIP := $(PY) -m pip --disable-pip-version-check install --quiet
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check fix lint types bench soak conformance requirements relayed schemas lock apt clean
+.PHONY: help run test check fix lint types bench soak conformance requirements coverage relayed schemas lock apt clean
 
 help: ## Show the verbs.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,8 +25,11 @@ run: $(VENV)/.runtime ## Show Switchboard at work on the embedded example; Ctrl-
 	@tools/apt-install $(SANDBOX_PACKAGES)
 	@$(PY) examples/run.py
 
-test: apt lint types $(NODE_HOME)/node_modules/.stamp ## Lint, check types, run every test, sum up the requirements.
-	$(PYTEST)
+test: apt lint types $(NODE_HOME)/node_modules/.stamp ## Lint, check types, run every test, sum up requirements and coverage.
+	@rm -rf .run/coverage && mkdir -p .run/coverage
+	$(PY) -m coverage run $(PYTEST_WORDS)
+	@$(PY) -m coverage combine --quiet
+	@PYTHONPATH=tests $(PY) -m support.coverage_table
 
 check: lint types ## The quick part of `test`: no engines, no real processes.
 	$(PYTEST) --ignore=tests/conformance --ignore=tests/e2e --ignore=tests/process
@@ -52,6 +56,9 @@ conformance: $(VENV)/.dev $(NODE_HOME)/node_modules/.stamp ## Let the official c
 
 requirements: $(VENV)/.dev ## Say which requirements have a passing test in the last run, and which have none.
 	@PYTHONPATH=tests $(PY) -m support.requirements_record
+
+coverage: $(VENV)/.dev ## Show the lines and branches that the last `make test` did not reach.
+	@$(PY) -m coverage report --skip-covered --show-missing
 
 relayed: $(VENV)/.dev ## Write the table of docs/relay.md from the tests that passed in the last run.
 	@PYTHONPATH=tests $(PY) -m conformance.table

@@ -12,8 +12,8 @@ from switchyard.cli.main import main as run
 def main() -> int:
     """Run the command line of this process, and end at once.
 
-    A command keeps all it loads until it ends. Looking for garbage in that, and taking it apart
-    piece by piece at the end, costs a question a tenth of its time.
+    A command keeps everything it loads until it ends. Collecting garbage in it, and tearing it
+    down piece by piece at the end, would take a tenth of the time of a query.
     """
     code = run()
     with contextlib.suppress(OSError):

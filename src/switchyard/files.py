@@ -18,11 +18,11 @@ def read_json(path: Path) -> dict[str, Any] | None:
         return None
     loaded: Any = json.loads(raw)
     if not isinstance(loaded, dict):
-        raise ValueError(f"{path} holds no object")  # noqa: TRY004 - callers catch one kind
+        raise ValueError(f"{path} does not hold a JSON object")  # noqa: TRY004 - callers catch one kind
     return loaded  # pyright: ignore[reportUnknownVariableType] - JSON keys are strings
 
 
 def write_json(path: Path, value: dict[str, Any], *, durable: bool = True) -> None:
-    """Replace the file by this object, as one step."""
+    """Replace the file with this object, atomically."""
     text = json.dumps(value, separators=(",", ":")) + "\n"
     replace_file(path, text.encode(), durable=durable)

@@ -75,6 +75,7 @@ async def test_trust_ends_with_its_session(ground: Ground) -> None:
     [
         Session(id="r1", via="http", workspace="/workspace", era=Era.MODERN),
         Session(id="cli", via="cli", workspace="/workspace"),
+        Session(id="page", via="http-control", workspace="/workspace"),
     ],
 )
 async def test_a_client_without_a_session_is_asked_each_time(

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from support.mcp_stdio import talking_to
+from support.measuring import unmeasured
 from support.workspace import Workspace
 
 LOADED_LATER = {
@@ -29,7 +30,7 @@ async def test_the_first_answers_need_no_heavy_import(tmp_path: Path) -> None:
     workspace.echo_child()
     program, *arguments = workspace.command("serve", "--stdio")
     command = [sys.executable, "-X", "importtime", program, *arguments]
-    async with talking_to(command, cwd=workspace.root, env=workspace.env) as client:
+    async with talking_to(command, cwd=workspace.root, env=unmeasured(workspace.env)) as client:
         await client.initialize()
         assert set(await client.tools()) == {"echo_suite"}
         await client.close()

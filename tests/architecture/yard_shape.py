@@ -4,16 +4,15 @@ Imports point down this table only, so no two folders import each other. A folde
 from its own folder and from the words of the package itself (`switchyard.__version__`).
 """
 
-_STATE = {"core", "files", "proc", "config", "git", "project", "runtime"}
+_STATE = {"core", "files", "config", "git", "project", "runtime"}
 
 YARD_MAY_IMPORT: dict[str, set[str]] = {
     "core": set(),
     "files": set(),
-    "proc": set(),
     "config": {"core"},
     "project": {"core", "files", "config"},
     "git": {"core", "project"},
-    "runtime": {"core", "files", "proc", "config", "project"},
+    "runtime": {"core", "files", "config", "project"},
     "control": _STATE,
     "queries": _STATE,
     "worktrees": {*_STATE, "control"},

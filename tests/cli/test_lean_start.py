@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from support.measuring import unmeasured
 from support.workspace import Workspace
 from switchboard.cli.table import VERBS
 
@@ -25,7 +26,7 @@ def loaded(workspace: Workspace, *words: str) -> set[str]:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        env={**workspace.env, "RUST_LOG": "off"},
+        env={**unmeasured(workspace.env), "RUST_LOG": "off"},
         cwd=workspace.root,
         check=True,
     )

@@ -7,17 +7,16 @@ import re
 import signal
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 import pytest
 
-from cli.commands import report_of, switchboard
+from cli.commands import switchboard
+from support.endpoints import PATIENCE, serving
 from support.mcp_stdio import StdioClient, talking_to
 from support.processes import wait_until_none_mention
 from support.requirements import requirement
-from support.workspace import Json, Workspace
-
-PATIENCE = 20.0
+from support.workspace import Workspace
 
 
 @asynccontextmanager
@@ -28,30 +27,6 @@ async def talking(
     async with talking_to(command, cwd=workspace.root, env={**workspace.env, **env}) as client:
         await client.initialize()
         yield client
-
-
-@asynccontextmanager
-async def endpoint(
-    workspace: Workspace, *words: str, env: Mapping[str, str] = {}
-) -> AsyncGenerator[tuple[Json, asyncio.subprocess.Process]]:
-    """Start an HTTP server and give its report."""
-    process = await asyncio.create_subprocess_exec(
-        *workspace.command(*words, "--json"),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=PIPE,
-        stderr=PIPE,
-        cwd=workspace.root,
-        env={**workspace.env, **env},
-    )
-    assert process.stdout is not None
-    try:
-        async with asyncio.timeout(PATIENCE):
-            text = (await process.stdout.readuntil(b"\n}\n")).decode()
-        yield report_of(text), process
-    finally:
-        with suppress(ProcessLookupError):
-            process.kill()
-        await process.communicate()
 
 
 @requirement("S0.120")
@@ -79,22 +54,20 @@ async def test_stdio_is_served(
 @requirement("S0.120", "S0.121")
 async def test_http_is_served_where_the_environment_says(workspace: Workspace) -> None:
     env = {"TRANSPORT": "http", "HOST": "127.0.0.1", "PORT": "0"}
-    async with endpoint(workspace, "serve", env=env) as (report, process):
-        assert report["schema"] == "switchboard.serve/1"
-        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/mcp", report["url"])
-        assert report["token_from"] == str(workspace.home / "http-token")
-        process.send_signal(signal.SIGINT)
-        async with asyncio.timeout(PATIENCE):
-            assert await process.wait() == 0
+    async with serving(workspace, env=env) as endpoint:
+        assert endpoint.report["schema"] == "switchboard.serve/1"
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/mcp", endpoint.url)
+        assert endpoint.report["token_from"] == str(workspace.home / "http-token")
+        assert await endpoint.ends(signal.SIGINT) == 0
     wait_until_none_mention(str(workspace.root))
 
 
 @requirement("S0.121")
 async def test_flags_outrank_the_environment(workspace: Workspace) -> None:
     env = {"TRANSPORT": "stdio", "HOST": "0.0.0.0", "PORT": "1"}
-    words = ("serve", "--http", "--host", "localhost", "--port", "0")
-    async with endpoint(workspace, *words, env=env) as (report, _):
-        port = int(report["url"].rsplit(":", 1)[1].removesuffix("/mcp"))
+    words = ("--http", "--host", "localhost", "--port", "0")
+    async with serving(workspace, *words, env=env) as endpoint:
+        port = int(endpoint.base.rsplit(":", 1)[1])
         assert port > 1
         reader, writer = await asyncio.open_connection("localhost", port)
         writer.close()
@@ -103,11 +76,11 @@ async def test_flags_outrank_the_environment(workspace: Workspace) -> None:
 
 async def test_the_token_is_never_told(workspace: Workspace) -> None:
     env = {"SWITCHBOARD_TOKEN": "a-token-of-the-user"}
-    async with endpoint(workspace, "serve", "--http", "--port", "0", env=env) as (report, process):
-        assert report["token_from"] == "$SWITCHBOARD_TOKEN"
-        process.send_signal(signal.SIGTERM)
-        out, err = await process.communicate()
-    assert b"a-token-of-the-user" not in json.dumps(report).encode() + out + err
+    async with serving(workspace, env=env) as endpoint:
+        assert endpoint.report["token_from"] == "$SWITCHBOARD_TOKEN"
+        endpoint.process.send_signal(signal.SIGTERM)
+        out, err = await endpoint.process.communicate()
+    assert b"a-token-of-the-user" not in json.dumps(endpoint.report).encode() + out + err
 
 
 @requirement("S0.122")

@@ -209,6 +209,28 @@ def test_list_shows_every_server_and_starts_none(workspace: Workspace) -> None:
     assert not marker.exists()
 
 
+def test_list_hides_secrets_and_trust_hides_nothing(workspace: Workspace) -> None:
+    token = "ghp_" + "a1" * 18
+    workspace.mcp_json(
+        {
+            "local": {"command": "run", "args": ["--token", "hunter2", token]},
+            "remote": {"url": "https://x.example/mcp?api_key=hunter2"},
+        }
+    )
+    command = f'[mcp.tool]\ncommand = "run"\nargs = ["--token", "hunter2", "{token}"]\n'
+    workspace.config_toml(command, scope="home")
+    for verb in ("list", "doctor"):
+        done = switchboard(workspace, verb, env=UNTRUSTING)
+        assert "hunter2" not in done.out
+        assert token not in done.out
+        assert "[redacted]" in done.out
+    listed = switchboard(workspace, "list", "--json", env=UNTRUSTING).report
+    assert "run --token '[redacted]' '[redacted]'" in {each["runs"] for each in listed["commands"]}
+    # A program could be called like a secret, and whoever trusts it has to see that.
+    trusted = switchboard(workspace, "trust", env=UNTRUSTING).out
+    assert f"run --token hunter2 {token}" in trusted
+
+
 def test_an_empty_list_says_what_to_type(workspace: Workspace) -> None:
     assert switchboard(workspace, "list") == (
         0,

@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from cli.commands import switchboard
-from control.test_http import serving
 from support.daemons import shim
+from support.endpoints import serving
 from support.processes import until_true
 from support.workspace import Json, Workspace
 
@@ -120,6 +120,35 @@ async def test_over_http_a_person_can_say_no_and_nobody_yes(guarded: Workspace) 
         assert missing.status_code == 404
         rows = (await control.ask("audit", last=5))["rows"]
         assert rows
+
+
+async def test_a_call_over_http_is_told_apart_from_one_that_is_typed(guarded: Workspace) -> None:
+    async with serving(guarded) as endpoint, endpoint.control() as control:
+        async with waiting_call(guarded) as (typed, process):
+            call = asyncio.ensure_future(control.ask("call", name="writes"))
+            asked: set[str] = set()
+
+            def both_asked() -> bool:
+                listed = report(guarded, "approvals", "list")["approvals"]
+                asked.update(each["id"] for each in listed)
+                return len(asked) > 1
+
+            await until_true(both_asked)
+            (ours,) = asked - {typed}
+            (posted,) = (await control.ask("approvals", id=ours))["calls"]
+            assert posted["question"]["client_pid"] == 0
+            # The same call, and yet an answer to one of them is none to the other.
+            await asyncio.to_thread(report, guarded, "approvals", "approve", ours, "--yes")
+            await call
+            await asyncio.to_thread(report, guarded, "approvals", "deny", typed)
+        assert process.returncode == 1
+    records = await asyncio.to_thread(report, guarded, "audit", "tail", "--tool", "writes")
+    started = [
+        each["record"]["transport"]
+        for each in records["records"]
+        if each["record"]["event"] == "tool.call.started"
+    ]
+    assert started == ["http-control"]
 
 
 async def test_a_client_of_the_daemon_cannot_approve_for_itself(guarded: Workspace) -> None:

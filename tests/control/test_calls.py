@@ -10,9 +10,10 @@ import pytest
 
 from cli.commands import switchboard
 from control.results import pid_in
-from support.daemons import another_version, daemon_pid, shim, status
+from support.daemons import another_version, daemon_pid, shim, status, under_way
 from support.processes import until_true
 from support.workspace import Json, Workspace, child_command, server
+from switchboard.wire.frames import MAX_MESSAGE_BYTES
 
 PATIENCE = 20.0
 
@@ -23,11 +24,6 @@ def report(workspace: Workspace, name: str = "echo", **env: str) -> Json:
     assert done.code == 0, done.err
     told: Json = json.loads(done.report["result"]["content"][0]["text"])
     return told
-
-
-def under_way(workspace: Workspace) -> int:
-    found = status(workspace)
-    return sum(child["under_way"] for child in found["children"]) if found else -1
 
 
 async def test_calls_and_clients_share_a_running_child(workspace: Workspace) -> None:
@@ -141,6 +137,14 @@ def test_a_long_result_comes_whole(workspace: Workspace) -> None:
     done = switchboard(workspace, "call", "echo", "echo", "--args", "@long.json")
     assert done.code == 0, done.err
     assert len(done.out) == len(text) + len("echo: \n")
+
+
+def test_arguments_that_are_too_long_are_told_so(workspace: Workspace) -> None:
+    text = json.dumps({"text": "x" * MAX_MESSAGE_BYTES})
+    (workspace.root / "long.json").write_text(text, "utf-8")
+    done = switchboard(workspace, "call", "echo", "echo", "--args", "@long.json", "--json")
+    assert (done.code, done.report["reason"]) == (1, "request-too-large")
+    assert f"{MAX_MESSAGE_BYTES:,}" in done.report["message"]
 
 
 def test_a_daemon_of_another_version_is_left_to_its_clients(

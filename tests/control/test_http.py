@@ -4,117 +4,18 @@ import asyncio
 import json
 import signal
 import socket
-from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager, suppress
+import time
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
 
-from cli.commands import report_of, switchboard
+from cli.commands import switchboard
 from control.results import pid_in
-from support.daemons import daemon_pid, shim, status
+from support.daemons import daemon_pid, shim, status, under_way
+from support.endpoints import PATIENCE, message, serving
 from support.processes import alive, until_true
-from support.workspace import Json, Workspace
-
-PATIENCE = 20.0
-
-
-class Endpoint:
-    """A command that serves HTTP, and what a client of it needs."""
-
-    def __init__(self, workspace: Workspace, url: str, process: Process) -> None:
-        self.workspace = workspace
-        self.url = url
-        self.process = process
-
-    @property
-    def base(self) -> str:
-        return self.url.removesuffix("/mcp")
-
-    def token(self, name: str = "http-token") -> str:
-        return (self.workspace.home / name).read_text("utf-8").strip()
-
-    def http(self, token: str, **headers: str) -> httpx2.AsyncClient:
-        ours = {
-            "authorization": f"Bearer {token}",
-            "accept": "application/json, text/event-stream",
-            **headers,
-        }
-        return httpx2.AsyncClient(headers=ours, trust_env=False, timeout=PATIENCE)
-
-    @asynccontextmanager
-    async def control(self, **headers: str) -> AsyncGenerator["Control"]:
-        async with self.http(self.token("control-token"), **headers) as http:
-            yield Control(http, self.base)
-
-    async def call(self, subtool: str, **arguments: Any) -> Json:
-        """Shake hands as a client does, and call one tool."""
-        async with self.http(self.token()) as http:
-            hello = {
-                "protocolVersion": "2025-11-25",
-                "capabilities": {},
-                "clientInfo": {"name": "http-tests", "version": "1"},
-            }
-            opened = await http.post(self.url, json=message("initialize", hello))
-            assert opened.status_code == 200, opened.text
-            http.headers["mcp-session-id"] = opened.headers["mcp-session-id"]
-            args = {"action": "call", "subtool": subtool, "args": arguments}
-            params = {"name": "echo_suite", "arguments": args}
-            answer = await http.post(self.url, json=message("tools/call", params))
-            result: Json = answer.json()["result"]
-            return result
-
-    async def ends(self, number: signal.Signals) -> int | None:
-        self.process.send_signal(number)
-        async with asyncio.timeout(PATIENCE):
-            return await self.process.wait()
-
-
-class Control:
-    """The control API as a page would use it."""
-
-    def __init__(self, http: httpx2.AsyncClient, base: str) -> None:
-        self.http = http
-        self.base = base
-
-    async def post(self, word: str, **fields: Any) -> httpx2.Response:
-        return await self.http.post(f"{self.base}/control/{word}", json=fields)
-
-    async def ask(self, word: str, **fields: Any) -> Json:
-        response = await self.post(word, **fields)
-        assert response.status_code == 200, response.text
-        answer: Json = response.json()
-        return answer
-
-
-def message(method: str, params: Json) -> Json:
-    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-
-
-@asynccontextmanager
-async def serving(
-    workspace: Workspace, *words: str, env: Mapping[str, str] = {}
-) -> AsyncGenerator[Endpoint]:
-    process = await asyncio.create_subprocess_exec(
-        *workspace.command("serve", "--http", "--port", "0", "--json", *words),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=PIPE,
-        stderr=PIPE,
-        cwd=workspace.root,
-        env={**workspace.env, **env},
-    )
-    assert process.stdout is not None
-    try:
-        async with asyncio.timeout(PATIENCE):
-            text = (await process.stdout.readuntil(b"\n}\n")).decode()
-        yield Endpoint(workspace, report_of(text)["url"], process)
-    finally:
-        with suppress(ProcessLookupError):
-            process.kill()
-        await process.communicate()
+from support.workspace import Workspace
 
 
 async def until_refused(url: str) -> None:
@@ -242,6 +143,29 @@ async def test_events_can_be_followed_over_http(workspace: Workspace) -> None:
         async for line in lines:
             if line.startswith("data:") and json.loads(line[5:])["event"] == "CallFinished":
                 break
+
+
+async def test_a_stop_ends_streams_and_answers_calls_at_once(workspace: Workspace) -> None:
+    async with (
+        serving(workspace) as endpoint,
+        endpoint.control() as control,
+        control.http.stream("GET", f"{endpoint.base}/control/events") as response,
+    ):
+        lines = response.aiter_lines()
+        await anext(lines)
+        call = asyncio.ensure_future(control.post("call", name="echo", subtool="stall"))
+        await until_true(lambda: under_way(workspace) == 1)
+        began = time.monotonic()
+        stopping = asyncio.ensure_future(
+            asyncio.to_thread(switchboard, workspace, "daemon", "stop")
+        )
+        # Both to their proper end, which a broken connection is not.
+        assert (await call).status_code == 503
+        async for _ in lines:
+            pass
+        assert (await stopping).code == 0
+        # What is left open is cut off after two seconds.
+        assert time.monotonic() - began < 1.9
 
 
 async def test_faults_are_told_with_a_status_of_their_own(workspace: Workspace) -> None:

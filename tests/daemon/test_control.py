@@ -12,6 +12,7 @@ from pathlib import Path
 
 from cli.commands import switchboard
 from support.daemons import make_run_folder, shim, status
+from support.measuring import unmeasured
 from support.processes import alive
 from support.workspace import Workspace, child_command
 from switchboard import __version__
@@ -52,7 +53,9 @@ def test_status_without_a_daemon_says_so(workspace: Workspace) -> None:
 
 
 @contextmanager
-def one_of_another_version(workspace: Workspace, told: dict[str, object]) -> Generator[None]:
+def one_of_another_version(
+    workspace: Workspace, told: dict[str, object], asked: str = "status"
+) -> Generator[None]:
     """Listen where the daemon does, and tell of oneself in other words."""
     make_run_folder(workspace)
 
@@ -60,7 +63,7 @@ def one_of_another_version(workspace: Workspace, told: dict[str, object]) -> Gen
         connection, _ = listening.accept()
         with connection, connection.makefile("rwb", buffering=0) as lines:
             assert json.loads(lines.readline())["kind"] == "control"
-            assert json.loads(lines.readline()) == {"do": "status"}
+            assert json.loads(lines.readline())["do"] == asked
             lines.write(json.dumps(told).encode() + b"\n")
 
     path = workspace.daemon_places.socket
@@ -84,6 +87,13 @@ def test_a_daemon_of_another_version_is_shown_as_far_as_it_is_understood(
     assert "daemon 0.0.1" in done.out
     assert "tells of itself in other words" in done.out
     assert f"the daemon is of version 0.0.1, and this is {__version__}" in done.err
+
+
+def test_an_answer_in_other_words_is_one_clear_error(workspace: Workspace) -> None:
+    with one_of_another_version(workspace, {"calls": 7}, asked="approvals"):
+        done = switchboard(workspace, "approvals", "list", "--json")
+    assert (done.code, done.report["reason"]) == (1, "daemon-of-another-version")
+    assert done.report["hint"] == "switchboard daemon restart"
 
 
 def test_a_daemon_is_started_restarted_and_stopped(workspace: Workspace) -> None:
@@ -157,7 +167,7 @@ def test_a_command_to_the_daemon_loads_neither_loop_nor_providers(workspace: Wor
             [sys.executable, "-c", program],
             capture_output=True,
             text=True,
-            env=workspace.env,
+            env=unmeasured(workspace.env),
             check=True,
         )
         loaded = set(done.stdout.split())

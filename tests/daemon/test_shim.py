@@ -11,6 +11,7 @@ import pytest
 
 from support.daemons import daemon_pid, is_there, log_text, shim, status
 from support.mcp_stdio import Ended, StdioClient, talking_to, text_of
+from support.measuring import unmeasured
 from support.processes import alive, children_of, until_gone, until_true
 from support.workspace import Workspace
 
@@ -41,7 +42,11 @@ def test_the_shim_knows_the_standard_library_alone() -> None:
         "print('\\n'.join(set(sys.modules) - before))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env=unmeasured(os.environ),
+        check=True,
     )
     loaded = set(done.stdout.split())
     ours = {name for name in loaded if name.partition(".")[0] == "switchboard"}

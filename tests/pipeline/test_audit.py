@@ -11,6 +11,7 @@ from approvals.ground import a_launch
 from fakes.audit import MemoryAudit
 from fakes.calls import FakeProvider, Run, a_call, a_session, a_tool, answer, outcome
 from fakes.events import MemoryEvents
+from fakes.time import in_fake_time
 from support.requirements import requirement
 from switchboard.audit.filter import record_in
 from switchboard.audit.paths import AuditPaths
@@ -109,6 +110,7 @@ async def test_code_of_ours_is_written_down_to_run_where_its_session_works() -> 
     assert [record.cwd for record in log.records] == ["/workspace", "/elsewhere"]
 
 
+@in_fake_time
 async def test_a_call_that_changes_nothing_is_one_record_unless_it_takes_its_time() -> None:
     log = MemoryAudit()
     gate = a_gate(log)
@@ -196,6 +198,7 @@ async def test_without_a_record_a_call_with_side_effects_does_not_start() -> Non
 
 
 @requirement("S3.109")
+@in_fake_time
 async def test_a_timeout_and_a_cancellation_leave_their_end() -> None:
     log = MemoryAudit()
     road = a_road(log, forever)

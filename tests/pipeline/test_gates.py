@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from fakes.calls import a_call, a_session, a_tool, answer, outcome
+from fakes.time import in_fake_time
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.visibility import Visibility
@@ -116,6 +117,7 @@ async def late(call: Call) -> Fault:
 
 
 @pytest.mark.parametrize(("tools", "clients"), [(0.02, None), (None, 0.02), (60, 0.02), (0.02, 60)])
+@in_fake_time
 async def test_the_smaller_limit_of_tool_and_client_ends_a_call(
     tools: float | None, clients: float | None
 ) -> None:
@@ -132,6 +134,7 @@ async def test_a_timeout_inside_the_tool_is_not_taken_for_ours() -> None:
         await DeadlineGate()(a_call(a_tool(timeout_s=60)), inner)
 
 
+@in_fake_time
 async def test_a_call_that_ends_in_time_is_not_touched_afterwards() -> None:
     assert await DeadlineGate()(a_call(a_tool(timeout_s=0.05)), answer)
     # Longer than the limit: the clock must not ring in what comes after.
@@ -141,6 +144,7 @@ async def test_a_call_that_ends_in_time_is_not_touched_afterwards() -> None:
     assert current.cancelling() == 0
 
 
+@in_fake_time
 async def test_calls_that_share_a_limit_have_each_their_own_time() -> None:
     gate, loop = DeadlineGate(), asyncio.get_running_loop()
     limit = 0.06
@@ -171,6 +175,7 @@ async def test_a_cancellation_by_the_client_stays_a_cancellation() -> None:
         await task
 
 
+@in_fake_time
 async def test_a_deadline_leaves_the_task_ready_for_other_work() -> None:
     """Also when the tool answers its cancellation with an error of its own."""
 

@@ -13,6 +13,7 @@ from typing import Any
 from support.mcp_stdio import StdioClient, talking_to
 from support.workspace import CHECKOUT, Workspace
 from switchboard.control.client import running_daemon
+from switchboard.control.requests import StatusRequest
 
 Json = dict[str, Any]
 
@@ -53,7 +54,7 @@ def status(workspace: Workspace) -> Json | None:
     if client is None:
         return None
     try:
-        return client.ask("status")
+        return client.ask(StatusRequest())
     finally:
         client.close()
 
@@ -62,6 +63,12 @@ def daemon_pid(workspace: Workspace) -> int:
     found = status(workspace)
     assert found is not None, "no daemon is running"
     return found["pid"]
+
+
+def under_way(workspace: Workspace) -> int:
+    """How many calls children work on."""
+    found = status(workspace)
+    return sum(child["under_way"] for child in found["children"]) if found else -1
 
 
 def dial(workspace: Workspace) -> socket.socket:

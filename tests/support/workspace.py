@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from support.measuring import measured, measured_daemon
 from switchboard.control.client import draining_daemons, running_daemon
 from switchboard.ipc.paths import DaemonPlaces, places_from
 
@@ -51,6 +52,7 @@ class Workspace:
             "PATH": os.pathsep.join([str(SCRIPTS), os.environ["PATH"]]),
             "SWITCHBOARD_HOME": str(self.home),
             "SWITCHBOARD_TRUST_WORKSPACE": "1",
+            **(measured_daemon() if daemon else measured()),
         }
         if not daemon:
             self.env["SWITCHBOARD_IN_PROCESS"] = "1"

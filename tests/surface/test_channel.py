@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from fakes.calls import a_call, a_session, a_tool
 from fakes.endpoints import Visitor
+from fakes.time import in_fake_time
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault
@@ -78,6 +79,7 @@ def by_a_child(channel: Channel) -> None:
 
 
 @pytest.mark.parametrize("say", [by_report, by_a_child])
+@in_fake_time
 async def test_whoever_says_how_far_it_is_gets_its_time_anew(say: Any) -> None:
     limit = 0.15
 
@@ -94,6 +96,7 @@ async def test_whoever_says_how_far_it_is_gets_its_time_anew(say: Any) -> None:
     assert await DeadlineGate()(call, work)
 
 
+@in_fake_time
 async def test_a_tool_without_a_ceiling_gains_nothing_by_talking() -> None:
     async def work(_: Call) -> Outcome:
         while True:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.mcp_stdio import text_of
+from support.measuring import unmeasured
 from support.requirements import requirement
 from support.workspace import Workspace
 from surface.hosts import hosting, memory_kb, misbehaving
@@ -15,7 +16,9 @@ MEGABYTES = 10
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    return Workspace(tmp_path)
+    made = Workspace(tmp_path)
+    made.env = unmeasured(made.env)
+    return made
 
 
 async def test_an_idle_switchboard_is_small(workspace: Workspace) -> None:

@@ -83,7 +83,7 @@ def test_a_request_of_a_later_version_may_say_more() -> None:
 @pytest.mark.parametrize(
     ("raw", "told"),
     [
-        (b"[]", "no request"),
+        (b"[]", "not a valid request"),
         (b'{"operation": "fly"}', "fly"),
         (b'{"operation": "up", "services": "web"}', "`services` must be a list"),
         (b'{"operation": "up", "services": ["web", 1]}', "`services[1]` must be a string"),

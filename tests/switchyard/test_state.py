@@ -14,10 +14,9 @@ from switchkit.platform.ports import holder
 from switchyard.config.shapes import Ports
 from switchyard.core.fault import YardFault
 from switchyard.files import write_json
-from switchyard.proc.port_probe import is_bindable
 from switchyard.project.home import Home
 from switchyard.project.registry import Registry
-from switchyard.runtime.ports import PortTable
+from switchyard.runtime.ports import PortTable, is_bindable
 
 SERVE = '[services.web]\ncommand = [SVC, "serve"]\nport = 0\n'
 

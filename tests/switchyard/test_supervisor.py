@@ -11,6 +11,8 @@ from pathlib import Path
 
 from yardlab import Lab, connects, get, is_alive, processes, wait_for
 
+from support.measuring import unmeasured
+
 SERVE = '[services.web]\ncommand = [SVC, "serve"]\nport = 0\n'
 
 
@@ -80,6 +82,7 @@ def test_it_ends_when_nothing_is_left(lab: Lab) -> None:
 
 
 def test_it_is_small_and_sleeps(lab: Lab) -> None:
+    lab.env = unmeasured(lab.env)
     lab.config("".join(SERVE.replace("web", f"s{n}") for n in range(10)))
     lab.json("up")
     pid = lab.supervisor()

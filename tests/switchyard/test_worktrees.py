@@ -206,7 +206,7 @@ def test_a_locked_or_inhabited_worktree_stays(shop: Lab) -> None:
     shop.git("worktree", "unlock", str(tree))
     with subprocess.Popen(["sleep", "60"], cwd=tree) as guest:
         message = shop.json("rm", "side", code=4)["error"]["message"]
-        assert f"process {guest.pid} stands in it" in message
+        assert f"process {guest.pid} is running in it" in message
         assert is_alive(guest.pid)
         guest.kill()
     shop.json("rm", "side")

@@ -28,9 +28,12 @@ class _Grant(Struct, frozen=True):
 def is_lasting(session: Session) -> bool:
     """Whether there is a session that trust could belong to.
 
-    Over HTTP the modern era has none: every request stands alone. Nor has a command that is typed.
+    Over HTTP the modern era has none: every request stands alone. Nor has a command that is typed,
+    or a call of the control API.
     """
-    return session.via != "cli" and not (session.via == "http" and session.era is Era.MODERN)
+    if session.via == "http":
+        return session.era is not Era.MODERN
+    return session.via not in {"cli", "http-control"}
 
 
 def bound_session(session: Session) -> str:

@@ -1,12 +1,35 @@
-"""What a daemon answers about approvals and about the audit log."""
+"""What a daemon answers about itself, about approvals and about the audit log."""
 
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
+from switchboard.control.status import SessionStatus
 from switchboard.core.audit import AuditRow
 from switchboard.core.questions import Extent
 from switchboard.core.stores import Held, Posted
+
+
+class Nothing(Struct, frozen=True):
+    """It was done."""
+
+
+class SessionList(Struct, frozen=True):
+    """Who is connected."""
+
+    sessions: tuple[SessionStatus, ...]
+
+
+class EventList(Struct, frozen=True):
+    """The latest events, oldest first."""
+
+    events: tuple[Raw, ...]
+
+
+class Changed(Struct, frozen=True):
+    """How many it was done to."""
+
+    count: int
 
 
 class WaitingApprovals(Struct, frozen=True, kw_only=True):

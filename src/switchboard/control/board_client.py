@@ -3,16 +3,16 @@
 No event loop: a command that asks once should not wait for one to load.
 """
 
+import contextlib
 import select
 import sys
 from collections.abc import Callable
 from typing import Literal, Protocol, TypeVar
 
-import msgspec
 from msgspec import Struct
 
-from switchboard.control.client import silent
-from switchboard.control.messages import ApprovalReply, Aside, line_of
+from switchboard.control.client import hear, read_answer, read_aside, say
+from switchboard.control.messages import ApprovalReply, line_of
 from switchboard.control.requests import ControlRequest, ListenRequest
 from switchboard.core.events import ApprovalAsked
 from switchboard.core.faults import Fault, FaultCode
@@ -21,8 +21,6 @@ from switchboard.ipc.lines import Gone, Line
 from switchboard.ipc.protocol import BEAT, END, GREETING_S, LISTENING, SECOND_SILENCE_S, SILENCE_S
 
 T = TypeVar("T", bound=Struct)
-
-_read_aside = msgspec.json.Decoder(Aside).decode
 
 
 class PersonAtTerminal(Protocol):
@@ -52,17 +50,17 @@ class BoardClient:
         hear: Callable[[ApprovalAsked], None] = lambda _: None,
     ) -> T:
         """The answer to one request. Raises a fault."""
-        self._say(request)
+        say(self._line, request)
         question: Question | None = None
         while True:
             if question is not None and terminal is not None and self._was_typed():
-                self._say(ApprovalReply(id=question.id, verdict=terminal.take()))
+                say(self._line, ApprovalReply(id=question.id, verdict=terminal.take()))
                 question = None
                 continue
             text = self._hear()
             if text == BEAT:
                 continue
-            aside = _read_aside(text)
+            aside = read_aside(text, self._line.pid)
             if aside.ask is not None and terminal is not None:
                 question = aside.ask
                 terminal.show(question)
@@ -70,27 +68,21 @@ class BoardClient:
                 question = None
             elif aside.asked is not None:
                 hear(aside.asked)
-            elif aside.fault is not None:
-                raise aside.fault.fault()
             elif aside.error:
                 raise Fault(FaultCode.INTERNAL, "request-refused", aside.error)
             else:
-                return msgspec.json.decode(text, type=kind)
+                return read_answer(text, kind, self._line.pid)
 
     def listen(self, listening: int, request: ListenRequest) -> None:
         """Hand over the descriptor of a listening socket, for HTTP. Raises a fault."""
-        try:
+        # If it has gone, what it said before tells more.
+        with contextlib.suppress(OSError):
             self._line.hand_over(line_of(request), (listening,))
-        except OSError as error:
-            raise silent(self._line.pid) from error
-        while (word := self._hear()) != LISTENING:
-            if word != BEAT:
-                raise Fault(FaultCode.UNAVAILABLE, "daemon-refused", f"the daemon said `{word}`")
+        self._until(LISTENING)
 
     def until_ended(self) -> None:
         """Wait while the daemon serves the socket. Raises a fault when the daemon goes away."""
-        while not self._hear().startswith(END):
-            pass
+        self._until(END)
 
     def leave(self) -> None:
         """Have the daemon end what it serves for us, and wait for that."""
@@ -105,28 +97,14 @@ class BoardClient:
     def close(self) -> None:
         self._line.close()
 
-    def _say(self, value: Struct) -> None:
-        try:
-            self._line.say(line_of(value))
-        except OSError as error:
-            raise silent(self._line.pid) from error
-
     def _hear(self) -> str:
-        """The next line. A silence counts only twice: a machine that slept woke us first, maybe."""
-        try:
-            try:
-                return self._line.hear(SILENCE_S)
-            except TimeoutError:
-                return self._line.hear(SECOND_SILENCE_S)
-        except TimeoutError as error:
-            raise silent(self._line.pid) from error
-        except Gone:
-            raise Fault(
-                FaultCode.UNAVAILABLE,
-                "daemon-ended",
-                f"the daemon (process {self._line.pid}) has ended",
-                hint="switchboard daemon logs",
-            ) from None
+        return hear(self._line, SILENCE_S, SECOND_SILENCE_S)
+
+    def _until(self, word: str) -> None:
+        """Wait for a word. Raises a fault, also one that comes instead."""
+        while not (text := self._hear()).startswith(word):
+            if text != BEAT:
+                read_aside(text, self._line.pid)
 
     def _was_typed(self) -> bool:
         """Whether a line was typed before the daemon said anything more."""

@@ -1,7 +1,6 @@
 """Commands to a running daemon. No event loop, so that an answer takes milliseconds."""
 
 import contextlib
-import json
 import os
 import signal
 from collections.abc import Iterator
@@ -11,12 +10,13 @@ import msgspec
 from msgspec import Struct
 
 from switchboard.control.messages import Aside, line_of
-from switchboard.control.requests import ControlRequest
+from switchboard.control.requests import ControlRequest, EventsRequest, StopRequest
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.ipc.hello import hello_line
 from switchboard.ipc.lines import Gone, Line, connect
 from switchboard.ipc.paths import DaemonPlaces
-from switchboard.ipc.protocol import CONTROL, GREETING_S
+from switchboard.ipc.protocol import BEAT, CONTROL, GREETING_S
+from switchboard.wire.frames import MAX_MESSAGE_BYTES
 from switchkit.exits import has_ended
 from switchkit.files import NotPrivate
 from switchkit.sockets import is_abandoned
@@ -24,9 +24,11 @@ from switchkit.sockets import is_abandoned
 # Children get a few seconds to end by themselves.
 _STOP_S = 15.0
 
-T = TypeVar("T", bound=Struct)
+# Reasons of faults: it runs and says nothing, or it runs no longer.
+SILENT = "daemon-silent"
+ENDED = "daemon-ended"
 
-_read_aside = msgspec.json.Decoder(Aside).decode
+T = TypeVar("T")
 
 
 class DaemonClient:
@@ -36,62 +38,54 @@ class DaemonClient:
         self._line = line
         self.pid = line.pid
 
-    def ask(self, do: str, **more: Any) -> dict[str, Any]:
-        """The answer to one order. Raises a fault when none comes."""
-        self._order(do, **more)
-        return json.loads(self._hear(GREETING_S))
+    def ask(self, request: ControlRequest) -> dict[str, Any]:
+        """The answer to a request, in whatever words. Raises a fault when none comes."""
+        say(self._line, request)
+        text = self._hear()
+        read_aside(text, self.pid)
+        return read_answer(text, dict[str, Any], self.pid)
 
     def answer(self, request: ControlRequest, kind: type[T]) -> T | None:
         """The answer to a request; None when the daemon is too old to know it. Raises a fault."""
-        try:
-            self._line.say(line_of(request))
-        except OSError as error:
-            raise silent(self.pid) from error
-        text = self._hear(GREETING_S)
-        aside = _read_aside(text)
-        if aside.fault is not None:
-            raise aside.fault.fault()
-        return None if aside.error else msgspec.json.decode(text, type=kind)
+        say(self._line, request)
+        text = self._hear()
+        return None if read_aside(text, self.pid).error else read_answer(text, kind, self.pid)
 
     def events(self, *, last: int, follow: bool) -> Iterator[dict[str, Any]]:
         """What has happened, and with `follow` what happens, until the daemon ends."""
-        self._order("events", last=last, follow=follow)
+        say(self._line, EventsRequest(last=last, follow=follow))
         while True:
             try:
-                text = self._line.hear(None if follow else GREETING_S)
-            except (Gone, TimeoutError):
+                text = self._line.hear(None) if follow else self._hear()
+            except Gone:
                 return
             if not text:
                 return
-            yield json.loads(text)
+            event = read_answer(text, dict[str, Any], self.pid)
+            if "event" not in event:
+                read_aside(text, self.pid)
+                return
+            yield event
 
     def stop(self) -> None:
         """End it, and wait until it has ended. One that does not answer is made to."""
         is_frozen = False
         try:
-            self._line.say(json.dumps({"do": "stop"}).encode() + b"\n")
-            self._line.hear(GREETING_S)
-        except TimeoutError:
-            is_frozen = True
-        except (Gone, OSError):
-            # It is ending already.
-            is_frozen = False
+            say(self._line, StopRequest())
+            self._hear()
+        except Fault as fault:
+            # Else it is ending already.
+            is_frozen = fault.reason == SILENT
         if is_frozen or not has_ended(self.pid, _STOP_S):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
             has_ended(self.pid, GREETING_S)
 
-    def _order(self, do: str, **more: Any) -> None:
-        try:
-            self._line.say(json.dumps({"do": do, **more}).encode() + b"\n")
-        except OSError as error:
-            raise silent(self.pid) from error
-
-    def _hear(self, timeout_s: float) -> str:
-        try:
-            return self._line.hear(timeout_s)
-        except (Gone, TimeoutError) as error:
-            raise silent(self.pid) from error
+    def _hear(self) -> str:
+        """The next line; one that works on the answer says so."""
+        while (text := hear(self._line, GREETING_S, GREETING_S)) == BEAT:
+            pass
+        return text
 
     def close(self) -> None:
         self._line.close()
@@ -138,11 +132,74 @@ def _reached(socket: str, home: str) -> DaemonClient | None:
     return DaemonClient(line)
 
 
-def silent(pid: int) -> Fault:
-    """The daemon runs, and does not answer."""
+def say(line: Line, value: Struct) -> None:
+    """Send a request, or an answer to a question. Raises a fault."""
+    text = line_of(value)
+    if len(text) > MAX_MESSAGE_BYTES:
+        raise Fault(
+            FaultCode.INVALID_ARGUMENT,
+            "request-too-large",
+            f"the request has {len(text):,} bytes, and the daemon takes {MAX_MESSAGE_BYTES:,}",
+        )
+    try:
+        line.say(text)
+    except TimeoutError as error:
+        raise _silent(line.pid, GREETING_S) from error
+    except OSError as error:
+        raise _ended(line.pid) from error
+
+
+def hear(line: Line, first_s: float, second_s: float) -> str:
+    """The next line. Raises a fault.
+
+    A silence counts only twice: a machine that slept woke us first, maybe.
+    """
+    try:
+        try:
+            return line.hear(first_s)
+        except TimeoutError:
+            return line.hear(second_s)
+    except TimeoutError as error:
+        raise _silent(line.pid, first_s + second_s) from error
+    except Gone:
+        raise _ended(line.pid) from None
+
+
+def read_aside(text: str, pid: int) -> Aside:
+    """What a line says beside an answer. Raises the fault in it."""
+    aside = read_answer(text, Aside, pid)
+    if aside.fault is not None:
+        raise aside.fault.fault()
+    return aside
+
+
+def read_answer(text: str, kind: type[T], pid: int) -> T:
+    """A line as the answer that it should be. Raises a fault."""
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except msgspec.MsgspecError as error:
+        raise Fault(
+            FaultCode.UNAVAILABLE,
+            "daemon-of-another-version",
+            f"the daemon (process {pid}) answers in the words of another version",
+            hint="switchboard daemon restart",
+            private=str(error),
+        ) from None
+
+
+def _silent(pid: int, for_s: float) -> Fault:
     return Fault(
         FaultCode.UNAVAILABLE,
-        "daemon-silent",
-        f"the daemon (process {pid}) does not answer within {GREETING_S:g} s",
+        SILENT,
+        f"the daemon (process {pid}) does not answer within {for_s:g} s",
         hint="switchboard daemon restart",
+    )
+
+
+def _ended(pid: int) -> Fault:
+    return Fault(
+        FaultCode.UNAVAILABLE,
+        ENDED,
+        f"the daemon (process {pid}) has ended",
+        hint="switchboard daemon logs",
     )

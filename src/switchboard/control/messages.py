@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from switchboard.control.tools import Failure
 from switchboard.core.events import ApprovalAsked
+from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Question
 
 
@@ -28,6 +29,21 @@ class ApprovalReply(Struct, frozen=True, kw_only=True):
 
     id: str
     verdict: Literal["approved", "denied"]
+
+
+def fault_line(fault: Fault) -> bytes:
+    """A fault instead of an answer."""
+    return line_of(Aside(fault=Failure.of(fault)))
+
+
+def unexpected() -> Fault:
+    """What a caller is told of a failure that nobody foresaw; the log tells the rest."""
+    return Fault(
+        FaultCode.INTERNAL,
+        "unexpected",
+        "something went wrong inside the daemon, which its log tells",
+        hint="switchboard daemon logs",
+    )
 
 
 def line_of(value: Struct) -> bytes:

@@ -6,18 +6,22 @@ from collections.abc import Coroutine
 from typing import Any, Literal
 
 import msgspec
-from msgspec import Struct
 
-from switchboard.control.api import Control, answer
+from switchboard.control.api import Control
 from switchboard.control.connection import SocketConnection
-from switchboard.control.messages import ApprovalReply, Aside, line_of
-from switchboard.control.requests import CallRequest, EventsRequest, StopRequest, read_request
-from switchboard.control.tools import Failure
+from switchboard.control.messages import ApprovalReply, Aside, fault_line, line_of
+from switchboard.control.requests import (
+    AnyRequest,
+    CallRequest,
+    EventsRequest,
+    StopRequest,
+    read_request,
+)
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.questions import Answer, Question
 from switchboard.ipc.lines import Gone
-from switchboard.ipc.protocol import GREETING_S
+from switchboard.ipc.protocol import BEAT, GREETING_S, WORKING_S
 from switchboard.wire.frames import MAX_MESSAGE_BYTES
 
 _read_reply = msgspec.json.Decoder(ApprovalReply).decode
@@ -40,33 +44,40 @@ async def serve_requests(
                 await _show_events(control, connection, request)
                 return
             case StopRequest():
+                # First, because this connection ends with us, by which the caller learns of it.
                 connection.say("{}")
-                control.stop()
-                # The caller learns that we have ended when the connection does.
+                await control.answer(request)
                 await connection.until_gone()
                 raise Gone
-            case CallRequest():
-                work = control.call(
+            case _:
+                work = control.answer(
                     request,
-                    asker=_CallerAsker(connection) if request.asks else None,
+                    asker=_CallerAsker(connection) if _asks(request) else None,
                     hear=lambda event: _tell(connection, Aside(asked=event)),
                 )
-            case _:
-                work = answer(control, request)
-        await connection.send(line_of(await _answered(work, connection)))
+        await connection.send(await _answered(work, connection))
 
 
-async def _answered(work: Coroutine[Any, Any, Struct], connection: SocketConnection) -> Struct:
+async def _answered(work: Coroutine[Any, Any, bytes], connection: SocketConnection) -> bytes:
     """The answer or the fault. A caller that leaves gets none, and the work ends."""
     async with TaskSet() as tasks:
         task = tasks.start(work)
-        await asyncio.wait({task, connection.gone}, return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            raise Gone
+        while not task.done():
+            await asyncio.wait(
+                {task, connection.gone}, timeout=WORKING_S, return_when=asyncio.FIRST_COMPLETED
+            )
+            if connection.gone.done():
+                raise Gone
+            if not task.done() and not connection.is_behind:
+                connection.say(BEAT)
         try:
             return task.result()
         except Fault as fault:
-            return Aside(fault=Failure.of(fault))
+            return fault_line(fault)
+
+
+def _asks(request: AnyRequest) -> bool:
+    return isinstance(request, CallRequest) and request.asks
 
 
 def _tell(connection: SocketConnection, aside: Aside) -> None:

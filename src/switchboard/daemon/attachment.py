@@ -7,18 +7,17 @@ client's streams, or a listening socket), or asks something of the board.
 import asyncio
 import contextlib
 import os
-import socket
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from switchboard.control.connection import SocketConnection
+from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.sessions import Session
 from switchboard.daemon.board.instructions import instructions_for
 from switchboard.daemon.board.registry import BoardHandle
 from switchboard.daemon.hello import Hello
+from switchboard.daemon.logs.stderr import write_failure
 from switchboard.ipc.lines import Gone
 from switchboard.ipc.protocol import BEAT, END, GREETING_S, LISTENING, MAX_HELLO_BYTES, STREAMS
 from switchboard.surface.stdio import StreamClient, connect
@@ -28,7 +27,7 @@ from switchkit.processes import parent_of
 
 if TYPE_CHECKING:
     from switchboard.control.api import Control
-    from switchboard.daemon.serve_http import ServeSocket
+    from switchboard.daemon.serve_http import ServeHandedOver
 
 
 class Attachment:
@@ -104,27 +103,30 @@ class Attachment:
 
     async def _serve_socket(self, number: int, line: bytes, control: "Control") -> None:
         """Serve HTTP on a socket that is bound already, until the other end says anything."""
-        from switchboard.control.requests import ListenRequest  # noqa: PLC0415 - a shim needs none
+        from switchboard.control.messages import fault_line, unexpected  # noqa: PLC0415 - shims ask nothing
 
-        with socket.socket(fileno=number) as listening:
-            listening.setblocking(False)
-            try:
-                request = msgspec.json.decode(line, type=ListenRequest)
-            except msgspec.MsgspecError:
-                raise Gone from None
+        try:
             # The HTTP stack takes a while to load, and the loop has others to serve.
             serve = await asyncio.to_thread(_http_stack)
             async with (
-                serve(self.board.runtime, listening, request, control.over_http()) as surface,
+                serve(self.board.runtime, number, line, control.over_http()) as surface,
                 TaskSet() as tasks,
             ):
                 self.sessions = surface.sessions
                 self._connection.say(LISTENING)
                 await self._until_left(tasks.start(self._connection.line(MAX_HELLO_BYTES, None)))
-        self._connection.say(f"{END} 0")
+            last_word = f"{END} 0"
+        except Fault as fault:
+            last_word = fault_line(fault).decode()
+        except Exception:  # noqa: BLE001 - whoever waits for its listener is told
+            write_failure()
+            last_word = fault_line(unexpected()).decode()
+        finally:
+            os.close(number)
+        self._connection.say(last_word.rstrip("\n"))
 
     async def _serve_requests(self, first: bytes, control: "Control") -> None:
-        from switchboard.control.socket import serve_requests  # noqa: PLC0415 - as above
+        from switchboard.control.socket import serve_requests  # noqa: PLC0415 - shims ask nothing
 
         async with TaskSet() as tasks:
             work = tasks.start(serve_requests(control, self._connection, first))
@@ -138,7 +140,7 @@ class Attachment:
         )
 
 
-def _http_stack() -> "ServeSocket":
-    from switchboard.daemon.serve_http import serve_socket  # noqa: PLC0415 - few serve HTTP
+def _http_stack() -> "ServeHandedOver":
+    from switchboard.daemon.serve_http import serve_handed_over  # noqa: PLC0415 - few serve HTTP
 
-    return serve_socket
+    return serve_handed_over

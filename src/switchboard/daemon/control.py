@@ -3,32 +3,43 @@
 import asyncio
 import os
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from msgspec import Raw, Struct
 
 from switchboard import __version__
-from switchboard.approvals.approver import Approver, asking_program
+from switchboard.approvals.approver import Approver
 from switchboard.children.child import Child
-from switchboard.control.answers import AuditRows, Decision, WaitingApprovals
-from switchboard.control.api import Changed, Hear, SessionList
+from switchboard.control.answers import Changed, Decision, EventList, Nothing, SessionList
+from switchboard.control.api import Hear
 from switchboard.control.decisions import Decisions
+from switchboard.control.messages import line_of, unexpected
 from switchboard.control.records import read_records
 from switchboard.control.requests import (
+    AnyRequest,
     ApprovalsRequest,
     AuditRequest,
     CallRequest,
     ChildRequest,
     DecideRequest,
+    DrainRequest,
+    EventsRequest,
     IntrospectRequest,
+    ReloadRequest,
+    SessionsRequest,
+    StatusRequest,
+    StopRequest,
+    TokensRequest,
 )
 from switchboard.control.status import BoardStatus, ChildStatus, DaemonStatus, SessionStatus
-from switchboard.control.tools import CallAnswer, IntrospectAnswer, TokensAnswer
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Asker
 from switchboard.daemon.attachment import Attachment
 from switchboard.daemon.caller import Caller, open_caller
 from switchboard.daemon.logs.recent_events import Tally
+from switchboard.daemon.logs.stderr import write_failure
 from switchboard.daemon.state import DaemonState
 from switchboard.ipc.protocol import ABI
 from switchkit.platform.system import resident_bytes
@@ -37,13 +48,22 @@ from switchkit.processes import program_behind
 if TYPE_CHECKING:
     from switchboard.daemon.board.guard import Guard
 
+T = TypeVar("T")
+
 _NO_TALLY = Tally()
 
 
 class DaemonControl:
     """What a command, an attached client or an HTTP listener may ask."""
 
-    def __init__(self, state: DaemonState, pid: int, attachment: Attachment | None = None) -> None:
+    def __init__(
+        self,
+        state: DaemonState,
+        pid: int,
+        attachment: Attachment | None = None,
+        *,
+        via: Literal["cli", "http-control"] = "cli",
+    ) -> None:
         """`pid` is the process that asks, 0 if that is not known.
 
         Without an attachment there is no board to call tools of.
@@ -51,13 +71,65 @@ class DaemonControl:
         self._state = state
         self._pid = pid
         self._attachment = attachment
+        self._via = via
 
     def over_http(self) -> "DaemonControl":
-        return DaemonControl(self._state, 0, self._attachment)
+        # The process that asked us to listen is not who calls.
+        return DaemonControl(self._state, 0, self._attachment, via="http-control")
+
+    async def answer(
+        self, request: AnyRequest, *, asker: Asker | None = None, hear: Hear | None = None
+    ) -> bytes:
+        try:
+            return line_of(await self._answer(request, asker, hear))
+        except Fault:
+            raise
+        except Exception as error:
+            write_failure()
+            raise unexpected() from error
+
+    async def _answer(  # noqa: C901, PLR0911, PLR0912 - a case for each request
+        self, request: AnyRequest, asker: Asker | None, hear: Hear | None
+    ) -> Struct:
+        match request:
+            case StatusRequest():
+                return self._status()
+            case SessionsRequest():
+                return SessionList(tuple(self._sessions()))
+            case EventsRequest():
+                return EventList(tuple(Raw(line.encode()) for line in self.events(request.last)))
+            case ChildRequest():
+                return await self._whole(self._child(request))
+            case CallRequest():
+                async with self._caller() as caller:
+                    return await caller.call(request, asker=asker, hear=hear)
+            case IntrospectRequest():
+                async with self._caller() as caller:
+                    return await caller.introspect(request)
+            case TokensRequest():
+                async with self._caller() as caller:
+                    return await caller.tokens()
+            case ApprovalsRequest():
+                return await self._decisions.waiting(request)
+            case DecideRequest():
+                return await self._whole(self._decide(request))
+            case AuditRequest():
+                return await read_records(self._guard.audit, request)
+            case ReloadRequest():
+                return await self._reload()
+            case DrainRequest():
+                self._state.drain()
+            case StopRequest():
+                self._state.stop()
+        return Nothing()
+
+    async def _whole(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do it to the end, also when whoever asked for it leaves half-way."""
+        return await asyncio.shield(self._state.unfinished.start(work))
 
     # The daemon
 
-    async def status(self) -> DaemonStatus:
+    def _status(self) -> DaemonStatus:
         state = self._state
         return DaemonStatus(
             pid=os.getpid(),
@@ -70,7 +142,7 @@ class DaemonControl:
             memory_bytes=resident_bytes(os.getpid()) or 0,
             idle_s=state.idle_s,
             is_draining=state.is_draining,
-            sessions=self.sessions().sessions,
+            sessions=tuple(self._sessions()),
             boards=tuple(self._boards()),
             children=tuple(
                 _status_of(child, workspace, session_id)
@@ -78,29 +150,20 @@ class DaemonControl:
             ),
         )
 
-    def sessions(self) -> SessionList:
-        return SessionList(tuple(self._sessions()))
-
     def events(self, last: int) -> Iterator[str]:
         return self._state.recent_events.recent(last)
 
     def follow(self, follower: Callable[[str], None]) -> Callable[[], None]:
         return self._state.recent_events.follow(follower)
 
-    async def reload(self) -> Changed:
+    async def _reload(self) -> Changed:
         boards = tuple(self._state.boards)
         await asyncio.gather(*(board.reloader.reload() for board in boards))
         return Changed(len(boards))
 
-    def drain(self) -> None:
-        self._state.drain()
-
-    def stop(self) -> None:
-        self._state.stop()
-
     # Children
 
-    async def child(self, request: ChildRequest) -> Changed:
+    async def _child(self, request: ChildRequest) -> Changed:
         found = [
             child
             for child, workspace, _ in self._children()
@@ -122,20 +185,6 @@ class DaemonControl:
 
     # Tools
 
-    async def call(
-        self, request: CallRequest, *, asker: Asker | None = None, hear: Hear | None = None
-    ) -> CallAnswer:
-        async with self._caller() as caller:
-            return await caller.call(request, asker=asker, hear=hear)
-
-    async def introspect(self, request: IntrospectRequest) -> IntrospectAnswer:
-        async with self._caller() as caller:
-            return await caller.introspect(request)
-
-    async def tokens(self) -> TokensAnswer:
-        async with self._caller() as caller:
-            return await caller.tokens()
-
     @asynccontextmanager
     async def _caller(self) -> AsyncGenerator[Caller]:
         attachment = self._attachment
@@ -148,17 +197,15 @@ class DaemonControl:
         async with open_caller(
             attachment.board.runtime,
             cwd=attachment.hello.cwd,
-            client_pid=asking_program(attachment.pid),
+            via=self._via,
+            pid=self._pid,
         ) as caller:
             yield caller
 
     # Approvals and the audit log
 
-    async def approvals(self, request: ApprovalsRequest) -> WaitingApprovals:
-        return await self._decisions.waiting(request)
-
-    async def decide(self, request: DecideRequest) -> Decision:
-        if not self._pid and request.approves:
+    async def _decide(self, request: DecideRequest) -> Decision:
+        if self._via != "cli" and request.approves:
             raise Fault(
                 FaultCode.PERMISSION_DENIED,
                 "presence-unproven",
@@ -166,10 +213,7 @@ class DaemonControl:
                 hint=f"switchboard approvals approve {request.id}",
             )
         approver = Approver.of(self._pid)
-        return await self._decisions.decide(request, approver, by="cli" if self._pid else "http")
-
-    async def audit(self, request: AuditRequest) -> AuditRows:
-        return await read_records(self._guard.audit, request)
+        return await self._decisions.decide(request, approver, by=self._via)
 
     @property
     def _guard(self) -> "Guard":

@@ -5,26 +5,43 @@ import socket
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
+import msgspec
+
 from switchboard.control.api import Control
 from switchboard.control.requests import ListenRequest
+from switchboard.core.faults import Fault, FaultCode
 from switchboard.daemon.board.instructions import instructions_for
 from switchboard.daemon.board.reload import Load, serving
 from switchboard.daemon.board.runtime import Runtime
 from switchboard.daemon.serve import until_signal
 from switchboard.settings.sections import Settings
 from switchboard.surface.http.access import Access, hosts_of
-from switchboard.surface.http.listener import bind, url_of
+from switchboard.surface.http.listener import adopted, bind, url_of
 from switchboard.surface.http.routes import ControlRoutes
 from switchboard.surface.http.server import served
 from switchboard.surface.http.surface import HttpSurface
-from switchboard.surface.http.token import CONTROL_FILE, bearer_token, kept_token
+from switchboard.surface.http.token import CONTROL_FILE, bearer_token, check_token, kept_token
 from switchboard.wire.http_hosts import is_loopback
 
 Ready = Callable[[str], None]
-ServeSocket = Callable[
-    [Runtime, socket.socket, ListenRequest, Control | None],
-    AbstractAsyncContextManager[HttpSurface],
-]
+ServeHandedOver = Callable[[Runtime, int, bytes, Control], AbstractAsyncContextManager[HttpSurface]]
+
+
+@asynccontextmanager
+async def serve_handed_over(
+    runtime: Runtime, number: int, line: bytes, control: Control
+) -> AsyncGenerator[HttpSurface]:
+    """Serve on the open file that came with the line. Raises a fault when it makes no sense."""
+    try:
+        request = msgspec.json.decode(line, type=ListenRequest)
+    except msgspec.MsgspecError as error:
+        raise Fault(
+            FaultCode.INVALID_ARGUMENT, "listen-refused", f"this is no request to listen: {error}"
+        ) from None
+    check_token(request.token, "the request")
+    with adopted(number) as listening:
+        async with serve_socket(runtime, listening, request, control) as surface:
+            yield surface
 
 
 @asynccontextmanager

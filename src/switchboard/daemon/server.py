@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from switchboard.control.api import Control
 
 _TIDY_S = 1.0
-_LAST_CALLS_S = 2.0
+# Longer than HTTP takes to let its last clients go.
+_LAST_CALLS_S = 5.0
 
 
 class Daemon:
@@ -178,7 +179,9 @@ class Daemon:
             async with asyncio.timeout(_LAST_CALLS_S):
                 while state.attachments:  # noqa: ASYNC110 - each of them ends by itself
                     await asyncio.sleep(0.005)
+                await state.unfinished.wait()
         await self._tasks.aclose()
+        await state.unfinished.aclose()
         await state.boards.aclose()
         await state.shared_children.aclose()
         state.log.close()

@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 
 from switchboard.core.bus import EventBus, Subscriber
+from switchboard.core.loop.tasks import TaskSet
 from switchboard.daemon.attachment import Attachment
 from switchboard.daemon.board.registry import BoardRegistry
 from switchboard.daemon.board.shared_children import SharedChildren
@@ -31,6 +32,8 @@ class DaemonState:
         )
         self.boards = BoardRegistry(self.recent_events, self.shared_children, *more)
         self.attachments: set[Attachment] = set()
+        # What is done to the end, whoever asked for it is there or not.
+        self.unfinished = TaskSet()
         self.is_draining = False
         self.stopping: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.socket = DaemonSocket(places)

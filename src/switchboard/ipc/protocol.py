@@ -46,6 +46,8 @@ MAX_ENVIRONMENT_BYTES = 4 * 1024 * 1024
 GREETING_S = 3.0
 # How long a new daemon may take until it listens.
 START_S = 5.0
+# How often a daemon shows that it works on a request of a command.
+WORKING_S = 1.0
 BEAT_S = 5.0
 # A daemon that has missed this many beats is frozen.
 SILENCE_S = 3 * BEAT_S

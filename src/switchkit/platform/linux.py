@@ -189,7 +189,7 @@ def clone_file(reading: int, writing: int) -> bool:
 
 
 def punch_hole(handle: int, length: int) -> bool:
-    """Give back the disk under the first bytes of a file; offsets and writers are untouched."""
+    """Free the disk space of the first bytes of a file; offsets and writers are unaffected."""
     import ctypes  # noqa: PLC0415
 
     try:

@@ -1,1 +1,1 @@
-"""The tools, resources and prompts that a server offers, whichever server that is."""
+"""The tools, resources and prompts that any server of the yard offers."""

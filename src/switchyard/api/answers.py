@@ -1,4 +1,4 @@
-"""The results of tools and resources, as every server that offers them gives them."""
+"""The results of tools and resources, the same for every server that offers them."""
 
 import json
 from typing import Any
@@ -20,7 +20,7 @@ def seen_from(scope: ProjectScope, given: Json) -> ProjectScope:
 
 
 def call_tool(scope: ProjectScope, name: str, given: Json) -> Json:
-    """The result of `tools/call`, of a call that was checked. What goes wrong is told in it."""
+    """The result of `tools/call` for a checked call. A failure is part of the result."""
     try:
         found = CALLS[name](scope, given)
     except YardFault as fault:

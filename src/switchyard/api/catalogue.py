@@ -82,8 +82,8 @@ TOOLS: dict[str, Tool] = {
             schemas.CREATE,
             takes={
                 "branch": {"type": "string", "description": "Branch to check out or create."},
-                "base": {"type": "string", "description": "Where a new branch begins."},
-                "force_env": {"type": "boolean", "description": "Replace env files that exist."},
+                "base": {"type": "string", "description": "Where a new branch starts."},
+                "force_env": {"type": "boolean", "description": "Replace existing env files."},
             },
             required=("branch",),
             hints=CHANGES,
@@ -104,8 +104,8 @@ TOOLS: dict[str, Tool] = {
         _tool(
             "brief",
             "Project brief",
-            "Compact summary: configured services and profiles, what runs, checkouts, changed "
-            "files, env_warnings and recent errors. Start here.",
+            "Compact summary: configured services and profiles, what is running, checkouts, "
+            "changed files, env_warnings and recent errors. Start here.",
             schemas.BRIEF,
             takes={"branch": BRANCH},
         ),
@@ -132,7 +132,7 @@ TOOLS: dict[str, Tool] = {
                     "description": "How many lines of each log; 80 when omitted.",
                 },
                 "grep": {"type": "string", "description": "Only lines that match this regex."},
-                "errors": {"type": "boolean", "description": "Only lines that tell of errors."},
+                "errors": {"type": "boolean", "description": "Only lines that report errors."},
             },
         ),
         _tool(
@@ -181,7 +181,7 @@ RESOURCES: list[dict[str, Any]] = [
         "uri": "switchyard://project/brief",
         "name": "project_brief",
         "title": "Project brief",
-        "description": "Configured services, what runs, URLs, checkouts, changes, recent errors.",
+        "description": "Configured and running services, URLs, checkouts, changes, recent errors.",
         "mimeType": "application/json",
     },
     {

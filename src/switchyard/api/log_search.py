@@ -1,6 +1,6 @@
-"""Searching logs with a stranger's pattern, in a process of its own.
+"""Searches logs with an untrusted pattern, in a separate process.
 
-Some regular expressions take years, and nothing in this interpreter could go on meanwhile.
+Some regular expressions run for years, and would block this whole interpreter.
 """
 
 import json
@@ -49,7 +49,7 @@ def searched(scope: ProjectScope, wanted: dict[str, Any]) -> dict[str, Any]:
     except subprocess.TimeoutExpired:
         told = f"`{grep}` takes longer than {PATIENCE_S:g} s"
         raise YardFault(
-            "slow-pattern", told, hint="repeat less inside of what repeats", exit_code=USAGE
+            "slow-pattern", told, hint="avoid nested repetition", exit_code=USAGE
         ) from None
     answer: dict[str, Any] = json.loads(done.stdout)
     if "error" in answer:

@@ -18,12 +18,12 @@ def array(items: Schema) -> Schema:
 
 
 def record(properties: dict[str, Schema], *required: str) -> Schema:
-    """An object with at least these; more may come in later versions."""
+    """An object with at least these properties; later versions may add more."""
     return {"type": "object", "properties": properties, "required": list(required)}
 
 
 def arguments(properties: dict[str, Schema], *required: str) -> Schema:
-    """The arguments of a tool: these and no others."""
+    """The arguments of a tool: these properties and no others."""
     both = {
         **properties,
         "cwd": {

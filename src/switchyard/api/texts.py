@@ -33,7 +33,7 @@ code. Processes that Switchyard did not start are reported and never stopped.
 _HANDOFF = """You are taking over work in a project whose local services run under Switchyard.
 
 1. Read `switchyard://project/brief` (or call `switchyard_brief`): configured services and
-   profiles, what runs, checkouts, changed files, env_warnings, recent errors.
+   profiles, what is running, checkouts, changed files, env_warnings, recent errors.
 2. Read `switchyard://project/doctor` (or call `switchyard_doctor`) if the brief shows warnings.
 3. For each service that matters to the task call `switchyard_where`; use its URL and log path.
    Do not guess ports and do not read terminals.
@@ -41,7 +41,7 @@ _HANDOFF = """You are taking over work in a project whose local services run und
 5. Boundaries: ask the user before `switchyard_create`, `switchyard_up`, `switchyard_checkout`,
    `switchyard_uncheckout` or `switchyard_down`. Reading needs no approval.
 
-Then tell the user in a few lines what runs, what is broken, and what you would do next.
+Then tell the user in a few lines what is running, what is broken, and what you would do next.
 """
 
 _BRANCH = """Prepare a running environment for the branch `{branch}`.

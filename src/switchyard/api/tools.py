@@ -55,7 +55,7 @@ def _up(scope: ProjectScope, given: Arguments) -> Mapping[str, Any]:
             env=caller(),
         )
     except YardFault as fault:
-        # Clients give a tool about a minute. What still starts then is told, not failed.
+        # Clients give a tool about a minute. A service that still starts then is no failure.
         rows: list[dict[str, Any]] = fault.details.get("services") or []
         waiting = rows and all(one["phase"] in ("starting", "waiting") for one in rows)
         late = any(one.get("reason") == "not-ready-in-time" for one in rows)
@@ -67,7 +67,7 @@ def _up(scope: ProjectScope, given: Arguments) -> Mapping[str, Any]:
             "services": found["services"],
             "started": [one["service"] for one in rows],
             "already_running": [],
-            "warnings": [f"not all are ready yet: {fault.message}"],
+            "warnings": [f"some services are not ready yet: {fault.message}"],
         }
 
 

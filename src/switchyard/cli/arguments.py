@@ -16,7 +16,7 @@ class YardArguments(usage.Value):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words that have their meaning by their place."""
+        """The positional arguments."""
         return self.given.words
 
     @property
@@ -34,12 +34,12 @@ class YardArguments(usage.Value):
 
     @property
     def cwd(self) -> Path:
-        """Where the command stands."""
+        """The folder that the command acts from."""
         return Path(self.value("cwd") or ".").absolute()
 
 
 def usage_fault(message: str, verb: str = "", hint: str = "") -> YardFault:
-    """A command line that cannot be meant."""
+    """A command line that makes no sense."""
     hint = hint or " ".join(filter(None, (PROGRAM.name, verb, "--help")))
     return YardFault("usage", message, hint=hint, exit_code=USAGE)
 

@@ -21,7 +21,7 @@ def _run(arguments: YardArguments) -> int:
     module = "setup" if arguments.verb == "help" else VERBS[arguments.verb].module
     # Without `importlib`, which is a module to load of its own.
     verbs = __import__(f"switchyard.cli.verbs.{module}", fromlist=("run",))
-    # What is loaded by now stays; only what comes after it can become garbage.
+    # What is loaded by now stays; only later objects can become garbage.
     gc.freeze()
     gc.enable()
     return show(verbs.run(arguments), as_json=arguments.has("json"))
@@ -38,7 +38,7 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader has seen enough; Python must not complain about it on its way out.
+        # The reader closed the pipe; Python must not complain about it on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as wrong:

@@ -59,7 +59,7 @@ def show_fault(fault: YardFault, action: str, *, as_json: bool) -> int:
 
 
 def say(text: str) -> None:
-    """Talk, on stderr, and only to people."""
+    """Print a line to stderr, unless the output is JSON."""
     if sys.stderr.isatty():
         sys.stderr.write(text + "\n")
         sys.stderr.flush()

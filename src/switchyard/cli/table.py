@@ -1,10 +1,10 @@
-"""Every verb with what it takes, as data: help, completion and parsing read the same table."""
+"""Every verb and its arguments as data: help, completion and parsing read the same table."""
 
 from switchkit.cli.usage import SHELLS, Option, Program, Usage, Value, Word
 
 
 class YardVerb(Value):
-    """One verb: where it lives and what it takes."""
+    """One verb: its module and its arguments."""
 
     module: str
     usage: Usage
@@ -13,13 +13,13 @@ class YardVerb(Value):
 BRANCH_WORD = Word("BRANCH", optional=True)
 SERVICE = Word("SERVICE")
 SERVICES = (BRANCH_WORD, Word("SERVICE", optional=True, many=True))
-BRANCH = Option("branch", "the branch, when it is not this one", "NAME", short="-b")
-NAME = Option("name", "name of the server and alias", "NAME")
-FORCE = Option("force", "repoint an alias that leads elsewhere")
+BRANCH = Option("branch", "the branch, if not the current one", "NAME", short="-b")
+NAME = Option("name", "name of the server and of the alias", "NAME")
+FORCE = Option("force", "repoint an alias that points elsewhere")
 PROGRAM = Program(
     "switchyard",
     (
-        Option("json", "answer with one JSON object"),
+        Option("json", "print one JSON object"),
         Option("cwd", "act as if started in this folder", "DIR", hidden=True),
         Option("help", "show this help", short="-h"),
     ),
@@ -48,7 +48,7 @@ VERBS: dict[str, YardVerb] = {
             (),
             (
                 Option("dry-run", "show the file and write nothing"),
-                Option("force", "replace a file that is there"),
+                Option("force", "replace an existing file"),
             ),
         ),
         _verb("doctor", "reading", "show the setup and what is wrong with it"),
@@ -65,7 +65,7 @@ VERBS: dict[str, YardVerb] = {
                 Option("timeout", "wait at most this long", "DURATION"),
             ),
         ),
-        _verb("down", "runtime", "stop services, whole trees", SERVICES, (BRANCH,)),
+        _verb("down", "runtime", "stop services with all their processes", SERVICES, (BRANCH,)),
         _verb(
             "restart",
             "runtime",
@@ -73,48 +73,52 @@ VERBS: dict[str, YardVerb] = {
             SERVICES,
             (BRANCH, Option("profile", "the profile to start with", "NAME", short="-p")),
         ),
-        _verb("status", "status", "what runs and what does not", (BRANCH_WORD,), (BRANCH,)),
-        _verb("where", "where", "address, pid, folder and log of a service", (SERVICE,), (BRANCH,)),
-        _verb("brief", "brief", "the project in one answer", (BRANCH_WORD,), (BRANCH,)),
-        _verb("list", "reading", "the registered worktrees"),
+        _verb("status", "status", "show what is running", (BRANCH_WORD,), (BRANCH,)),
+        _verb(
+            "where",
+            "where",
+            "show address, pid, folder and log of a service",
+            (SERVICE,),
+            (BRANCH,),
+        ),
+        _verb("brief", "brief", "show the project at a glance", (BRANCH_WORD,), (BRANCH,)),
+        _verb("list", "reading", "list the registered worktrees"),
         _verb(
             "logs",
             "reading",
-            "the end of the logs",
+            "show the end of the logs",
             (Word("SERVICE", optional=True),),
             (
                 BRANCH,
                 Option("lines", "how many lines", "N", short="-n"),
-                Option("follow", "go on with new lines", short="-f"),
-                Option("since", "only what came since, such as 10m", "DURATION"),
+                Option("follow", "keep printing new lines", short="-f"),
+                Option("since", "only lines since then, such as 10m", "DURATION"),
                 Option("grep", "only lines that match", "REGEX"),
-                Option("errors", "only lines that tell of errors"),
-                Option("merge", "one stream, each line with its service"),
+                Option("errors", "only lines that report errors"),
+                Option("merge", "one stream, with the service in front of each line"),
             ),
         ),
         _verb(
             "create",
             "trees",
-            "make a worktree for a branch",
+            "create a worktree for a branch",
             (Word("BRANCH"),),
             (
-                Option("base", "where a new branch begins", "REF"),
+                Option("base", "where a new branch starts", "REF"),
                 Option("path", "where the worktree goes", "DIR"),
-                Option("force-env", "replace env files that are there"),
+                Option("force-env", "replace existing env files"),
             ),
         ),
-        _verb(
-            "adopt", "trees", "make worktrees known that git made", (Word("PATH", optional=True),)
-        ),
+        _verb("adopt", "trees", "register worktrees that git made", (Word("PATH", optional=True),)),
         _verb(
             "rm",
             "trees",
             "remove a worktree that holds no work",
             (Word("BRANCH"),),
             (
-                Option("force-tree", "give up changes in its files"),
+                Option("force-tree", "discard changes in its files"),
                 Option("delete-branch", "delete the branch too"),
-                Option("force-branch", "give up commits that are nowhere else"),
+                Option("force-branch", "discard commits that exist nowhere else"),
             ),
         ),
         _verb(
@@ -127,8 +131,8 @@ VERBS: dict[str, YardVerb] = {
                 Option("merged", "remove finished worktrees too"),
             ),
         ),
-        _verb("checkout", "runtime", "lead the canonical ports to a branch", SERVICES, (BRANCH,)),
-        _verb("uncheckout", "runtime", "let the canonical ports go", SERVICES, (BRANCH,)),
+        _verb("checkout", "runtime", "point the canonical ports at a branch", SERVICES, (BRANCH,)),
+        _verb("uncheckout", "runtime", "release the canonical ports", SERVICES, (BRANCH,)),
         _verb(
             "open",
             "running",
@@ -141,7 +145,7 @@ VERBS: dict[str, YardVerb] = {
             "running",
             "run a command with the variables of a service",
             (BRANCH_WORD,),
-            (Option("service", "whose variables", "NAME", short="-s"),),
+            (Option("service", "the service whose variables to use", "NAME", short="-s"),),
             rest="COMMAND…",
         ),
         _verb(
@@ -154,7 +158,7 @@ VERBS: dict[str, YardVerb] = {
         _verb(
             "mcp",
             "mcp",
-            "serve MCP on stdin and stdout, or set a client up",
+            "serve MCP on stdin and stdout, or set up a client",
             (Word("WHAT", optional=True, choices=("config", "install", "projects", "smoke")),),
             (
                 Option("project", "the registered project to serve", "NAME"),
@@ -163,7 +167,7 @@ VERBS: dict[str, YardVerb] = {
                 Option("dry-run", "show what would be written, and register nothing"),
             ),
         ),
-        _verb("completion", "setup", "a completion script", (Word("SHELL", choices=SHELLS),)),
+        _verb("completion", "setup", "print a completion script", (Word("SHELL", choices=SHELLS),)),
         _verb("version", "setup", "the version"),
     )
 }

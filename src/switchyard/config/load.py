@@ -87,7 +87,7 @@ def _ports(table: TableReader) -> Ports:
         table.flag("sticky", default=True),
     )
     if made.start > made.end:
-        table.problem("end", "`end` lies before `start`")
+        table.problem("end", "`end` is before `start`")
     table.done()
     return made
 
@@ -98,7 +98,7 @@ def _checkout(table: TableReader) -> tuple[str, ...]:
     families = table.texts("families") or ("v4", "v6")
     for one in families:
         if one not in ("v4", "v6"):
-            table.problem("families", f"`{one}` is no family; known: `v4`, `v6`")
+            table.problem("families", f"`{one}` is not an address family; known: `v4`, `v6`")
     table.done()
     return families
 
@@ -117,7 +117,7 @@ def _logs(table: TableReader) -> Logs:
         try:
             re.compile(one)
         except re.error as wrong:
-            table.problem("redact", f"`{one}` is no regular expression: {wrong}")
+            table.problem("redact", f"`{one}` is not a regular expression: {wrong}")
     table.done()
     return made
 
@@ -152,11 +152,14 @@ def _edges(table: TableReader, services: dict[str, Service]) -> None:
             if peer not in services:
                 table.report.add(key, f"unknown service `{peer}`; {suggestion(peer, services)}")
             elif condition == "completed" and services[peer].kind != "task":
-                table.report.add(key, f'`{peer}` is no task, so it is never "completed"')
+                table.report.add(key, f'`{peer}` is not a task, so it is never "completed"')
     walk = cycle(services)
     if walk:
         told = " -> ".join(f"`{one}`" for one in walk)
-        table.report.add((*table.path, walk[0], "depends_on"), f"services wait in a circle: {told}")
+        table.report.add(
+            (*table.path, walk[0], "depends_on"),
+            f"services depend on each other in a cycle: {told}",
+        )
 
 
 def _placeholders(
@@ -214,7 +217,7 @@ def load(path: Path) -> Config:
 
 def _given(made: Config | YardFault) -> Config:
     if isinstance(made, YardFault):
-        # Without the frames of the time before, which would pile up and never be let go.
+        # Without its traceback, whose frames would pile up and never be freed.
         raise made.with_traceback(None) from None
     return made
 

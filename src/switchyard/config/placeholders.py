@@ -23,7 +23,7 @@ _TOKEN = re.compile(r"\{\{|\}\}|\{([a-z][a-z0-9_]*)\}")
 
 
 def peer_names(services: Iterable[str]) -> set[str]:
-    """What one service may ask about the others."""
+    """The placeholders through which a service learns about the others."""
     return {f"{variable(name)}_{part}" for name in services for part in ("port", "host", "url")}
 
 

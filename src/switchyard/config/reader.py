@@ -7,7 +7,7 @@ from switchyard.core.quantities import seconds, size_bytes
 
 
 def words_of(line: str) -> list[str]:
-    """A line split as a shell does it; one with nothing to quote needs no `shlex` for that.
+    """A line split as a shell splits it. Without quotes `shlex` is not needed.
 
     Raises `ValueError` when a quote is not closed.
     """
@@ -35,7 +35,7 @@ class ProblemList:
 
     def add(self, path: tuple[str, ...], message: str) -> None:
         """Note a mistake at this key."""
-        # Most files are right, and need no line of anything.
+        # Most files have no mistakes, so no positions are needed.
         from switchkit.toml_positions import nearest, statements  # noqa: PLC0415
 
         found = nearest(statements(self._text), path)
@@ -76,7 +76,7 @@ class TableReader:
         return TableReader(self._values.get(key, {}), (*self.path, key), self.report)
 
     def tables(self) -> list[tuple[str, "TableReader"]]:
-        """Every value as a table of its own, for tables of named things."""
+        """Every value as a table, for tables of named entries."""
         return [(key, self.table(key)) for key in self._values]
 
     def text(self, key: str, default: str = "") -> str:
@@ -100,7 +100,7 @@ class TableReader:
         """One of a few words."""
         value = self.text(key, default)
         if value not in known:
-            self.problem(key, f"`{value}` is no `{key}`; {suggestion(value, known)}")
+            self.problem(key, f"`{value}` is not a valid `{key}`; {suggestion(value, known)}")
             return default
         return value
 
@@ -149,7 +149,7 @@ class TableReader:
             else:
                 below.problem(name, f"`{name}` must be a string, a number or a boolean")
             if "=" in name or "\0" in made.get(name, ""):
-                below.problem(name, f"`{name}` cannot be an environment variable")
+                below.problem(name, f"`{name}` is not a valid name for an environment variable")
         return made
 
     def duration(self, key: str, default: float) -> float:

@@ -29,7 +29,7 @@ def _pattern(table: TableReader, key: str) -> str:
     try:
         re.compile(text)
     except re.error as wrong:
-        table.problem(key, f"`{key}` is no regular expression: {wrong}")
+        table.problem(key, f"`{key}` is not a regular expression: {wrong}")
         return ""
     return text
 
@@ -40,7 +40,7 @@ def _patterns(table: TableReader, key: str) -> tuple[str, ...]:
         try:
             re.compile(text)
         except re.error as wrong:
-            table.problem(key, f"`{text}` is no regular expression: {wrong}")
+            table.problem(key, f"`{text}` is not a regular expression: {wrong}")
     return made
 
 
@@ -55,7 +55,7 @@ def _check(table: TableReader, *, has_port: bool) -> Check:
     elif kind == "http":
         path = table.text("http", "/")
         if not path.startswith("/") or any(c in path for c in " \r\n"):
-            table.problem("http", "`http` is the path to ask for, such as `/healthz`")
+            table.problem("http", "`http` is the path to request, such as `/healthz`")
     elif kind == "log":
         pattern = _pattern(table, "log")
     elif kind == "command":
@@ -137,7 +137,7 @@ def _depends(table: TableReader) -> dict[str, Condition]:
 
 
 def loopback_host(table: TableReader) -> str:
-    """A host of this machine; anything else is a problem."""
+    """A host name or address of this machine; anything else is a problem."""
     host = table.text("host", "127.0.0.1")
     if host not in LOOPBACK:
         table.problem("host", f"`{host}` is not this machine; use 127.0.0.1, localhost or ::1")
@@ -146,11 +146,11 @@ def loopback_host(table: TableReader) -> str:
 
 
 def inside(table: TableReader, key: str, path: str) -> bool:
-    """Whether the relative path stays where it is put; a problem is noted when not."""
+    """Whether the relative path stays inside its folder; notes a problem if it does not."""
     parts = path.split("/")
     bad = path != path.strip() or path.startswith(("/", "~")) or "\0" in path
     if bad or any(part in ("", ".", "..") for part in parts):
-        table.problem(key, f"`{path}` must be a plain path inside the project")
+        table.problem(key, f"`{path}` must be a relative path inside the project")
         return False
     return True
 

@@ -24,7 +24,7 @@ class Check(NamedTuple):
 
 
 class Restart(NamedTuple):
-    """What happens after a service ended by itself."""
+    """What happens after a service ends by itself."""
 
     policy: Literal["no", "on-failure", "always"] = "no"
     max: int = 5
@@ -75,7 +75,7 @@ class ServiceProfile(NamedTuple):
 
 
 class Hooks(NamedTuple):
-    """Commands around the life of a worktree and a runtime."""
+    """Commands that run at stages in the life of a worktree and its services."""
 
     post_create: tuple[tuple[str, ...], ...] = ()
     pre_up: tuple[tuple[str, ...], ...] = ()
@@ -95,7 +95,7 @@ class EnvSync(NamedTuple):
 
 
 class Clone(NamedTuple):
-    """Heavy ignored folders that a worktree gets as clones."""
+    """Large ignored folders that a worktree gets as clones."""
 
     paths: tuple[str, ...] = ()
     mode: Literal["auto", "reflink", "hardlink", "copy", "off"] = "auto"

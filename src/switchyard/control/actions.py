@@ -1,7 +1,7 @@
-"""The actions on a project, as the command line and MCP both take them.
+"""The actions on a project, for the command line and MCP alike.
 
-The supervisor checks every name against the configuration. Nothing of that is imported here, nor
-what only stopping needs, so that a command is on its way as soon as it can be.
+The supervisor checks every name against the configuration. That code is not imported here, nor is
+what only stopping needs, so that a command starts as fast as it can.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,14 +21,14 @@ from switchyard.project.scope import FILE_NAME, ProjectScope, Target
 
 
 def _stopping_branch(scope: ProjectScope, branch: str | None) -> str | None:
-    """Which branch an omitted one means: the worktree's own, or all when at the root."""
+    """What an omitted branch means: the worktree's own, or all branches at the root."""
     if branch is not None:
         return scope.target(branch).branch
     return scope.here.branch if scope.here else None
 
 
 def _check_services(scope: ProjectScope, services: Sequence[str]) -> None:
-    """Refuse unknown names where no supervisor will be asked."""
+    """Refuse unknown names when no supervisor will be asked."""
     if services:
         from switchyard.project.configuration import check_service, config_of  # noqa: PLC0415
 
@@ -40,8 +40,8 @@ def _check_services(scope: ProjectScope, services: Sequence[str]) -> None:
 def _check_configuration(scope: ProjectScope, target: Target) -> None:
     """Refuse a configuration with mistakes before a supervisor is started to find them.
 
-    One that is older than the last supervisor who read it needs no check. That spares most first
-    starts a tenth of their time: two processes would read the file, one after the other.
+    A file unchanged since a supervisor last read it needs no check. That saves most first starts a
+    tenth of their time: two processes would read the file, one after the other.
     """
     places = scope.places
     if not places.is_supervised() and not places.knows(scope.root / FILE_NAME):
@@ -71,7 +71,7 @@ def up(
 def down(
     scope: ProjectScope, *, branch: str | None = None, services: Sequence[str] = ()
 ) -> DownAnswer:
-    """Stop services of a branch, or of all. Nothing is started for a yard where nothing ran."""
+    """Stop services of one branch or of all. Starts no supervisor where nothing ever ran."""
     chosen = _stopping_branch(scope, branch)
     if not scope.places.is_supervised():
         from switchyard.runtime.runs import all_runs  # noqa: PLC0415
@@ -85,7 +85,7 @@ def down(
 def checkout(
     scope: ProjectScope, *, branch: str | None = None, services: Sequence[str] = ()
 ) -> CheckoutAnswer:
-    """Lead the canonical ports to a branch."""
+    """Point the canonical ports at a branch."""
     target = scope.target(branch)
     _check_configuration(scope, target)
     request = CheckoutRequest(target.branch, tuple(services))
@@ -95,7 +95,7 @@ def checkout(
 def uncheckout(
     scope: ProjectScope, *, branch: str | None = None, services: Sequence[str] = ()
 ) -> UncheckoutAnswer:
-    """Let canonical ports go: those of one branch, or all."""
+    """Release canonical ports: those of one branch, or all."""
     from switchyard.runtime.checkouts import stored_checkouts  # noqa: PLC0415
 
     chosen = _stopping_branch(scope, branch)

@@ -79,7 +79,7 @@ def _connected(home: Home, root: Path) -> Generator[_socket.socket]:
 def ask(
     home: Home, root: Path, request: Request, answer: type[A], listen: Listen | None = None
 ) -> A:
-    """Have the supervisor do something, and wait until it is done.
+    """Send the supervisor a request and wait for the result.
 
     Raises `YardFault` with the supervisor's own words when it fails.
     """
@@ -98,11 +98,11 @@ def ask(
                 continue
         if result is not None:
             return decode_answer(answer, result)
-    raise YardFault("no-supervisor", "the supervisor went away while it was asked")
+    raise YardFault("no-supervisor", "the supervisor went away during the request")
 
 
 def _result(stream: Iterable[bytes], listen: Listen | None) -> object | None:
-    """What the supervisor answers; nothing when it ended before it began."""
+    """The supervisor's answer; nothing when it ended before it began to work."""
     heard = False
     for raw in stream:
         result, phase = decode_message(raw)
@@ -112,14 +112,14 @@ def _result(stream: Iterable[bytes], listen: Listen | None) -> object | None:
         if phase and listen:
             listen(phase)
     if heard:
-        raise YardFault("no-supervisor", "the supervisor was killed while it worked")
+        raise YardFault("no-supervisor", "the supervisor was killed during the request")
     return None
 
 
 def _is_outdated(fault: YardFault) -> bool:
     """Whether an upgrade removed code that this supervisor had not loaded yet.
 
-    Supervisors of version 0.1.0 load the code of some requests when the first of them comes.
+    Supervisors of version 0.1.0 load the code for some requests on first use.
     """
     lacks = "ModuleNotFoundError: No module named 'switchyard."
     return fault.code == "unexpected" and fault.message.startswith(lacks)

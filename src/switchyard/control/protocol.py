@@ -39,7 +39,7 @@ class DownRequest(BranchRequest):
 
 
 class CheckoutRequest(BranchRequest):
-    """Lead the canonical ports to a branch."""
+    """Point the canonical ports at a branch."""
 
 
 class UncheckoutRequest(BranchRequest):
@@ -87,7 +87,7 @@ class DownAnswer(TypedDict):
 
 
 class CheckoutRow(TypedDict):
-    """A canonical port and where it leads; `result` says what this request did to it."""
+    """A canonical port and its target; `result` says what this request did to it."""
 
     port: int
     service: str
@@ -99,7 +99,7 @@ class CheckoutRow(TypedDict):
 
 
 class CheckoutAnswer(TypedDict):
-    """The canonical ports that lead to the branch now."""
+    """The canonical ports that now point at the branch."""
 
     branch: str
     checkouts: list[CheckoutRow]
@@ -115,7 +115,7 @@ Answer = UpAnswer | DownAnswer | CheckoutAnswer | UncheckoutAnswer
 
 
 class PhaseEvent(TypedDict):
-    """A service came into another phase while it is awaited."""
+    """The phase of an awaited service changed."""
 
     event: Literal["phase"]
     service: str
@@ -124,7 +124,7 @@ class PhaseEvent(TypedDict):
 
 
 class StepEvent(TypedDict):
-    """The supervisor is past a point: what it did so far is not undone any more."""
+    """The supervisor passed a point of no return: what it did so far will not be undone."""
 
     event: Literal["started", "stopped"]
 
@@ -138,12 +138,12 @@ def encode_request(request: Request) -> bytes:
 
 
 def decode_request(raw: bytes) -> Request:
-    """The request in one line. Raises `YardFault` when it is none."""
+    """The request in one line. Raises `YardFault` when the line is not a request."""
     try:
         message: Any = json.loads(raw)
         return decode(_OPERATIONS[decode(str, message["operation"])], message)
     except (ValueError, TypeError, KeyError) as wrong:
-        raise YardFault("bad-request", f"this is no request of a client: {wrong}") from None
+        raise YardFault("bad-request", f"this is not a valid request: {wrong}") from None
 
 
 def encode_event(event: Event) -> bytes:
@@ -162,7 +162,7 @@ def encode_fault(fault: YardFault) -> bytes:
 
 
 def decode_message(raw: bytes) -> tuple[object | None, PhaseEvent | None]:
-    """The result in one line of the supervisor, or the phase that it tells of, or neither.
+    """The result in a line from the supervisor, or the phase it reports, or neither.
 
     Raises `YardFault` when the line is an error.
     """
@@ -175,13 +175,11 @@ def decode_message(raw: bytes) -> tuple[object | None, PhaseEvent | None]:
 
 
 def decode_answer(kind: type[T], result: object) -> T:
-    """The result as the answer to a request. Raises `YardFault` when it is none."""
+    """The result as the answer to a request. Raises `YardFault` when it does not fit."""
     try:
         return decode(kind, result)
     except ValueError as wrong:
-        raise YardFault(
-            "bad-answer", f"the supervisor's answer is not understood: {wrong}"
-        ) from None
+        raise YardFault("bad-answer", f"the supervisor's answer is not valid: {wrong}") from None
 
 
 def _line(message: Mapping[str, Any]) -> bytes:

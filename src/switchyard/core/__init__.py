@@ -1,1 +1,1 @@
-"""The vocabulary: faults, names, durations, and whose variables count. Imports nothing of ours."""
+"""The vocabulary: faults, names, durations, the caller's variables. Imports nothing of ours."""

@@ -11,7 +11,7 @@ _NAMES = {str: "a string", int: "a whole number", float: "a number", bool: "true
 def decode(kind: type[T], value: object) -> T:
     """The JSON value as this type, every field checked.
 
-    Fields that the type does not know are passed over: a peer of another version may send more.
+    Unknown fields are ignored: a peer of another version may send more.
     Raises `ValueError` with the place of the first mistake.
     """
     return _decoded(kind, value, "")

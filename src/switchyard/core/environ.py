@@ -19,7 +19,7 @@ def caller() -> Mapping[str, str]:
 
 
 def on_behalf_of(environ: Mapping[str, str], work: Callable[[], T]) -> T:
-    """Do the work with these variables; this process and its other threads keep their own."""
+    """Do the work with these variables; the rest of this process keeps its own."""
     token = _caller.set(environ)
     try:
         return work()
@@ -36,12 +36,12 @@ def expanded(path: str) -> Path:
 
 
 def base_environment(given: Mapping[str, str]) -> dict[str, str]:
-    """What the caller has, without the marks of a run it may itself be part of."""
+    """The caller's variables, without the marks of a run that the caller may be part of."""
     return {key: one for key, one in given.items() if not key.startswith(OWN_PREFIX) or key in KEPT}
 
 
 def on_path(program: str, path: str) -> str | None:
-    """Where a program is found. Lighter than `shutil`, which brings three compressors along."""
+    """Where a program is found. Lighter than `shutil`, which imports three compressors."""
     for folder in path.split(os.pathsep):
         found = f"{folder or '.'}{os.sep}{program}"
         if os.access(found, os.X_OK) and Path(found).is_file():

@@ -1,11 +1,11 @@
 """Makes the start of a process short. Its entry point imports this before any other module.
 
-`pathlib` imports `urllib.parse`, and that `ipaddress`, for `Path.as_uri` alone. The two take longer
-to load than all modules of a question like `where`. So a stand-in is there while `pathlib` is
-imported for the first time, and for no longer.
+`pathlib` imports `urllib.parse`, which imports `ipaddress`, for `Path.as_uri` alone. The two take
+longer to load than all modules of a query like `where`. So a stand-in takes their place while
+`pathlib` is first imported, and no longer.
 
-Modules that load make no garbage, but thousands of objects that the collector would look through
-again and again. It rests until somebody enables it.
+Loading modules makes no garbage, but thousands of objects that the collector would scan again and
+again. It stays disabled until somebody enables it.
 """
 
 import gc

@@ -41,7 +41,7 @@ class YardFault(Exception):
 
 
 def fault_from_json(error: dict[str, Any], exit_code: int = 1) -> YardFault:
-    """A fault that crossed a socket, as it was."""
+    """A fault restored from the form in which it crossed a socket."""
     return YardFault(
         str(error.get("code", "failed")),
         str(error.get("message", "failed")),

@@ -9,7 +9,7 @@ _BYTES = {"B": 1, "KB": 1000, "MB": 1000**2, "GB": 1000**3}
 
 
 def seconds(text: str) -> float | None:
-    """`500ms`, `30s`, `1m30s` as seconds; nothing when it is no duration."""
+    """`500ms`, `30s`, `1m30s` as seconds; nothing when it is not a duration."""
     total, at = 0.0, 0
     for match in re.finditer(_DURATION, text):
         if match.start() != at:
@@ -20,6 +20,6 @@ def seconds(text: str) -> float | None:
 
 
 def size_bytes(text: str) -> int | None:
-    """`10MB` as bytes; nothing when it is no size."""
+    """`10MB` as bytes; nothing when it is not a size."""
     match = re.fullmatch(_SIZE, text.strip().upper())
     return int(float(match[1]) * _BYTES[match[2]]) if match else None

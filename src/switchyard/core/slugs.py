@@ -5,9 +5,9 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 
 
 def slug(text: str) -> str:
-    """Lower case, every run of other characters one hyphen, at most one DNS label long.
+    """Lower case, each run of other characters as one hyphen, at most as long as a DNS label.
 
-    A name too long for a label is cut and carries a digest, so that two long names stay apart.
+    A longer name is cut and gets a digest, so that two long names stay distinct.
     """
     spaced = "".join(one if one in _PLAIN else " " for one in text.lower())
     made = "-".join(spaced.split()) or "default"

@@ -1,4 +1,4 @@
-"""The few questions asked of git. The command line tool answers; nothing is guessed."""
+"""The few questions for git, answered by its command-line tool; nothing is guessed."""
 
 import os
 import re
@@ -50,9 +50,9 @@ def _git(cwd: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
 
 
 def check_branch_name(branch: str) -> None:
-    """Refuse a name that git would not take as a branch, or would take as an option."""
+    """Refuse a name that git would reject as a branch, or would read as an option."""
     if not branch or _BAD_REF.search(branch) or len(branch) > 200:  # noqa: PLR2004 - longer never fits a path
-        raise YardFault("bad-branch", f"`{branch}` is no branch name", exit_code=USAGE)
+        raise YardFault("bad-branch", f"`{branch}` is not a valid branch name", exit_code=USAGE)
 
 
 def listed_worktrees(root: Path) -> list[ListedWorktree]:

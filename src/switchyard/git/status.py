@@ -1,4 +1,4 @@
-"""What git says has changed, asked for early and fetched late.
+"""What git says has changed: requested early, read late.
 
 Git takes about as long as everything else in a brief, so the two run side by side. `subprocess`
 alone would take longer to load than git takes to answer.
@@ -17,12 +17,12 @@ _SIGPIPE = 13
 
 
 def git_environment() -> dict[str, str]:
-    """The caller's variables, without those of an outer git: they would lead elsewhere."""
+    """The caller's variables, without those of an outer git, which would point elsewhere."""
     return {key: one for key, one in caller().items() if not key.startswith("GIT_")} | QUIET
 
 
 class StatusQuery:
-    """One `git status` under way. Whoever asked closes it."""
+    """A running `git status`. The caller closes it."""
 
     def __init__(self, path: Path) -> None:
         self._pid: int | None = None
@@ -51,7 +51,7 @@ class StatusQuery:
             os.close(theirs)
 
     def changed_files(self) -> list[str]:
-        """Files that differ from the last commit, with git's two letters in front."""
+        """Files that differ from the last commit, each after git's two status letters."""
         chunks: list[bytes] = []
         while self._pid is not None and (chunk := os.read(self._output, 1 << 16)):
             chunks.append(chunk)
@@ -65,7 +65,7 @@ class StatusQuery:
         return made
 
     def close(self) -> None:
-        """Leave nothing behind. Git ends when nobody reads what it writes."""
+        """Clean up. Git ends when nobody reads its output."""
         if self._output >= 0:
             os.close(self._output)
             self._output = -1
@@ -76,6 +76,6 @@ class StatusQuery:
 
 
 def changed_files(path: Path) -> list[str]:
-    """Files that differ from the last commit, with git's two letters in front."""
+    """Files that differ from the last commit, each after git's two status letters."""
     with contextlib.closing(StatusQuery(path)) as question:
         return question.changed_files()

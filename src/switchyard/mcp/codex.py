@@ -78,7 +78,7 @@ def make_block(name: str, root: Path, home: str | None) -> Block:
     if not NAME.fullmatch(name):
         raise YardFault(
             "bad-name",
-            f"`{name}` is no server name; use letters, digits, `_`, `-`",
+            f"`{name}` is not a valid server name; use letters, digits, `_`, `-`",
             exit_code=USAGE,
         )
     found = shutil.which(PROGRAM)
@@ -90,7 +90,7 @@ def make_block(name: str, root: Path, home: str | None) -> Block:
 
 
 def _inside(path: Path, root: Path) -> bool:
-    # A virtual environment's Python is a link: where it stands is what counts, not where it leads.
+    # A virtual environment's Python is a link: its own place counts, not its target.
     return path.absolute().is_relative_to(root) or path.parent.resolve().is_relative_to(root)
 
 
@@ -151,7 +151,7 @@ def spliced(path: Path, text: str, block: Block) -> str:
 def _by_hand(path: Path, block: Block) -> YardFault:
     return YardFault(
         "codex-config-shape",
-        f"`mcp_servers.{block.name}` in {path} is written in a form that is not edited here",
+        f"`mcp_servers.{block.name}` in {path} is written in a form that cannot be edited safely",
         hint="remove it, or paste the output of `switchyard mcp config`",
         exit_code=CONFLICT,
     )

@@ -1,4 +1,4 @@
-"""The stdio server: newline-delimited JSON-RPC, nothing else on stdout, gone when its client is."""
+"""The stdio server: newline-delimited JSON-RPC, nothing else on stdout; ends with its client."""
 
 import contextlib
 import json
@@ -16,7 +16,7 @@ LAST_WORDS_S = 60.0
 
 
 def _watch_parent() -> None:
-    """End when the client is gone without having closed the pipe."""
+    """End when the client has gone without closing the pipe."""
     parent = os.getppid()
     while os.getppid() == parent:
         time.sleep(PARENT_CHECK_S)
@@ -41,7 +41,7 @@ class StdioServer:
                 view = view[os.write(self._writer, view) :]
 
     def serve(self) -> None:
-        """Until the client closes its side."""
+        """Serve until the client closes its side."""
         while raw := self._reader.readline(LARGEST_MESSAGE):
             if not raw.endswith(b"\n") and len(raw) >= LARGEST_MESSAGE:
                 self._write(error_answer(None, {"code": INVALID_REQUEST, "message": "too long"}))
@@ -74,7 +74,7 @@ class StdioServer:
             self._answer(message)
 
     def _is_cancellation(self, message: Any) -> bool:
-        """Note that an answer is not wanted any more. What was begun is finished all the same."""
+        """Note that an answer is no longer wanted. Work that has begun is finished anyway."""
         if not isinstance(message, dict):
             return False
         found = cast("dict[str, Any]", message)

@@ -1,4 +1,4 @@
-"""One MCP conversation: a message in, an answer out. Knows both eras, and no pipes."""
+"""One MCP conversation: a message in, an answer out. Knows both eras and no pipes."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -38,7 +38,7 @@ Json = dict[str, Any]
 
 
 class Refused(Exception):
-    """A protocol answer of the error kind."""
+    """A refusal that becomes a protocol error."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)
@@ -91,7 +91,7 @@ class McpSession:
         }
 
     def is_slow(self, message: Any) -> bool:
-        """Whether answering may take long, so that others should not wait for it."""
+        """Whether the answer may take long, so that other requests should not wait for it."""
         if not isinstance(message, dict):
             return False
         params: Any = cast("Json", message).get("params")
@@ -100,7 +100,7 @@ class McpSession:
         return tool is not None and not tool.read_only
 
     def answer(self, message: Any) -> Json | None:
-        """The answer to one message; nothing for a notification or somebody's answer."""
+        """The answer to one message; nothing for a notification or a response."""
         try:
             request = _request(message)
         except Refused as refused:

@@ -1,4 +1,4 @@
-"""Setting a client up: `install`, `config` and `projects`."""
+"""Setting up a client: `install`, `config` and `projects`."""
 
 import os
 from pathlib import Path
@@ -85,7 +85,7 @@ def install(scope: ProjectScope, *, name: str | None, force: bool, dry_run: bool
 
 
 def projects() -> dict[str, Any]:
-    """Every registered alias, and whether it still leads to a project."""
+    """Every registered alias, and whether it still points to a project."""
     home = default_home()
     state = Registry(home).read()
     rows: list[dict[str, Any]] = []

@@ -49,7 +49,7 @@ class Smoke:
         return [one["name"] for one in self._setup("projects")["projects"]]
 
     def run(self) -> None:
-        """Every step; the first that fails ends it."""
+        """Run every step; the first failure ends the run."""
         dry = self._setup("install", "--dry-run")
         if not self._check("dry_run_answers", ok=bool(dry["ok"]), detail=str(dry.get("error", ""))):
             return
@@ -103,7 +103,7 @@ class Smoke:
 
 
 def smoke(scope: ProjectScope) -> dict[str, Any]:
-    """Run it; `passed` says whether all is well."""
+    """Run the smoke test; `passed` is its verdict."""
     with tempfile.TemporaryDirectory(prefix="switchyard-smoke-") as folder:
         one = Smoke(scope, Path(folder))
         try:

@@ -1,4 +1,4 @@
-"""The configuration that governs a project, or one branch of it."""
+"""The configuration of a project, or of one branch of it."""
 
 from switchkit.suggest import suggestion
 from switchyard.config.load import load

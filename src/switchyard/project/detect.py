@@ -1,4 +1,4 @@
-"""Detects common kinds of projects, for a first `switchyard.toml` that works."""
+"""Detects common kinds of projects, to write a first `switchyard.toml` that works."""
 
 import json
 import re

@@ -45,17 +45,17 @@ class ProjectPlaces(NamedTuple):
 
     @property
     def supervisor_log(self) -> Path:
-        """What the supervisor itself has to say."""
+        """The supervisor's own log."""
         return self.folder / "supervisor.log"
 
     @property
     def checkouts(self) -> Path:
-        """Which canonical port leads to which branch."""
+        """Which canonical port points to which branch."""
         return self.folder / "checkouts.json"
 
     @property
     def socket(self) -> Path:
-        """Where the supervisor listens; elsewhere when the path is too long for a socket."""
+        """Where the supervisor listens; another place when the path is too long for a socket."""
         path = self.folder / "supervisor.sock"
         if len(os.fsencode(path)) <= LONGEST_SOCKET_PATH:
             return path

@@ -1,6 +1,6 @@
 """The registry of the home: project aliases, projects and their worktrees.
 
-Reading never writes. A corrupt file is kept aside and rebuilt from the mirrors of the projects.
+Reading never writes. A corrupt file is set aside, and rebuilt from the projects' own copies.
 """
 
 import contextlib
@@ -182,7 +182,7 @@ class Registry:
         )
 
     def register(self, root: Path, name: str) -> Registration:
-        """Make the project known; what is known of it stays."""
+        """Register the project; an existing registration stays as it is."""
         known = self.read().project_of(root)
         if known and known.name == name:
             return known
@@ -190,7 +190,7 @@ class Registry:
             known = state.project_of(root)
             folder = known.folder if known else self.home.project(root).folder.name
             made = Registration(root, name, folder, known.worktrees if known else ())
-            # Any command makes it again; only what a user decided is worth waiting for the disk.
+            # Any command can write it again; only a user's decision is worth waiting for the disk.
             changed = state._replace(projects={**state.projects, str(root): made})
             self._save(changed, durable=False)
         return made
@@ -198,7 +198,7 @@ class Registry:
     def change_worktrees(
         self, root: Path, change: Callable[[tuple[Worktree, ...]], tuple[Worktree, ...]]
     ) -> None:
-        """Replace the project's worktrees by what `change` makes of them, as one step."""
+        """Replace the project's worktrees with what `change` makes of them, atomically."""
         with self._changing() as state:
             project = state.projects[str(root)]
             made = project._replace(worktrees=change(project.worktrees))
@@ -207,7 +207,7 @@ class Registry:
     def alias(self, name: str, root: Path, *, force: bool = False) -> str:
         """Point the alias at the project. Says `created`, `unchanged` or `repointed`.
 
-        Raises `YardFault` when the name leads elsewhere and `force` is not set.
+        Raises `YardFault` when the name points elsewhere and `force` is not set.
         """
         with self._changing() as state:
             there = state.aliases.get(name)
@@ -227,10 +227,10 @@ class Registry:
 
 
 def alias_taken(name: str, there: Path) -> YardFault:
-    """An alias never moves by itself, not even off a path that is gone."""
+    """An alias never changes by itself, even when its path is gone."""
     return YardFault(
         "alias-taken",
-        f"the alias `{name}` already leads to {there}",
+        f"the alias `{name}` already points to {there}",
         hint=f"choose another `--name`, or pass `--force` to repoint `{name}`",
         exit_code=4,
     )

@@ -1,4 +1,4 @@
-"""Where a command stands: which project, which branch, which folder. Reads only."""
+"""What a command acts on: which project, which branch, which folder. Reads only."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -55,7 +55,7 @@ class ProjectScope(NamedTuple):
         return [self.main(), *listed]
 
     def target(self, branch: str | None = None) -> Target:
-        """The branch asked for; without a name, the one this scope stands in.
+        """The requested branch; without a name, the one of this scope.
 
         Raises `YardFault` when no checkout of that branch is known.
         """
@@ -86,7 +86,7 @@ def nearest_project(cwd: Path) -> Path | None:
 
 
 def locate(cwd: Path, home: Home) -> ProjectScope:
-    """The project that holds this folder. A registered worktree leads to its parent project.
+    """The project that holds this folder. A registered worktree belongs to its parent project.
 
     Raises `YardFault` when there is none.
     """
@@ -111,7 +111,7 @@ def locate(cwd: Path, home: Home) -> ProjectScope:
 def locate_alias(name: str, home: Home) -> ProjectScope:
     """The project behind an alias.
 
-    Raises `YardFault` when the alias is unknown or leads nowhere.
+    Raises `YardFault` when the alias is unknown or its project is gone.
     """
     registry = Registry(home)
     aliases = registry.read().aliases
@@ -126,7 +126,7 @@ def locate_alias(name: str, home: Home) -> ProjectScope:
     if not (root / FILE_NAME).is_file():
         raise YardFault(
             "stale-alias",
-            f"the alias `{name}` leads to {root}, where there is no `{FILE_NAME}`",
+            f"the alias `{name}` points to {root}, which has no `{FILE_NAME}`",
             hint=f"run `switchyard mcp install --name {name} --force` in the project",
             exit_code=USAGE,
         )
@@ -147,7 +147,7 @@ def within(scope: ProjectScope, cwd: Path) -> ProjectScope:
         return scope._replace(here=None)
     raise YardFault(
         "outside-project",
-        "`cwd` lies outside this project and its registered worktrees",
+        "`cwd` is outside this project and its registered worktrees",
         exit_code=USAGE,
     )
 

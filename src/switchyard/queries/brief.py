@@ -32,15 +32,13 @@ def env_warnings(scope: ProjectScope, config: Config) -> list[dict[str, str]]:
     for mode, paths in (("link", config.env.link), ("copy", config.env.copy)):
         for path in paths:
             if path not in config.env.optional and not (scope.root / path).exists():
-                told = f"`{path}` is to be {mode}ed into worktrees and is missing at the root"
-                made.append(
-                    {"path": path, "mode": mode, "message": told.replace("copyed", "copied")}
-                )
+                told = f"`{path}` is missing at the root, so worktrees get no {mode} of it"
+                made.append({"path": path, "mode": mode, "message": told})
     return made
 
 
 def checkouts(scope: ProjectScope) -> list[dict[str, Any]]:
-    """Canonical ports and where they lead; only a living supervisor serves them."""
+    """Canonical ports and their targets; only a running supervisor serves them."""
     active = scope.places.is_supervised()
     return [
         {"port": one.port, "service": one.service, "branch": one.branch, "active": active}
@@ -71,7 +69,7 @@ def brief(
 ) -> dict[str, Any]:
     """What an agent needs to know first, in a size that does not grow with the project.
 
-    Git works while the rest is read. `query` is a question to it that is under way already.
+    Git runs while the rest is read. `query` is a `git status` that is already running.
     """
     target = scope.target(branch) if branch else scope.here
     folder = (target or scope.main()).worktree

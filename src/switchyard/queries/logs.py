@@ -1,4 +1,4 @@
-"""What the logs of a project say. Every call reads anew."""
+"""The logs of a project. Every call reads them again."""
 
 import re
 from pathlib import Path
@@ -70,7 +70,7 @@ def logs(
     try:
         re.compile(grep or "")
     except re.error as wrong:
-        told = f"`{grep}` is no regular expression: {wrong}"
+        told = f"`{grep}` is not a regular expression: {wrong}"
         raise YardFault("bad-pattern", told, exit_code=USAGE) from None
     made: list[dict[str, Any]] = []
     for name, where_branch, path in log_files(scope, service, branch):

@@ -1,11 +1,11 @@
-"""What is true of services: where one is, and how all stand. Reads only; every call asks anew."""
+"""The state of services, one or all. Reads only; every call looks again."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from switchyard.core.slugs import slug
-from switchyard.proc.family import Leader
 from switchyard.project.scope import SHARED_SLUG, ProjectScope, Target
+from switchyard.runtime.family import Leader
 from switchyard.runtime.observed import ObservedRun, Observer
 from switchyard.runtime.runs import RunBook, all_runs
 
@@ -17,7 +17,7 @@ _OWNERS: dict[tuple[str, int], Leader] = {}
 
 
 def view(observed: ObservedRun, *, supervised: bool) -> "ServiceRow":
-    """One service as shown. A name is only given as URL while somebody serves it."""
+    """One service as shown. Its name is the URL only while names are served."""
     shown = observed.as_json()
     if not supervised and observed.run.protocol == "http":
         shown["url"] = shown.get("direct_url")
@@ -28,7 +28,7 @@ def view(observed: ObservedRun, *, supervised: bool) -> "ServiceRow":
 def observed_runs(
     scope: ProjectScope, branch: str | None = None, services: Iterable[str] = ()
 ) -> list[ObservedRun]:
-    """What is true of every recorded run, of one branch or of all."""
+    """The state of every recorded run, of one branch or of all."""
     names = set(services)
     observer = Observer(_OWNERS)
     if len(_OWNERS) > MOST_OWNERS:
@@ -52,7 +52,7 @@ def status(
 def where(scope: ProjectScope, service: str, branch: str | None = None) -> "dict[str, ServiceRow]":
     """URL, port, pid, worktree and log path of one service.
 
-    A service that does not run is answered for too; only an unknown one is a `YardFault`.
+    A stopped service has an answer too; only an unknown one is a `YardFault`.
     """
     target = scope.target(branch)
     found = _started(scope, service, target, anywhere=branch is None and scope.here is None)
@@ -62,7 +62,7 @@ def where(scope: ProjectScope, service: str, branch: str | None = None) -> "dict
 def _started(
     scope: ProjectScope, service: str, target: Target, *, anywhere: bool
 ) -> "ServiceRow | None":
-    """What is true of the service of this branch, or nothing when it was never started."""
+    """The state of a service of this branch; nothing when it was never started."""
     places = scope.places
     book = RunBook(places)
     run = book.get(target.slug, service) or book.get(SHARED_SLUG, service)
@@ -78,7 +78,7 @@ def _started(
 
 
 def _never_started(scope: ProjectScope, service: str, target: Target) -> "ServiceRow":
-    # Reading the configuration costs more than all the rest, and few questions need it.
+    # Reading the configuration costs more than all the rest, and few queries need it.
     from switchyard.project.configuration import check_service, config_for  # noqa: PLC0415
 
     config = config_for(scope, target)

@@ -1,1 +1,1 @@
-"""What was started, as written down and as the kernel sees it. Starts nothing."""
+"""What was started, as recorded and as the kernel sees it. Starts nothing."""

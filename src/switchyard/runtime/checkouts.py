@@ -1,4 +1,4 @@
-"""Which canonical port leads to which branch, as written down. Knows no sockets."""
+"""Which canonical port points to which branch, as recorded. Knows no sockets."""
 
 import contextlib
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ from switchyard.project.home import ProjectPlaces
 
 
 class Checkout(NamedTuple):
-    """One canonical port and where it leads."""
+    """One canonical port and its target."""
 
     port: int
     service: str
@@ -19,7 +19,7 @@ class Checkout(NamedTuple):
 
 
 def stored_checkouts(places: ProjectPlaces) -> list[Checkout]:
-    """What is written down. Reads only."""
+    """The recorded checkouts. Reads only."""
     with contextlib.suppress(ValueError, TypeError, KeyError, OSError):
         raw: dict[str, Any] = read_json(places.checkouts) or {}
         return [Checkout(**one) for one in raw.get("checkouts", [])]

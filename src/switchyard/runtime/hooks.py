@@ -1,4 +1,4 @@
-"""Runs the commands that a project hangs on its own events."""
+"""Runs the commands that a project attaches to its own events."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -47,7 +47,7 @@ class HookSite(NamedTuple):
 def run_hooks(
     hooks: Iterable[tuple[str, ...]], site: HookSite, run: Runner, *, fatal: bool
 ) -> list[str]:
-    """Run the commands one after the other; what failed is told.
+    """Run the commands one after the other; returns what failed.
 
     Raises `YardFault` at the first failure when `fatal`.
     """

@@ -34,7 +34,7 @@ class ServiceLaunch(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str]:
-        """What the supervisor knows it by."""
+        """The key under which the supervisor keeps it."""
         return self.target.slug, self.service.name
 
 

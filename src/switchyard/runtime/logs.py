@@ -1,4 +1,4 @@
-"""Logs: the end of one, the errors in one, following one. Files are only ever read here."""
+"""Logs: their last lines, their errors, and following them."""
 
 import contextlib
 import os
@@ -44,7 +44,7 @@ class Sift(NamedTuple):
         return not self.errors or self.is_error(line)
 
     def is_error(self, line: str) -> bool:
-        """Whether the line tells of something gone wrong."""
+        """Whether the line reports an error."""
         if any(re.search(one, line) for one in self.ignore):
             return False
         if any(re.search(one, line) for one in self.match):
@@ -52,7 +52,7 @@ class Sift(NamedTuple):
         return bool(_pattern(_ERROR).search(_pattern(_HARMLESS).sub("", line)))
 
     def clean(self, line: str) -> str:
-        """The line without colours and without what must not be shown."""
+        """The line without colours and without secrets."""
         line = _pattern(_ANSI).sub("", line).rstrip("\r")[:LONGEST_LINE]
         for one in self.redact:
             line = re.sub(one, "[redacted]", line)
@@ -89,7 +89,7 @@ def tail(path: Path, count: int, sift: Sift, *, start: int = 0) -> list[str]:
 
 
 def since_offset(path: Path, since_s: float) -> int:
-    """Where the log stood at that time ago or before, by the marks next to it."""
+    """The size of the log that long ago or before, from its time marks."""
     floor = time.time() - since_s
     offset = 0
     with contextlib.suppress(OSError, ValueError):
@@ -119,7 +119,7 @@ def add_mark(path: Path) -> None:
 
 
 def rotate(path: Path, max_bytes: int, keep: int) -> None:
-    """Move a full log aside before a new run; nobody writes to it at that time."""
+    """Move a full log aside before a new run, while nobody writes to it."""
     if files.rotate(path, max_bytes, keep):
         marks_path(path).unlink(missing_ok=True)
 
@@ -127,7 +127,7 @@ def rotate(path: Path, max_bytes: int, keep: int) -> None:
 def follow(
     paths: Iterable[Path], sift: Sift, *, poll_s: float = 0.1
 ) -> Generator[tuple[Path, str]]:
-    """New wanted lines of these logs as they come, for as long as the caller asks."""
+    """New wanted lines of these logs as they arrive, until the caller stops."""
     offsets: dict[Path, int] = {}
     partial: dict[Path, bytes] = {}
     for path in paths:

@@ -1,4 +1,4 @@
-"""What is true of a run now. Computed from the kernel each time; the record is only a claim."""
+"""The state of a run now, computed from the kernel each time; the record is only a claim."""
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -6,7 +6,7 @@ from switchkit.platform import Vitals
 from switchkit.platform.ports import PortHolder, holder, holds, listening
 from switchkit.platform.system import vitals
 from switchkit.processes import descendants
-from switchyard.proc.family import Leader, boot_id, leader_vitals, marked_runs, members
+from switchyard.runtime.family import Leader, boot_id, leader_vitals, marked_runs, members
 from switchyard.runtime.runs import RunRecord
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ ENDED = ("exited", "crashed", "completed", "failed")
 
 
 class ObservedRun(NamedTuple):
-    """A run with what the kernel says about it."""
+    """A run and what the kernel says about it."""
 
     run: RunRecord
     status: Literal["running", "stale"]
@@ -64,7 +64,7 @@ def direct_url(run: RunRecord) -> str | None:
 
 
 class Observer:
-    """One moment's view of the machine, shared by all runs that are judged in it."""
+    """A snapshot of the machine, shared by all runs judged against it."""
 
     def __init__(self, owners: dict[tuple[str, int], Leader] | None = None) -> None:
         self._sockets: dict[int, set[int]] | None = None

@@ -1,6 +1,8 @@
-"""Ports: reserved in one table under a lock, proved by binding, kept while they are free."""
+"""Ports: reserved in one table under a lock, tested by binding, kept while they are free."""
 
 import contextlib
+import errno
+import socket
 from collections.abc import Callable, Container, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,8 +13,9 @@ from switchyard.config.shapes import Ports
 from switchyard.core.fault import CONFLICT, YardFault
 from switchyard.core.slugs import digest
 from switchyard.files import read_json, write_json
-from switchyard.proc.port_probe import is_bindable
 from switchyard.project.home import Home
+
+_WILDCARDS = ((socket.AF_INET, "0.0.0.0"), (socket.AF_INET6, "::"))  # noqa: S104 - bound for a moment and never listened on
 
 
 class PortOwner(NamedTuple):
@@ -30,7 +33,7 @@ class PortTable:
         self._home = home
 
     def read(self) -> dict[int, PortOwner]:
-        """All reservations. A table that cannot be read is empty: binding is the proof."""
+        """All reservations. An unreadable table counts as empty: binding is the real test."""
         raw: dict[str, Any] = {}
         with contextlib.suppress(ValueError):
             raw = read_json(self._home.ports) or {}
@@ -59,7 +62,7 @@ class PortTable:
     ) -> dict[str, int]:
         """A port for each service, the same as last time where that is still free.
 
-        `held` are services that run now: their port is theirs although it cannot be bound.
+        `held` are services that are running: they keep their port although it cannot be bound.
         Raises `YardFault` when the range has no free port left.
         """
         make_private_folder(self._home.path.resolve())
@@ -131,3 +134,23 @@ class PortTable:
             kept = {port: owner for port, owner in table.items() if keeps(owner)}
             if kept != table:
                 self._write(kept)
+
+
+def is_bindable(port: int, *, strict: bool = True) -> bool:
+    """Whether nobody holds the port, on either family and any address.
+
+    `strict` also refuses a port whose last connections the kernel still remembers.
+    """
+    for family, address in _WILDCARDS:
+        try:
+            with socket.socket(family, socket.SOCK_STREAM) as probe:
+                if family == socket.AF_INET6:
+                    probe.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+                if not strict:
+                    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind((address, port))
+        except OSError as wrong:
+            if wrong.errno in (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL):
+                continue
+            return False
+    return True

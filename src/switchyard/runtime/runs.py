@@ -1,6 +1,6 @@
-"""Run records: what was started, written before it is announced, replaced as one step.
+"""Run records: what was started, written before it is announced, replaced atomically.
 
-A run whose record was lost is found again by the marks that its processes carry.
+A run whose record was lost is found again by the marks in its processes' environment.
 """
 
 import contextlib
@@ -14,8 +14,8 @@ from switchkit.platform.system import vitals
 from switchkit.processes import environment
 from switchyard.core.slugs import slug
 from switchyard.files import read_json, write_json
-from switchyard.proc.family import RUN_VARIABLE, Leader, boot_id, marked_runs
 from switchyard.project.home import ProjectPlaces
+from switchyard.runtime.family import RUN_VARIABLE, Leader, boot_id, marked_runs
 
 MOST_LOADED = 4096
 
@@ -90,7 +90,7 @@ class RunBook:
 
     @staticmethod
     def _load(path: Path | str) -> RunRecord | None:
-        """A record is replaced, never changed: the same file with the same times says the same."""
+        """A record is replaced, never changed: same file and same times, same content."""
         try:
             status = os.stat(path)
             stamp = (status.st_ino, status.st_mtime_ns, status.st_size)
@@ -108,7 +108,7 @@ class RunBook:
         return run
 
     def put(self, run: RunRecord) -> None:
-        """Write the record. It outlives any kill; a power cut ends the run itself."""
+        """Write the record. It survives a kill; a power cut ends the run itself."""
         path = self.path(run.branch_slug, run.service)
         try:
             write_json(path, run._asdict(), durable=False)
@@ -117,17 +117,17 @@ class RunBook:
             write_json(path, run._asdict(), durable=False)
 
     def drop(self, run: RunRecord) -> None:
-        """Forget a run that has ended, unless another has taken its place."""
+        """Remove the record of a run that has ended, unless a newer run has replaced it."""
         there = self.get(run.branch_slug, run.service)
         if there is None or there.run_id == run.run_id:
             self.path(run.branch_slug, run.service).unlink(missing_ok=True)
 
     def all(self, branch_slug: str | None = None) -> list[RunRecord]:
-        """Every record, of one branch or of all, in a steady order."""
+        """Every record, of one branch or of all, in a stable order."""
         return self.sorted_out(branch_slug)[0]
 
     def sorted_out(self, branch_slug: str | None = None) -> tuple[list[RunRecord], list[Path]]:
-        """The records, and the files that say nothing: cut short, or written by a strange hand."""
+        """The records, and the files that are not readable as records."""
         runs: list[RunRecord] = []
         broken: list[Path] = []
         top = self._places.folder / "runs"
@@ -151,7 +151,7 @@ class RunBook:
 
 
 def lost_runs(root: Path, places: ProjectPlaces, known: set[str]) -> list[RunRecord]:
-    """Living runs of this project that no readable record speaks of."""
+    """Living runs of this project without a readable record."""
     leaders: dict[str, int] = {}
     for pid, run_id in sorted(marked_runs().items()):
         if run_id in known:

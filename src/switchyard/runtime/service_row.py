@@ -4,14 +4,14 @@ from typing import Literal, NotRequired, TypedDict
 
 
 class PortOwnerRow(TypedDict):
-    """The process that holds the port of a service in its place."""
+    """The process that holds the port of a service instead of the service."""
 
     pid: int
     command: str
 
 
 class ServiceRow(TypedDict):
-    """A service with what is true of it now. One that was never started has fewer fields."""
+    """A service and its state now. One that was never started has fewer fields."""
 
     service: str
     status: Literal["running", "stale"]

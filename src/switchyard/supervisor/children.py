@@ -1,4 +1,4 @@
-"""Starting processes and learning how they ended, in one place, for all threads."""
+"""Starts processes and learns how they ended, in one place, for all threads."""
 
 import contextlib
 import errno
@@ -16,7 +16,7 @@ _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 def _program(name: str, env: Mapping[str, str]) -> str:
-    """Where the program is: never in the current folder unless the name says so."""
+    """Where the program is; in the current folder only if its name says so."""
     if os.sep in name:
         return name
     found = on_path(name, env.get("PATH", os.defpath))
@@ -26,7 +26,7 @@ def _program(name: str, env: Mapping[str, str]) -> str:
 
 
 class Children:
-    """The processes this supervisor started. Reaps them, and orphans that fell to it."""
+    """The processes this supervisor started. Reaps them, and orphans that it inherited."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -41,7 +41,7 @@ class Children:
         Raises `OSError` when it cannot be started.
         """
         with self._changed:
-            # The folder is that of the whole process, but only for this moment, and every other
+            # The folder changes for the whole process, but only for a moment, and every other
             # path in a supervisor is absolute.
             os.chdir(cwd)
             try:
@@ -76,7 +76,7 @@ class Children:
             self._changed.notify_all()
 
     def wait(self, pid: int, timeout_s: float) -> int | None:
-        """The exit code of a child, forgotten once told; nothing when it still runs."""
+        """The exit code of a child, given once; nothing while it is still running."""
         until = time.monotonic() + timeout_s
         with self._changed:
             while pid not in self._ended:

@@ -1,4 +1,4 @@
-"""Keeps the logs of running services bounded without losing a line that is being written."""
+"""Keeps the logs of running services bounded, without losing a line being written."""
 
 import contextlib
 import os
@@ -11,7 +11,7 @@ BLOCK = 4096
 
 
 def punch(path: str, length: int) -> bool:
-    """Give back the disk under the first bytes of a file; offsets and writers are untouched."""
+    """Free the disk space of the first bytes of a file; offsets and writers are unaffected."""
     with contextlib.suppress(OSError):
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         try:
@@ -22,7 +22,7 @@ def punch(path: str, length: int) -> bool:
 
 
 def limit_logs(yard: Yard) -> None:
-    """Mark the time in each log, and let go of what is older than the project keeps."""
+    """Mark the time in each log, and free what exceeds the project's limit."""
     limit = yard.context.max_log_bytes * (yard.context.keep_logs + 1)
     for thread in list(yard.threads.values()):
         if thread.is_alive:

@@ -1,4 +1,4 @@
-"""The variables of the login shell, for clients that start servers with almost none."""
+"""The variables of the login shell, for clients that start servers with hardly any."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ SHELL_S = 10.0
 
 @cache
 def _captured(shell: str) -> tuple[tuple[str, str], ...]:
-    """Asked once; kept in memory only."""
+    """Read once; kept in memory only."""
     try:
         done = subprocess.run(
             [shell, "-l", "-c", "env -0"],
@@ -26,5 +26,5 @@ def _captured(shell: str) -> tuple[tuple[str, str], ...]:
 
 
 def login_environment(caller: Mapping[str, str]) -> dict[str, str]:
-    """The login shell's variables, with what the caller has on top."""
+    """The login shell's variables, overridden by the caller's."""
     return {**dict(_captured(caller.get("SHELL") or "/bin/sh")), **caller}

@@ -1,4 +1,4 @@
-"""How the supervisor process begins and ends: its lock, and its socket."""
+"""The supervisor process: its start, its end, its lock and its socket."""
 
 import socket
 from pathlib import Path
@@ -23,7 +23,7 @@ def main(arguments: list[str]) -> int:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     bind(str(places.socket), listener, _BACKLOG)
     try:
-        # The caller can connect and send its request while the greater part is loaded.
+        # The caller can connect and send its request while the rest is loaded.
         from switchyard.supervisor.server import serve  # noqa: PLC0415
 
         serve(home, root, listener)

@@ -1,4 +1,4 @@
-"""Asks a service whether it is ready. One question at a time, each with a short end."""
+"""Probes whether a service is ready: one probe at a time, each with a short timeout."""
 
 import contextlib
 import os
@@ -23,7 +23,7 @@ LATE_POLL_S = 1.0
 
 
 class ProbeTarget(NamedTuple):
-    """What a probe needs to know about the service it asks."""
+    """What a probe needs to know about its service."""
 
     host: str
     port: int | None
@@ -35,7 +35,7 @@ class ProbeTarget(NamedTuple):
 
 
 def accepts(host: str, port: int) -> bool:
-    """Whether a connection is taken."""
+    """Whether a connection is accepted."""
     try:
         with dial(host, port, ANSWER_S):
             return True
@@ -68,7 +68,7 @@ def fits(status: int, wanted: tuple[str, ...]) -> bool:
 
 
 class LogSearch:
-    """Looks for a pattern in what was added to a log since the last look."""
+    """Looks for a pattern in the lines added to a log since the last look."""
 
     def __init__(self, path: Path, start: int, pattern: str) -> None:
         self._path = path
@@ -77,7 +77,7 @@ class LogSearch:
         self._pattern = re.compile(pattern)
 
     def found(self) -> bool:
-        """Whether it has come by now."""
+        """Whether the pattern has appeared by now."""
         with contextlib.suppress(OSError), self._path.open("rb") as log:
             log.seek(self._offset)
             while raw := log.read(LOG_STEP):
@@ -106,7 +106,7 @@ def _run_command(children: Children, target: ProbeTarget) -> bool:
 
 
 def prober(check: Check, target: ProbeTarget, children: Children) -> Callable[[float], bool]:
-    """A question to ask again and again; it is told how long the service has been up."""
+    """A probe to repeat; it is given how long the service has been up."""
     host, port = target.host, target.port or 0
     if check.kind == "tcp":
         return lambda _: accepts(host, port)
@@ -152,7 +152,7 @@ class ProbeSchedule:
         return max(1.0, pause_s * 1000)
 
     def is_late(self) -> bool:
-        """Whether the service had its time to become ready."""
+        """Whether the time to become ready is over."""
         return self.up_s() > self._ready.timeout_s
 
     def became_ready(self) -> None:

@@ -1,4 +1,4 @@
-"""What the supervisor does with its socket: requests, one thread each, until nothing is left."""
+"""The supervisor's socket: one thread per request, until nothing is left to look after."""
 
 import contextlib
 import gc
@@ -57,7 +57,7 @@ class RequestServer:
         self._wake_read, self._wake_write = wake_pipe()
 
     def serve(self, listener: socket.socket) -> None:
-        """Run until idle for a while, or told to end."""
+        """Run until idle for a while, or told to stop."""
         signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
         # Handlers, never SIG_IGN: what is ignored here would be ignored in every service.
         ended = threading.Event()
@@ -118,7 +118,7 @@ class RequestServer:
                 if raw:
                     self._perform(raw, stream.write, stream.flush)
         except OSError:
-            pass  # the caller went away; what it asked for is done all the same
+            pass  # the caller went away; its request is finished anyway
         finally:
             with self._lock:
                 self._busy -= 1

@@ -19,14 +19,14 @@ from switchkit.exits import watch_exit
 from switchkit.files import make_folder, make_private_folder, open_log
 from switchkit.platform.light import wake_pipe
 from switchkit.platform.system import vitals
-from switchyard.proc.family import RUN_VARIABLE, boot_id, leader_vitals, members
-from switchyard.proc.stopping import Stopped, stop_family
+from switchyard.runtime.family import RUN_VARIABLE, boot_id, leader_vitals, members
 from switchyard.runtime.launch import ServiceLaunch
 from switchyard.runtime.logs import add_mark, rotate
 from switchyard.runtime.observed import Observer
 from switchyard.runtime.runs import RunBook, RunRecord
 from switchyard.supervisor.children import Children
 from switchyard.supervisor.probes import ProbeSchedule, ProbeTarget, prober
+from switchyard.supervisor.stopping import Stopped, stop_family
 
 STOP_SLACK_S = 12.0
 SETTLED = ("ready", "completed", "crashed", "exited", "failed", "blocked", "stopped", "late")
@@ -47,7 +47,7 @@ class ServiceContext:
 
 
 class ServiceThread:
-    """The life of one service of one branch, from wanted to stopped."""
+    """The life of one service of one branch, from request to stop."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class ServiceThread:
         self._stopping = False
         # Whether a live check ended the process: then it is started again whatever its exit code.
         self._unwell = False
-        # A byte here ends the waits that are no waits for `changed`: for a process, for a pause.
+        # A byte here ends the waits that do not use `changed`: for a process, for a pause.
         self._wake_read, self._wake_write = wake_pipe()
         self._thread = threading.Thread(target=self._live, name=launch.service.name, daemon=True)
 
@@ -86,11 +86,11 @@ class ServiceThread:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more will happen here."""
+        """Whether this thread has finished its work."""
         return not self._thread.is_alive()
 
     def stop(self) -> None:
-        """Ask for the end; `join` to see it."""
+        """Ask the thread to stop; `join` waits for it."""
         with self._context.changed:
             self._stopping = True
             # Under the lock: `_live` closes the pipe under it too, and its number may be reused.
@@ -128,7 +128,7 @@ class ServiceThread:
                     os.close(descriptor)
                 self._wake_write = -1
                 if self.phase not in SETTLED:
-                    # Only a fault of ours leads here; whoever waits must not wait for ever.
+                    # Only a bug of ours leads here; nobody may wait for ever because of it.
                     self.phase, self.reason = "failed", "internal-error"
                 self._context.changed.notify_all()
 
@@ -150,7 +150,7 @@ class ServiceThread:
             return False
 
     def _runs(self) -> None:
-        """One start after the other, as the restart rule says, until the end is asked for."""
+        """Start again and again, as the restart rule says, until told to stop."""
         rule, restarts = self.launch.service.restart, 0
         run, self._adopted = self._adopted, None
         while True:
@@ -182,7 +182,7 @@ class ServiceThread:
             run = None
 
     def _sleep(self, pause_s: float) -> bool:
-        """Wait; true when the end was asked for meanwhile."""
+        """Wait; true when told to stop meanwhile."""
         poller = select.poll()
         poller.register(self._wake_read, select.POLLIN)
         poller.poll(pause_s * 1000)
@@ -254,7 +254,7 @@ class ServiceThread:
         )
 
     def _watch(self, run: RunRecord) -> RunRecord:
-        """Look after the process until it ends or is to end."""
+        """Watch the process until it ends or has to."""
         poller = select.poll()
         poller.register(self._wake_read, select.POLLIN)
         try:
@@ -262,7 +262,7 @@ class ServiceThread:
         except OSError:
             return self._ended(run)
         try:
-            # Opened first, compared then: from here on the descriptor is of our process or of none.
+            # Opened first, compared second: now the descriptor is our process's or nobody's.
             if leader_vitals(run.leader) is None:
                 return self._ended(run)
             poller.register(descriptor, select.POLLIN)
@@ -314,14 +314,14 @@ class ServiceThread:
 
     @staticmethod
     def _owns_port(run: RunRecord) -> bool:
-        """Whether its port is open, and it is this run that opened it."""
+        """Whether its port is open, and opened by this run."""
         if run.port is None:
             return True
         phase = Observer().observe(run._replace(ready_at=time.time())).phase
         return phase not in ("port_conflict", "unhealthy")
 
     def _ended(self, run: RunRecord) -> RunRecord:
-        """The leader is gone: note how."""
+        """Note how the leader ended."""
         code = self._context.children.wait(run.pid, 2.0)
         run = run._replace(exit_code=code, ended_at=time.time())
         add_mark(self.launch.log)

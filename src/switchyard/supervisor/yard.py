@@ -1,4 +1,4 @@
-"""The running yard of one project: what the operations of the supervisor do."""
+"""The running yard of one project: the state that the supervisor's operations share."""
 
 import contextlib
 import threading
@@ -57,7 +57,7 @@ class Yard:
         return not self.forwarders.all() and all(one.has_ended for one in threads)
 
     def adopt(self) -> None:
-        """Take over what an earlier supervisor left running. Runs before any request does."""
+        """Take over what an earlier supervisor left running. Runs before any request."""
         observer = Observer()
         try:
             config = config_of(self.scope)
@@ -84,7 +84,7 @@ class Yard:
         self.forwarders.restore(config.families, self.threads)
 
     def _launch_of(self, run: RunRecord, config: Config) -> ServiceLaunch:
-        """What was started, read back from the process itself: secrets are never on disk."""
+        """The launch of a run, read back from its process: secrets are never on disk."""
         service = config.services[run.service]
         env = environment(run.pid)
         target = Target(run.branch, run.branch_slug, Path(run.worktree))
@@ -121,7 +121,7 @@ class Yard:
         return made | {(SHARED_SLUG, name): port for name, port in shared.items()}
 
     def serve_names(self, config: Config) -> None:
-        """Serve the names of this home, unless somebody else holds the port."""
+        """Serve the names of this home, unless another process holds the port."""
         if self.names_port is not None:
             return
         port = config.proxy.port
@@ -138,7 +138,7 @@ class Yard:
         self.names_port, self.names_problem = port, None
 
     def rows(self, keys: Iterable[tuple[str, str]]) -> list[ServiceRow]:
-        """What is true of these services now."""
+        """The state of these services now."""
         observer = Observer()
         made: list[ServiceRow] = []
         for key in keys:

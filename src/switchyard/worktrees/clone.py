@@ -1,4 +1,4 @@
-"""Clones heavy ignored folders into a worktree, sharing disk blocks where the disk can."""
+"""Clones large ignored folders into a worktree, sharing disk blocks where the disk can."""
 
 import contextlib
 import os
@@ -29,7 +29,7 @@ def _reflink(source: str, target: str, mode: int) -> None:
 
 
 def _tree(source: Path, target: Path, how: str) -> int:
-    """Clone a folder; how many files it took."""
+    """Clone a folder; returns the number of files."""
     count = 0
     target.mkdir(parents=True)
     with os.scandir(source) as entries:

@@ -1,4 +1,4 @@
-"""Runs a hook where no supervisor is: around the making and removing of worktrees."""
+"""Runs a hook without a supervisor: when worktrees are created and removed."""
 
 import subprocess
 from collections.abc import Mapping

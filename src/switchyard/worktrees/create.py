@@ -1,4 +1,4 @@
-"""Creates and adopts worktrees. Whatever fails, only what this call made is undone."""
+"""Creates and adopts worktrees. A failure undoes only what this call made."""
 
 import contextlib
 import time
@@ -66,7 +66,7 @@ def _add(root: Path, folder: Path, branch: str, base: str) -> bool:
             raise
         return False
     if base.startswith("-"):
-        raise YardFault("bad-base", f"`{base}` is no commit", exit_code=USAGE)
+        raise YardFault("bad-base", f"`{base}` is not a commit", exit_code=USAGE)
     start = f"origin/{branch}" if remote in known else base
     git(root, "worktree", "add", "--quiet", "-b", branch, "--", str(folder), start)
     return True
@@ -99,7 +99,7 @@ def create(
     path: Path | None = None,
     force_env: bool = False,
 ) -> dict[str, Any]:
-    """A worktree for the branch, with its env files; the one there is, when there is one."""
+    """A worktree for the branch, with its env files; the existing one, if there is one."""
     check_branch_name(branch)
     config = config_of(scope)
     if main_checkout(scope.root) is None:
@@ -114,7 +114,7 @@ def create(
     folder = (path or folder_for(scope, config, branch)).absolute()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise YardFault(
-            "path-taken", f"{folder} is already there and not empty", exit_code=CONFLICT
+            "path-taken", f"{folder} already exists and is not empty", exit_code=CONFLICT
         )
     folder.parent.mkdir(parents=True, exist_ok=True)
     if path is None:
@@ -161,7 +161,7 @@ def _told(worktree: Worktree, *, created: bool) -> dict[str, Any]:
 
 
 def adopt(scope: ProjectScope, path: Path | None = None) -> dict[str, Any]:
-    """Make worktrees known that git, or another tool, has made. Their files are not touched."""
+    """Register worktrees made by git or another tool. Their files are not touched."""
     config = config_of(scope)
     scope.registry.register(scope.root, config.name)
     known = scope.registration
@@ -177,5 +177,5 @@ def adopt(scope: ProjectScope, path: Path | None = None) -> dict[str, Any]:
         _register(scope, made)
         adopted.append(_told(made, created=False))
     if path is not None and not adopted and path.resolve() not in have:
-        raise YardFault("no-worktree", f"{path} is no worktree of this repository")
+        raise YardFault("no-worktree", f"{path} is not a worktree of this repository")
     return {"adopted": adopted}

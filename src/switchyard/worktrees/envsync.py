@@ -28,7 +28,7 @@ class Synced(NamedTuple):
 
 def _safe(source: Path, target: Path, root: Path, worktree: Path) -> None:
     if not source.resolve().is_relative_to(root.resolve()):
-        raise YardFault("env-escapes", f"`{source.name}` leads outside the project: {source}")
+        raise YardFault("env-escapes", f"`{source.name}` points outside the project: {source}")
     if not target.parent.resolve().is_relative_to(worktree.resolve()):
         raise YardFault("env-escapes", f"`{target.name}` would land outside the worktree: {target}")
 

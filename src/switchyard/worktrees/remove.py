@@ -1,4 +1,4 @@
-"""Removes worktrees: refuses whenever work could be lost, and puts aside instead of deleting."""
+"""Removes worktrees: refuses when work could be lost, and moves aside instead of deleting."""
 
 import contextlib
 import errno
@@ -28,7 +28,7 @@ TRASH_S = 7 * 86400.0
 
 
 class Force(NamedTuple):
-    """What the user said may go: changes in the tree, or commits of the branch."""
+    """What the user agreed to lose: changes in the tree, or commits of the branch."""
 
     tree: bool = False
     branch: bool = False
@@ -55,7 +55,7 @@ def lone_commits(root: Path, branch: str) -> int:
 
 
 def inhabitants(folder: Path) -> list[dict[str, Any]]:
-    """Processes that stand in the folder."""
+    """Processes whose current folder is in this folder."""
     made: list[dict[str, Any]] = []
     for pid in pids():
         where = working_folder(pid)
@@ -67,13 +67,13 @@ def inhabitants(folder: Path) -> list[dict[str, Any]]:
 def reasons(
     scope: ProjectScope, worktree: Worktree, force: Force, *, delete_branch: bool
 ) -> list[str]:
-    """Everything that speaks against removing it."""
+    """Every reason not to remove it."""
     told: list[str] = []
     folder = worktree.path
     listed = {one.path.resolve(): one for one in listed_worktrees(scope.root)}
     entry = listed.get(folder)
     if entry and entry.locked:
-        told.append("it is locked; `git worktree unlock` it first")
+        told.append("it is locked; run `git worktree unlock` first")
     if folder.is_dir():
         changed = changed_files(folder)
         if changed and not force.tree:
@@ -95,7 +95,7 @@ def reasons(
 def remove(
     scope: ProjectScope, branch: str, *, force: Force = NOTHING, delete_branch: bool = False
 ) -> dict[str, Any]:
-    """Stop what runs there and put the worktree aside.
+    """Stop what is running there and move the worktree aside.
 
     Raises `YardFault` with every reason not to.
     """
@@ -115,8 +115,10 @@ def remove(
         run_hooks(config.hooks.pre_remove, site, run_here, fatal=True)
     there = inhabitants(worktree.path)
     if there and not force.tree:
-        _refuse(branch, [f"process {one['pid']} stands in it: {one['command']}" for one in there])
-    # Hooks may have changed files; what is judged is what will be put aside.
+        _refuse(
+            branch, [f"process {one['pid']} is running in it: {one['command']}" for one in there]
+        )
+    # Hooks may have changed files; the check has to see what will be moved aside.
     _refuse(branch, reasons(scope, worktree, force, delete_branch=delete_branch))
     trash = _put_aside(scope.root, worktree.path) if worktree.path.is_dir() else None
     git(scope.root, "worktree", "remove", "--force", "--", str(worktree.path), check=False)
@@ -138,7 +140,7 @@ def _refuse(branch: str, told: list[str]) -> None:
         raise YardFault(
             "would-lose-work",
             f"`{branch}` is not removed: {'; '.join(told)}",
-            hint="commit or push it; `--force-tree` gives up changes, `--force-branch` commits",
+            hint="commit or push; `--force-tree` discards changes, `--force-branch` commits",
             exit_code=CONFLICT,
             details={"reasons": told},
         )
@@ -160,12 +162,12 @@ def _put_aside(root: Path, folder: Path) -> Path:
                 raise YardFault(
                     "cannot-move", f"{folder} cannot be moved: {wrong.strerror}"
                 ) from None
-    raise YardFault("cannot-move", f"{folder} lies on a disk of its own")
+    raise YardFault("cannot-move", f"{folder} is on a separate file system")
 
 
 def _delete_branch(root: Path, branch: str) -> bool:
     tip = git(root, "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}", check=False).strip()
-    # Compare and swap: a commit that came in this very moment keeps the branch.
+    # Compare and swap: a commit made in this very moment keeps the branch.
     return bool(tip) and git_ok(root, "update-ref", "-d", f"refs/heads/{branch}", tip)
 
 
@@ -234,7 +236,7 @@ def _old_trash(scope: ProjectScope, *, dry_run: bool) -> list[str]:
 
 
 def _age_s(name: str) -> float:
-    """How long ago something was put aside, by the time in its name."""
+    """How long ago something was moved aside, from the time in its name."""
     try:
         return time.time() - time.mktime(time.strptime(name.split("-")[-2], "%Y%m%dT%H%M%S"))
     except (ValueError, IndexError):

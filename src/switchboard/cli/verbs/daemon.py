@@ -7,6 +7,7 @@ from switchboard.cli.render import hint
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import CommandRequest
 from switchboard.control.client import draining_daemons, running_daemon
+from switchboard.control.requests import DrainRequest
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.ipc.lines import CannotStart, connect
 from switchboard.ipc.paths import DaemonPlaces, places_from
@@ -117,7 +118,7 @@ def _stop(places: DaemonPlaces, *, drain: bool = False, is_alone: bool = False) 
             return DaemonReport(state="absent", home=places.home)
         client = others.pop(0)
     if drain:
-        client.ask("drain")
+        client.ask(DrainRequest())
         return DaemonReport(state="draining", home=places.home, pid=client.pid)
     for each in (client, *others):
         each.stop()

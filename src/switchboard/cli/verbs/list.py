@@ -1,15 +1,20 @@
 """`switchboard list`: the configured servers and command tools. Starts none of them."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from switchboard.cli.render import columns, hint
+from msgspec import Struct
+
+from switchboard.cli.render import columns, hint, shown_origin
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
-from switchboard.cli.verbs.parts.commands import ListedCommand, listed_commands
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.servers import ListedServer, listed_servers
+from switchboard.providers.source import Trust
+from switchboard.providers.table import configured
+from switchboard.settings.sections import Settings
 from switchboard.settings.validate import RENAME
+from switchkit.cli.columns import visible
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Usage
 
@@ -20,6 +25,20 @@ USAGE = Usage(
 )
 
 _TRUST = {"own": "yours", "trusted": "trusted", "waiting": "NOT TRUSTED"}
+
+
+class ListedCommand(Struct, frozen=True, kw_only=True):
+    """One configured command tool."""
+
+    name: str
+    trust: Trust
+    origin: str
+    runs: str = ""
+    description: str = ""
+    sandbox: str = ""
+    # Why it cannot be used although it is configured, and what to do about it.
+    left_out: str = ""
+    hint: str = ""
 
 
 class ListReport(Report, frozen=True, kw_only=True, tag="switchboard.list/1"):
@@ -96,5 +115,25 @@ def run(request: CommandRequest) -> Report:
     return ListReport(
         workspace=settings.workspace,
         servers=listed_servers(settings),
-        commands=listed_commands(settings, request.environ),
+        commands=_listed_commands(settings, request.environ),
+    )
+
+
+def _listed_commands(settings: Settings, environ: Mapping[str, str]) -> tuple[ListedCommand, ...]:
+    """Every tool that is configured one by one, with those that wait for trust or are left out."""
+    items = (item for source in configured(settings) for item in source.rows(settings, environ))
+    return tuple(
+        ListedCommand(
+            name=item.name,
+            trust=item.trust,
+            origin=shown_origin(
+                item.origin.scope, item.origin.path, item.origin.line, settings.workspace
+            ),
+            runs=item.runs,
+            description=item.description,
+            sandbox=visible(item.sandbox),
+            left_out=item.left_out,
+            hint=item.hint,
+        )
+        for item in sorted(items, key=lambda item: item.name)
     )

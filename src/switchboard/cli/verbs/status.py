@@ -9,6 +9,7 @@ from switchboard.cli.render import columns, hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.control.client import DaemonClient, draining_daemons, running_daemon
+from switchboard.control.requests import StatusRequest
 from switchboard.control.status import (
     ChildStatus,
     DaemonStatus,
@@ -69,7 +70,7 @@ def run(request: CommandRequest) -> Report:
     client = running_daemon(places)
     daemon = None
     if client is not None:
-        daemon = read_status(client.ask("status"), client.pid)
+        daemon = read_status(client.ask(StatusRequest()), client.pid)
         client.close()
     return StatusReport(
         is_running=daemon is not None,
@@ -81,7 +82,7 @@ def run(request: CommandRequest) -> Report:
 
 def _draining(client: DaemonClient) -> DaemonStatus:
     try:
-        found = read_status(client.ask("status"), client.pid)
+        found = read_status(client.ask(StatusRequest()), client.pid)
     except Fault as fault:
         # One that is frozen must not hide the others.
         found = little_known(client.pid, fault.message)

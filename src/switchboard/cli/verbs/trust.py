@@ -10,7 +10,7 @@ from switchboard.cli.render import columns, hint, shown_origin
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import settings_for
-from switchboard.cli.verbs.parts.servers import listed_servers
+from switchboard.cli.verbs.parts.servers import listed_servers, whole_target_of
 from switchboard.providers.source import ItemKind
 from switchboard.providers.table import TABLE, configured
 from switchboard.settings.sections import Settings
@@ -128,7 +128,7 @@ def run(request: CommandRequest) -> Report:
 
 
 def _trustees(settings: Settings) -> Iterator[Trustee]:
-    for server in listed_servers(settings):
+    for server in listed_servers(settings, whole_target_of):
         if server.trust != "own":
             yield Trustee(
                 name=server.name,

@@ -146,7 +146,7 @@ class Engine:
             is_reserved=is_reserved,
         )
         providers[directory.key] = directory
-        gates = self._gates(settings, providers) if context.is_guarded else None
+        gates = self._gates(settings, providers) if settings.is_guarded else None
         pipeline = build_road(
             providers,
             context.visibility,

@@ -148,7 +148,7 @@ class Telemetry:
     def _end_session(self, event: SessionClosed) -> None:
         opened_at, via = self._opened_at.pop(event.session_id, (None, ""))
         if opened_at is not None:
-            attributes = {"network.transport": "tcp" if via == "http" else "pipe"}
+            attributes = {"network.transport": "tcp" if via.startswith("http") else "pipe"}
             self._sessions.record(time.monotonic() - opened_at, attributes)
 
     def _note_child(self, event: ChildStarted | ChildExited | ChildFailed) -> None:

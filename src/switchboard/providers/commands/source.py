@@ -6,6 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from switchboard.config.placeholders import has_placeholder, variables_in
+from switchboard.core.privacy.redaction import redacted_words
 from switchboard.core.privacy.secret_names import is_secret_name
 from switchboard.providers.commands.schema import CommandEntry, CommandTools
 from switchboard.providers.commands.section import SECTION, read_commands
@@ -20,7 +21,7 @@ from switchboard.providers.source import (
 from switchboard.settings.fingerprints import files_to_watch, fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from switchboard.core.ports import Provider
     from switchboard.providers.commands.listing import Judged
@@ -78,10 +79,11 @@ class CommandSource(Source[CommandTools]):
         return Secrets(frozenset(variables), frozenset(values))
 
     def trust_items(self, settings: Settings) -> Iterator[Item]:
-        return (item for item in self._items(settings, {}) if item.fingerprint)
+        # Whole, for whoever is to trust it: what looks like a secret may be what is run.
+        return (item for item in self._items(settings, {}, list) if item.fingerprint)
 
     def rows(self, settings: Settings, environ: Mapping[str, str]) -> Iterator[Item]:
-        yield from self._items(settings, self._judged(settings, environ).refusals)
+        yield from self._items(settings, self._judged(settings, environ).refusals, redacted_words)
         for each in self._tools(settings).omitted:
             yield Item(
                 name=each.name,
@@ -119,7 +121,12 @@ class CommandSource(Source[CommandTools]):
 
         return judge_tools(self._tools(settings).usable, settings, environ)
 
-    def _items(self, settings: Settings, refusals: Mapping[str, tuple[str, str]]) -> Iterator[Item]:
+    def _items(
+        self,
+        settings: Settings,
+        refusals: Mapping[str, tuple[str, str]],
+        said: Callable[[Iterable[str]], list[str]],
+    ) -> Iterator[Item]:
         tools = self._tools(settings)
         for name, entry in {**tools.usable, **tools.untrusted}.items():
             why, fix = refusals.get(name, ("", ""))
@@ -129,7 +136,7 @@ class CommandSource(Source[CommandTools]):
                 kind="command",
                 trust="waiting" if waits else "trusted" if entry.fingerprint else "own",
                 fingerprint=entry.fingerprint,
-                runs=shlex.join((entry.command, *entry.args)),
+                runs=shlex.join(said((entry.command, *entry.args))),
                 description=entry.description,
                 sandbox=_sandbox(entry),
                 left_out=why,

@@ -42,6 +42,11 @@ class Refusal(Exception):
         self.reply = HttpReply(status, error_parts(None, RpcError(code, message)), headers)
 
 
+def closing() -> Refusal:
+    """The answer to whoever is late."""
+    return Refusal(503, "the server is about to stop")
+
+
 class ClientLeft(Exception):
     """The client closed the connection before it had sent everything."""
 

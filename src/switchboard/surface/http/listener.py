@@ -1,5 +1,7 @@
 """The socket that HTTP is served on. Knows nothing of the server, which is large."""
 
+import contextlib
+import os
 import socket
 
 from switchboard.core.faults import Fault, FaultCode
@@ -43,6 +45,34 @@ def bind(host: str, port: int, *, allow_remote: bool) -> socket.socket:
         ) from error
     listening.setblocking(False)
     return listening
+
+
+def adopted(number: int) -> socket.socket:
+    """A copy of the listening TCP socket that somebody handed over. Raises a fault."""
+    copy = os.dup(number)
+    try:
+        listening = socket.socket(fileno=copy)
+    except OSError:
+        os.close(copy)
+        raise _not_listening() from None
+    with contextlib.suppress(OSError):
+        if (
+            listening.family in {socket.AF_INET, socket.AF_INET6}
+            and listening.type == socket.SOCK_STREAM
+            and listening.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+        ):
+            listening.setblocking(False)
+            return listening
+    listening.close()
+    raise _not_listening()
+
+
+def _not_listening() -> Fault:
+    return Fault(
+        FaultCode.INVALID_ARGUMENT,
+        "listen-refused",
+        "what came with the request is no TCP socket that listens",
+    )
 
 
 def url_of(listening: socket.socket) -> str:

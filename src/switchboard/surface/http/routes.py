@@ -7,17 +7,18 @@ who may call tools may not therefore look after the daemon.
 import asyncio
 import contextlib
 from http import HTTPStatus
+from typing import Any
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw
 
-from switchboard.control.api import Control, answer
-from switchboard.control.requests import AnyRequest, EventsRequest, read_request
-from switchboard.control.tools import Failure
+from switchboard.control.api import Control
+from switchboard.control.messages import fault_line
+from switchboard.control.requests import AnyRequest, read_request
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.surface.http.access import Access
-from switchboard.surface.http.exchange import ClientLeft, Exchange, HttpReply, Refusal
+from switchboard.surface.http.exchange import ClientLeft, Exchange, HttpReply, Refusal, closing
 from switchboard.wire.frames import MAX_MESSAGE_BYTES
 from switchboard.wire.http_headers import JSON_TYPE, media_type
 from switchboard.wire.messages import encode
@@ -31,11 +32,8 @@ _STATUS = {
     FaultCode.INVALID_ARGUMENT: HTTPStatus.BAD_REQUEST,
     FaultCode.PERMISSION_DENIED: HTTPStatus.FORBIDDEN,
     FaultCode.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
+    FaultCode.INTERNAL: HTTPStatus.INTERNAL_SERVER_ERROR,
 }
-
-
-class _Events(Struct, frozen=True):
-    events: tuple[Raw, ...]
 
 
 class ControlRoutes:
@@ -44,10 +42,20 @@ class ControlRoutes:
     def __init__(self, control: Control, access: Access) -> None:
         self._control = control
         self._access = access
+        # Requests under way, and streams of events.
+        self._under_way = TaskSet()
+        self._is_closing = False
+
+    async def aclose(self) -> None:
+        """End what is under way, and every stream."""
+        self._is_closing = True
+        await self._under_way.aclose()
 
     async def serve(self, exchange: Exchange) -> None:
         """Answer one request. Raises Refusal."""
         self._access.check(exchange)
+        if self._is_closing:
+            raise closing()
         word = exchange.path.removeprefix(PREFIX)
         if exchange.method == "GET" and word == "events":
             await self._follow(exchange)
@@ -65,23 +73,18 @@ class ControlRoutes:
         await exchange.reply(await self._answered(exchange, request))
 
     async def _answered(self, exchange: Exchange, request: AnyRequest) -> HttpReply:
-        if isinstance(request, EventsRequest):
-            events = tuple(Raw(line.encode()) for line in self._control.events(request.last))
-            return HttpReply(HTTPStatus.OK, (encode(_Events(events)),))
-        async with TaskSet() as tasks:
-            left = tasks.start(exchange.until_left())
-            work = tasks.start(answer(self._control, request))
-            await asyncio.wait({left, work}, return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
-                raise ClientLeft
-            try:
-                return HttpReply(HTTPStatus.OK, (encode(work.result()),))
-            except Fault as fault:
-                status = _STATUS.get(fault.code, HTTPStatus.CONFLICT)
-                return HttpReply(status, (encode({"fault": Failure.of(fault)}),))
+        work = self._under_way.start(self._control.answer(request))
+        if not await _is_there_until(work, exchange):
+            raise ClientLeft
+        if work.cancelled():
+            raise closing()
+        try:
+            return HttpReply(HTTPStatus.OK, (work.result(),))
+        except Fault as fault:
+            return HttpReply(_STATUS.get(fault.code, HTTPStatus.CONFLICT), (fault_line(fault),))
 
     async def _follow(self, exchange: Exchange) -> None:
-        """Every event from now on, until the client leaves."""
+        """Every event from now on, until the client leaves or we close."""
         if not exchange.accepts_events:
             raise Refusal(406, "the client must accept `text/event-stream`")
         unread: asyncio.Queue[str] = asyncio.Queue(_MOST_UNREAD)
@@ -92,12 +95,22 @@ class ControlRoutes:
 
         forget = self._control.follow(note)
         try:
-            async with TaskSet() as tasks:
-                left = tasks.start(exchange.until_left())
-                passing = tasks.start(_pass_on(unread, exchange))
-                await asyncio.wait({left, passing}, return_when=asyncio.FIRST_COMPLETED)
+            passing = self._under_way.start(_pass_on(unread, exchange))
+            if await _is_there_until(passing, exchange):
+                await exchange.end()
         finally:
             forget()
+
+
+async def _is_there_until(work: "asyncio.Task[Any]", exchange: Exchange) -> bool:
+    """Wait for the work, and say whether the client did, too. Else the work ends."""
+    async with TaskSet() as tasks:
+        left = tasks.start(exchange.until_left())
+        try:
+            await asyncio.wait({left, work}, return_when=asyncio.FIRST_COMPLETED)
+            return work.done()
+        finally:
+            work.cancel()
 
 
 async def _pass_on(unread: "asyncio.Queue[str]", exchange: Exchange) -> None:

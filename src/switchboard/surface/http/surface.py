@@ -18,6 +18,7 @@ from switchboard.surface.http.exchange import (
     Refusal,
     Scope,
     Send,
+    closing,
 )
 from switchboard.surface.http.handshake import HandshakeEra
 from switchboard.surface.http.listener import PATH
@@ -73,7 +74,7 @@ class HttpSurface:
         if exchange.path != PATH:
             raise Refusal(404, f"there is nothing here but `{PATH}`")
         if self._is_closing:
-            raise Refusal(503, "the server is about to stop")
+            raise closing()
         version = exchange.header(PROTOCOL_VERSION)
         modern = version is not None and version not in HANDSHAKE_VERSIONS
         if exchange.method == "POST":
@@ -133,6 +134,8 @@ class HttpSurface:
     async def aclose(self) -> None:
         """Take nothing new in, and end what is under way and every stream."""
         self._is_closing = True
+        if self._control is not None:
+            await self._control.aclose()
         await self._modern.aclose()
         await self._suspended_calls.aclose()
         await self._sessions.aclose()

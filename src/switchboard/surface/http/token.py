@@ -21,7 +21,7 @@ def bearer_token(home: str, environ: Mapping[str, str]) -> str:
     """The token that clients have to show. Raises a fault."""
     given = environ.get(VARIABLE)
     if given:
-        return _checked(given, f"${VARIABLE}")
+        return check_token(given, f"${VARIABLE}")
     return kept_token(home)
 
 
@@ -35,14 +35,15 @@ def kept_token(home: str, name: str = FILE) -> str:
             if not os.path.lexists(path):
                 replace_file(path, secrets.token_urlsafe(_RANDOM_BYTES).encode() + b"\n")
         with os.fdopen(open_private(path, os.O_RDONLY, mend=False)) as file:
-            return _checked(file.read(_LONGEST).strip(), f"the file `{name}`")
+            return check_token(file.read(_LONGEST).strip(), f"the file `{name}`")
     except NotPrivate as error:
         raise _unusable(name, f"it {error.why}") from None
     except OSError as error:
         raise _unusable(name, f"it cannot be read or written: {error.strerror}") from error
 
 
-def _checked(token: str, where: str) -> str:
+def check_token(token: str, where: str) -> str:
+    """The token, unless it could not be shown. Raises a fault."""
     if not token.isascii() or not token.isprintable() or " " in token or not token:
         raise Fault(
             FaultCode.FAILED_PRECONDITION,

@@ -21,7 +21,7 @@ def _scope(arguments: YardArguments) -> ProjectScope:
     if alias is None:
         return locate(arguments.cwd, default_home())
     if arguments.has("cwd"):
-        raise usage_fault("`--cwd` and `--project` exclude each other", "mcp")
+        raise usage_fault("`--cwd` and `--project` cannot be used together", "mcp")
     return pinned(locate_alias(alias, default_home()), Path.cwd())
 
 

@@ -1,4 +1,4 @@
-"""The verbs that only read, and need the configuration for it: list, logs, doctor."""
+"""The verbs that only read, with the configuration: list, logs, doctor."""
 
 from collections.abc import Iterator
 
@@ -37,7 +37,7 @@ def _doctor(scope: ProjectScope, _: YardArguments) -> YardReport:
 def _number(arguments: YardArguments) -> int:
     text = arguments.value("lines") or str(DEFAULT_LINES)
     if not text.isdigit():
-        raise usage_fault(f"`{text}` is no number of lines", "logs")
+        raise usage_fault(f"`{text}` is not a number of lines", "logs")
     return int(text)
 
 
@@ -47,7 +47,7 @@ def _duration(arguments: YardArguments) -> float | None:
         return None
     made = seconds(text)
     if made is None:
-        raise usage_fault(f"`{text}` is no duration; write 10m or 30s", "logs")
+        raise usage_fault(f"`{text}` is not a duration; write 10m or 30s", "logs")
     return made
 
 

@@ -34,7 +34,9 @@ def _open(scope: ProjectScope, arguments: YardArguments) -> YardReport:
     found = where(scope, arguments.words[0], arguments.value("branch"))["service"]
     url = found.get("url")
     if found["status"] != "running" or not url:
-        raise YardFault("not-running", f"`{arguments.words[0]}` does not run", hint="switchyard up")
+        raise YardFault(
+            "not-running", f"`{arguments.words[0]}` is not running", hint="switchyard up"
+        )
     browser = shutil.which("xdg-open") or shutil.which("open")
     if not arguments.has("print-only") and browser:
         subprocess.Popen([browser, url], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -42,7 +44,7 @@ def _open(scope: ProjectScope, arguments: YardArguments) -> YardReport:
 
 
 def _variables(scope: ProjectScope, target: Target, service: str | None) -> dict[str, str]:
-    """The living variables of a running service, or those it would be started with."""
+    """The variables of a running service, or those it would be started with."""
     config = config_for(scope, target)
     name = service or next(iter(config.services))
     check_service(config, name)

@@ -16,7 +16,7 @@ def _split(scope: ProjectScope, arguments: YardArguments) -> tuple[str | None, l
     words = list(arguments.words)
     branch = arguments.value("branch")
     if branch is None and words:
-        # Only a word that may be either needs the configuration to tell.
+        # Only an ambiguous word needs the configuration.
         from switchyard.project.configuration import config_of  # noqa: PLC0415 - see above
 
         services = config_of(scope).services
@@ -38,7 +38,7 @@ def _up(scope: ProjectScope, arguments: YardArguments) -> YardReport:
     timeout = arguments.value("timeout")
     timeout_s = seconds(timeout) if timeout else None
     if timeout and timeout_s is None:
-        raise usage_fault(f"`{timeout}` is no duration; write 30s", "up")
+        raise usage_fault(f"`{timeout}` is not a duration; write 30s", "up")
     made = up(
         scope,
         branch=branch,

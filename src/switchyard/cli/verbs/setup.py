@@ -23,7 +23,7 @@ def _init(arguments: YardArguments) -> YardReport:
         return YardReport("init", data, [text.rstrip()])
     if path.exists() and not arguments.has("force"):
         raise YardFault(
-            "config-there", f"{path} is already there", hint="pass --force", exit_code=CONFLICT
+            "config-there", f"{path} already exists", hint="pass --force", exit_code=CONFLICT
         )
     replace_file(path, text.encode())
     path.chmod(0o644)
@@ -50,7 +50,7 @@ def _help(arguments: YardArguments) -> YardReport:
 
 
 def run(arguments: YardArguments) -> YardReport:
-    """Set a project up, or explain."""
+    """Set up a project, or explain the commands."""
     if arguments.verb == "version":
         return YardReport("version", {"version": __version__}, [f"switchyard {__version__}"])
     verbs = {"init": _init, "completion": _completion, "help": _help}

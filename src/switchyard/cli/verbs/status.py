@@ -1,4 +1,4 @@
-"""`status`: what was started, and what is true of it. Needs no configuration."""
+"""`status`: what was started, and its state now. Needs no configuration."""
 
 from switchyard.cli.arguments import YardArguments
 from switchyard.cli.report import YardReport, service_lines

@@ -19,7 +19,7 @@ def _create(scope: ProjectScope, arguments: YardArguments) -> YardReport:
         path=Path(path) if path else None,
         force_env=arguments.has("force-env"),
     )
-    lines = [f"{'created' if made['created'] else 'already there'}: {made['path']}"]
+    lines = [f"{'created' if made['created'] else 'already exists'}: {made['path']}"]
     lines += [f"  {one['path']}: {one['result']}" for one in made["env"]]
     lines += [f"  {one['path']}: {one['result']}" for one in made.get("cloned", ())]
     lines += [f"warning: {one}" for one in made.get("warnings", ())]

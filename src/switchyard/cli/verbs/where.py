@@ -1,4 +1,4 @@
-"""`where`: the shortest way to one service."""
+"""`where`: where one service is found."""
 
 from switchyard.cli.arguments import YardArguments
 from switchyard.cli.report import YardReport

@@ -1,1 +1,1 @@
-"""Ports and names that lead to a branch: listening, choosing, passing bytes on."""
+"""Ports and names that point to a branch: listening, choosing, forwarding bytes."""

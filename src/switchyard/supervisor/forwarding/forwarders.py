@@ -1,4 +1,4 @@
-"""Canonical ports that lead to a branch: opened, switched while they listen, closed."""
+"""Canonical ports that point to a branch: opened, switched while open, closed."""
 
 import contextlib
 from collections.abc import Container
@@ -26,20 +26,20 @@ class Forwarders:
         self._open: dict[int, Checkout] = {}
 
     def all(self) -> list[Checkout]:
-        """Those that are open now."""
+        """The open forwarders."""
         return list(self._open.values())
 
     def restore(self, families: tuple[str, ...], alive: Container[tuple[str, str]]) -> None:
-        """Open again what was open before this supervisor began and still leads somewhere."""
+        """Reopen what was open before this supervisor started and still has a target."""
         for one in stored_checkouts(self._places):
             if (one.branch_slug, one.service) in alive:
                 with contextlib.suppress(YardFault):
                     self.open(one, families)
 
     def open(self, checkout: Checkout, families: tuple[str, ...]) -> str:
-        """Let the port lead to the branch. Says `opened`, `switched` or `unchanged`.
+        """Point the port at the branch. Returns `opened`, `switched` or `unchanged`.
 
-        Raises `YardFault` when somebody else holds the port.
+        Raises `YardFault` when another process holds the port.
         """
         there = self._open.get(checkout.port)
         if there == checkout:
@@ -73,7 +73,7 @@ def _named(port: int, wrong: YardFault) -> YardFault:
         return wrong
     return YardFault(
         "port-taken",
-        f"port {port} is held by process {found.pid}: {found.command}",
+        f"port {port} is in use by process {found.pid}: {found.command}",
         hint="stop that process; switchyard never stops what it did not start",
         exit_code=CONFLICT,
         details={"port": port, "pid": found.pid, "command": found.command},

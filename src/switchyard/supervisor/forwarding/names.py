@@ -1,4 +1,4 @@
-"""The names `service.branch.project.localhost`: the first request head decides, then bytes flow."""
+"""The names `service.branch.project.localhost`: the first request head picks the service."""
 
 import contextlib
 import json
@@ -32,7 +32,7 @@ def _backend(home: Home, host: str, tld: str) -> Backend | str:
     name = host.rpartition(":")[0] if re.search(r":\d+$", host) else host
     labels = name.lower().removesuffix(f".{tld}").split(".")
     if len(labels) != _LABELS:
-        return f"`{name}` is no name of a service; names are service.branch.project.{tld}"
+        return f"`{name}` is not the name of a service; names are service.branch.project.{tld}"
     service, branch, project = labels
     registry = Registry(home)
     for known in registry.read().projects.values():
@@ -78,4 +78,4 @@ def foreign_names(port: int, home: Home) -> str | None:
     with contextlib.suppress(ValueError):
         found = json.loads(raw.partition(b"\r\n\r\n")[2]).get("home")
         return None if found == str(home.path) else str(found)
-    return "somebody else"
+    return "another program"

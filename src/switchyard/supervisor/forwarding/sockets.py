@@ -6,9 +6,9 @@ from switchyard.core.fault import CONFLICT, YardFault
 
 
 def dial(host: str, port: int, timeout_s: float) -> socket.socket:
-    """Connect to a plain address. No resolver is asked, which would be loaded and locked first.
+    """Connect to a numeric address, without the resolver, which has to be loaded and locks.
 
-    Raises `OSError` when nobody accepts in time.
+    Raises `OSError` when nothing accepts in time.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     made = socket.socket(family, socket.SOCK_STREAM)
@@ -47,7 +47,7 @@ def loopback_sockets(port: int, families: tuple[str, ...], *, shared: bool) -> l
                 other.close()
             raise YardFault(
                 "port-taken",
-                f"port {port} on {address} is held by somebody else: {wrong.strerror}",
+                f"port {port} on {address} is in use by another process: {wrong.strerror}",
                 hint=f"see who holds it with `ss -ltnp 'sport = :{port}'`",
                 exit_code=CONFLICT,
             ) from None

@@ -1,6 +1,6 @@
 """The data path of checkouts and names: raw bytes between sockets, one thread, no copies kept.
 
-It knows nothing of HTTP beyond what a `Router` asks for before a connection is passed on.
+It knows nothing of HTTP; only a `Router` reads the first bytes of a connection.
 """
 
 import collections
@@ -30,7 +30,7 @@ class Backend(NamedTuple):
 
 
 class DirectAnswer(NamedTuple):
-    """Bytes to answer with instead of passing the connection on."""
+    """Bytes to answer with instead of forwarding the connection."""
 
     answer: bytes
 
@@ -55,7 +55,7 @@ class _End:
 
 
 class _Listener:
-    """One canonical port, or the port of the names. Its goal may change while it listens."""
+    """One canonical port, or the port of the names. Its target may change while it listens."""
 
     def __init__(self, sockets: list[socket.socket], router: Router, *, sniffs: bool) -> None:
         self.sockets = sockets
@@ -93,12 +93,12 @@ class TcpRelay:
         self._order(register)
 
     def retarget(self, port: int, router: Router) -> None:
-        """New connections go elsewhere from now on; those under way stay where they are."""
+        """Send new connections elsewhere from now on; open ones stay where they are."""
         with self._lock:
             self._listeners[port].router = router
 
     def close(self, port: int) -> None:
-        """Stop listening, and return when the port is free. Connections under way go on."""
+        """Stop listening, and return when the port is free. Open connections continue."""
         with self._lock:
             listener = self._listeners.pop(port, None)
         if listener is None:
@@ -187,7 +187,7 @@ class TcpRelay:
         back.sock.setblocking(False)
         back.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         back.other, end.other = end, back
-        # What was sniffed from the client is owed to the backend.
+        # The backend still needs the bytes that the router read from the client.
         back.pending, end.pending = end.pending, b""
         self._watch(end, 0)
         end.step = self._pump
@@ -241,7 +241,7 @@ class TcpRelay:
                 self._interest(other)
 
     def _finish(self, end: _End) -> None:
-        """Pass on the end of what the other side says, once all of it is out."""
+        """Forward the other side's end of stream, once all of its bytes are out."""
         other = end.other
         if other and other.closed_in and not end.pending and not end.shut:
             end.shut = True

@@ -1,1 +1,1 @@
-"""What the supervisor does when it is asked: start, stop, check out."""
+"""The operations of the supervisor: start, stop, check out."""

@@ -1,4 +1,4 @@
-"""Checkout and its undoing: canonical ports led to a branch and let go."""
+"""Checkout and uncheckout: canonical ports pointed at a branch, and released."""
 
 from typing import cast
 
@@ -17,7 +17,7 @@ from switchyard.supervisor.yard import Yard
 
 
 def checkout(yard: Yard, request: CheckoutRequest) -> CheckoutAnswer:
-    """Let the canonical ports lead to one branch."""
+    """Point the canonical ports at one branch."""
     target = yard.scope.target(request.branch)
     config = config_for(yard.scope, target)
     asked = request.services
@@ -56,7 +56,7 @@ def checkout(yard: Yard, request: CheckoutRequest) -> CheckoutAnswer:
             hint=f"switchyard up {target.branch}",
             exit_code=CONFLICT,
         )
-    # No other request may open or close a port before all are open, or all are as they were.
+    # No other request may open or close a port until all are open, or all are restored.
     with yard.lock:
         opened: list[tuple[Checkout, str]] = []
         try:

@@ -1,4 +1,4 @@
-"""Starting services of a branch: choosing, reserving, waiting, and saying what went wrong."""
+"""Starting services of a branch: choosing, reserving, waiting, and reporting failures."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -9,13 +9,12 @@ from switchyard.config.graph import closure
 from switchyard.config.shapes import Config, ServiceProfile
 from switchyard.control.protocol import UpAnswer, UpRequest
 from switchyard.core.fault import CONFLICT, NOT_READY, USAGE, YardFault
-from switchyard.proc.port_probe import is_bindable
 from switchyard.project.configuration import check_service, config_for
 from switchyard.project.scope import SHARED_BRANCH, SHARED_SLUG, Target
 from switchyard.runtime.hooks import HookSite, run_hooks
 from switchyard.runtime.launch import Planner, ServiceLaunch, target_of
 from switchyard.runtime.logs import Sift, tail
-from switchyard.runtime.ports import PortTable
+from switchyard.runtime.ports import PortTable, is_bindable
 from switchyard.supervisor.service_thread import BAD, SETTLED, STOP_SLACK_S, ServiceThread, end_run
 from switchyard.supervisor.yard import Emit, Yard
 
@@ -23,7 +22,7 @@ LONGEST_WAIT_S = 600.0
 
 
 class StartPlan(NamedTuple):
-    """What one `up` asks for, with everything looked up."""
+    """What one `up` requests, with every name resolved."""
 
     config: Config
     target: Target
@@ -33,7 +32,7 @@ class StartPlan(NamedTuple):
     caller: Mapping[str, str]
 
     def key(self, name: str) -> tuple[str, str]:
-        """What the supervisor knows the service by."""
+        """The key under which the supervisor keeps the service."""
         return target_of(self.config.services[name], self.target, self.config.root).slug, name
 
 
@@ -97,7 +96,7 @@ def up(yard: Yard, request: UpRequest, emit: Emit) -> UpAnswer:
 
 
 def _start(yard: Yard, plan: StartPlan) -> dict[tuple[str, str], bool]:
-    """Start what does not run yet; whether each service was started. Needs `yard.lock`."""
+    """Start what is not running yet; returns which services were started. Needs `yard.lock`."""
     config = plan.config
     keys = {name: plan.key(name) for name in plan.order}
     fresh = _fresh(yard, plan)
@@ -134,7 +133,7 @@ def _start(yard: Yard, plan: StartPlan) -> dict[tuple[str, str], bool]:
 
 
 def _fresh(yard: Yard, plan: StartPlan) -> dict[str, bool]:
-    """Which services have to be started. A task that is done runs again only for somebody new."""
+    """Which services have to be started. A finished task runs again only for a new dependent."""
     services = plan.config.services
     fresh = {name: not yard.is_watched(plan.key(name)) for name in plan.order}
     new = [name for name in plan.order if fresh[name] and services[name].kind != "task"]
@@ -148,7 +147,7 @@ def _fresh(yard: Yard, plan: StartPlan) -> dict[str, bool]:
 
 
 def _end_earlier_run(yard: Yard, key: tuple[str, str]) -> None:
-    """Nothing of an earlier run may be left when a new one starts."""
+    """Ensure that nothing of an earlier run is left when a new one starts."""
     old = yard.threads.get(key)
     if old and not old.has_ended:
         old.join(old.launch.service.stop.grace_s + STOP_SLACK_S)
@@ -162,7 +161,7 @@ def _check_canonical(launch: ServiceLaunch) -> None:
     if binds and launch.port and not is_bindable(launch.port, strict=False):
         raise YardFault(
             "port-taken",
-            f"`{launch.service.name}` binds {launch.port} itself, and somebody holds it",
+            f"`{launch.service.name}` binds {launch.port} itself, but another process is using it",
             exit_code=CONFLICT,
         )
 
@@ -170,9 +169,9 @@ def _check_canonical(launch: ServiceLaunch) -> None:
 def _dependencies(
     name: str, peers: Iterable[tuple[ServiceThread, str]]
 ) -> Callable[[], str | None]:
-    """Says nothing while a dependency is awaited, "" when all are there, else what is wrong.
+    """None while a dependency is awaited, "" when all are ready, else what is wrong.
 
-    It is asked under `context.changed`.
+    Called under `context.changed`.
     """
 
     def waits() -> str | None:
@@ -222,7 +221,7 @@ def _await_started(yard: Yard, threads: list[ServiceThread], emit: Emit) -> None
 def _await(yard: Yard, threads: list[ServiceThread], emit: Emit, timeout_s: float) -> None:
     until = time.monotonic() + timeout_s
     told: dict[tuple[str, str], str] = {}
-    # `emit` writes to a socket under this lock. A caller that does not read would hold all service
+    # `emit` writes to a socket under this lock. A caller that does not read would block all service
     # threads only when its socket is full, and a few phases never fill one.
     with yard.context.changed:
         while True:
@@ -286,7 +285,7 @@ def _profile(config: Config, name: str | None) -> ServiceProfile | None:
 
 
 def _wanted(config: Config, names: Iterable[str], profile: ServiceProfile | None) -> list[str]:
-    """Names asked for win over the profile's list; its variables still apply."""
+    """Requested names take precedence over the profile's list; its variables still apply."""
     asked = list(names)
     for name in asked:
         check_service(config, name)

@@ -1,4 +1,4 @@
-"""Stopping services: last level first, each level at once, nothing left behind."""
+"""Stopping services: last level first, each level at once, nothing left over."""
 
 import os
 import threading
@@ -20,7 +20,7 @@ def down(yard: Yard, request: DownRequest, emit: Emit) -> DownAnswer:
     if config:
         _check_names(yard, config, request)
     # Held to the end, hooks included: nothing may be started on ports that are about to be free.
-    # The service threads go on meanwhile, for they never take this lock.
+    # The service threads keep running, because they never take this lock.
     with yard.lock:
         runs = [
             run
@@ -55,7 +55,7 @@ def _is_meant(request: DownRequest, branch: str, service: str) -> bool:
 
 
 def _check_names(yard: Yard, config: Config, request: DownRequest) -> None:
-    """Refuse a name that neither the configuration nor a run knows."""
+    """Refuse a name that is neither in the configuration nor in a run."""
     for name in set(request.services) - set(config.services):
         if not any(run.service == name for run in yard.book.all()):
             raise YardFault(
@@ -75,7 +75,7 @@ def _run_hooks(yard: Yard, config: Config, branches: set[str]) -> None:
 def _stop_all(
     yard: Yard, config: Config | None, runs: list[RunRecord], watched: list[ServiceThread]
 ) -> list[StoppedRow]:
-    """Stop level by level. A run that no service thread watches gets a thread for its end."""
+    """Stop level by level. A run without a service thread gets one to stop it."""
     services = config.services if config else {}
     names = {run.service for run in runs} | {one.launch.service.name for one in watched}
     grouped = [list(level) for level in reversed(levels(services, sorted(names)))]

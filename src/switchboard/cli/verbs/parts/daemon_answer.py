@@ -5,7 +5,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from switchboard.cli.request import CommandRequest
-from switchboard.control.client import running_daemon
+from switchboard.control.client import ENDED, SILENT, running_daemon
 from switchboard.control.requests import ControlRequest, DecideRequest
 from switchboard.core.faults import Fault
 from switchboard.ipc.paths import places_from
@@ -14,7 +14,7 @@ from switchboard.shim.flags import wants_in_process
 T = TypeVar("T", bound=Struct)
 
 # Of a daemon that cannot be asked; what it would tell lies on disk as well.
-_OUT_OF_REACH = frozenset({"daemon-silent", "daemon-unreachable", "socket-not-private"})
+_OUT_OF_REACH = frozenset({SILENT, ENDED, "daemon-unreachable", "socket-not-private"})
 
 
 def daemon_answer(request: CommandRequest, wanted: ControlRequest, kind: type[T]) -> T | None:

@@ -2,13 +2,14 @@
 
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from shutil import which
 
 from msgspec import Struct
 
 from switchboard.children.schema import ServerEntry
 from switchboard.cli.render import shown_origin
+from switchboard.core.privacy.redaction import redacted_text, redacted_words
 from switchboard.providers.source import Trust
 from switchboard.settings.sections import Settings
 from switchboard.settings.validate import shown_name
@@ -32,13 +33,31 @@ class ListedServer(Struct, frozen=True, kw_only=True):
     left_out: str = ""
 
 
-def listed_servers(settings: Settings) -> tuple[ListedServer, ...]:
+def target_of(entry: ServerEntry) -> str:
+    """What would be started or reached, as one would type it, without its secrets."""
+    return redacted_text(entry.url) or shlex.join(redacted_words((entry.command, *entry.args)))
+
+
+def whole_target_of(entry: ServerEntry) -> str:
+    """The same for whoever is to trust it: what looks like a secret may be what is run."""
+    return entry.url or shlex.join((entry.command, *entry.args))
+
+
+def listed_servers(
+    settings: Settings, target: Callable[[ServerEntry], str] = target_of
+) -> tuple[ListedServer, ...]:
     """Every server of the settings, with those that wait for trust and those left out."""
     waiting = {id(entry) for entry in settings.untrusted}
     waiting |= {id(omission.entry) for omission in settings.omitted if omission.waits}
     reasons = {id(omission.entry): omission.reason for omission in settings.omitted}
     return tuple(
-        _listed(entry, settings, waits=id(entry) in waiting, left_out=reasons.get(id(entry), ""))
+        _listed(
+            entry,
+            settings,
+            target=target(entry),
+            waits=id(entry) in waiting,
+            left_out=reasons.get(id(entry), ""),
+        )
         for entry in entries(settings)
     )
 
@@ -48,11 +67,6 @@ def entries(settings: Settings) -> tuple[ServerEntry, ...]:
     omitted = (omission.entry for omission in settings.omitted)
     every = (*settings.servers, *settings.untrusted, *omitted)
     return tuple(sorted(every, key=lambda entry: entry.name))
-
-
-def target_of(entry: ServerEntry) -> str:
-    """What would be started or reached, as one would type it."""
-    return entry.url or shlex.join((entry.command, *entry.args))
 
 
 def sandbox_of(entry: ServerEntry) -> str:
@@ -77,13 +91,15 @@ def program_of(entry: ServerEntry, environ: Mapping[str, str]) -> str | None:
     return which(entry.command, path=entry.env.get("PATH") or environ.get("PATH"))
 
 
-def _listed(entry: ServerEntry, settings: Settings, *, waits: bool, left_out: str) -> ListedServer:
+def _listed(
+    entry: ServerEntry, settings: Settings, *, target: str, waits: bool, left_out: str
+) -> ListedServer:
     origin = entry.origin
     return ListedServer(
         name=entry.name,
         suite=shown_name(entry, settings.suites),
         transport=entry.transport,
-        target=target_of(entry),
+        target=target,
         scope=str(origin.scope),
         trust="waiting" if waits else "trusted" if entry.fingerprint else "own",
         origin=shown_origin(str(origin.scope), origin.path, origin.line, settings.workspace),

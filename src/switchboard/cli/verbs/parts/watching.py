@@ -156,8 +156,8 @@ async def _line_while(waiting: Waiting, news: Subscription) -> str | None:
     return None
 
 
-async def _typed_line() -> str:
-    """What is typed next. A thread that reads could not be stopped when it waits no more."""
+async def wait_for_line() -> None:
+    """Wait until a line was typed. A thread that reads could not be stopped."""
     loop = asyncio.get_running_loop()
     ready = loop.create_future()
     loop.add_reader(sys.stdin.fileno(), lambda: ready.done() or ready.set_result(None))
@@ -165,6 +165,10 @@ async def _typed_line() -> str:
         await ready
     finally:
         loop.remove_reader(sys.stdin.fileno())
+
+
+async def _typed_line() -> str:
+    await wait_for_line()
     return sys.stdin.readline()
 
 

@@ -1,11 +1,11 @@
-"""Stopping a run: the whole family is asked, then made to go, and only then is it stopped."""
+"""Stopping a run: the whole family is asked to end, then killed, until none is left."""
 
 import signal
 import time
 from typing import NamedTuple
 
-from switchyard.proc.family import Leader, boot_id
-from switchyard.proc.port_probe import is_bindable
+from switchyard.runtime.family import Leader, boot_id
+from switchyard.runtime.ports import is_bindable
 
 KILL_WAIT_S = 5.0
 PORT_WAIT_S = 2.0
@@ -26,7 +26,7 @@ def stop_family(
     grace_s: float = 10.0,
     port: int | None = None,
 ) -> Stopped:
-    """End every process of the run and see its port free. Strangers are never signalled."""
+    """End every process of the run and wait until its port is free. Never signals strangers."""
     if leader.boot_id != boot_id():
         return Stopped(False, (), _wait_port(port))
     forced, left = leader.family().stop(number, grace_s, KILL_WAIT_S)

@@ -1,6 +1,6 @@
 """Every process of a run: by the verified leader's session, and by the mark in its environment.
 
-A process counts only with proof, so that a stranger who got a reused pid is never taken for ours.
+A process counts only with proof, so a stranger with a reused pid is never taken for ours.
 Some programs, PostgreSQL among them, write over their environment and leave the session; those are
 found below the leader.
 """
@@ -26,12 +26,12 @@ class Leader(NamedTuple):
     run_id: str
 
     def family(self) -> Family:
-        """All that came of it, to be looked for in this boot only."""
+        """Everything that descends from it, in this boot only."""
         return Family(self.pid, self.ticks, f"{RUN_VARIABLE}={self.run_id}".encode())
 
 
 def leader_vitals(leader: Leader) -> Vitals | None:
-    """The leader itself, alive or a zombie; nothing when that pid is somebody else now."""
+    """The leader itself, alive or a zombie; nothing when another process has its pid."""
     if leader.boot_id != boot_id():
         return None
     found = vitals(leader.pid)
