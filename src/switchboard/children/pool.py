@@ -19,7 +19,7 @@ from switchboard.children.listings.listing_cache import ListingCaches
 from switchboard.children.schema import ServerEntry
 from switchboard.children.stdio import open_stdio
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.loop.tasks import TaskSet
+from switchboard.core.loop.tasks import TaskSet, close_all
 from switchboard.core.origins import Origin
 from switchboard.core.ports import Events
 from switchboard.core.privacy.secrets import SecretBook
@@ -212,8 +212,10 @@ class ChildPool:
         """End them all, side by side."""
         children = tuple(self._children.values())
         self._children.clear()
-        await asyncio.gather(*(child.aclose() for child in children))
-        await self._tasks.aclose()
+        try:
+            await close_all(child.aclose() for child in children)
+        finally:
+            await self._tasks.aclose()
 
 
 class _OneChild:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 
-from switchboard.cli.render import hint
+from switchboard.cli.render import hint, warning
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import followed_settings
@@ -35,12 +35,20 @@ class ServeReport(Report, frozen=True, kw_only=True, tag="switchboard.serve/1"):
 
     url: str
     token_from: str
+    # Of the daemon, when it serves; and what it has written there already of the configuration.
+    log: str = ""
+    warnings: tuple[str, ...] = ()
 
     def lines(self, style: Style) -> Iterator[str]:
         yield f"serving on {style.bold(self.url)}"
 
     def notes(self, style: Style) -> Iterator[str]:
+        for each in self.warnings:
+            yield warning(style, each)
         yield f"clients show the bearer token of {self.token_from}"
+        if self.log:
+            yield f"the daemon serves it, and writes to its own log, {self.log}"
+            yield hint(style, "switchboard daemon logs")
         yield hint(style, "Ctrl-C stops it")
 
 
@@ -64,9 +72,12 @@ def run(request: CommandRequest) -> Report:
 
     by_variable = f"${_TOKEN}" if request.environ.get(_TOKEN) else ""
     token_from = by_variable or os.path.join(settings.home, "http-token")
-    return serve_http(
-        request, settings, load, lambda url: ServeReport(url=url, token_from=token_from)
-    )
+
+    def describe(url: str, log: str) -> Report:
+        warnings = tuple(map(str, settings.warnings)) if log else ()
+        return ServeReport(url=url, token_from=token_from, log=log, warnings=warnings)
+
+    return serve_http(request, settings, load, describe)
 
 
 def _refuse_http_options(request: CommandRequest) -> None:

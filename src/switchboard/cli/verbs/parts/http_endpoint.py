@@ -12,13 +12,14 @@ from switchboard.control.requests import ListenRequest
 from switchboard.daemon.board.reload import Load
 from switchboard.daemon.serve import run as run_loop
 from switchboard.daemon.serve_http import serve_http as serve_in_process
+from switchboard.ipc.paths import places_from
 from switchboard.settings.sections import Settings
 from switchboard.shim.main import Stranded
 from switchboard.surface.http.listener import bind, url_of
 from switchboard.surface.http.token import bearer_token
 
-# Tells of an endpoint by its address.
-Describe = Callable[[str], Report]
+# Tells of an endpoint by its address, and by the log of the daemon if that serves it.
+Describe = Callable[[str, str], Report]
 
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -36,7 +37,7 @@ def serve_http(
         return _attached(request, settings, client, describe)
 
     def ready(url: str) -> None:
-        request.show(describe(url))
+        request.show(describe(url, ""))
 
     return Silent(
         code=run_loop(serve_in_process(settings, request.environ, ready=ready, load=load))
@@ -55,7 +56,7 @@ def _attached(
             url = url_of(listening)
         try:
             with _signals():
-                request.show(describe(url))
+                request.show(describe(url, places_from(dict(request.environ)).log))
                 client.until_ended()
         except _Signalled:
             client.leave()
