@@ -1,6 +1,7 @@
 """Approvals and the audit log through the daemon: the same answers, and who may decide."""
 
 import asyncio
+import json
 import subprocess
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -21,6 +22,8 @@ command = "touch"
 args = ["touched"]
 side_effects = ["filesystem-write"]
 """
+# A program that stays above what it runs, so that the tests are not the client of it.
+ANOTHER = ("timeout", "60")
 IN_PROCESS = {"SWITCHBOARD_IN_PROCESS": "1"}
 
 
@@ -32,11 +35,11 @@ def guarded(workspace: Workspace) -> Workspace:
 
 @asynccontextmanager
 async def waiting_call(
-    workspace: Workspace,
+    workspace: Workspace, *before: str
 ) -> AsyncGenerator[tuple[str, asyncio.subprocess.Process]]:
-    """A call that waits for a person, and the id of its question."""
+    """A call of another program that waits for a person, and the id of its question."""
     process = await asyncio.create_subprocess_exec(
-        *workspace.command("call", "writes"),
+        *(*before, *workspace.command("call", "writes")),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -59,7 +62,7 @@ def report(workspace: Workspace, *words: str, **env: str) -> Json:
 
 
 async def test_what_waits_is_the_same_with_and_without_the_daemon(guarded: Workspace) -> None:
-    async with waiting_call(guarded) as (question, process):
+    async with waiting_call(guarded, *ANOTHER) as (question, process):
         for words in (("approvals", "list"), ("approvals", "show", question)):
             ours = await asyncio.to_thread(report, guarded, *words, **IN_PROCESS)
             assert await asyncio.to_thread(report, guarded, *words) == ours
@@ -140,6 +143,27 @@ async def first_lines(workspace: Workspace, count: int, *words: str, **env: str)
         process.terminate()
         await process.communicate()
     return "".join(lines)
+
+
+@pytest.mark.parametrize("words", [(), ("--in-process",)])
+async def test_who_has_a_command_run_cannot_approve_it(
+    guarded: Workspace, words: tuple[str, ...]
+) -> None:
+    """The tests are the agent here. Each command runs in a shell of its own, as agents do."""
+    shell = ("sh", "-c", f'"$@" {" ".join(words)}; exit $?', "sh")
+    async with waiting_call(guarded, *shell) as (question, process):
+        approve = guarded.command("approvals", "approve", question, "--yes", "--json")
+        asked = await asyncio.create_subprocess_exec(
+            *(*shell[:1], "-c", '"$@"; exit $?', "sh", *approve),
+            stdout=subprocess.PIPE,
+            cwd=guarded.root,
+            env=guarded.env,
+        )
+        told, _ = await asked.communicate()
+        assert (asked.returncode, json.loads(told)["reason"]) == (1, "own-approval")
+        await asyncio.to_thread(report, guarded, "approvals", "deny", question)
+    assert process.returncode == 1
+    assert not (guarded.root / "touched").exists()
 
 
 async def test_over_http_a_person_can_say_no_and_nobody_yes(guarded: Workspace) -> None:

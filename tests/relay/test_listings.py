@@ -36,7 +36,7 @@ class Lister:
     def known(self, _: str) -> Listing | None:
         return self.listing if self.is_known else None
 
-    def remembered(self, _: str) -> None:
+    async def remembered(self, _: str) -> None:
         return None
 
     async def offered(self, *_: object) -> Listing:

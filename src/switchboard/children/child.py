@@ -94,9 +94,9 @@ class Child:
         """What it offers of a kind if that is known without asking."""
         return self.listings.known(kind)
 
-    def remembered(self, kind: Kind) -> Listing | None:
+    async def remembered(self, kind: Kind) -> Listing | None:
         """What it offered of a kind before, while it does not run to be asked."""
-        return self.listings.remembered(kind) if self.connection.link is None else None
+        return await self.listings.remembered(kind) if self.connection.link is None else None
 
     @property
     def known_tools(self) -> ToolListing | None:

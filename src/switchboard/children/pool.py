@@ -139,7 +139,7 @@ class ChildPool:
                 open_link=self._open,
                 events=self._events,
                 is_own=bool(session_id),
-                cache=self._caches.of(_written(entry, limits)) if self._caches else None,
+                cache=self._caches.of(key) if self._caches else None,
             )
             child.listings.on_changed = lambda kind: self._announce(kind, session_id)
             self._children[(key, session_id)] = child
@@ -259,10 +259,8 @@ class _OwnChildren:
 
 
 def _key(entry: ServerEntry, limits: ChildLimits) -> bytes:
-    """What makes two entries the same child, however clients are shown its tools."""
-    return _written(msgspec.structs.replace(entry, expose="suite"), limits)
+    """What makes two entries the same child, wherever written and however its tools are shown.
 
-
-def _written(entry: ServerEntry, limits: ChildLimits) -> bytes:
-    """The whole entry, wherever it was written: what it offers is remembered under this."""
-    return encode((msgspec.structs.replace(entry, origin=Origin()), limits))
+    What it offers is remembered under this.
+    """
+    return encode((msgspec.structs.replace(entry, expose="suite", origin=Origin()), limits))

@@ -200,7 +200,7 @@ class DaemonControl:
             attachment.board.runtime,
             cwd=attachment.hello.cwd,
             via=self._via,
-            client_pid=self._pid,
+            pid=self._pid,
         ) as caller:
             yield caller
 

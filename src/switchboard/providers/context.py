@@ -74,11 +74,6 @@ class Context(Struct, frozen=True, kw_only=True, eq=False):
     sandbox: Sandbox | None = None
 
     @property
-    def is_guarded(self) -> bool:
-        """Whether calls are judged, and written down."""
-        return self.settings.enable_mcp_server_surface
-
-    @property
     def visibility(self) -> Visibility:
         """Which tools clients may see."""
         return Visibility(self.settings.tools.allow, self.settings.tools.deny)

@@ -56,7 +56,7 @@ class ListingCollector:
             child = holder.children.of(session)
             known = child.known(kind)
             if known is None:
-                known = child.remembered(kind)
+                known = await child.remembered(kind)
             if known is not None:
                 found[index] = known
             elif (kind, child) not in self._late:

@@ -26,6 +26,7 @@ from switchboard.daemon.board.secret_values import secret_values
 from switchboard.daemon.board.shared_children import SharedChildren
 from switchboard.daemon.malloc import return_large_blocks
 from switchboard.directory.directory import OfferDirectory
+from switchboard.pipeline.gates.placement import PlacementGate
 from switchboard.pipeline.order import build_road
 from switchboard.procs.limits import leave_no_core
 from switchboard.providers.context import Context, State
@@ -145,7 +146,7 @@ class Engine:
             is_reserved=is_reserved,
         )
         providers[directory.key] = directory
-        gates = self._gates(settings, providers) if context.is_guarded else None
+        gates = self._gates(settings, providers) if settings.is_guarded else None
         pipeline = build_road(
             providers,
             context.visibility,
@@ -178,7 +179,7 @@ class Engine:
                 else Guard(settings.home, self._events)
             )
         return self._guard.gates(
-            lambda call: providers[call.tool.provider].launch(call),
+            PlacementGate(providers).launch,
             self._events,
             settings.approval_channel,
             self._hide,

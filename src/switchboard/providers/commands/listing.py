@@ -21,7 +21,7 @@ from switchboard.settings.sections import Settings
 
 _UNGUARDED = (
     "command tools are shown on a guarded surface only",
-    "set `enable_mcp_server_surface = true`",
+    "set `guard = true`",
 )
 
 
@@ -39,7 +39,7 @@ def judge_tools(
 ) -> Judged:
     """Look at every command tool. Starts none, but may try the sandbox."""
     ground = _ground_of(settings, environ)
-    if not settings.enable_mcp_server_surface:
+    if not settings.is_guarded:
         # Nothing runs a program on demand where nobody is asked and nothing is written down.
         return Judged(ground, {}, dict.fromkeys(entries, _UNGUARDED))
     tools: dict[str, tuple[CommandEntry, ToolSpec]] = {}

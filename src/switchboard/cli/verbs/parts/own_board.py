@@ -70,7 +70,7 @@ async def own_caller(settings: Settings, environ: Mapping[str, str]) -> AsyncGen
     """This command as the only client of a board."""
     async with (
         running(settings, environ=environ, events=EventBus()) as runtime,
-        open_caller(runtime, cwd=os.getcwd()) as caller,
+        open_caller(runtime, cwd=os.getcwd(), pid=os.getpid()) as caller,
     ):
         yield caller
 
