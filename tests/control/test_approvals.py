@@ -86,7 +86,7 @@ async def test_what_waits_is_the_same_with_and_without_the_daemon(guarded: Works
 async def test_the_log_is_checked_exported_and_followed_as_without_the_daemon(
     guarded: Workspace,
 ) -> None:
-    async with waiting_call(guarded) as (question, process):
+    async with waiting_call(guarded, *ANOTHER) as (question, process):
         await asyncio.to_thread(report, guarded, "approvals", "approve", question, "--yes")
     assert process.returncode == 0
     for words in (("audit", "verify", "--json"), ("audit", "verify"), ("audit", "export")):
