@@ -180,9 +180,9 @@ class DaemonControl:
             )
         for child in found:
             if request.action != "start":
-                await child.stop()
+                await child.connection.stop()
             if request.action != "stop":
-                await child.start()
+                await child.connection.ready()
         return Changed(len(found))
 
     # Tools
