@@ -121,14 +121,16 @@ async def test_a_caller_that_leaves_half_way_does_not_leave_half_a_restart() -> 
     async def start() -> None:
         started.set()
 
-    child = SimpleNamespace(entry=SimpleNamespace(name="echo"), stop=stop, start=start)
+    connection = SimpleNamespace(stop=stop, ready=start)
+    child = SimpleNamespace(entry=SimpleNamespace(name="echo"), connection=connection)
     children = SimpleNamespace(children=lambda: (child,))
     async with TaskSet() as unfinished:
         state = SimpleNamespace(boards=(), shared_children=children, unfinished=unfinished)
         control = DaemonControl(cast("DaemonState", state), 1)
         restart = ChildRequest(action="restart", name="echo")
         asked = asyncio.ensure_future(control.answer(restart))
-        await stopping.wait()
+        async with asyncio.timeout(5):
+            await stopping.wait()
         asked.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asked
