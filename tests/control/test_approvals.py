@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from cli.commands import switchboard
-from support.daemons import shim
+from support.daemons import one_of_another_version, shim
 from support.endpoints import serving
 from support.processes import until_true
 from support.workspace import Json, Workspace
@@ -81,6 +81,68 @@ async def test_what_waits_is_the_same_with_and_without_the_daemon(guarded: Works
         told = await asyncio.to_thread(report, guarded, *words)
         assert await asyncio.to_thread(report, guarded, *words, **IN_PROCESS) == told
         assert told["records"]
+
+
+async def test_the_log_is_checked_exported_and_followed_as_without_the_daemon(
+    guarded: Workspace,
+) -> None:
+    async with waiting_call(guarded, *ANOTHER) as (question, process):
+        await asyncio.to_thread(report, guarded, "approvals", "approve", question, "--yes")
+    assert process.returncode == 0
+    for words in (("audit", "verify", "--json"), ("audit", "verify"), ("audit", "export")):
+        told = await asyncio.to_thread(switchboard, guarded, *words)
+        ours = await asyncio.to_thread(switchboard, guarded, *words, env=IN_PROCESS)
+        assert told == ours
+        assert (told.code, bool(told.out)) == (0, True)
+    lines = [
+        await first_lines(guarded, 3, "audit", "tail", "-f", "--json", "--last", "3", **env)
+        for env in ({}, IN_PROCESS)
+    ]
+    assert lines[0] == lines[1]
+
+
+async def test_what_is_watched_comes_from_the_daemon(guarded: Workspace) -> None:
+    async with waiting_call(guarded) as (question, _):
+        words = ("approvals", "watch", "--json")
+        told = await first_lines(guarded, 1, *words)
+        assert told == await first_lines(guarded, 1, *words, **IN_PROCESS)
+        assert question in told
+        await asyncio.to_thread(report, guarded, "approvals", "deny", question)
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        (("approvals", "watch"), "approvals"),
+        (("audit", "tail", "-f", "--last", "0"), "audit"),
+        (("audit", "verify"), "verify"),
+        (("audit", "export"), "audit-after"),
+    ],
+)
+def test_a_daemon_is_asked_where_there_is_one(
+    workspace: Workspace, words: tuple[str, ...], asked: str
+) -> None:
+    """Whatever lies on disk: one that answers otherwise is heard."""
+    with one_of_another_version(workspace, {"calls": 7, "rows": 7}, asked=asked):
+        done = switchboard(workspace, *words, "--json")
+    assert (done.code, done.report["reason"]) == (1, "daemon-of-another-version")
+
+
+async def first_lines(workspace: Workspace, count: int, *words: str, **env: str) -> str:
+    """What a command that goes on shows first."""
+    process = await asyncio.create_subprocess_exec(
+        *workspace.command(*words),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        cwd=workspace.root,
+        env={**workspace.env, **env},
+    )
+    assert process.stdout is not None
+    async with asyncio.timeout(PATIENCE):
+        lines = [(await process.stdout.readline()).decode() for _ in range(count)]
+        process.terminate()
+        await process.communicate()
+    return "".join(lines)
 
 
 @pytest.mark.parametrize("words", [(), ("--in-process",)])

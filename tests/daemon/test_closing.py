@@ -54,7 +54,7 @@ async def test_a_runtime_ends_every_child_whatever_fails(tmp_path: Path) -> None
     providers = cast("RunningBoard", runtime.boards.current).open().providers
     cast("dict[str, Any]", providers).update(broken=Broken(), slow=slow)
     (child,) = runtime.needed()
-    await child.start()
+    await child.connection.ready()
     pid = child.pid
     assert alive(pid)
     with pytest.raises(RuntimeError, match="does not close"):

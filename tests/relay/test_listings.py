@@ -33,6 +33,10 @@ class Lister:
     def of(self, _: Session) -> "Lister":
         return self
 
+    @property
+    def listings(self) -> "Lister":
+        return self
+
     def known(self, _: str) -> Listing | None:
         return self.listing if self.is_known else None
 

@@ -11,11 +11,11 @@ from switchboard.core.faults import Fault
 from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
 from switchboard.pipeline.schemas import check_for
+from switchboard.providers.commands.launches import standing_launch
 from switchboard.providers.commands.paths import PathFilter
 from switchboard.providers.commands.plans import CommandContext, place_of
 from switchboard.providers.commands.schema import ANY_OBJECT, CommandEntry
 from switchboard.providers.commands.specs import command_spec
-from switchboard.providers.commands.static_launch import standing_launch
 from switchboard.sandbox.sandbox import platform_sandbox
 from switchboard.settings.sections import Settings
 

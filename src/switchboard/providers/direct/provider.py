@@ -150,11 +150,17 @@ class DirectProvider:
 
     def unlisted(self, session: Session) -> Sequence[str]:
         children = ((each.name, each.children.of(session)) for each in self._relaying)
-        return [name for name, child in children if child.is_running and child.can("resources")]
+        return [
+            name
+            for name, child in children
+            if child.is_running and child.connection.greeting.offers("resources")
+        ]
 
     async def fetch(self, call: Call, offer: Offer, request: ContentRequest) -> Outcome:
         child = self._exposures[offer.owner].children.of(call.session)
-        result = await child.ask(call.tool.name, request.params(offer.own), call.channel)
+        result = await child.conversation.ask(
+            call.tool.name, request.params(offer.own), call.channel
+        )
         if isinstance(request, Reading) and request.uri != offer.own:
             result = _with_uri(result, offer.own, request.uri)
         return passed_through(result, is_modern=child.is_modern)
@@ -168,7 +174,7 @@ class DirectProvider:
         for exposure in self._exposures.values():
             child = exposure.children.of(session)
             if child.is_running:
-                child.notify(method)
+                child.conversation.notify(method)
 
     async def aclose(self) -> None:
         """The pool owns the children."""

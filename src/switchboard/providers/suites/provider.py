@@ -94,7 +94,7 @@ class SuitesProvider:
         if not self._is_guarded:
             return suite.launches[call.tool]
         # The child may have changed the tool since the call was narrowed.
-        listing = suite.children.of(call.session).known_tools
+        listing = suite.children.of(call.session).listings.known_tools
         now = suite.listed(call.tool.name, listing) if listing is not None else None
         return suite.launches[now or call.tool]
 
