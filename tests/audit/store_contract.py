@@ -3,9 +3,7 @@
 A test module of an engine inherits from `AuditStoreContract` and says how a store is made.
 """
 
-import asyncio
 from abc import ABC, abstractmethod
-from contextlib import aclosing
 
 import pytest
 
@@ -88,19 +86,6 @@ class AuditStoreContract(ABC):
         rows = await rows_of(store)
         assert [row.prev for row in rows[1:]] == [row.hash for row in rows[:-1]]
         assert [row.seq for row in rows] == sorted({row.seq for row in rows})
-
-    async def test_who_follows_gets_records_as_they_come(self, store: AuditStore) -> None:
-        await store.append(a_record("before"))
-        seen: list[str] = []
-        async with asyncio.timeout(PATIENCE), aclosing(store.read(follow=True)) as rows:
-            async for row in rows:
-                if row.call:
-                    seen.append(row.call)
-                if row.call == "before":
-                    store.post(a_record("after"))
-                if row.call == "after":
-                    break
-        assert seen == ["before", "after"]
 
     async def test_a_call_is_found_by_its_id_and_a_record_by_its_number(
         self, store: AuditStore

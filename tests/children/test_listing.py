@@ -108,7 +108,7 @@ async def test_the_listing_is_asked_for_once_until_the_child_says_that_it_change
 
         child.listings.on_changed = changed
         first = await child.tools()
-        assert await child.tools() is first is child.known_tools
+        assert await child.tools() is first is child.listings.known_tools
         await child.call("grow", arguments(name="leaf"))
         assert changes == 1
         assert "leaf" in (await child.tools()).tools
@@ -165,7 +165,7 @@ async def test_a_change_right_behind_the_answer_is_not_missed(tmp_path: Path) ->
     async with nursery(tmp_path) as some:
         child = some.scripted({"tools/list": [answer, CHANGED]})
         stale = await child.tools()
-        assert child.known_tools is None
+        assert child.listings.known_tools is None
         assert await child.tools() is not stale
 
 
@@ -222,7 +222,7 @@ async def test_what_changed_behind_a_modern_child_is_heard_by_listening(tmp_path
         child = some.scripted(script, str(notes), protocol="auto")
         first = await child.tools()
         await child.call("any", arguments())
-        assert child.known_tools is None
+        assert child.listings.known_tools is None
         assert await child.tools() is not first
     methods = [json.loads(line)["method"] for line in notes.read_text().splitlines()]
     assert methods.count("subscriptions/listen") == 1

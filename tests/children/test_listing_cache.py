@@ -1,11 +1,19 @@
 """What is remembered of a child that does not run."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Raw
+from msgspec.structs import replace
 
+from fakes.boards import echo_server, serving
+from fakes.calls import a_session
 from switchboard.children.listings.listing import ToolListing, listing_of
 from switchboard.children.listings.listing_cache import ListingCaches
+from switchboard.core.board import Board
+from switchboard.core.events import SessionOpened
+from switchboard.core.offers import Kind, Offer
+from switchboard.core.sessions import Session
 
 TOOL = Raw(b'{"name":"read","inputSchema":{"type":"object"}}')
 PROMPT = Raw(b'{"name":"greet"}')
@@ -13,24 +21,24 @@ PROMPT = Raw(b'{"name":"greet"}')
 
 async def test_another_process_recalls_what_was_kept(tmp_path: Path) -> None:
     kept = ListingCaches(str(tmp_path)).of(b"server")
-    assert kept.recall("tools") is None
+    assert (await kept.recall("tools")) is None
     await kept.keep("tools", listing_of("tools", [TOOL]))
     await kept.keep("prompts", listing_of("prompts", [PROMPT]))
     recalled = ListingCaches(str(tmp_path)).of(b"server")
-    tools = recalled.recall("tools")
+    tools = await recalled.recall("tools")
     assert isinstance(tools, ToolListing)
     assert list(tools.tools) == ["read"]
     assert bytes(tools.entries["read"]) == bytes(TOOL)
-    prompts = recalled.recall("prompts")
+    prompts = await recalled.recall("prompts")
     assert prompts is not None
     assert list(prompts.entries) == ["greet"]
-    assert recalled.recall("resources") is None
+    assert (await recalled.recall("resources")) is None
 
 
 async def test_servers_do_not_share_a_cache(tmp_path: Path) -> None:
     caches = ListingCaches(str(tmp_path))
     await caches.of(b"one").keep("prompts", listing_of("prompts", [PROMPT]))
-    assert caches.of(b"two").recall("prompts") is None
+    assert (await caches.of(b"two").recall("prompts")) is None
 
 
 async def test_nobody_else_can_read_it(tmp_path: Path) -> None:
@@ -47,9 +55,46 @@ async def test_a_cache_that_is_torn_or_cannot_be_kept_is_empty(tmp_path: Path) -
     )
     [file] = (tmp_path / "cache" / "listings").iterdir()
     file.write_bytes(file.read_bytes()[:-3])
-    assert ListingCaches(str(tmp_path)).of(b"server").recall("prompts") is None
+    assert (await ListingCaches(str(tmp_path)).of(b"server").recall("prompts")) is None
     blocked = tmp_path / "file"
     blocked.write_text("no folder")
     cache = ListingCaches(str(blocked)).of(b"server")
     await cache.keep("prompts", listing_of("prompts", [PROMPT]))
-    assert ListingCaches(str(blocked)).of(b"server").recall("prompts") is None
+    assert (await ListingCaches(str(blocked)).of(b"server").recall("prompts")) is None
+
+
+async def test_what_a_command_saw_as_a_suite_is_recalled_where_tools_stand_alone(
+    tmp_path: Path,
+) -> None:
+    """One child, one cache: how its tools are shown does not change what it offers."""
+    entry = echo_server(expose="tools")
+    async with serving(tmp_path, entry) as desk:
+        settings = desk.runtime.settings
+        suites = tuple(replace(each, expose="suite") for each in settings.servers)
+        async with desk.runtime.view(replace(settings, servers=suites)) as view:
+            await _offers(view, "subtools", a_session())
+    async with serving(tmp_path, entry) as desk:
+        with desk.runtime.boards.lease() as board:
+            assert "add" in {each.name for each in await _offers(board, "tools", a_session())}
+        assert not any(child.is_running for _, child in desk.runtime.children())
+
+
+async def test_sessions_with_children_of_their_own_do_not_make_each_others_tools_anew(
+    tmp_path: Path,
+) -> None:
+    async with serving(tmp_path, echo_server(scope="session")) as desk:
+        for name in ("one", "two"):
+            desk.runtime.events.emit(SessionOpened(session_id=name, via="stdio"))
+        with desk.runtime.boards.lease() as board:
+            one, two, again = [
+                [each.spec for each in await _offers(board, "subtools", a_session(name))]
+                for name in ("one", "two", "one")
+            ]
+    assert len(one) == len(two) > 0
+    assert all(own is same for own, same in zip(one, again, strict=True))
+    assert not any(own is other for own, other in zip(one, two, strict=True))
+
+
+async def _offers(board: Board, kind: Kind, session: Session) -> Sequence[Offer]:
+    assert board.directory is not None
+    return await board.directory().offers(kind, session, None)

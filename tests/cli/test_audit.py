@@ -142,6 +142,12 @@ def test_show_finds_a_call_or_a_number(filled: Workspace) -> None:
 
 
 @requirement("S3.70", "S3.71", "S3.101")
+@pytest.mark.parametrize("which", ["\u00b2", "9" * 30, "9" * 5000])
+def test_a_number_that_no_record_can_have_finds_none(filled: Workspace, which: str) -> None:
+    done = switchboard(filled, "audit", "show", which, "--json")
+    assert (done.code, done.report["reason"]) == (1, "no-record")
+
+
 def test_the_id_in_an_error_finds_its_record(workspace: Workspace) -> None:
     """From the bytes that a client gets to the record on disk."""
 

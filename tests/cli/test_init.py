@@ -43,7 +43,7 @@ def test_a_fresh_workspace_gets_a_configuration(fresh: Workspace) -> None:
     text = (fresh.settings / "config.toml").read_text("utf-8")
     assert "Ask before a call that could do harm" in text
     config = tomllib.loads(text)
-    assert config == {"enable_mcp_server_surface": True}
+    assert config == {"guard": True}
     assert switchboard(fresh, "config", "check").code == 0
 
 

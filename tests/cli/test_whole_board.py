@@ -160,7 +160,8 @@ def test_what_the_console_decides_is_not_asked_at_the_command(mixed: Workspace) 
 
 def test_without_a_terminal_it_says_at_once_who_has_to_answer(mixed: Workspace) -> None:
     with subprocess.Popen(
-        mixed.command("call", "writes"),
+        # Who has it run cannot approve it.
+        ["timeout", "60", *mixed.command("call", "writes")],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

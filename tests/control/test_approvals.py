@@ -1,6 +1,7 @@
 """Approvals and the audit log through the daemon: the same answers, and who may decide."""
 
 import asyncio
+import json
 import subprocess
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -8,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from cli.commands import switchboard
-from support.daemons import shim
+from support.daemons import one_of_another_version, shim
 from support.endpoints import serving
 from support.processes import until_true
 from support.workspace import Json, Workspace
@@ -21,6 +22,8 @@ command = "touch"
 args = ["touched"]
 side_effects = ["filesystem-write"]
 """
+# A program that stays above what it runs, so that the tests are not the client of it.
+ANOTHER = ("timeout", "60")
 IN_PROCESS = {"SWITCHBOARD_IN_PROCESS": "1"}
 
 
@@ -32,11 +35,11 @@ def guarded(workspace: Workspace) -> Workspace:
 
 @asynccontextmanager
 async def waiting_call(
-    workspace: Workspace,
+    workspace: Workspace, *before: str
 ) -> AsyncGenerator[tuple[str, asyncio.subprocess.Process]]:
-    """A call that waits for a person, and the id of its question."""
+    """A call of another program that waits for a person, and the id of its question."""
     process = await asyncio.create_subprocess_exec(
-        *workspace.command("call", "writes"),
+        *(*before, *workspace.command("call", "writes")),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -59,7 +62,7 @@ def report(workspace: Workspace, *words: str, **env: str) -> Json:
 
 
 async def test_what_waits_is_the_same_with_and_without_the_daemon(guarded: Workspace) -> None:
-    async with waiting_call(guarded) as (question, process):
+    async with waiting_call(guarded, *ANOTHER) as (question, process):
         for words in (("approvals", "list"), ("approvals", "show", question)):
             ours = await asyncio.to_thread(report, guarded, *words, **IN_PROCESS)
             assert await asyncio.to_thread(report, guarded, *words) == ours
@@ -78,6 +81,89 @@ async def test_what_waits_is_the_same_with_and_without_the_daemon(guarded: Works
         told = await asyncio.to_thread(report, guarded, *words)
         assert await asyncio.to_thread(report, guarded, *words, **IN_PROCESS) == told
         assert told["records"]
+
+
+async def test_the_log_is_checked_exported_and_followed_as_without_the_daemon(
+    guarded: Workspace,
+) -> None:
+    async with waiting_call(guarded, *ANOTHER) as (question, process):
+        await asyncio.to_thread(report, guarded, "approvals", "approve", question, "--yes")
+    assert process.returncode == 0
+    for words in (("audit", "verify", "--json"), ("audit", "verify"), ("audit", "export")):
+        told = await asyncio.to_thread(switchboard, guarded, *words)
+        ours = await asyncio.to_thread(switchboard, guarded, *words, env=IN_PROCESS)
+        assert told == ours
+        assert (told.code, bool(told.out)) == (0, True)
+    lines = [
+        await first_lines(guarded, 3, "audit", "tail", "-f", "--json", "--last", "3", **env)
+        for env in ({}, IN_PROCESS)
+    ]
+    assert lines[0] == lines[1]
+
+
+async def test_what_is_watched_comes_from_the_daemon(guarded: Workspace) -> None:
+    async with waiting_call(guarded) as (question, _):
+        words = ("approvals", "watch", "--json")
+        told = await first_lines(guarded, 1, *words)
+        assert told == await first_lines(guarded, 1, *words, **IN_PROCESS)
+        assert question in told
+        await asyncio.to_thread(report, guarded, "approvals", "deny", question)
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        (("approvals", "watch"), "approvals"),
+        (("audit", "tail", "-f", "--last", "0"), "audit"),
+        (("audit", "verify"), "verify"),
+        (("audit", "export"), "audit-after"),
+    ],
+)
+def test_a_daemon_is_asked_where_there_is_one(
+    workspace: Workspace, words: tuple[str, ...], asked: str
+) -> None:
+    """Whatever lies on disk: one that answers otherwise is heard."""
+    with one_of_another_version(workspace, {"calls": 7, "rows": 7}, asked=asked):
+        done = switchboard(workspace, *words, "--json")
+    assert (done.code, done.report["reason"]) == (1, "daemon-of-another-version")
+
+
+async def first_lines(workspace: Workspace, count: int, *words: str, **env: str) -> str:
+    """What a command that goes on shows first."""
+    process = await asyncio.create_subprocess_exec(
+        *workspace.command(*words),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        cwd=workspace.root,
+        env={**workspace.env, **env},
+    )
+    assert process.stdout is not None
+    async with asyncio.timeout(PATIENCE):
+        lines = [(await process.stdout.readline()).decode() for _ in range(count)]
+        process.terminate()
+        await process.communicate()
+    return "".join(lines)
+
+
+@pytest.mark.parametrize("words", [(), ("--in-process",)])
+async def test_who_has_a_command_run_cannot_approve_it(
+    guarded: Workspace, words: tuple[str, ...]
+) -> None:
+    """The tests are the agent here. Each command runs in a shell of its own, as agents do."""
+    shell = ("sh", "-c", f'"$@" {" ".join(words)}; exit $?', "sh")
+    async with waiting_call(guarded, *shell) as (question, process):
+        approve = guarded.command("approvals", "approve", question, "--yes", "--json")
+        asked = await asyncio.create_subprocess_exec(
+            *(*shell[:1], "-c", '"$@"; exit $?', "sh", *approve),
+            stdout=subprocess.PIPE,
+            cwd=guarded.root,
+            env=guarded.env,
+        )
+        told, _ = await asked.communicate()
+        assert (asked.returncode, json.loads(told)["reason"]) == (1, "own-approval")
+        await asyncio.to_thread(report, guarded, "approvals", "deny", question)
+    assert process.returncode == 1
+    assert not (guarded.root / "touched").exists()
 
 
 async def test_over_http_a_person_can_say_no_and_nobody_yes(guarded: Workspace) -> None:

@@ -52,6 +52,31 @@ async def test_the_listener_ends_with_its_command(
         assert alive(pid)
 
 
+async def test_who_starts_a_listener_is_told_where_it_writes(workspace: Workspace) -> None:
+    # Two servers under one name: one of them is left out, with a warning.
+    workspace.echo_child("one", suiteName="same")
+    workspace.echo_child("two", suiteName="same")
+    async with serving(workspace) as endpoint:
+        assert endpoint.report["log"] == workspace.daemon_places.log
+        assert endpoint.report["warnings"]
+    async with serving(workspace, "--in-process") as endpoint:
+        assert not endpoint.report["log"]
+    process = await asyncio.create_subprocess_exec(
+        *workspace.command("serve", "--http", "--port", "0"),
+        stdin=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+        cwd=workspace.root,
+        env=workspace.env,
+    )
+    assert process.stderr is not None
+    async with asyncio.timeout(PATIENCE):
+        said = (await process.stderr.readuntil(b"Ctrl-C stops it")).decode()
+        process.terminate()
+        await process.communicate()
+    assert "switchboard daemon logs" in said
+    assert said.startswith("warning: ")
+
+
 async def test_the_listener_ends_with_a_command_that_is_killed(workspace: Workspace) -> None:
     async with serving(workspace) as endpoint:
         await endpoint.ends(signal.SIGKILL)

@@ -2,16 +2,11 @@
 
 import asyncio
 import json
-import socket
 import subprocess
 import sys
-import threading
-from collections.abc import Generator
-from contextlib import contextmanager
-from pathlib import Path
 
 from cli.commands import switchboard
-from support.daemons import make_run_folder, shim, status
+from support.daemons import one_of_another_version, shim, status
 from support.measuring import unmeasured
 from support.processes import alive
 from support.workspace import Workspace, child_command
@@ -50,31 +45,6 @@ def test_status_without_a_daemon_says_so(workspace: Workspace) -> None:
     assert "no daemon is running" in switchboard(workspace, "status").err
     assert switchboard(workspace, "daemon", "stop", "--json").report["state"] == "absent"
     assert switchboard(workspace, "events", "--json").code == 1
-
-
-@contextmanager
-def one_of_another_version(
-    workspace: Workspace, told: dict[str, object], asked: str = "status"
-) -> Generator[None]:
-    """Listen where the daemon does, and tell of oneself in other words."""
-    make_run_folder(workspace)
-
-    def answer() -> None:
-        connection, _ = listening.accept()
-        with connection, connection.makefile("rwb", buffering=0) as lines:
-            assert json.loads(lines.readline())["kind"] == "control"
-            assert json.loads(lines.readline())["do"] == asked
-            lines.write(json.dumps(told).encode() + b"\n")
-
-    path = workspace.daemon_places.socket
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(path)
-        listening.listen()
-        answering = threading.Thread(target=answer)
-        answering.start()
-        yield
-        answering.join(20)
-    Path(path).unlink()
 
 
 def test_a_daemon_of_another_version_is_shown_as_far_as_it_is_understood(

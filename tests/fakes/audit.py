@@ -26,7 +26,6 @@ class MemoryAudit:
         self.is_unwritable = False
         self._failure = failure
         self._is_closed = False
-        self._news = asyncio.Event()
         # Whoever waits for the disk waits for this.
         self.disk = asyncio.Event()
         self.disk.set()
@@ -54,19 +53,12 @@ class MemoryAudit:
         *,
         after: int = 0,
         newest_first: bool = False,
-        follow: bool = False,
         tell: Callable[[str], None] = lambda _: None,
     ) -> AsyncGenerator[AuditRow]:
         del tell
-        while True:
-            self._news.clear()
-            rows = [row for row in self.rows() if row.seq > after]
-            for row in reversed(rows) if newest_first else rows:
-                after = row.seq
-                yield row
-            if not follow:
-                return
-            await self._news.wait()
+        rows = [row for row in self.rows() if row.seq > after]
+        for row in reversed(rows) if newest_first else rows:
+            yield row
 
     async def find(
         self, which: str, /, *, tell: Callable[[str], None] = lambda _: None
@@ -111,5 +103,4 @@ class MemoryAudit:
     def _keep(self, record: Recorded) -> AuditRecord:
         made = record if isinstance(record, AuditRecord) else record()
         self.records.append(made)
-        self._news.set()
         return made

@@ -66,6 +66,7 @@ async def test_a_server_that_imitates_our_question_is_named_and_its_answer_count
 @pytest.mark.parametrize(
     "said_by_workspace",
     [
+        "guard = false",
         "enable_mcp_server_surface = false",
         "[server]\nenable_mcp_server_surface = false",
         'approval_channel = "any"',

@@ -117,4 +117,5 @@ async def test_errors_keep_their_codes_on_both_paths(gate: Gate, *, on: bool) ->
 @requirement("S3.111", "S3.117")
 def test_the_schema_of_config_toml_tells_of_the_flag_and_that_it_is_off() -> None:
     text = (Path(__file__).parents[2] / "schemas" / "config.schema.json").read_text("utf-8")
+    assert '"guard"' in text
     assert '"enable_mcp_server_surface"' in text

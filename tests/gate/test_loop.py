@@ -15,6 +15,7 @@ from textwrap import dedent
 from typing import NamedTuple
 
 from gate.ground import SUITE, Gate, call, fault, run, run_answering, said
+from support.endpoints import serving
 from support.processes import until_true
 from switchboard.control.client import running_daemon
 
@@ -91,15 +92,26 @@ async def test_no_statement_lock_hash_or_probe_runs_on_the_loop_of_the_daemon(ga
         )
         or "trial.py" in each.who
         or "serve.sh" in each.about
+        or "/cache/listings/" in each.about
     ]
     assert [each for each in blocking if each.is_on_loop] == []
-    # That they were seen at all: a database, the lock of the log, the probe and the script.
+    # That they were seen at all: a database, the lock of the log, the probe, the script, a cache.
     off = [each for each in blocking if not each.is_on_loop]
     assert any("approvals.db" in each.about for each in off if each.event == "sqlite3.connect")
     assert any("log-" in each.about for each in off if each.event == "sqlite3.connect")
     assert any(each.event == "fcntl.flock" for each in off)
     assert any("trial.py" in each.who for each in off)
     assert any("serve.sh" in each.about for each in off)
+    assert any("/cache/listings/" in each.about for each in off)
+
+
+async def test_a_listener_waits_for_the_lock_of_its_token_off_the_loop(gate: Gate) -> None:
+    async with observed(gate) as notes:
+        async with serving(gate.workspace):
+            pass
+        found = [each for each in read(notes) if "token.py" in each.who]
+    assert any(each.event == "fcntl.flock" for each in found)
+    assert [each for each in found if each.is_on_loop] == []
 
 
 HOLDER = dedent(

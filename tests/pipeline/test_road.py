@@ -243,3 +243,26 @@ async def test_a_tool_s_time_does_not_run_while_a_person_thinks(tmp_path: Path) 
     road = build_road({provider.key: provider}, OPEN, MemoryEvents(), approval=ground.gate)
     await road(replace(a_call(a_tool(timeout_s=0.05)), asker=Thinking()))
     assert len(provider.invoked) == 1
+
+
+async def test_a_provider_that_cannot_tell_what_would_run_ends_with_the_deadline() -> None:
+    class Stuck(FakeProvider):
+        async def launch(self, call: Call) -> Launch | None:
+            del call
+            await asyncio.Event().wait()
+
+    provider = Stuck()
+    async with asyncio.timeout(5):
+        fault = await fault_of(road_to(provider), a_call(a_tool(timeout_s=0.05)))
+    assert (fault.code, fault.reason) == (FaultCode.DEADLINE_EXCEEDED, "tool-timeout")
+    assert provider.invoked == []
+
+
+async def test_a_timeout_inside_a_provider_is_not_taken_for_the_deadline() -> None:
+    class Failing(FakeProvider):
+        async def launch(self, call: Call) -> Launch | None:
+            del call
+            raise TimeoutError
+
+    fault = await fault_of(road_to(Failing()), a_call(a_tool(timeout_s=60)))
+    assert fault.code is not FaultCode.DEADLINE_EXCEEDED

@@ -115,7 +115,7 @@ async def test_it_narrows_without_an_effect(board: Board) -> None:
         narrowed = await built.providers[board.key].narrow(call)
         assert narrowed.tool.provider == board.key
         assert narrowed.id == call.id
-        if before or not runtime.settings.enable_mcp_server_surface:
+        if before or not runtime.settings.is_guarded:
             assert mentioning(str(board.workspace.root)) == before
         await built.aclose()
 

@@ -107,11 +107,11 @@ async def test_a_guarded_call_waits_for_the_child_that_its_tool_was_recalled_of(
     gate = tmp_path / "gate"
     late = late_entry(child_era, gate)
     gate.touch()
-    async with serving(tmp_path, late, enable_mcp_server_surface=True) as desk:
+    async with serving(tmp_path, late, is_guarded=True) as desk:
         assert text_of(await Guest(desk, client_era).call("late_dressed")) == "in None"
     gate.unlink()
     monkeypatch.setattr(collector, "PATIENCE_S", 0.3)
-    async with serving(tmp_path, late, enable_mcp_server_surface=True) as desk:
+    async with serving(tmp_path, late, is_guarded=True) as desk:
         guest = Guest(desk, client_era)
         assert "late_dressed" in await guest.names()
         calling = asyncio.ensure_future(guest.call("late_dressed"))

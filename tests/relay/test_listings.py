@@ -33,10 +33,14 @@ class Lister:
     def of(self, _: Session) -> "Lister":
         return self
 
+    @property
+    def listings(self) -> "Lister":
+        return self
+
     def known(self, _: str) -> Listing | None:
         return self.listing if self.is_known else None
 
-    def remembered(self, _: str) -> None:
+    async def remembered(self, _: str) -> None:
         return None
 
     async def offered(self, *_: object) -> Listing:

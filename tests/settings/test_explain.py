@@ -181,3 +181,14 @@ def test_show_and_explain_hide_every_shape_that_approvals_hide(
 )
 def test_secrets_in_arguments_and_addresses_are_taken_out(value: Any, clean: Any) -> None:
     assert redacted(value, ("mcp_servers", "x", "args")) == clean
+
+
+@pytest.mark.parametrize(
+    "name", ["guard", "enable_mcp_server_surface", "server.enable_mcp_server_surface"]
+)
+def test_every_name_of_a_key_leads_to_it(
+    ground: Ground, loaded: Callable[..., Loading], name: str
+) -> None:
+    ground.put(ground.home / "config.toml", "enable_mcp_server_surface = true\n")
+    told = explain(loaded(), name)
+    assert (told.key, told.value) == ("guard", True)

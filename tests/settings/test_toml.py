@@ -52,22 +52,35 @@ def test_two_command_tools_of_one_name_are_refused(ground: Ground) -> None:
 
 @requirement("S3.111")
 def test_the_global_lists_and_the_gate_are_read(ground: Ground) -> None:
-    assert not ground.load().enable_mcp_server_surface
+    assert not ground.load().is_guarded
     ground.put(
         ground.home / "config.toml",
         'enable_mcp_server_surface = true\n[tools]\nallow = ["a"]\ndeny = ["b"]\n'
         '[skills]\nallowed_marketplace_mcp = ["s"]\n[agents]\nenable_codex = false\n',
     )
     settings = ground.load()
-    assert settings.enable_mcp_server_surface
+    assert settings.is_guarded
     assert (settings.tools.allow, settings.tools.deny) == (("a",), ("b",))
     assert settings.allowed_marketplace_mcp == ("s",)
     assert settings.agents == {"enable_codex": False}
+    ground.put(ground.home / "config.toml", "guard = true\n")
+    assert ground.load().is_guarded
     ground.put(ground.home / "config.toml", "[server]\nenable_mcp_server_surface = true\n")
-    assert ground.load().enable_mcp_server_surface
-    assert not ground.load(enable_mcp_server_surface="0").enable_mcp_server_surface
+    assert ground.load().is_guarded
+    assert not ground.load(enable_mcp_server_surface="0").is_guarded
     ground.put(ground.home / "config.toml", "")
-    assert ground.load(ENABLE_MCP_SERVER_SURFACE="true").enable_mcp_server_surface
+    assert ground.load(ENABLE_MCP_SERVER_SURFACE="true").is_guarded
+
+
+@pytest.mark.parametrize("other", ["", "[server]\n"])
+def test_two_names_of_one_key_may_not_contradict_each_other(ground: Ground, other: str) -> None:
+    text = "guard = true\n" + other + "enable_mcp_server_surface = {}\n"
+    ground.put(ground.home / "config.toml", text.format("true"))
+    assert ground.load().is_guarded
+    ground.put(ground.home / "config.toml", text.format("false"))
+    (problem,) = ground.refused()
+    assert "another name of `guard`" in problem.message
+    assert problem.line == text.count("\n")
 
 
 @requirement("S3.45", "S3.46", "S3.48")

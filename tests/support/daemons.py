@@ -1,10 +1,12 @@
 """Clients of a daemon, and a look into it from outside."""
 
+import json
 import os
 import shutil
 import socket
 import stat
 import subprocess
+import threading
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -110,3 +112,28 @@ def mounted(folder: Path, options: str) -> Generator[None]:
         yield
     finally:
         subprocess.run(["umount", str(folder)], check=True)
+
+
+@contextmanager
+def one_of_another_version(
+    workspace: Workspace, told: dict[str, object], asked: str = "status"
+) -> Generator[None]:
+    """Listen where the daemon does, and tell of oneself in other words."""
+    make_run_folder(workspace)
+
+    def answer() -> None:
+        connection, _ = listening.accept()
+        with connection, connection.makefile("rwb", buffering=0) as lines:
+            assert json.loads(lines.readline())["kind"] == "control"
+            assert json.loads(lines.readline())["do"] == asked
+            lines.write(json.dumps(told).encode() + b"\n")
+
+    path = workspace.daemon_places.socket
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path)
+        listening.listen()
+        answering = threading.Thread(target=answer)
+        answering.start()
+        yield
+        answering.join(20)
+    Path(path).unlink()

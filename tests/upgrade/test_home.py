@@ -144,8 +144,8 @@ def test_what_was_trusted_is_trusted(home: Path) -> None:
     assert record.holds("/workspace", sealed(entry, "/workspace").fingerprint)
 
 
-def test_what_a_child_offered_is_remembered(home: Path) -> None:
-    tools = ListingCaches(str(home)).of(b"notes").recall("tools")
+async def test_what_a_child_offered_is_remembered(home: Path) -> None:
+    tools = await ListingCaches(str(home)).of(b"notes").recall("tools")
     assert isinstance(tools, ToolListing)
     assert list(tools.tools) == ["read"]
 

@@ -42,8 +42,12 @@ class ApprovalGate:
         *,
         fallback: Asker | None = None,
         channel: ApprovalChannel = "any",
+        tasks: TaskSet | None = None,
     ) -> None:
-        """`fallback` asks where the client cannot; without one the answer is no."""
+        """`fallback` asks where the client cannot; without one the answer is no.
+
+        `tasks` end with whoever owns the queue: an answer is told of also if the board is gone.
+        """
         self._requests = requests
         self._trust = trust
         self._queue = queue
@@ -51,7 +55,7 @@ class ApprovalGate:
         self._trail = trail
         self._fallback = fallback
         self._channel = channel
-        self._tasks = TaskSet()
+        self._tasks = TaskSet() if tasks is None else tasks
         # By question, and by call where each call asks for itself.
         self._asking: dict[tuple[str, str], _Asking] = {}
         # Digests of questions on their way into the queue: one of them may be there already.

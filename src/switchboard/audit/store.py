@@ -1,6 +1,5 @@
 """The audit log of a home behind its port: written on one thread, read on another."""
 
-import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -15,9 +14,10 @@ from switchboard.core.audit import AuditMark, AuditRow, Verification
 from switchboard.core.faults import Fault
 from switchboard.core.loop.worker import Worker
 
-# Rows that are read at once, and how soon a follower sees a new one.
+# Rows that are read at once.
 _AT_ONCE = 256
-_LOOK_S = 0.2
+# Of a number that a database takes.
+_MOST_DIGITS = 18
 
 
 def _ignore(_: object) -> None:
@@ -42,34 +42,28 @@ class SqliteAudit(AuditWriter):
         *,
         after: int = 0,
         newest_first: bool = False,
-        follow: bool = False,
         tell: Callable[[str], None] = _ignore,
     ) -> AsyncGenerator[AuditRow]:
         await self._write_posted()
         told: list[str] = []
         reader = AuditReader(self._read_paths, tell=told.append)
-        while True:
-            rows = reader.backwards() if newest_first else reader.rows(after)
-            try:
-                while found := await self._reading.run(partial(_some, rows)):
-                    for row in found:
-                        after = row.seq
-                        yield row
-            finally:
-                # Its files belong to the thread that opened them.
-                await self._reading.run(rows.close)
-                while told:
-                    tell(told.pop(0))
-            if not follow:
-                return
-            await asyncio.sleep(_LOOK_S)
+        rows = reader.backwards() if newest_first else reader.rows(after)
+        try:
+            while found := await self._reading.run(partial(_some, rows)):
+                for row in found:
+                    yield row
+        finally:
+            # Its files belong to the thread that opened them.
+            await self._reading.run(rows.close)
+            for text in told:
+                tell(text)
 
     async def find(self, which: str, /, *, tell: Callable[[str], None] = _ignore) -> list[AuditRow]:
         await self._write_posted()
         told: list[str] = []
         reader = AuditReader(self._read_paths, tell=told.append)
         rows = await self._reading.run(lambda: reader.of_call(which))
-        if not rows and which.isdigit():
+        if not rows and which.isdecimal() and len(which) <= _MOST_DIGITS:
             row = await self._reading.run(lambda: reader.at(int(which)))
             rows = [row] if row is not None else []
         for text in told:
@@ -77,6 +71,7 @@ class SqliteAudit(AuditWriter):
         return rows
 
     async def verify(self, *, expect: AuditMark | None = None) -> Verification:
+        await self._write_posted()
         return await self._reading.run(lambda: verify(self._read_paths, expect=expect))
 
     async def _write_posted(self) -> None:

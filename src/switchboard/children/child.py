@@ -20,7 +20,7 @@ from switchboard.children.subscriptions import Subscriptions, Tell
 from switchboard.core.channel import Channel
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Events
-from switchboard.wire.messages import Parts, encode
+from switchboard.wire.messages import encode
 
 Result = Coroutine[Any, Any, Raw]
 
@@ -46,16 +46,16 @@ class Child:
         self.connection = Connection(
             entry, self._requests, limits=limits, open_link=open_link, events=events, is_own=is_own
         )
-        self._conversation = Conversation(self.connection, self._requests, events, self._tasks)
-        self.listings = Listings(self._conversation.fetch, self._tasks, cache)
-        self._subscriptions = Subscriptions(self._conversation.ask_plainly, self._tasks)
+        self.conversation = Conversation(self.connection, self._requests, events, self._tasks)
+        self.listings = Listings(self.conversation.fetch, self._tasks, cache)
+        self._subscriptions = Subscriptions(self.conversation.ask_plainly, self._tasks)
         self._requests.on_changed = self.listings.changed
         self._requests.on_updated = self._subscriptions.updated
         self.connection.on_started = self._started
         self.connection.is_needed = self._subscriptions.__bool__
 
     def _started(self, link: Link) -> None:
-        self._conversation.begin(link)
+        self.conversation.begin(link)
         self._subscriptions.begin(link, self.connection.greeting)
         self.listings.begin()
 
@@ -63,15 +63,7 @@ class Child:
         """The child's result of one of its tools, unopened."""
         self.calls += 1
         head = b'{"name":%b,"arguments":' % encode(name)
-        return self._conversation.ask("tools/call", (head, arguments), channel)
-
-    def ask(self, method: str, params: Parts, channel: Channel | None = None) -> Result:
-        """The child's result, unopened. The params lack their closing brace."""
-        return self._conversation.ask(method, params, channel)
-
-    def notify(self, method: str) -> None:
-        """Tell a running child of the handshake era something that its client said."""
-        self._conversation.notify(method)
+        return self.conversation.ask("tools/call", (head, arguments), channel)
 
     async def subscribe(self, uri: str, tell: Tell) -> Callable[[], None]:
         """Follow a resource; what is returned ends it. Raises a fault."""
@@ -90,22 +82,9 @@ class Child:
         with self._requests.waiting(channel if self.connection.link is None else None):
             return await self.listings.get(kind)
 
-    def known(self, kind: Kind) -> Listing | None:
-        """What it offers of a kind if that is known without asking."""
-        return self.listings.known(kind)
-
-    def remembered(self, kind: Kind) -> Listing | None:
+    async def remembered(self, kind: Kind) -> Listing | None:
         """What it offered of a kind before, while it does not run to be asked."""
-        return self.listings.remembered(kind) if self.connection.link is None else None
-
-    @property
-    def known_tools(self) -> ToolListing | None:
-        """Its tools if they are known without asking."""
-        return self.listings.known_tools
-
-    def can(self, feature: str) -> bool:
-        """Whether it declared a feature when it was last started."""
-        return self.connection.greeting.offers(feature)
+        return await self.listings.remembered(kind) if self.connection.link is None else None
 
     @property
     def is_running(self) -> bool:
@@ -121,14 +100,6 @@ class Child:
     def is_modern(self) -> bool:
         """Whether its results carry what the modern era wants of them."""
         return bool(self.connection.greeting.meta)
-
-    async def start(self) -> None:
-        """Start it if it does not run. Raises a fault."""
-        await self.connection.ready()
-
-    async def stop(self) -> None:
-        """End its process; the next request starts another."""
-        await self.connection.stop()
 
     async def drain(self) -> None:
         """End it for good as soon as nobody waits for it."""

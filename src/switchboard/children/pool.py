@@ -19,7 +19,7 @@ from switchboard.children.listings.listing_cache import ListingCaches
 from switchboard.children.schema import ServerEntry
 from switchboard.children.stdio import open_stdio
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.loop.tasks import TaskSet
+from switchboard.core.loop.tasks import TaskSet, close_all
 from switchboard.core.origins import Origin
 from switchboard.core.ports import Events
 from switchboard.core.privacy.secrets import SecretBook
@@ -139,7 +139,7 @@ class ChildPool:
                 open_link=self._open,
                 events=self._events,
                 is_own=bool(session_id),
-                cache=self._caches.of(_written(entry, limits)) if self._caches else None,
+                cache=self._caches.of(key) if self._caches else None,
             )
             child.listings.on_changed = lambda kind: self._announce(kind, session_id)
             self._children[(key, session_id)] = child
@@ -212,8 +212,10 @@ class ChildPool:
         """End them all, side by side."""
         children = tuple(self._children.values())
         self._children.clear()
-        await asyncio.gather(*(child.aclose() for child in children))
-        await self._tasks.aclose()
+        try:
+            await close_all(child.aclose() for child in children)
+        finally:
+            await self._tasks.aclose()
 
 
 class _OneChild:
@@ -257,10 +259,8 @@ class _OwnChildren:
 
 
 def _key(entry: ServerEntry, limits: ChildLimits) -> bytes:
-    """What makes two entries the same child, however clients are shown its tools."""
-    return _written(msgspec.structs.replace(entry, expose="suite"), limits)
+    """What makes two entries the same child, wherever written and however its tools are shown.
 
-
-def _written(entry: ServerEntry, limits: ChildLimits) -> bytes:
-    """The whole entry, wherever it was written: what it offers is remembered under this."""
-    return encode((msgspec.structs.replace(entry, origin=Origin()), limits))
+    What it offers is remembered under this.
+    """
+    return encode((msgspec.structs.replace(entry, expose="suite", origin=Origin()), limits))

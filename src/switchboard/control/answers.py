@@ -54,5 +54,5 @@ class AuditRows(Struct, frozen=True, kw_only=True):
 
     rows: tuple[AuditRow, ...] = ()
     unreadable: tuple[str, ...] = ()
-    # The number of the newest record, wanted or not.
+    # The number of the newest record that was looked at, wanted or not.
     end: int = 0

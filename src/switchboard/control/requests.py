@@ -81,15 +81,33 @@ class DecideRequest(ControlRequest, frozen=True, kw_only=True, tag="decide"):
     only_check: bool = False
 
 
-class AuditRequest(ControlRequest, frozen=True, kw_only=True, tag="audit"):
-    """The latest records that the fields want, or those of one call or number."""
+class FilterRequest(ControlRequest, frozen=True, kw_only=True):
+    """Which records of the audit log are wanted; see `AuditFilter`."""
 
-    which: str = ""
-    last: int = 20
     tool: str = ""
     session: str = ""
     since: str = ""
     outcome: str = ""
+
+
+class AuditRequest(FilterRequest, frozen=True, kw_only=True, tag="audit"):
+    """The latest records that the fields want, or those of one call or number."""
+
+    which: str = ""
+    last: int = 20
+
+
+class AuditAfterRequest(FilterRequest, frozen=True, kw_only=True, tag="audit-after"):
+    """Some of the records after one, oldest first; ask again after the last for more."""
+
+    after: int = 0
+
+
+class VerifyRequest(ControlRequest, frozen=True, kw_only=True, tag="verify"):
+    """Check every record, and with a `hash` that a place noted earlier is still there."""
+
+    seq: int = 0
+    hash: str = ""
 
 
 class ReloadRequest(ControlRequest, frozen=True, kw_only=True, tag="reload"):
@@ -112,6 +130,7 @@ class ListenRequest(ControlRequest, frozen=True, kw_only=True, tag="listen"):
     token: str
 
 
+AuditQuestion = AuditRequest | AuditAfterRequest | VerifyRequest
 BoardRequest = CallRequest | IntrospectRequest | TokensRequest
 AnyRequest = (
     StatusRequest
@@ -124,6 +143,8 @@ AnyRequest = (
     | ApprovalsRequest
     | DecideRequest
     | AuditRequest
+    | AuditAfterRequest
+    | VerifyRequest
     | ReloadRequest
     | DrainRequest
     | StopRequest

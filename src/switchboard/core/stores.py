@@ -184,13 +184,9 @@ class AuditStore(Protocol):
         *,
         after: int = 0,
         newest_first: bool = False,
-        follow: bool = False,
         tell: Callable[[str], None] = ...,
     ) -> AsyncGenerator[AuditRow]:
-        """Every record after a number, and with `follow` those that are still to come.
-
-        What cannot be read is left out, and told in words.
-        """
+        """Every record after a number. What cannot be read is left out, and told in words."""
         ...
 
     async def find(self, which: str, /, *, tell: Callable[[str], None] = ...) -> list[AuditRow]:

@@ -16,6 +16,7 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from switchboard import __version__
+from switchboard.approvals.approver import asking_program
 from switchboard.children.exposure import SuiteSettings
 from switchboard.control.api import Hear
 from switchboard.control.requests import USAGE, CallRequest, IntrospectRequest
@@ -192,7 +193,7 @@ class Caller:
 
 @asynccontextmanager
 async def open_caller(
-    runtime: Runtime, *, cwd: str, via: str = "cli", client_pid: int = 0
+    runtime: Runtime, *, cwd: str, via: str = "cli", pid: int = 0
 ) -> AsyncGenerator[Caller]:
     """A command's session on a board, which ends with the block."""
     session = Session(
@@ -203,7 +204,7 @@ async def open_caller(
         cwd=cwd,
         client=f"switchboard {__version__}",
         started_at=time.time(),
-        client_pid=client_pid,
+        client_pid=asking_program(pid),
     )
     runtime.events.emit(SessionOpened(session_id=session.id, via=session.via))
     try:

@@ -16,10 +16,11 @@ from switchboard.control.answers import Changed, Decision, EventList, Nothing, S
 from switchboard.control.api import Hear
 from switchboard.control.decisions import Decisions
 from switchboard.control.messages import line_of, unexpected
-from switchboard.control.records import read_records
+from switchboard.control.records import audit_answer
 from switchboard.control.requests import (
     AnyRequest,
     ApprovalsRequest,
+    AuditAfterRequest,
     AuditRequest,
     CallRequest,
     ChildRequest,
@@ -32,6 +33,7 @@ from switchboard.control.requests import (
     StatusRequest,
     StopRequest,
     TokensRequest,
+    VerifyRequest,
 )
 from switchboard.control.status import BoardStatus, ChildStatus, DaemonStatus, SessionStatus
 from switchboard.core.faults import Fault, FaultCode
@@ -113,8 +115,8 @@ class DaemonControl:
                 return await self._decisions.waiting(request)
             case DecideRequest():
                 return await self._whole(self._decide(request))
-            case AuditRequest():
-                return await read_records(self._guard.audit, request)
+            case AuditRequest() | AuditAfterRequest() | VerifyRequest():
+                return await audit_answer(self._guard.audit, request)
             case ReloadRequest():
                 return await self._reload()
             case DrainRequest():
@@ -178,9 +180,9 @@ class DaemonControl:
             )
         for child in found:
             if request.action != "start":
-                await child.stop()
+                await child.connection.stop()
             if request.action != "stop":
-                await child.start()
+                await child.connection.ready()
         return Changed(len(found))
 
     # Tools
@@ -198,7 +200,7 @@ class DaemonControl:
             attachment.board.runtime,
             cwd=attachment.hello.cwd,
             via=self._via,
-            client_pid=self._pid,
+            pid=self._pid,
         ) as caller:
             yield caller
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from switchboard.config.problems import ConfigInvalid
 from switchboard.control.connection import SocketConnection
-from switchboard.core.loop.tasks import TaskSet
+from switchboard.core.loop.tasks import TaskSet, close_all
 from switchboard.daemon.attachment import Attachment
 from switchboard.daemon.board.registry import BoardHandle, EndlessQuestions
 from switchboard.daemon.hello import Hello, NoHello, read_hello, read_values
@@ -180,11 +180,11 @@ class Daemon:
                 while state.attachments:  # noqa: ASYNC110 - each of them ends by itself
                     await asyncio.sleep(0.005)
                 await state.unfinished.wait()
-        await self._tasks.aclose()
-        await state.unfinished.aclose()
-        await state.boards.aclose()
-        await state.shared_children.aclose()
-        state.log.close()
+        async with contextlib.AsyncExitStack() as then:
+            then.callback(state.log.close)
+            then.push_async_callback(state.shared_children.aclose)
+            then.push_async_callback(state.boards.aclose)
+            await close_all((self._tasks.aclose(), state.unfinished.aclose()))
 
 
 def _is_same_folder(one: str, other: str) -> bool:

@@ -6,6 +6,7 @@ when they run, under names that tell everything apart.
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 
 from msgspec import Raw
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from switchboard.core.catalog import Catalog
 from switchboard.core.channel import Channel
 from switchboard.core.contents import METHODS, read_request
 from switchboard.core.events import NamesClashed
+from switchboard.core.identity_cache import IdentityCache
 from switchboard.core.launches import Launch
 from switchboard.core.names import fold
 from switchboard.core.offers import Kind, Offer
@@ -24,8 +26,6 @@ from switchboard.core.tools import Effects, Policy, ToolSpec
 from switchboard.core.visibility import Visibility
 from switchboard.directory.merge import IsReserved, MergedOffers, merge_contents, merge_tools
 from switchboard.directory.resolver import Resolver
-
-_MOST_KEPT = 64
 
 Offers = tuple[Offer, ...]
 
@@ -61,8 +61,8 @@ class OfferDirectory:
         self._is_reserved = is_reserved
         self._contents = [each for each in providers.values() if isinstance(each, ContentProvider)]
         self._specs = _specs_for(each.content_policy for each in self._contents)
-        # The last few merged listings, so that a listing from memory costs only its answer.
-        self._kept: dict[tuple[object, ...], tuple[Sequence[Offers], MergedOffers]] = {}
+        # A listing from memory costs only its answer.
+        self._kept: IdentityCache[MergedOffers] = IdentityCache()
         self._told: set[str] = set()
 
     # What there is
@@ -95,17 +95,9 @@ class OfferDirectory:
             found = await asyncio.gather(
                 *(each.offers(kind, session, channel, wanted) for each in asked)
             )
-        key = (kind, *map(id, found))
-        kept = self._kept.get(key)
-        if kept is None:
-            if len(self._kept) >= _MOST_KEPT:
-                self._kept.pop(next(iter(self._kept)))
-            # What was merged is kept too, so that nothing else can get its identity.
-            kept = self._kept[key] = (
-                found,
-                self._merge(kind, [each for some in found for each in some]),
-            )
-        return kept[1].offers
+        return self._kept.get(
+            found, lambda: self._merge(kind, [*chain.from_iterable(found)]), kind=kind
+        ).offers
 
     def _merge(self, kind: Kind, offers: Sequence[Offer]) -> MergedOffers:
         if kind == "subtools":

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from msgspec import Struct
 
+from switchboard.core.loop.tasks import close_all
 from switchboard.core.visibility import Visibility
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class State:
 
     async def aclose(self) -> None:
         """Close everything that was kept."""
-        await asyncio.gather(*(kept.aclose() for kept in self._kept.values()))
+        await close_all(kept.aclose() for kept in self._kept.values())
 
 
 class Context(Struct, frozen=True, kw_only=True, eq=False):
@@ -72,11 +72,6 @@ class Context(Struct, frozen=True, kw_only=True, eq=False):
     directory: Callable[[], Directory] | None = None
     # In place of the sandbox of this platform.
     sandbox: Sandbox | None = None
-
-    @property
-    def is_guarded(self) -> bool:
-        """Whether calls are judged, and written down."""
-        return self.settings.enable_mcp_server_surface
 
     @property
     def visibility(self) -> Visibility:

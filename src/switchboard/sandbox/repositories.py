@@ -9,8 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from switchboard.sandbox.refusals import refused_env_files, refused_repositories
-from switchboard.sandbox.symlinks import refuse_links
+from switchboard.sandbox.refusals import refused_env_files, refused_link, refused_repositories
 
 PROTECTED = (
     # The whole of it: besides hooks and settings, a new `commondir` in it makes git take both from
@@ -64,7 +63,7 @@ def guards(root: str, *, read_env_files: bool) -> list[PathGuard]:
     if len(below.repositories) > _MOST:
         raise refused_repositories(_MOST)
     for repository in (root, *below.repositories):
-        refuse_links(root, repository)
+        _refuse_links(root, repository)
         for folder in way(root, repository):
             # The way to a repository too: renaming a folder takes along what is mounted in it.
             if folder not in pinned:
@@ -72,7 +71,7 @@ def guards(root: str, *, read_env_files: bool) -> list[PathGuard]:
                 found.append(PathGuard("pinned", folder))
         found += _guarded(repository)
         for path in () if read_env_files else env_files(repository):
-            refuse_links(repository, path)
+            _refuse_links(repository, path)
             found.append(PathGuard("hidden", path))
     # Last, because what is mounted above a file uncovers it again.
     hidden = {guard.path for guard in found}
@@ -148,10 +147,22 @@ def _guarded(repository: str) -> list[PathGuard]:
     found: list[PathGuard] = []
     for name in PROTECTED_IN_GIT:
         # A link in it would lead to where nothing is protected.
-        refuse_links(repository, os.path.join(repository, _GIT, name))
+        _refuse_links(repository, os.path.join(repository, _GIT, name))
     for name in PROTECTED_IN_GIT if is_git else PROTECTED:
         path = os.path.join(repository, name)
         if os.path.lexists(path):
-            refuse_links(repository, path)
+            _refuse_links(repository, path)
             found.append(PathGuard("protected", path))
     return found
+
+
+def _refuse_links(root: str, path: str) -> None:
+    """Raise a fault when a part of `path` below `root` is a link.
+
+    A mount follows links, so one that can be changed from inside decides what is mounted.
+    """
+    part = root
+    for name in os.path.relpath(path, root).split(os.sep):
+        part = os.path.join(part, name)
+        if os.path.islink(part):
+            raise refused_link(part)

@@ -1,7 +1,7 @@
 """The one way into a sandbox, whichever the platform has."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 
 from msgspec.structs import replace
@@ -9,12 +9,12 @@ from msgspec.structs import replace
 from switchboard.core.faults import Fault
 from switchboard.procs.spawn import SpawnSpec, Wrap
 from switchboard.procs.wrapped import Wrapped
-from switchboard.sandbox.appearing import appearing_in
 from switchboard.sandbox.bubblewrap import wrapped_in_bubblewrap
 from switchboard.sandbox.denial import denial
 from switchboard.sandbox.policy import Profile, SandboxPolicy
 from switchboard.sandbox.probe import Bubblewrap, Probe, Unusable
 from switchboard.sandbox.programs import resolved_command
+from switchboard.sandbox.repositories import PROTECTED
 from switchboard.sandbox.seatbelt import PROGRAM, wrapped_in_seatbelt
 
 _MAC = "Darwin"
@@ -85,7 +85,7 @@ def _explained(wrapped: Wrapped, policy: SandboxPolicy) -> Wrapped:
     def explain(status: int, said: str) -> Fault | None:
         return denial(status, said, policy)
 
-    appeared = None if policy.only_reads else appearing_in(policy.cwd)
+    appeared = None if policy.only_reads else _appearing_in(policy.cwd)
     return replace(wrapped, explain=explain, appeared=appeared)
 
 
@@ -102,3 +102,18 @@ _ONLY_ON_MAC = Unusable(
 _NO_SEATBELT = Unusable(
     why=f"`{PROGRAM}` is missing", fix="it is a part of macOS: update the system"
 )
+
+
+def _appearing_in(folder: str) -> Callable[[], tuple[str, ...]]:
+    """Notes which protected files are missing now. What is returned names those that have come.
+
+    What does not exist cannot be made read-only without leaving a trace on the host, so such a
+    file can be made inside. That it was is told once the program has ended.
+    """
+    real = os.path.realpath(folder)
+
+    def is_there(name: str) -> bool:
+        return os.path.lexists(os.path.join(real, name))
+
+    missing = [name for name in PROTECTED if not is_there(name)]
+    return lambda: tuple(filter(is_there, missing))

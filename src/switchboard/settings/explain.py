@@ -12,12 +12,13 @@ from switchboard.core.origins import Origin
 from switchboard.core.privacy.redaction import redacted_text, redacted_words
 from switchboard.core.privacy.secret_names import is_secret_name
 from switchboard.core.privacy.secrets import REDACTED
-from switchboard.settings.fields import all_sections, path_of
+from switchboard.settings.fields import OTHER_SPELLINGS, all_sections, path_of
 from switchboard.settings.load import Loading
 from switchboard.settings.server_fields import SERVER
 from switchkit.suggest import did_you_mean
 
 _ALIASES = {"mcpServers": "mcp_servers"}
+_OTHER_NAMES = {".".join(filter(None, here)): there for here, there in OTHER_SPELLINGS.items()}
 
 
 class ExplainStep(Struct, frozen=True, kw_only=True):
@@ -153,6 +154,7 @@ def _with_defaults(tree: Mapping[str, Any]) -> dict[str, Any]:
 
 def _path(tree: Mapping[str, Any], key: str) -> KeyPath | None:
     """The path that a dotted key means; names of servers may hold dots themselves."""
+    key = _OTHER_NAMES.get(key, key)
     first, dot, rest = key.partition(".")
     key = _ALIASES.get(first, first) + dot + rest
     return _match(tree, key)

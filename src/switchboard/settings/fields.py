@@ -26,8 +26,9 @@ _GATE = Truth(about="Ask before calls that could do harm, and write down what ru
 
 # fmt: off
 ROOT = Section(name="", fields=(
-    Field("enable_mcp_server_surface", _GATE, default=False, workspace="tightens",
+    Field("guard", _GATE, default=False, workspace="tightens",
         variables=("enable_mcp_server_surface", "ENABLE_MCP_SERVER_SURFACE")),
+    Field("enable_mcp_server_surface", _GATE, workspace="tightens", means="guard"),
     # From the widest on: a workspace may only go further down.
     Field("approval_channel", Text(choices=("any", "console", "none"), about=(
         "Who may approve calls of high risk: the client too, the console only, nobody.")),
@@ -49,8 +50,7 @@ LISTENER = Section(name="server", into=Listener, fields=(
         variables=("PORT",), flag="port"),
     Field("allow_remote", Truth(about="Listen on other addresses than loopback."),
         workspace="never", variables=("SWITCHBOARD_ALLOW_REMOTE",), flag="allow_remote"),
-    Field("enable_mcp_server_surface", _GATE, workspace="tightens",
-        means="enable_mcp_server_surface"),
+    Field("enable_mcp_server_surface", _GATE, workspace="tightens", means="guard"),
 ))
 
 LOGGING = Section(name="logging", into=Logging, fields=(

@@ -181,7 +181,7 @@ def _freeze(loading: Loading) -> Settings:
         sources=sources,
         **freeze.sections_from_tree(tree),
         tools=freeze.tools_from_tree(tree, places.workspace, places.user_home),
-        enable_mcp_server_surface=tree.get("enable_mcp_server_surface", False),
+        is_guarded=tree.get("guard", False),
         approval_channel=tree.get("approval_channel", "any"),
         agents=tree.get("agents", {}),
         variables=frozenset(resolution.variables),

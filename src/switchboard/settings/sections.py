@@ -91,7 +91,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     logging: Logging = Logging()
     tools: ToolFilters = ToolFilters()
     keeping: Keeping = Keeping()
-    enable_mcp_server_surface: bool = False
+    # Whether calls are judged, and written down.
+    is_guarded: bool = False
     # Whose answer counts for calls of high risk; see `approvals`.
     approval_channel: Literal["any", "console", "none"] = "any"
     # Checked for their shape and kept for the providers that read them.

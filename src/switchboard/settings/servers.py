@@ -1,6 +1,7 @@
 """Servers after merging: judged, trusted or not, expanded, frozen."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, cast
 
 from msgspec import Struct
@@ -50,11 +51,15 @@ def merged_servers(
     for name, raw in cast("dict[str, dict[str, Any]]", merged.tree.get("mcp_servers", {})).items():
         layers = layers_of.get(name, [])
         fields = {**raw, **freeze.suite_overrides(suites.get(name))}
-        if _is_toml(layers) and not _judged(resolution, name, fields, layers):
+        is_theirs = any(layer.scope is Scope.WORKSPACE for layer in layers)
+        is_sound = partial(
+            judged, merged, name, layers=layers, problems=resolution.problems, repository=is_theirs
+        )
+        if _is_toml(layers) and not is_sound(fields):
             continue
         origin = layers[-1].origin(("mcp_servers", name))
         entry = freeze.entry_from_fields(name, fields, origin, workspace)
-        if any(layer.scope is Scope.WORKSPACE for layer in layers):
+        if is_theirs:
             shown = _shown_words(merged, name)
             entry = sealed(entry, workspace, shown, binding=resolution.record is not None)
             if resolution.waits(entry.fingerprint):
@@ -63,7 +68,7 @@ def merged_servers(
         if _is_toml(layers):
             filled = _filled(resolution, ("mcp_servers", name), fields)
             if filled != fields:
-                if not _judged(resolution, name, filled, layers, errors_only=True):
+                if not is_sound(filled, errors_only=True):
                     continue
                 expanded = freeze.entry_from_fields(name, filled, origin, workspace)
                 entry = replace(expanded, fingerprint=entry.fingerprint, seal=entry.seal)
@@ -107,12 +112,14 @@ def _filled(resolution: Resolution, at: KeyPath, fields: dict[str, Any]) -> dict
     return filled
 
 
-def _judged(
-    resolution: Resolution,
+def judged(
+    merged: MergedLayers,
     name: str,
     fields: Mapping[str, Any],
-    layers: list[Layer],
+    layers: Sequence[Layer],
+    problems: list[Problem],
     *,
+    repository: bool,
     errors_only: bool = False,
 ) -> bool:
     """Whether the merged fields make a server; each fault is told where its field was written."""
@@ -120,8 +127,7 @@ def _judged(
     def say(field: KeyPath, message: str, hint: str, severity: Severity) -> None:
         if severity == "error" or not errors_only:
             at: KeyPath = ("mcp_servers", name, *field)
-            layer = resolution.merged.layer_of(at) or layers[-1]
-            resolution.problems.append(layer.problem(at, message, hint, severity))
+            layer = merged.layer_of(at) or layers[-1]
+            problems.append(layer.problem(at, message, hint, severity))
 
-    repository = any(layer.scope is Scope.WORKSPACE for layer in layers)
     return judge(name, fields, Habits(repository=repository, expands=True), say)

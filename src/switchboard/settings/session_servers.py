@@ -9,17 +9,16 @@ from msgspec import Struct
 from switchboard.children.schema import ServerEntry
 from switchboard.config.documents import Document, is_inside, read_json_document, read_toml_document
 from switchboard.config.front_matter import read_front_matter
-from switchboard.config.key_positions import KeyPath
 from switchboard.config.layers import Layer, MergedLayers
 from switchboard.config.locate import agent_files, skill_files
-from switchboard.config.problems import ConfigInvalid, Problem, Severity
+from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.core.origins import Scope
 from switchboard.settings import freeze
 from switchboard.settings.files.file_layers import front_matter_layer, sidecar_layer
 from switchboard.settings.files.layer_merge import lay_servers
 from switchboard.settings.fingerprints import sealed
 from switchboard.settings.sections import Settings
-from switchboard.settings.server_rules import Habits, judge
+from switchboard.settings.servers import judged
 from switchboard.settings.trust import read_trust
 from switchboard.settings.workspace_limits import narrowed_server
 from switchkit.suggest import did_you_mean
@@ -99,7 +98,9 @@ def _resolved(
             continue
         fields = merged.tree["mcp_servers"][name]
         origin = used[-1].origin(("mcp_servers", name))
-        if not _judged(merged, name, fields, used, problems):
+        # Sidecars were judged, and warned of, when they were read; here only a server that was
+        # mixed from several layers can still be wrong.
+        if not judged(merged, name, fields, used, problems, repository=True, errors_only=True):
             continue
         entry = freeze.entry_from_fields(name, fields, origin, settings.workspace)
         if name in below:
@@ -206,21 +207,3 @@ def _skill_layers(settings: Settings, skill: Skill, problems: list[Problem]) -> 
         )
         for name, layer in servers.items()
     ]
-
-
-def _judged(
-    merged: MergedLayers,
-    name: str,
-    fields: Mapping[str, Any],
-    layers: Sequence[Layer],
-    problems: list[Problem],
-) -> bool:
-    def say(field: KeyPath, message: str, hint: str, severity: Severity) -> None:
-        # Sidecars were judged, and warned of, when they were read; here only a server that was
-        # mixed from several layers can still be wrong.
-        if severity == "error":
-            at: KeyPath = ("mcp_servers", name, *field)
-            layer = merged.layer_of(at) or layers[-1]
-            problems.append(layer.problem(at, message, hint, severity))
-
-    return judge(name, fields, Habits(repository=True, expands=True), say)

@@ -20,7 +20,7 @@ class Unknown(Exception):
 class Vitals:
     """What the system says of one process, which may have ended and wait to be reaped."""
 
-    __slots__ = ("_name", "began", "group", "parent", "pid", "session", "state")
+    __slots__ = ("_name", "began", "group", "parent", "pid", "session", "state", "terminal")
 
     def __init__(
         self,
@@ -32,6 +32,7 @@ class Vitals:
         session: int,
         began: int,
         name: bytes,
+        terminal: int = 0,
     ) -> None:
         self.pid = pid
         self.state = state
@@ -40,6 +41,8 @@ class Vitals:
         self.session = session
         # When it began, to be compared within one boot only: a number can come to mean another.
         self.began = began
+        # The number of the terminal that its session belongs to; 0 without one.
+        self.terminal = terminal
         self._name = name
 
     @property

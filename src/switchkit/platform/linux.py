@@ -10,7 +10,7 @@ _PROC = "/proc"
 # Hidden in some sandboxes and by a kernel without it.
 SHOWS_PROCESSES = os.path.isdir(f"{_PROC}/self")
 
-_STATE, _PARENT, _GROUP, _SESSION, _BEGAN = 0, 1, 2, 3, 19
+_STATE, _PARENT, _GROUP, _SESSION, _TERMINAL, _BEGAN = 0, 1, 2, 3, 4, 19
 
 _PR_SET_CHILD_SUBREAPER = 36
 _FICLONE = 0x40049409
@@ -39,6 +39,7 @@ def vitals(pid: int) -> Vitals | None:
         session=int(fields[_SESSION]),
         began=int(fields[_BEGAN]),
         name=head.partition(b"(")[2],
+        terminal=int(fields[_TERMINAL]),
     )
 
 

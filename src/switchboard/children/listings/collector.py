@@ -54,9 +54,9 @@ class ListingCollector:
         waiting: dict[asyncio.Task[Listing], tuple[int, Child]] = {}
         for index, holder in enumerate(holders):
             child = holder.children.of(session)
-            known = child.known(kind)
+            known = child.listings.known(kind)
             if known is None:
-                known = child.remembered(kind)
+                known = await child.remembered(kind)
             if known is not None:
                 found[index] = known
             elif (kind, child) not in self._late:
@@ -67,7 +67,7 @@ class ListingCollector:
                 self._await_late(task, kind, child, session)
             elif task.done() and not task.cancelled() and task.exception() is None:
                 found[index] = task.result()
-            elif (known := child.known(kind)) is not None:
+            elif (known := child.listings.known(kind)) is not None:
                 # Another asked for the same, and was told first.
                 found[index] = known
         return [(holders[index], found[index]) for index in sorted(found)]
@@ -92,7 +92,7 @@ class ListingCollector:
 
 def known_listings(kind: Kind, holders: Sequence[H], session: Session) -> list[tuple[H, Listing]]:
     """What the children that have listed said: nobody waits for the others."""
-    known = ((each, each.children.of(session).known(kind)) for each in holders)
+    known = ((each, each.children.of(session).listings.known(kind)) for each in holders)
     return [(each, listing) for each, listing in known if listing is not None]
 
 

@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import hashlib
 import os
-from typing import cast
 
 import msgspec
 from msgspec import Raw
@@ -43,16 +42,22 @@ class ListingCache:
         self._listings: dict[Kind, Listing] | None = None
         self._writing = asyncio.Lock()
 
-    def recall(self, kind: Kind) -> Listing | None:
+    async def recall(self, kind: Kind) -> Listing | None:
         """What it offered of a kind when somebody last asked."""
+        return (await self._known()).get(kind)
+
+    async def _known(self) -> dict[Kind, Listing]:
         if self._listings is None:
-            self._listings = self._load()
-        return self._listings.get(kind)
+            found = await asyncio.to_thread(self._load)
+            # Two may have asked for it, and the first has kept something since.
+            if self._listings is None:
+                self._listings = found
+        return self._listings
 
     async def keep(self, kind: Kind, listing: Listing) -> None:
         """Keep what it offers now."""
-        before = self.recall(kind)
-        listings = cast("dict[Kind, Listing]", self._listings)
+        listings = await self._known()
+        before = listings.get(kind)
         listings[kind] = listing
         if before is not None and before.entries == listing.entries:
             return

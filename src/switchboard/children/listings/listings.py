@@ -39,9 +39,9 @@ class Listings:
         known = self._known.get("tools")
         return known if isinstance(known, ToolListing) else None
 
-    def remembered(self, kind: Kind) -> Listing | None:
+    async def remembered(self, kind: Kind) -> Listing | None:
         """The listing of an earlier process, for clients to be told."""
-        found = self._cache.recall(kind) if self._cache is not None else None
+        found = await self._cache.recall(kind) if self._cache is not None else None
         if found is not None:
             self._told[kind] = found
         return found

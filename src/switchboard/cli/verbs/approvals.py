@@ -3,9 +3,8 @@
 import asyncio
 import sys
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import asynccontextmanager
-from typing import ClassVar, Literal
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any, ClassVar, Literal, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,20 +18,25 @@ from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.daemon_answer import daemon_answer
 from switchboard.cli.verbs.parts.questions import question_lines
-from switchboard.cli.verbs.parts.watching import WaitingCall, WaitingDefinition, watch
+from switchboard.cli.verbs.parts.watching import Desk, Waiting
 from switchboard.control.answers import Decision, WaitingApprovals
 from switchboard.control.decisions import Decisions
 from switchboard.control.requests import ApprovalsRequest, DecideRequest
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.privacy.cleaning import written_out
 from switchboard.core.questions import Answer, Extent, Question
-from switchboard.core.stores import ApprovalStore, Held
+from switchboard.core.stores import Held
 from switchboard.ipc.paths import places_from
 from switchkit.cli.style import Style, is_terminal
 from switchkit.cli.usage import Option, Usage, UsageError, Word
 
+T = TypeVar("T")
+
 _ACTIONS = ("list", "show", "approve", "deny", "watch")
 _NEED_ID = frozenset({"show", "approve", "deny"})
+# What can be typed while watching.
+_FOR_A_CALL = {"y": "y: this call", "s": "s: every call of this session", "n": "n: no"}
+_FOR_A_DEFINITION = {"y": "y: take it as it is now", "n": "n: no"}
 
 USAGE = Usage(
     verb="approvals",
@@ -191,48 +195,45 @@ def run(request: CommandRequest) -> Report:
     arguments = request.arguments
     action, wanted = arguments.word(0) or "list", arguments.word(1)
     _check(request, action, wanted)
-    return asyncio.run(_run(request, action, wanted))
-
-
-async def _run(request: CommandRequest, action: str, wanted: str) -> Report:
     if action == "list":
-        return _listed(await _waiting(request, everything=request.arguments.has("all")))
+        return _listed(_waiting(request, everything=arguments.has("all")))
     if action == "watch":
-        async with _own_decisions(request) as (store, decisions):
-            return await watch(store, lambda: _watched(request, store, decisions))
-    found = await _waiting(request, wanted)
+        return Desk(
+            waiting=lambda: _watched(_waiting(request)),
+            show=request.show,
+            decide=lambda wanted: _decided(request, wanted).verdict,
+        ).watch()
+    found = _waiting(request, wanted)
     if action == "show":
         return _shown(found)
-    return await _decide(request, found, wanted, approves=action == "approve")
+    return _decide(request, found, wanted, approves=action == "approve")
 
 
-async def _waiting(
+def _waiting(
     request: CommandRequest, wanted: str = "", *, everything: bool = False
 ) -> WaitingApprovals:
     asked = ApprovalsRequest(id=wanted, everything=everything)
     if (answer := daemon_answer(request, asked, WaitingApprovals)) is not None:
         return answer
-    async with _own_decisions(request) as (_, decisions):
-        return await decisions.waiting(asked)
+    return asyncio.run(_own_answer(request, lambda decisions: decisions.waiting(asked)))
 
 
-async def _decided(request: CommandRequest, wanted: DecideRequest) -> Decision:
+def _decided(request: CommandRequest, wanted: DecideRequest) -> Decision:
     if (answer := daemon_answer(request, wanted, Decision)) is not None:
         return answer
-    async with _own_decisions(request) as (_, decisions):
-        return await decisions.decide(wanted, Approver.of_this_process())
+    ours = Approver.of_this_process()
+    return asyncio.run(_own_answer(request, lambda decisions: decisions.decide(wanted, ours)))
 
 
-@asynccontextmanager
-async def _own_decisions(
-    request: CommandRequest,
-) -> AsyncGenerator[tuple[ApprovalStore, Decisions]]:
-    """The approvals on disk, where there is no daemon to ask."""
+async def _own_answer(
+    request: CommandRequest, ask: Callable[[Decisions], Coroutine[Any, Any, T]]
+) -> T:
+    """What the approvals on disk say, where there is no daemon to ask."""
     home = places_from(dict(request.environ)).home
     store = SqliteApprovals(home)
     log = SqliteAudit(home)
     try:
-        yield store, Decisions(store, log)
+        return await ask(Decisions(store, log))
     finally:
         await store.aclose()
         await log.aclose()
@@ -287,21 +288,27 @@ def _listed(found: WaitingApprovals) -> Report:
     return ApprovalsReport(approvals=(*calls, *definitions))
 
 
-async def _watched(
-    request: CommandRequest, store: ApprovalStore, decisions: Decisions
-) -> AsyncIterator[WaitingCall | WaitingDefinition]:
+def _watched(found: WaitingApprovals) -> tuple[Waiting, ...]:
     """Everything that somebody could answer now."""
-
-    def show_question(question: Question) -> None:
-        request.show(WatchedReport(question=question))
-
-    def show_held(held: Held) -> None:
-        request.show(WatchedDefinitionReport(definition=held, changes=held_difference(held)))
-
-    for posted in await store.waiting():
-        yield WaitingCall(store, decisions, posted.question, show_question)
-    for held in await store.held():
-        yield WaitingDefinition(store, decisions, held, show_held)
+    calls = [
+        Waiting(
+            id=each.question.id,
+            choices=_FOR_A_CALL
+            if "session" in each.question.offers
+            else {key: _FOR_A_CALL[key] for key in "yn"},
+            report=WatchedReport(question=each.question),
+        )
+        for each in found.calls
+    ]
+    definitions = [
+        Waiting(
+            id=held.id,
+            choices=_FOR_A_DEFINITION,
+            report=WatchedDefinitionReport(definition=held, changes=held_difference(held)),
+        )
+        for held in found.definitions
+    ]
+    return (*calls, *definitions)
 
 
 def _shown(found: WaitingApprovals) -> Report:
@@ -311,7 +318,7 @@ def _shown(found: WaitingApprovals) -> Report:
     return QuestionReport(state=posted.state, question=posted.question, answer=posted.answer)
 
 
-async def _decide(
+def _decide(
     request: CommandRequest, found: WaitingApprovals, wanted: str, *, approves: bool
 ) -> Report:
     for_session = request.arguments.has("session")
@@ -322,9 +329,9 @@ async def _decide(
     )
     if approves and not request.arguments.has("yes"):
         # Nobody is asked about what could not be done.
-        await _decided(request, replace(decide, only_check=True))
+        _decided(request, replace(decide, only_check=True))
         _confirm(request, _shown(found))
-    decision = await _decided(request, decide)
+    decision = _decided(request, decide)
     return DecidedReport(
         id=decision.id,
         kind=decision.kind,

@@ -3,13 +3,15 @@
 import asyncio
 import os
 import re
-from collections.abc import AsyncIterator
+import select
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import TypeVar
 
 import msgspec
-from msgspec.structs import replace
+from msgspec import Struct
 
-from switchboard.audit.filter import AuditFilter, record_in
+from switchboard.audit.filter import record_in
 from switchboard.audit.store import SqliteAudit
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import CommandRequest
@@ -24,15 +26,23 @@ from switchboard.cli.verbs.parts.audit_reports import (
 )
 from switchboard.cli.verbs.parts.daemon_answer import daemon_answer
 from switchboard.control.answers import AuditRows
-from switchboard.control.records import filter_of, is_wanted, read_records
-from switchboard.control.requests import AuditRequest
-from switchboard.core.audit import AuditMark
+from switchboard.control.records import audit_answer
+from switchboard.control.requests import (
+    AuditAfterRequest,
+    AuditQuestion,
+    AuditRequest,
+    VerifyRequest,
+)
+from switchboard.core.audit import Verification
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.stores import AuditStore
 from switchboard.ipc.paths import places_from
 from switchkit.cli.usage import Option, Usage, UsageError, Word
 
+T = TypeVar("T", bound=Struct)
+
 _LAST = 20
+# How soon a follower sees a new record.
+_LOOK_S = 0.2
 _MOST_OF_A_CALL = 100
 _AGO = re.compile(r"(\d{1,6})([smhd])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -72,29 +82,25 @@ USAGE = Usage(
 
 
 def run(request: CommandRequest) -> Report:
-    return asyncio.run(_run(request, SqliteAudit(places_from(dict(request.environ)).home)))
-
-
-async def _run(request: CommandRequest, log: AuditStore) -> Report:
     if request.arguments.word(0) != "show" and request.arguments.word(1):
         raise UsageError(f"`{request.arguments.word(1)}` is one word too many")
     match request.arguments.word(0):
         case "tail":
-            return await _tail(request, log)
+            return _tail(request)
         case "show":
-            return await _show(request, log)
+            return _show(request)
         case "verify":
-            return await _verify(request, log)
+            return _verify(request)
         case _:
-            return await _export(request, log)
+            return _export(request)
 
 
-async def _tail(request: CommandRequest, log: AuditStore) -> Report:
-    wanted = _wanted(request)
+def _tail(request: CommandRequest) -> Report:
     last = request.arguments.one("last") or str(_LAST)
     if not last.isdigit():
         raise UsageError("`--last` must be a whole number")
-    found = await _records(request, log, replace(wanted, last=int(last)))
+    fields = _filter_fields(request)
+    found = _answer(request, AuditRequest(last=int(last), **fields), AuditRows)
     newest = tuple(map(PlacedRecord.of, found.rows))
     if not request.arguments.has("follow"):
         return AuditReport(records=newest, unreadable=found.unreadable)
@@ -102,22 +108,47 @@ async def _tail(request: CommandRequest, log: AuditStore) -> Report:
         request.show(AuditRecordReport.of(record))
     for text in found.unreadable:
         request.talk.say(text)
-    async for row in log.read(after=found.end, follow=True):
-        if is_wanted(row, filter_of(wanted)):
-            request.show(AuditRecordReport.of(PlacedRecord.of(row)))
-    return Silent()
+    while True:
+        for page in _pages(request, fields, found.end):
+            found = page
+            for row in page.rows:
+                request.show(AuditRecordReport.of(PlacedRecord.of(row)))
+        # Neither the daemon nor the files tell that there is a new one.
+        select.select([], [], [], _LOOK_S)
 
 
-async def _records(request: CommandRequest, log: AuditStore, wanted: AuditRequest) -> AuditRows:
-    answer = daemon_answer(request, wanted, AuditRows)
-    return answer if answer is not None else await read_records(log, wanted)
+def _pages(request: CommandRequest, fields: dict[str, str], after: int = 0) -> Iterator[AuditRows]:
+    """All records after one, some at a time, oldest first."""
+    while True:
+        found = _answer(request, AuditAfterRequest(after=after, **fields), AuditRows)
+        yield found
+        if found.end == after:
+            return
+        after = found.end
 
 
-async def _show(request: CommandRequest, log: AuditStore) -> Report:
+def _answer(request: CommandRequest, wanted: AuditQuestion, kind: type[T]) -> T:
+    """What the daemon says if one runs, else what lies on disk."""
+    answer = daemon_answer(request, wanted, kind)
+    if answer is None:
+        answer = asyncio.run(_own_answer(request, wanted))
+    assert isinstance(answer, kind)
+    return answer
+
+
+async def _own_answer(request: CommandRequest, wanted: AuditQuestion) -> Struct:
+    log = SqliteAudit(places_from(dict(request.environ)).home)
+    try:
+        return await audit_answer(log, wanted)
+    finally:
+        await log.aclose()
+
+
+def _show(request: CommandRequest) -> Report:
     which = request.arguments.word(1)
     if not which:
         raise UsageError("`WHICH` is missing", "switchboard audit tail")
-    found = await _records(request, log, AuditRequest(which=which))
+    found = _answer(request, AuditRequest(which=which), AuditRows)
     rows, told = found.rows, found.unreadable
     if not rows:
         raise Fault(
@@ -130,24 +161,24 @@ async def _show(request: CommandRequest, log: AuditStore) -> Report:
     return AuditShowReport(records=records, unreadable=told)
 
 
-async def _verify(request: CommandRequest, log: AuditStore) -> Report:
+def _verify(request: CommandRequest) -> Report:
     given = request.arguments.one("expect")
-    expected = None
+    wanted = VerifyRequest()
     if given is not None:
         match = _EXPECTED.fullmatch(given)
         if match is None:
             raise UsageError("`--expect` takes what `audit verify` showed, such as `120:9f3c0a…`")
-        expected = AuditMark(seq=int(match[1]), hash=match[2])
+        wanted = VerifyRequest(seq=int(match[1]), hash=match[2])
     request.talk.progress("checking every record …")
-    return AuditVerifyReport.of(await log.verify(expect=expected))
+    return AuditVerifyReport.of(_answer(request, wanted, Verification))
 
 
-async def _export(request: CommandRequest, log: AuditStore) -> Report:
-    told: list[str] = []
-    lines = _lines(log, filter_of(_wanted(request)), told)
+def _export(request: CommandRequest) -> Report:
+    told: dict[str, None] = {}
+    lines = _lines(request, told)
     out = request.arguments.one("out")
     if out is None:
-        async for line in lines:
+        for line in lines:
             request.show(line)
         for text in told:
             request.talk.say(text)
@@ -157,7 +188,7 @@ async def _export(request: CommandRequest, log: AuditStore) -> Report:
         # Never through a link, and for nobody else to read.
         handle = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
         with os.fdopen(handle, "wb") as file:
-            async for line in lines:
+            for line in lines:
                 file.write(msgspec.json.encode(line) + b"\n")
                 count += 1
     except OSError as error:
@@ -165,24 +196,26 @@ async def _export(request: CommandRequest, log: AuditStore) -> Report:
     return AuditExportReport(path=out, records=count, unreadable=tuple(told))
 
 
-async def _lines(
-    log: AuditStore, wanted: AuditFilter, told: list[str]
-) -> AsyncIterator[AuditLineReport]:
-    """Lines of an export, oldest first. Without a filter they can be checked without us."""
-    async for row in log.read(tell=told.append):
-        record = record_in(row)
-        if record is not None and wanted.wants(record):
-            yield AuditLineReport.of(row)
+def _lines(request: CommandRequest, told: dict[str, None]) -> Iterator[AuditLineReport]:
+    """Lines of an export, oldest first. Without a filter they can be checked without us.
+
+    What could not be read is noted, once however many pages it is missing from.
+    """
+    for page in _pages(request, _filter_fields(request)):
+        told.update(dict.fromkeys(page.unreadable))
+        for row in page.rows:
+            if record_in(row) is not None:
+                yield AuditLineReport.of(row)
 
 
-def _wanted(request: CommandRequest) -> AuditRequest:
+def _filter_fields(request: CommandRequest) -> dict[str, str]:
     given = request.arguments
-    return AuditRequest(
-        tool=given.one("tool") or "",
-        session=given.one("session") or "",
-        since=_since(given.one("since")),
-        outcome=given.one("outcome") or "",
-    )
+    return {
+        "tool": given.one("tool") or "",
+        "session": given.one("session") or "",
+        "since": _since(given.one("since")),
+        "outcome": given.one("outcome") or "",
+    }
 
 
 def _since(given: str | None) -> str:

@@ -45,7 +45,7 @@ _CONFIG = """\
 # Settings of Switchboard for this workspace. All of them: switchboard config show
 
 # Ask before a call that could do harm, and write down what runs: docs/approvals.md, docs/audit.md
-enable_mcp_server_surface = true
+guard = true
 """
 
 

@@ -3,12 +3,10 @@
 import os
 from collections.abc import Iterator
 
-from switchboard.cli.render import hint
+from switchboard.cli.render import hint, warning
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import followed_settings
-from switchboard.daemon.serve import run as run_loop
-from switchboard.daemon.serve import serve_stdio
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, UsageError
 
@@ -35,12 +33,20 @@ class ServeReport(Report, frozen=True, kw_only=True, tag="switchboard.serve/1"):
 
     url: str
     token_from: str
+    # Of the daemon, when it serves; and what it has written there already of the configuration.
+    log: str = ""
+    warnings: tuple[str, ...] = ()
 
     def lines(self, style: Style) -> Iterator[str]:
         yield f"serving on {style.bold(self.url)}"
 
     def notes(self, style: Style) -> Iterator[str]:
+        for each in self.warnings:
+            yield warning(style, each)
         yield f"clients show the bearer token of {self.token_from}"
+        if self.log:
+            yield f"the daemon serves it, and writes to its own log, {self.log}"
+            yield hint(style, "switchboard daemon logs")
         yield hint(style, "Ctrl-C stops it")
 
 
@@ -56,17 +62,29 @@ def run(request: CommandRequest) -> Report:
         port=arguments.one("port"),
         allow_remote="1" if arguments.has("allow-remote") else None,
     )
+    # Of the three ways, only what the chosen one needs is loaded: whoever starts us waits for it.
     if settings.listener.transport == "stdio":
         _refuse_http_options(request)
-        return Silent(code=run_loop(serve_stdio(settings, request.environ, load=load)))
-    # The HTTP stack is large, and a client that launches us waits for every import.
-    from switchboard.cli.verbs.parts.http_endpoint import serve_http  # noqa: PLC0415
+        from switchboard.daemon.serve import run as run_loop  # noqa: PLC0415
+        from switchboard.daemon.serve import serve_stdio  # noqa: PLC0415
 
+        return Silent(code=run_loop(serve_stdio(settings, request.environ, load=load)))
     by_variable = f"${_TOKEN}" if request.environ.get(_TOKEN) else ""
     token_from = by_variable or os.path.join(settings.home, "http-token")
-    return serve_http(
-        request, settings, load, lambda url: ServeReport(url=url, token_from=token_from)
-    )
+
+    def show(url: str, log: str = "") -> None:
+        warnings = tuple(map(str, settings.warnings)) if log else ()
+        request.show(ServeReport(url=url, token_from=token_from, log=log, warnings=warnings))
+
+    if not request.is_in_process:
+        from switchboard.cli.verbs.parts.http_endpoint import serve_attached  # noqa: PLC0415
+
+        if serve_attached(request, settings, show):
+            return Silent()
+    from switchboard.daemon.serve import run as run_loop  # noqa: PLC0415
+    from switchboard.daemon.serve_http import serve_http  # noqa: PLC0415
+
+    return Silent(code=run_loop(serve_http(settings, request.environ, ready=show, load=load)))
 
 
 def _refuse_http_options(request: CommandRequest) -> None:

@@ -1,9 +1,16 @@
 """Tasks that somebody owns."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from types import TracebackType
 from typing import Any, Self
+
+
+async def close_all(closings: Iterable[Coroutine[Any, Any, object]]) -> None:
+    """Close everything side by side, and only then raise the first failure."""
+    for ended in await asyncio.gather(*closings, return_exceptions=True):
+        if isinstance(ended, BaseException):
+            raise ended
 
 
 class TaskSet:

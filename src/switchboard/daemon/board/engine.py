@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
@@ -15,7 +15,7 @@ from switchboard.children.exposure import SuiteSettings
 from switchboard.children.listings.listing_cache import ListingCaches
 from switchboard.children.pool import ChildPool, ChildSource
 from switchboard.children.schema import ServerEntry
-from switchboard.core.loop.tasks import TaskSet
+from switchboard.core.loop.tasks import TaskSet, close_all
 from switchboard.core.ports import Directory, Events, Next, Provider
 from switchboard.core.privacy.redacting_events import DiscreetEvents
 from switchboard.core.privacy.secrets import SecretBook
@@ -23,9 +23,9 @@ from switchboard.core.stores import AuditStore
 from switchboard.daemon.board.assemble import Assembly
 from switchboard.daemon.board.sandbox_trail import SandboxTrail
 from switchboard.daemon.board.secret_values import secret_values
-from switchboard.daemon.board.shared_children import SharedChildren
 from switchboard.daemon.malloc import return_large_blocks
 from switchboard.directory.directory import OfferDirectory
+from switchboard.pipeline.gates.placement import PlacementGate
 from switchboard.pipeline.order import build_road
 from switchboard.procs.limits import leave_no_core
 from switchboard.providers.context import Context, State
@@ -38,6 +38,7 @@ from switchkit.reaper_client import Reaper
 if TYPE_CHECKING:
     from switchboard.children.child import Child
     from switchboard.daemon.board.guard import Gates, Guard
+    from switchboard.daemon.board.shared_children import SharedChildren
 
 _DEFAULT = SuiteSettings()
 
@@ -53,7 +54,7 @@ class Built(Struct, frozen=True, eq=False, kw_only=True):
 
     async def aclose(self) -> None:
         """Close its providers. The engine keeps children that another board uses too."""
-        await asyncio.gather(*(provider.aclose() for provider in self.providers.values()))
+        await close_all(provider.aclose() for provider in self.providers.values())
 
 
 class Engine:
@@ -145,7 +146,7 @@ class Engine:
             is_reserved=is_reserved,
         )
         providers[directory.key] = directory
-        gates = self._gates(settings, providers) if context.is_guarded else None
+        gates = self._gates(settings, providers) if settings.is_guarded else None
         pipeline = build_road(
             providers,
             context.visibility,
@@ -178,7 +179,7 @@ class Engine:
                 else Guard(settings.home, self._events)
             )
         return self._guard.gates(
-            lambda call: providers[call.tool.provider].launch(call),
+            PlacementGate(providers).launch,
             self._events,
             settings.approval_channel,
             self._hide,
@@ -206,19 +207,19 @@ class Engine:
 
     async def aclose(self) -> None:
         """End every child."""
-        await self._tasks.aclose()
-        await self._state.aclose()
-        if self._shared is not None:
-            self._shared.on_changed.discard(self._announce)
-        try:
-            await self.pool.aclose()
-        finally:
+        # From the last to the first, each of them whatever became of the others.
+        async with AsyncExitStack() as then:
+            if self._guard is not None and self._shared_children is None:
+                then.push_async_callback(self._guard.aclose)
+            if self._own_reaper is not None:
+                then.callback(self._own_reaper.close)
             if self._shared_children is not None:
-                self._shared_children.leave(self._environ)
-        if self._own_reaper is not None:
-            self._own_reaper.close()
-        if self._guard is not None and self._shared_children is None:
-            await self._guard.aclose()
+                then.callback(self._shared_children.leave, self._environ)
+            then.push_async_callback(self.pool.aclose)
+            if self._shared is not None:
+                then.callback(self._shared.on_changed.discard, self._announce)
+            then.push_async_callback(self._state.aclose)
+            await self._tasks.aclose()
 
 
 def _limits_of(entry: ServerEntry, own: SuiteSettings, limits: ChildLimits) -> ChildLimits:

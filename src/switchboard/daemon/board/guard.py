@@ -40,6 +40,8 @@ class Guard:
         self.audit: AuditStore = SqliteAudit(home, tell=events.emit)
         self._queue = ApprovalQueue(self.approvals, ProcessOwners())
         self._trust = TrustBook()
+        # What waits for answers, and what writes down that sessions have ended.
+        self._asking = TaskSet()
         self._tasks = TaskSet()
 
     def gates(
@@ -61,6 +63,7 @@ class Guard:
             ApprovalTrail(events, self.audit),
             fallback=None if channel == "none" else QueueAsker(self._queue),
             channel=channel,
+            tasks=self._asking,
         )
         return Gates(approval, self.audit)
 
@@ -76,6 +79,7 @@ class Guard:
 
     async def aclose(self) -> None:
         """Write what waits, and let go of every file."""
+        await self._asking.aclose()
         await self._tasks.wait()
         await self.approvals.aclose()
         await self.audit.aclose()

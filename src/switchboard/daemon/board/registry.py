@@ -17,12 +17,13 @@ Which variables those are is known only once the files have been read, so a boar
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
 
 from msgspec import Struct
 
 from switchboard.config.problems import ConfigInvalid
 from switchboard.core.bus import EventBus, Subscriber
-from switchboard.core.loop.tasks import TaskSet
+from switchboard.core.loop.tasks import TaskSet, close_all
 from switchboard.daemon.board.assemble import Assembly, assemble
 from switchboard.daemon.board.reload import Load, Reloader
 from switchboard.daemon.board.runtime import Runtime
@@ -98,9 +99,10 @@ class BoardHandle:
         self.unused_since = time.monotonic()
 
     async def aclose(self) -> None:
-        await self.watching.aclose()
-        await self.runtime.aclose()
-        self._log.close()
+        async with AsyncExitStack() as then:
+            then.callback(self._log.close)
+            then.push_async_callback(self.runtime.aclose)
+            await self.watching.aclose()
 
 
 class BoardRegistry:
@@ -211,7 +213,7 @@ class BoardRegistry:
         """Close every board."""
         boards = tuple(self._handles.values())
         self._handles.clear()
-        await asyncio.gather(*(each.aclose() for each in boards))
+        await close_all(each.aclose() for each in boards)
 
 
 def _key_for(

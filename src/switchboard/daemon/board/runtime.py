@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from switchboard.core.board import Board
 from switchboard.core.events import ConfigLoaded, SessionClosed, SessionOpened
+from switchboard.core.loop.tasks import close_all
 from switchboard.daemon.board.assemble import Assembly, assemble
 from switchboard.daemon.board.lease import CurrentBoard
 from switchboard.daemon.logs.telemetry import exporting
@@ -160,9 +161,8 @@ class Runtime:
         """End every child."""
         if self._engine is not None:
             try:
-                for board in tuple(self._boards):
-                    if board.built is not None:
-                        await board.built.aclose()
+                built = (board.built for board in self._boards)
+                await close_all(each.aclose() for each in built if each is not None)
             finally:
                 await self._engine.aclose()
 

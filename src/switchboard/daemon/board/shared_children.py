@@ -3,11 +3,13 @@
 import asyncio
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 from switchboard.children.child import Child
 from switchboard.children.environment import EnvironmentSecrets
 from switchboard.children.pool import ChildPool
+from switchboard.core.loop.tasks import close_all
 from switchboard.core.ports import Events
 from switchboard.core.privacy.redacting_events import DiscreetEvents
 from switchboard.core.privacy.secrets import SecretBook
@@ -88,8 +90,9 @@ class SharedChildren:
 
     async def aclose(self) -> None:
         """End every child, and the reaper."""
-        await asyncio.gather(*(pool.aclose() for pool in self._pools.values()))
-        if self._guard is not None:
-            await self._guard.aclose()
-        # The reaper waits until what it guards has ended, and the loop must not wait with it.
-        await asyncio.get_running_loop().run_in_executor(None, self.reaper.close)
+        async with AsyncExitStack() as then:
+            # The reaper waits until what it guards has ended, and the loop must not wait with it.
+            then.push_async_callback(asyncio.to_thread, self.reaper.close)
+            if self._guard is not None:
+                then.push_async_callback(self._guard.aclose)
+            await close_all(pool.aclose() for pool in self._pools.values())

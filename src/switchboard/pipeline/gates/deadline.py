@@ -22,9 +22,7 @@ class DeadlineGate:
         self._running = Timers(self._loop, Clock.ring)
 
     async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
-        limit = call.tool.policy.timeout_s
-        if call.client_timeout_s is not None:
-            limit = call.client_timeout_s if limit is None else min(limit, call.client_timeout_s)
+        limit = limit_of(call)
         if limit is None:
             return await proceed(call)
         # What `asyncio.timeout` does, without an object and three calls on the road of every call.
@@ -42,13 +40,10 @@ class DeadlineGate:
             # Cancelled by the clock and by nobody else: that is a deadline, not a cancellation.
             if not clock.has_rung or task.cancelling() > begun + 1:
                 raise
-            raise Fault(
-                FaultCode.DEADLINE_EXCEEDED,
-                "tool-timeout",
-                f"`{call.tool.name}` did not finish within {clock.allowed_s:g} s",
-                hint=f"raise `{_setting(call, clock)}`, or ask for less",
-                details=cancelled.details if isinstance(cancelled, Interrupted) else None,
-            ) from None
+            fault = too_late(call, clock.allowed_s, hit_ceiling=clock.hit_ceiling)
+            if isinstance(cancelled, Interrupted):
+                fault.details = cancelled.details
+            raise fault from None
         finally:
             clocks.pop(clock, None)
             if clock.handle is not None:
@@ -57,9 +52,27 @@ class DeadlineGate:
                 task.uncancel()
 
 
-def _setting(call: Call, clock: Clock) -> str:
+def limit_of(call: Call) -> float | None:
+    """How long it may take."""
+    limit = call.tool.policy.timeout_s
+    if call.client_timeout_s is None:
+        return limit
+    return call.client_timeout_s if limit is None else min(limit, call.client_timeout_s)
+
+
+def too_late(call: Call, allowed_s: float, *, hit_ceiling: bool = False) -> Fault:
+    """What a call ends with that took longer than it may."""
+    return Fault(
+        FaultCode.DEADLINE_EXCEEDED,
+        "tool-timeout",
+        f"`{call.tool.name}` did not finish within {allowed_s:g} s",
+        hint=f"raise `{_setting(call, hit_ceiling=hit_ceiling)}`, or ask for less",
+    )
+
+
+def _setting(call: Call, *, hit_ceiling: bool) -> str:
     """What would have let it run longer."""
     own, theirs = call.tool.policy.timeout_s, call.client_timeout_s
     if theirs is not None and (own is None or theirs < own):
         return "switchboard/timeout_ms"
-    return "timeouts.longestMs" if clock.hit_ceiling else call.tool.policy.timeout_key
+    return "timeouts.longestMs" if hit_ceiling else call.tool.policy.timeout_key

@@ -1,11 +1,14 @@
 """What the call would start or reach, and where: decided once, and carried by the call."""
 
+import asyncio
 from collections.abc import Mapping
 
 from msgspec.structs import replace
 
 from switchboard.core.calls import Call, Outcome
+from switchboard.core.launches import Launch
 from switchboard.core.ports import Next, Provider
+from switchboard.pipeline.gates.deadline import limit_of, too_late
 
 
 class PlacementGate:
@@ -15,5 +18,17 @@ class PlacementGate:
         self._launch = {key: provider.launch for key, provider in providers.items()}
 
     async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
-        launch = await self._launch[call.tool.provider](call)
+        launch = await self.launch(call)
         return await proceed(call if launch is None else replace(call, launch=launch))
+
+    async def launch(self, call: Call) -> Launch | None:
+        """What it would launch as things are now. To find out may take as long as the call."""
+        limit = limit_of(call)
+        bound = asyncio.timeout(limit)
+        try:
+            async with bound:
+                return await self._launch[call.tool.provider](call)
+        except TimeoutError:
+            if limit is None or not bound.expired():
+                raise
+            raise too_late(call, limit) from None

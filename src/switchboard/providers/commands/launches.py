@@ -1,15 +1,36 @@
-"""What a call of a command tool would run, in the words that approvals are about."""
+"""What a command tool would run, in the words that approvals are about."""
 
 import hashlib
+import shlex
 
 import msgspec
+from msgspec.structs import replace
 
 from switchboard.core.launches import Launch
 from switchboard.core.privacy.redaction import redacted_text
 from switchboard.core.privacy.secrets import KnownSecrets
 from switchboard.core.tools import ToolSpec
 from switchboard.providers.commands.plans import CommandContext, Plan, policy_of
-from switchboard.providers.commands.static_launch import has_network, runs_of
+from switchboard.providers.commands.schema import CommandEntry
+
+
+def standing_launch(entry: CommandEntry, tool: ToolSpec) -> Launch:
+    """What is known of every call of a tool, for whoever judges it before there is one."""
+    return Launch(
+        tool=tool,
+        server=entry.name,
+        fingerprint=entry.fingerprint,
+        # As it is written: places for arguments and secrets are not filled.
+        runs=shlex.join((entry.command, *entry.args)),
+        cwd=entry.cwd,
+        is_foreign=False,
+        sandbox=entry.sandbox_profile,
+        network=has_network(entry),
+        opened_roots=entry.writable_roots,
+        side_effects=entry.side_effects,
+        requires_approval=entry.requires_approval,
+        required_by=entry.required_by,
+    )
 
 
 def launch_of(plan: Plan, tool: ToolSpec, fingerprint: str, ground: CommandContext) -> Launch:
@@ -18,14 +39,11 @@ def launch_of(plan: Plan, tool: ToolSpec, fingerprint: str, ground: CommandConte
     hide = KnownSecrets(plan.secrets)
     policy = policy_of(plan, ground)
     own = () if policy.only_reads and entry.sandbox_profile != "none" else (policy.cwd,)
-    return Launch(
-        tool=tool,
-        server=entry.name,
+    return replace(
+        standing_launch(entry, tool),
         fingerprint=fingerprint,
-        runs=runs_of(entry),
         # With every link followed, so that what is judged is where it runs.
         cwd=policy.cwd,
-        is_foreign=False,
         env={
             name: redacted_text(place.env[name], hide)
             for name in place.given
@@ -33,14 +51,13 @@ def launch_of(plan: Plan, tool: ToolSpec, fingerprint: str, ground: CommandConte
         },
         secrets=place.hidden,
         env_hash=_digest(dict(place.env)),
-        sandbox=entry.sandbox_profile,
-        network=has_network(entry),
         writable_roots=(*own, *policy.writable_roots),
-        opened_roots=entry.writable_roots,
-        side_effects=entry.side_effects,
-        requires_approval=entry.requires_approval,
-        required_by=entry.required_by,
     )
+
+
+def has_network(entry: CommandEntry) -> bool:
+    """Whether nothing keeps it from the network."""
+    return entry.allow_network or entry.sandbox_profile == "none"
 
 
 def _digest(value: dict[str, str]) -> str:

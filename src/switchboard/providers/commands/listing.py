@@ -11,17 +11,17 @@ from switchboard.core.faults import Fault
 from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
 from switchboard.pipeline.schemas import check_for
+from switchboard.providers.commands.launches import standing_launch
 from switchboard.providers.commands.paths import PathFilter
 from switchboard.providers.commands.plans import CommandContext, place_of
 from switchboard.providers.commands.schema import ANY_OBJECT, CommandEntry
 from switchboard.providers.commands.specs import command_spec
-from switchboard.providers.commands.static_launch import standing_launch
 from switchboard.sandbox.sandbox import platform_sandbox
 from switchboard.settings.sections import Settings
 
 _UNGUARDED = (
     "command tools are shown on a guarded surface only",
-    "set `enable_mcp_server_surface = true`",
+    "set `guard = true`",
 )
 
 
@@ -39,7 +39,7 @@ def judge_tools(
 ) -> Judged:
     """Look at every command tool. Starts none, but may try the sandbox."""
     ground = _ground_of(settings, environ)
-    if not settings.enable_mcp_server_surface:
+    if not settings.is_guarded:
         # Nothing runs a program on demand where nobody is asked and nothing is written down.
         return Judged(ground, {}, dict.fromkeys(entries, _UNGUARDED))
     tools: dict[str, tuple[CommandEntry, ToolSpec]] = {}

@@ -1,6 +1,7 @@
 """Servers under their own names: tools shown one by one, prompts, resources, completions."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from switchboard.core.calls import Call, Outcome
 from switchboard.core.channel import Channel
 from switchboard.core.contents import ContentRequest, Reading
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.identity_cache import IdentityCache
 from switchboard.core.launches import Launch
 from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
@@ -21,7 +23,7 @@ from switchboard.core.tools import Policy, ToolSpec
 from switchboard.providers.direct.exposure import DirectExposure
 from switchboard.providers.direct.tool_index import (
     PROVIDER,
-    IndexCache,
+    Found,
     ToolIndex,
     ToolPlace,
     index_contents,
@@ -47,7 +49,7 @@ class DirectProvider:
         self._relaying = tuple(each for each in self._exposures.values() if each.relays)
         self._is_guarded = is_guarded
         self._collector = ListingCollector(announce)
-        self._cache = IndexCache()
+        self._indexes: IdentityCache[ToolIndex] = IdentityCache()
         self.owners: Collection[str] = [each.name for each in self._relaying]
 
     # Offers
@@ -60,7 +62,7 @@ class DirectProvider:
         if kind == "tools":
             return (await self._tools(session, channel, wanted)).offers
         found = await self._collector.collect(kind, self._relaying, session, channel)
-        return self._cache.get(kind, found, index_contents).offers
+        return self._index(kind, found).offers
 
     async def _tools(self, session: Session, channel: Channel | None, wanted: str) -> ToolIndex:
         """The tools as soon as one of this name is among them, else all of them."""
@@ -74,11 +76,15 @@ class DirectProvider:
             channel,
             is_enough=lambda: wanted in self._known_tools(session).tools,
         )
-        return self._cache.get("tools", found, index_tools)
+        return self._index("tools", found)
 
     def _known_tools(self, session: Session) -> ToolIndex:
         found = known_listings("tools", self._showing, session)
-        return self._cache.get("tools", found, index_tools)
+        return self._index("tools", found)
+
+    def _index(self, kind: Kind, found: Sequence[Found]) -> ToolIndex:
+        index = index_tools if kind == "tools" else index_contents
+        return self._indexes.get(chain.from_iterable(found), lambda: index(found), kind=kind)
 
     # Calls
 
@@ -144,11 +150,17 @@ class DirectProvider:
 
     def unlisted(self, session: Session) -> Sequence[str]:
         children = ((each.name, each.children.of(session)) for each in self._relaying)
-        return [name for name, child in children if child.is_running and child.can("resources")]
+        return [
+            name
+            for name, child in children
+            if child.is_running and child.connection.greeting.offers("resources")
+        ]
 
     async def fetch(self, call: Call, offer: Offer, request: ContentRequest) -> Outcome:
         child = self._exposures[offer.owner].children.of(call.session)
-        result = await child.ask(call.tool.name, request.params(offer.own), call.channel)
+        result = await child.conversation.ask(
+            call.tool.name, request.params(offer.own), call.channel
+        )
         if isinstance(request, Reading) and request.uri != offer.own:
             result = _with_uri(result, offer.own, request.uri)
         return passed_through(result, is_modern=child.is_modern)
@@ -162,7 +174,7 @@ class DirectProvider:
         for exposure in self._exposures.values():
             child = exposure.children.of(session)
             if child.is_running:
-                child.notify(method)
+                child.conversation.notify(method)
 
     async def aclose(self) -> None:
         """The pool owns the children."""

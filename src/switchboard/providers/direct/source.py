@@ -51,7 +51,7 @@ class DirectSource(Source[Struct]):
         return DirectProvider(
             map(exposure, context.servers),
             announce=context.announce,
-            is_guarded=context.is_guarded,
+            is_guarded=context.settings.is_guarded,
         )
 
 

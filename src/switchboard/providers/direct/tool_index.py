@@ -1,14 +1,14 @@
 """What servers list, as offers, and the way from a tool back to its server."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import msgspec
 from msgspec import Raw, Struct
 from msgspec.json import encode
 
-from switchboard.children.listings.listing import Kind, Listing, ToolEntry, ToolListing
+from switchboard.children.listings.listing import Listing, ToolEntry, ToolListing
 from switchboard.core.names import fold, tool_name
 from switchboard.core.offers import Offer
 from switchboard.core.tools import Effects, Policy, ToolSpec
@@ -103,26 +103,3 @@ def _spec(shown: str, exposure: DirectExposure, entry: ToolEntry) -> ToolSpec:
         origin=exposure.origin,
         check=unchecked,
     )
-
-
-class IndexCache:
-    """The last few indexes, so that what is known already is not built anew."""
-
-    _MOST = 64
-
-    def __init__(self) -> None:
-        self._kept: dict[tuple[object, ...], tuple[list[Found], ToolIndex]] = {}
-
-    def get(
-        self, kind: Kind, found: list[Found], make: Callable[[Sequence[Found]], ToolIndex]
-    ) -> ToolIndex:
-        """What was made of exactly these listings, or what is made of them now."""
-        # Empty listings are all the same one, so more than the listings tells them apart.
-        key = (kind, *((id(exposure), id(listing)) for exposure, listing in found))
-        kept = self._kept.get(key)
-        if kept is None:
-            if len(self._kept) >= self._MOST:
-                self._kept.pop(next(iter(self._kept)))
-            # The listings are kept too, so that no other can get their identity.
-            kept = self._kept[key] = (found, make(found))
-        return kept[1]

@@ -1,6 +1,7 @@
 """Children as suites: `introspect` tells what a child can do, `call` does it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import cast
 
 from msgspec.structs import replace
@@ -12,6 +13,7 @@ from switchboard.children.results import passed_through
 from switchboard.core.calls import Call, Outcome, TextBlock
 from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.identity_cache import IdentityCache
 from switchboard.core.launches import Launch
 from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
@@ -42,8 +44,7 @@ class SuitesProvider:
         self._shown = tuple(each for name, each in self._suites.items() if shows(name))
         self._is_guarded = is_guarded
         self._collector = ListingCollector(announce)
-        # The last offers, with the listings that they were made from.
-        self._offered: tuple[list[tuple[Suite, Listing]], tuple[Offer, ...]] = ([], ())
+        self._offered: IdentityCache[tuple[Offer, ...]] = IdentityCache()
 
     def specs(self) -> Sequence[ToolSpec]:
         return tuple(suite.spec for suite in self._suites.values())
@@ -56,9 +57,7 @@ class SuitesProvider:
         if kind != "subtools":
             return ()
         found = await self._collector.collect("tools", self._shown, session, channel)
-        if found != self._offered[0]:
-            self._offered = (found, tuple(_subtools(found)))
-        return self._offered[1]
+        return self._offered.get(chain.from_iterable(found), lambda: tuple(_subtools(found)))
 
     async def narrow(self, call: Call) -> Call:
         suite = self._suites[call.tool.name]
@@ -95,7 +94,7 @@ class SuitesProvider:
         if not self._is_guarded:
             return suite.launches[call.tool]
         # The child may have changed the tool since the call was narrowed.
-        listing = suite.children.of(call.session).known_tools
+        listing = suite.children.of(call.session).listings.known_tools
         now = suite.listed(call.tool.name, listing) if listing is not None else None
         return suite.launches[now or call.tool]
 

@@ -50,7 +50,7 @@ class SuiteSource(Source[Struct]):
         return SuitesProvider(
             suites,
             shows=context.visibility.shows,
-            is_guarded=context.is_guarded,
+            is_guarded=context.settings.is_guarded,
             announce=context.announce,
         )
 

@@ -7,12 +7,15 @@ from switchboard.children.exposure import IntrospectionMode, ResultMode
 from switchboard.children.listings.listing import ToolEntry, ToolListing
 from switchboard.children.pool import ChildSource
 from switchboard.children.server_launches import ServerLaunches
+from switchboard.core.identity_cache import IdentityCache
 from switchboard.core.tools import Effects, Policy, ToolSpec
 from switchboard.core.visibility import Visibility
 from switchboard.providers.suites.summaries import summarise
 
 _LONGEST_NAME = 256
 _MOST_NAMES = 1_024
+# Texts are long.
+_MOST_SHOWN = 8
 
 
 class _Shown(Struct, rename="camel"):
@@ -47,10 +50,11 @@ class Suite:
         self._summary_max_chars = summary_max_chars
         self._timeout = Policy(timeout_s=children.limits.rpc_s, longest_s=children.limits.longest_s)
         self._specs: dict[str, ToolSpec] = {}
-        # The tools as the child lists them, by the listing that they were made from.
-        self._listed: tuple[ToolListing, dict[str, ToolSpec]] | None = None
+        # The tools as the child lists them, and what was said of them, by the listing. A session
+        # may have a child of its own.
+        self._listed: IdentityCache[dict[str, ToolSpec]] = IdentityCache()
+        self._shown: IdentityCache[str] = IdentityCache(_MOST_SHOWN)
         self.launches = launches
-        self._shown: tuple[ToolListing, str] | None = None
         # Looking at a suite changes nothing, so it is a tool of its own on the road.
         self.introspection = ToolSpec(
             name=spec.name,
@@ -79,9 +83,7 @@ class Suite:
 
     def listed(self, name: str, listing: ToolListing) -> ToolSpec | None:
         """The exact tool with everything that the child says of it; the same as long as it is."""
-        if self._listed is None or self._listed[0] is not listing:
-            self._listed = (listing, {})
-        specs = self._listed[1]
+        specs = self._listed.get((listing,), dict[str, ToolSpec])
         entry = listing.tools.get(name)
         if name not in specs and entry is not None:
             specs[name] = ToolSpec(
@@ -99,14 +101,15 @@ class Suite:
 
     def introspect(self, listing: ToolListing) -> str:
         """Every subtool that is shown, as JSON."""
-        if self._shown is None or self._shown[0] is not listing:
-            shown = [
-                self._describe(tool, full=self._mode == "full")
-                for tool in listing.tools.values()
-                if self.subtools.shows(tool.name)
-            ]
-            self._shown = (listing, encode(_Introspection(shown)).decode())
-        return self._shown[1]
+        return self._shown.get((listing,), lambda: self._introspection(listing))
+
+    def _introspection(self, listing: ToolListing) -> str:
+        shown = [
+            self._describe(tool, full=self._mode == "full")
+            for tool in listing.tools.values()
+            if self.subtools.shows(tool.name)
+        ]
+        return encode(_Introspection(shown)).decode()
 
     def introspect_one(self, tool: ToolEntry) -> str:
         """One subtool in full, as JSON."""

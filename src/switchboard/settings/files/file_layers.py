@@ -85,9 +85,14 @@ def toml_layer(document: Document, problems: list[Problem], *, foreign: bool) ->
         tree["providers"][provider] = {SERVERS: servers}
     for here, there in OTHER_SPELLINGS.items():
         section, name = here
-        if name in tree.get(section, {}):
-            tree[there] = tree[section].pop(name)
-            written[there,] = here
+        table = tree.get(section, {}) if section else tree
+        if name not in table:
+            continue
+        value, at = table.pop(name), here if section else (name,)
+        if tree.get(there, value) != value:
+            report.say(at, f"it is another name of `{there}`, which says otherwise", "keep one")
+        tree[there] = value
+        written[there,] = at
     settle_logging(tree, written)
     return Layer(scope=document.scope, tree=tree, document=document, written=written, expands=True)
 

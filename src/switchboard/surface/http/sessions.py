@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Raw
 
 from switchboard.core.events import SessionClosed, SessionOpened
-from switchboard.core.loop.tasks import TaskSet
+from switchboard.core.loop.tasks import TaskSet, close_all
 from switchboard.core.ports import Events
 from switchboard.surface.endpoint import Endpoint
 from switchboard.surface.http.delivery import Delivery
@@ -266,5 +266,5 @@ class HttpSessions:
         sessions = tuple(self)
         for session in sessions:
             self.close(session, "closed")
-        await asyncio.gather(*(session.aclose() for session in sessions))
+        await close_all(session.aclose() for session in sessions)
         await self._tasks.aclose()

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
@@ -14,7 +15,6 @@ from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.asking import Terminal, tell_where_to_answer
 from switchboard.cli.verbs.parts.board import progress_of
 from switchboard.cli.verbs.parts.loading import settings_for
-from switchboard.cli.verbs.parts.watching import wait_for_line
 from switchboard.control.requests import BoardRequest, CallRequest, IntrospectRequest
 from switchboard.core.bus import EventBus
 from switchboard.core.questions import Answer, Question
@@ -70,7 +70,7 @@ async def own_caller(settings: Settings, environ: Mapping[str, str]) -> AsyncGen
     """This command as the only client of a board."""
     async with (
         running(settings, environ=environ, events=EventBus()) as runtime,
-        open_caller(runtime, cwd=os.getcwd()) as caller,
+        open_caller(runtime, cwd=os.getcwd(), pid=os.getpid()) as caller,
     ):
         yield caller
 
@@ -83,5 +83,16 @@ class TerminalAsker:
 
     async def ask(self, question: Question, /) -> Answer:
         self._terminal.show(question)
-        await wait_for_line()
+        await _typed()
         return Answer(verdict=self._terminal.take(), by="client", at=time.time())
+
+
+async def _typed() -> None:
+    """Wait until a line was typed. A thread that reads could not be stopped when time is up."""
+    loop = asyncio.get_running_loop()
+    ready = loop.create_future()
+    loop.add_reader(sys.stdin.fileno(), lambda: ready.done() or ready.set_result(None))
+    try:
+        await ready
+    finally:
+        loop.remove_reader(sys.stdin.fileno())
