@@ -108,16 +108,21 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("cli/verbs/daemon.py", "switchboard.daemon.serve.run"): "only the daemon itself needs it",
     ("cli/verbs/daemon.py", "switchboard.daemon.main.run_daemon"): "as above",
     ("children/pool.py", "switchboard.children.http.remote.open_remote"): "few are remote",
-    (
-        "cli/verbs/serve.py",
-        "switchboard.cli.verbs.parts.http_endpoint.serve_http",
-    ): "stdio needs no HTTP",
+    **{
+        ("cli/verbs/serve.py", f"switchboard.{name}"): "of three ways to serve, one is loaded"
+        for name in (
+            "cli.verbs.parts.http_endpoint.serve_attached",
+            "daemon.serve.run",
+            "daemon.serve.serve_stdio",
+            "daemon.serve_http.serve_http",
+        )
+    },
     ("daemon/attachment.py", "switchboard.control.messages.fault_line"): "shims ask nothing",
     ("daemon/attachment.py", "switchboard.control.messages.unexpected"): "as above",
     ("daemon/attachment.py", "switchboard.control.socket.serve_requests"): "as above",
     ("daemon/server.py", "switchboard.control.socket.serve_requests"): "as above",
     ("daemon/server.py", "switchboard.daemon.control.DaemonControl"): "as above",
-    ("daemon/attachment.py", "switchboard.daemon.serve_http.serve_handed_over"): "as above",
+    ("daemon/attachment.py", "switchboard.daemon.http_attachment.serve_handed_over"): "as above",
     (
         "cli/verbs/parts/board.py",
         "switchboard.cli.verbs.parts.own_board.ask_own_board",

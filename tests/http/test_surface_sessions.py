@@ -27,10 +27,15 @@ async def history(board: Served, http: httpx2.AsyncClient) -> Json:
     return json.loads(response.json()["result"]["content"][0]["text"])
 
 
-async def until_called(board: Served, times: int = 1) -> None:
-    """Wait until the child has got so many calls (the first starts it)."""
-    await until_true(lambda: sum(isinstance(e, CallStarted) for e in board.events) >= times)
-    await asyncio.sleep(0.2)
+async def until_called(board: Served, http: httpx2.AsyncClient) -> None:
+    """Wait until the child has got the one call that is under way (which starts it)."""
+    await until_true(lambda: any(isinstance(e, CallStarted) for e in board.events))
+    async with asyncio.timeout(30):
+        asked = 1
+        # It tells what it has got only when it is asked, and each question is a call, too.
+        while (await history(board, http))["received"].count("tools/call") <= asked:
+            asked += 1
+            await asyncio.sleep(0.05)
 
 
 async def test_a_session_begins_with_initialize_and_ends_with_delete(served: Served) -> None:
@@ -106,7 +111,7 @@ async def test_a_cancelled_call_ends_without_an_answer(served: Served) -> None:
     async with served.client() as http:
         await served.session(http)
         stalled = asyncio.ensure_future(http.post(served.url, json=call("stall", id_=5)))
-        await until_called(served)
+        await until_called(served, http)
         cancel = notification("notifications/cancelled", {"requestId": 5})
         assert (await http.post(served.url, json=cancel)).status_code == 202
         response = await stalled
@@ -128,7 +133,7 @@ async def test_a_client_that_leaves_in_the_middle_cancels_its_call(
             if era == "handshake":
                 leaving.headers["mcp-session-id"] = http.headers["mcp-session-id"]
             stalled = asyncio.ensure_future(leaving.post(served.url, json=body))
-            await until_called(served)
+            await until_called(served, http)
             stalled.cancel()
         async with asyncio.timeout(10):
             # The child tells what it has got only when it is asked.
@@ -141,7 +146,7 @@ async def test_one_client_cannot_cancel_the_call_of_another(served: Served) -> N
         await served.session(one)
         await served.session(other)
         stalled = asyncio.ensure_future(one.post(served.url, json=call("stall", id_=5)))
-        await until_called(served)
+        await until_called(served, one)
         cancel = notification("notifications/cancelled", {"requestId": 5})
         assert (await other.post(served.url, json=cancel)).status_code == 202
         assert (await history(served, other))["cancelled"] == []
@@ -153,7 +158,7 @@ async def test_an_id_can_be_used_by_one_call_at_a_time(served: Served) -> None:
     async with served.client() as http:
         await served.session(http)
         stalled = asyncio.ensure_future(http.post(served.url, json=call("stall", id_=5)))
-        await until_called(served)
+        await until_called(served, http)
         again = await http.post(served.url, json=call("echo", {"text": "x"}, 5))
         assert again.status_code == 400
         stalled.cancel()

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from support.measuring import measured_daemon
+
 Json = dict[str, Any]
 SERVICE_SCRIPT = Path(__file__).with_name("svc.py")
 PATIENCE = 20.0
@@ -133,6 +135,7 @@ class Lab:
             "CODEX_HOME": str(self.codex),
             "HOME": str(folder / "user"),
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            **measured_daemon(),
         }
         (folder / "user").mkdir()
         self.branch = "default"
@@ -280,6 +283,10 @@ class Lab:
         supervisor = self.supervisor()
         if supervisor is not None:
             with contextlib.suppress(ProcessLookupError):
+                # First it may write down what was measured of it.
+                os.kill(supervisor, signal.SIGTERM)
+                with contextlib.suppress(AssertionError):
+                    wait_for(lambda: not is_alive(supervisor), 5.0)
                 os.kill(supervisor, signal.SIGKILL)
         for pid in self.ours():
             with contextlib.suppress(ProcessLookupError):

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from switchboard.cli.printer import Talk
 from switchboard.cli.report import Report
+from switchboard.shim.flags import wants_in_process
 from switchkit.cli.usage import Arguments, UsageError
 
 
@@ -26,6 +27,11 @@ class CommandRequest(Struct, frozen=True, kw_only=True, eq=False):
     @property
     def config(self) -> str | None:
         return self.arguments.one("config")
+
+    @property
+    def is_in_process(self) -> bool:
+        """Whether the daemon is not wanted."""
+        return self.arguments.has("in-process") or wants_in_process(dict(self.environ))
 
     def check_directory(self) -> None:
         """Raise `UsageError` when the directory that we are in, and mean, does not exist."""

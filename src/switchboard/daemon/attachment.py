@@ -27,7 +27,7 @@ from switchkit.processes import parent_of
 
 if TYPE_CHECKING:
     from switchboard.control.api import Control
-    from switchboard.daemon.serve_http import ServeHandedOver
+    from switchboard.daemon.http_attachment import ServeHandedOver
 
 
 class Attachment:
@@ -141,6 +141,6 @@ class Attachment:
 
 
 def _http_stack() -> "ServeHandedOver":
-    from switchboard.daemon.serve_http import serve_handed_over  # noqa: PLC0415 - few serve HTTP
+    from switchboard.daemon.http_attachment import serve_handed_over  # noqa: PLC0415 - few serve HTTP
 
     return serve_handed_over

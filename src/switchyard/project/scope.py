@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from switchkit.suggest import suggestion
-from switchyard.core.fault import USAGE, YardFault
+from switchyard.core.fault import CONFLICT, USAGE, YardFault
 from switchyard.core.slugs import slug
 from switchyard.project.git_files import current_branch
 from switchyard.project.home import Home, ProjectPlaces
@@ -75,6 +75,17 @@ class ProjectScope(NamedTuple):
             hint=f"switchyard create {branch}",
             exit_code=USAGE,
         )
+
+    def check_slug(self, branch: str) -> None:
+        """Refuse a short name that is taken: two branches would share hosts, ports and logs."""
+        for one in self.targets():
+            if one.slug == slug(branch) and one.branch != branch:
+                raise YardFault(
+                    "slug-taken",
+                    f"`{branch}` and `{one.branch}` have the same short name `{one.slug}`",
+                    hint="choose another branch name",
+                    exit_code=CONFLICT,
+                )
 
 
 def nearest_project(cwd: Path) -> Path | None:

@@ -27,18 +27,6 @@ def folder_for(scope: ProjectScope, config: Config, branch: str) -> Path:
     return (scope.root / expanded(config.worktree_root)) / slug(branch)
 
 
-def check_slug(scope: ProjectScope, branch: str) -> None:
-    """Two branches with one short name would share hosts, ports and logs."""
-    for one in scope.targets():
-        if one.slug == slug(branch) and one.branch != branch:
-            raise YardFault(
-                "slug-taken",
-                f"`{branch}` and `{one.branch}` have the same short name `{one.slug}`",
-                hint="choose another branch name",
-                exit_code=CONFLICT,
-            )
-
-
 def _exclude(root: Path, folder: Path) -> None:
     """Keep worktrees inside the repository out of its own status."""
     if not folder.is_relative_to(root):
@@ -110,7 +98,7 @@ def create(
     if there and there.path.is_dir():
         synced = sync(config.env, scope.root, there.path, force=force_env)
         return _told(there, created=False) | {"env": [one.as_json() for one in synced]}
-    check_slug(scope, branch)
+    scope.check_slug(branch)
     folder = (path or folder_for(scope, config, branch)).absolute()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise YardFault(
@@ -172,7 +160,7 @@ def adopt(scope: ProjectScope, path: Path | None = None) -> dict[str, Any]:
         if (path is not None and real != path.resolve()) or real in have or not real.is_dir():
             continue
         branch = one.branch or one.head[:7]
-        check_slug(scope, branch)
+        scope.check_slug(branch)
         made = Worktree(branch, slug(branch), real, managed=False, created_at=time.time())
         _register(scope, made)
         adopted.append(_told(made, created=False))

@@ -7,8 +7,6 @@ from switchboard.cli.render import hint, warning
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import followed_settings
-from switchboard.daemon.serve import run as run_loop
-from switchboard.daemon.serve import serve_stdio
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, UsageError
 
@@ -64,20 +62,29 @@ def run(request: CommandRequest) -> Report:
         port=arguments.one("port"),
         allow_remote="1" if arguments.has("allow-remote") else None,
     )
+    # Of the three ways, only what the chosen one needs is loaded: whoever starts us waits for it.
     if settings.listener.transport == "stdio":
         _refuse_http_options(request)
-        return Silent(code=run_loop(serve_stdio(settings, request.environ, load=load)))
-    # The HTTP stack is large, and a client that launches us waits for every import.
-    from switchboard.cli.verbs.parts.http_endpoint import serve_http  # noqa: PLC0415
+        from switchboard.daemon.serve import run as run_loop  # noqa: PLC0415
+        from switchboard.daemon.serve import serve_stdio  # noqa: PLC0415
 
+        return Silent(code=run_loop(serve_stdio(settings, request.environ, load=load)))
     by_variable = f"${_TOKEN}" if request.environ.get(_TOKEN) else ""
     token_from = by_variable or os.path.join(settings.home, "http-token")
 
-    def describe(url: str, log: str) -> Report:
+    def show(url: str, log: str = "") -> None:
         warnings = tuple(map(str, settings.warnings)) if log else ()
-        return ServeReport(url=url, token_from=token_from, log=log, warnings=warnings)
+        request.show(ServeReport(url=url, token_from=token_from, log=log, warnings=warnings))
 
-    return serve_http(request, settings, load, describe)
+    if not request.is_in_process:
+        from switchboard.cli.verbs.parts.http_endpoint import serve_attached  # noqa: PLC0415
+
+        if serve_attached(request, settings, show):
+            return Silent()
+    from switchboard.daemon.serve import run as run_loop  # noqa: PLC0415
+    from switchboard.daemon.serve_http import serve_http  # noqa: PLC0415
+
+    return Silent(code=run_loop(serve_http(settings, request.environ, ready=show, load=load)))
 
 
 def _refuse_http_options(request: CommandRequest) -> None:

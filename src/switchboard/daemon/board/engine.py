@@ -23,7 +23,6 @@ from switchboard.core.stores import AuditStore
 from switchboard.daemon.board.assemble import Assembly
 from switchboard.daemon.board.sandbox_trail import SandboxTrail
 from switchboard.daemon.board.secret_values import secret_values
-from switchboard.daemon.board.shared_children import SharedChildren
 from switchboard.daemon.malloc import return_large_blocks
 from switchboard.directory.directory import OfferDirectory
 from switchboard.pipeline.gates.placement import PlacementGate
@@ -39,6 +38,7 @@ from switchkit.reaper_client import Reaper
 if TYPE_CHECKING:
     from switchboard.children.child import Child
     from switchboard.daemon.board.guard import Gates, Guard
+    from switchboard.daemon.board.shared_children import SharedChildren
 
 _DEFAULT = SuiteSettings()
 

@@ -9,6 +9,8 @@ from switchboard.wire.http_hosts import in_url, is_any_address, is_loopback
 
 # The one path of the protocol.
 PATH = "/mcp"
+# What begins like this belongs to the daemon itself.
+CONTROL_PATH = "/control/"
 _BACKLOG = 128
 
 

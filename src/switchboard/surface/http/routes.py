@@ -19,11 +19,11 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.surface.http.access import Access
 from switchboard.surface.http.exchange import ClientLeft, Exchange, HttpReply, Refusal, closing
+from switchboard.surface.http.listener import CONTROL_PATH
 from switchboard.wire.frames import MAX_MESSAGE_BYTES
 from switchboard.wire.http_headers import JSON_TYPE, media_type
 from switchboard.wire.messages import encode
 
-PREFIX = "/control/"
 # How many events a reader may be behind; who reads more slowly misses some.
 _MOST_UNREAD = 1_000
 _KEEP_ALIVE_S = 15.0
@@ -56,7 +56,7 @@ class ControlRoutes:
         self._access.check(exchange)
         if self._is_closing:
             raise closing()
-        word = exchange.path.removeprefix(PREFIX)
+        word = exchange.path.removeprefix(CONTROL_PATH)
         if exchange.method == "GET" and word == "events":
             await self._follow(exchange)
             return

@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
 
@@ -21,15 +21,17 @@ from switchboard.surface.http.exchange import (
     closing,
 )
 from switchboard.surface.http.handshake import HandshakeEra
-from switchboard.surface.http.listener import PATH
+from switchboard.surface.http.listener import CONTROL_PATH, PATH
 from switchboard.surface.http.modern import ModernEra, claims_modern
-from switchboard.surface.http.routes import PREFIX, ControlRoutes
 from switchboard.surface.http.sessions import IDLE_S, HttpSessions
 from switchboard.surface.sink import Sink
 from switchboard.surface.suspended_calls import SuspendedCalls
 from switchboard.wire.eras import HANDSHAKE_VERSIONS
 from switchboard.wire.frames import MAX_MESSAGE_BYTES
 from switchboard.wire.http_headers import JSON_TYPE, PROTOCOL_VERSION, SESSION_ID, media_type
+
+if TYPE_CHECKING:
+    from switchboard.surface.http.routes import ControlRoutes
 
 
 class HttpSurface:
@@ -44,7 +46,7 @@ class HttpSurface:
         workspace: str,
         instructions: Callable[[], str],
         idle_s: float = IDLE_S,
-        control: ControlRoutes | None = None,
+        control: "ControlRoutes | None" = None,
     ) -> None:
         self._boards = boards
         self._access = access
@@ -67,7 +69,7 @@ class HttpSurface:
             return
 
     async def _serve(self, exchange: Exchange) -> None:
-        if self._control is not None and exchange.path.startswith(PREFIX):
+        if self._control is not None and exchange.path.startswith(CONTROL_PATH):
             await self._control.serve(exchange)
             return
         self._access.check(exchange)

@@ -52,14 +52,7 @@ def _plan(yard: Yard, request: UpRequest) -> StartPlan:
 
 
 def _check_place(yard: Yard, target: Target) -> None:
-    for one in yard.scope.targets():
-        if one.slug == target.slug and one.branch != target.branch:
-            raise YardFault(
-                "slug-taken",
-                f"`{target.branch}` and `{one.branch}` have the same short name `{one.slug}`",
-                hint="rename one of the branches",
-                exit_code=CONFLICT,
-            )
+    yard.scope.check_slug(target.branch)
     if not target.worktree.is_dir():
         raise YardFault(
             "no-folder", f"the worktree of `{target.branch}` is gone: {target.worktree}"

@@ -3,11 +3,11 @@
 import os
 import threading
 
-from switchkit.suggest import suggestion
 from switchyard.config.graph import levels
 from switchyard.config.shapes import Config
 from switchyard.control.protocol import DownAnswer, DownRequest, StoppedRow
-from switchyard.core.fault import USAGE, YardFault
+from switchyard.core.fault import YardFault
+from switchyard.project.configuration import check_service
 from switchyard.runtime.hooks import HookSite, run_hooks
 from switchyard.runtime.runs import RunRecord, all_runs
 from switchyard.supervisor.service_thread import STOP_SLACK_S, ServiceThread, end_run
@@ -58,11 +58,7 @@ def _check_names(yard: Yard, config: Config, request: DownRequest) -> None:
     """Refuse a name that is neither in the configuration nor in a run."""
     for name in set(request.services) - set(config.services):
         if not any(run.service == name for run in yard.book.all()):
-            raise YardFault(
-                "unknown-service",
-                f"unknown service `{name}`; {suggestion(name, config.services)}",
-                exit_code=USAGE,
-            )
+            check_service(config, name)
 
 
 def _run_hooks(yard: Yard, config: Config, branches: set[str]) -> None:

@@ -10,7 +10,6 @@ from switchboard.control.board_client import BoardClient
 from switchboard.control.requests import USAGE, BoardRequest, CallRequest
 from switchboard.core.faults import Fault
 from switchboard.ipc.paths import places_from
-from switchboard.shim.flags import wants_in_process
 from switchboard.shim.main import Stranded, introduce
 from switchkit.cli.usage import Option, UsageError
 
@@ -23,12 +22,12 @@ def ask_board(request: CommandRequest, wanted: BoardRequest, kind: type[T]) -> T
     """What the board answers. Raises `UsageError`, `ConfigInvalid` or a fault."""
     request.check_directory()
     try:
+        if request.is_in_process:
+            return _ask_own(request, wanted, kind)
         try:
             client = attach(request)
         except Stranded as stranded:
             return _ask_own(request, wanted, kind, str(stranded))
-        if client is None:
-            return _ask_own(request, wanted, kind)
         request.talk.progress(progress_of(wanted))
         try:
             return client.ask(
@@ -46,14 +45,12 @@ def ask_board(request: CommandRequest, wanted: BoardRequest, kind: type[T]) -> T
         raise
 
 
-def attach(request: CommandRequest) -> BoardClient | None:
+def attach(request: CommandRequest) -> BoardClient:
     """The daemon, ready with our board; it is started if need be.
 
-    None when it is not wanted. Raises `Stranded` when it cannot be had.
+    Raises `Stranded` when it cannot be had.
     """
     environ = dict(request.environ)
-    if request.arguments.has(IN_PROCESS.name) or wants_in_process(environ):
-        return None
     flags = {"workspace": request.workspace or "", "config": request.config or ""}
     return BoardClient(introduce(places_from(environ), flags, environ))
 
