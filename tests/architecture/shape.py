@@ -16,6 +16,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "audit": {"core"},
     "vault": {"core"},
     "approvals": {"core"},
+    "engines": {"core", "config", "procs"},
+    "runs": {"core", "engines"},
     "pipeline": {"core"},
     "directory": {"core"},
     "sandbox": {"core", "config", "procs"},
@@ -23,6 +25,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "providers": {"core", "config", "procs", "sandbox", "children", "settings", "providers/*"},
     "providers/*": {
         *("core", "config", "procs", "sandbox", "children", "approvals", "pipeline:schemas"),
+        *("engines", "runs"),
         *("providers:table", "providers:source", "providers:context"),
     },
     "settings": {"core", "config", "children:schema", "children:exposure", "providers:table"},
@@ -31,7 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "web": {"control"},
     "daemon": {
         *("core", "ipc", "wire", "config", "procs", "audit", "vault", "approvals", "pipeline"),
-        "directory",
+        *("directory", "engines", "runs"),
         *("sandbox", "children", "providers", "providers/*", "settings", "surface", "control"),
         "web",
     },

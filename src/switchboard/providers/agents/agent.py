@@ -1,0 +1,43 @@
+"""An agent as its file describes it, whatever the format."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from switchboard.core.origins import Origin
+from switchboard.engines.profile import AttachedServer, RunFields
+from switchboard.runs.run import OnCrash
+
+AgentFormat = Literal["codex", "anthropic", "vscode"]
+
+
+class Agent(Struct, frozen=True, kw_only=True):
+    """One agent file, read."""
+
+    name: str
+    # The safe version of the name: profile, and part of the tool's name.
+    safe_name: str
+    # Prefix and safe name.
+    tool: str
+    format: AgentFormat
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    # From the file's body, `instructions` or `instructions_file`; empty when there are none.
+    instructions: str = ""
+    # What the file sets, before tools and models are mapped.
+    run: RunFields = RunFields()
+    # References as written: bare, or `server::tool`.
+    tools: tuple[str, ...] = ()
+    servers: tuple[AttachedServer, ...] = ()
+    # `codex`, `claude` or `acp:NAME`; empty: by the model.
+    engine: str = ""
+    on_crash: OnCrash = "fail"
+    limit_s: float | None = None
+    origin: Origin = Origin()
+    # Absolute path of the file, and of every file that is part of it.
+    path: str = ""
+    files: tuple[str, ...] = ()
+    # Of all of that; what is trusted.
+    fingerprint: str = ""
+    # Whether it lies in the workspace, and so waits for trust.
+    is_workspace: bool = False

@@ -1,0 +1,155 @@
+"""The seams of runs: where they are kept, what makes them last, and what does the work."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from switchboard.runs.run import Run, RunEvent, RunSpec
+
+
+class RunStore(Protocol):
+    """Where runs and their transcripts are kept."""
+
+    async def add(self, run: Run, /) -> Run:
+        """Keep a new run; it is on disk when this returns.
+
+        Gives the run that is there already where one with the same request key was not delivered.
+        """
+        ...
+
+    async def update(self, run_id: str, /, **changes: Any) -> Run:
+        """Change a run. One that has ended changes no more, but for its delivery."""
+        ...
+
+    async def get(self, run_id: str, /) -> Run | None:
+        """A run by its id."""
+        ...
+
+    async def listed(self, *, workspace: str = "", last: int = 50) -> list[Run]:
+        """The latest runs, newest first."""
+        ...
+
+    async def unfinished(self) -> list[Run]:
+        """Every run that has not ended."""
+        ...
+
+    async def append(self, run_id: str, data: str, /) -> RunEvent:
+        """Add a line to the transcript."""
+        ...
+
+    async def transcript(self, run_id: str, /, *, after: int = 0) -> list[RunEvent]:
+        """The lines after a number."""
+        ...
+
+    async def sweep(self, before: float, /) -> int:
+        """Forget runs that ended before a time. Says how many."""
+        ...
+
+    async def aclose(self) -> None:
+        """Finish what is under way, and let go of every file."""
+        ...
+
+
+class RunEngine(Protocol):
+    """Makes runs last: what was submitted is executed, once, whatever becomes of the process."""
+
+    async def submit(self, run: Run, /) -> None:
+        """Have a run executed when its turn comes. It is on disk when this returns."""
+        ...
+
+    async def cancel(self, run_id: str, /) -> None:
+        """End a run, or see that it never starts."""
+        ...
+
+    async def aclose(self) -> None:
+        """Stop executing. What was under way is for the next process to decide on."""
+        ...
+
+
+# Executes one attempt of a run to its end. Called by a `RunEngine` when it is the run's turn.
+Execute = Callable[[str, int], Awaitable[None]]
+
+
+# Entered with the id of an approval while a person is asked: the run's time stands still.
+Asking = Callable[[str], AbstractContextManager[None]]
+
+
+class Worker(Protocol):
+    """Does the work of the runs of one workspace: it knows the agents there."""
+
+    def takes(self, spec: RunSpec, /) -> bool:
+        """Whether the run is one of its own, and still what it was when it was started."""
+        ...
+
+    def work(self, run: Run, asking: "Asking", /) -> "Work":
+        """Prepare to work on a run."""
+        ...
+
+
+class Work(Protocol):
+    """The work on one run, in one process."""
+
+    def events(self) -> AsyncIterator[str]:
+        """Do the task. Each event is JSON; the last one is a `turn-ended` of `engines.events`."""
+        ...
+
+    async def steer(self, text: str, /) -> None:
+        """More input while it works."""
+        ...
+
+    async def cancel(self) -> None:
+        """Interrupt it."""
+        ...
+
+    async def aclose(self) -> None:
+        """End everything that was started for it."""
+        ...
+
+
+class Runs(Protocol):
+    """Every run of a home, as those see them who start, watch and end runs."""
+
+    async def start(self, spec: RunSpec, /) -> Run:
+        """Start a run; it is on disk when this returns, whatever becomes of us.
+
+        Gives the run that is there already if the same request was sent again.
+        """
+        ...
+
+    async def get(self, run_id: str, /) -> Run:
+        """A run by its id, or a `not_found` fault."""
+        ...
+
+    async def wait(
+        self, run_id: str, /, *, within_s: float, tell: Callable[[Run], None] | None = None
+    ) -> Run:
+        """The run once it has ended, or as it is when the time is up. `tell` hears each change."""
+        ...
+
+    async def listed(self, *, workspace: str = "", last: int = 50) -> list[Run]:
+        """The latest runs, newest first."""
+        ...
+
+    async def transcript(self, run_id: str, /, *, after: int = 0) -> list[RunEvent]:
+        """The lines of its transcript after a number."""
+        ...
+
+    async def cancel(self, run_id: str, /) -> Run:
+        """End a run and everything that it started."""
+        ...
+
+    async def steer(self, run_id: str, text: str, /) -> Run:
+        """More input for a run that works. Raises a fault for one that does not."""
+        ...
+
+    async def delivered(self, run_id: str, /) -> None:
+        """The end of the run reached whoever called."""
+        ...
+
+    def follow(self, run_id: str, tell: Callable[[Run], None], /) -> Callable[[], None]:
+        """Hear of each change of a run; an empty id means all. What is returned ends it."""
+        ...
+
+    def attach(self, worker: Worker, /) -> Callable[[], None]:
+        """Let a worker take runs, those too that a process before us left. Returned: detach."""
+        ...
