@@ -41,9 +41,13 @@ def claude_program(package: str = "@anthropic-ai/claude-code") -> Path:
     return nested if nested.exists() else NODE_MODULES / platform_package / "claude"
 
 
-def codex_program() -> Path:
-    """Find the native Codex."""
-    found = NODE_MODULES.glob(f"@openai/codex-linux-{_node_arch()}/vendor/*/bin/codex")
+def codex_program(package: str = "") -> Path:
+    """Find the native Codex, or the one of an npm alias.
+
+    `codex-oracle` is the last version whose `mcp-server` has the tools `codex` and `codex-reply`.
+    """
+    root = NODE_MODULES / package / "node_modules" if package else NODE_MODULES
+    found = root.glob(f"@openai/codex-linux-{_node_arch()}/vendor/*/bin/codex")
     return next(iter(found))
 
 
