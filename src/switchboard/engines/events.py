@@ -36,7 +36,7 @@ class Failure(Struct, frozen=True, kw_only=True):
     http_status: int | None = None
 
 
-class Opened(Struct, frozen=True, kw_only=True, tag="opened"):
+class Opened(Struct, frozen=True, kw_only=True, tag_field="event", tag="opened"):
     """The conversation has begun."""
 
     # What the engine calls it, so that it can go on later.
@@ -44,25 +44,25 @@ class Opened(Struct, frozen=True, kw_only=True, tag="opened"):
     model: str = ""
 
 
-class TextDelta(Struct, frozen=True, kw_only=True, tag="text-delta"):
+class TextDelta(Struct, frozen=True, kw_only=True, tag_field="event", tag="text-delta"):
     """A piece of a message that is being written."""
 
     text: str
 
 
-class Message(Struct, frozen=True, kw_only=True, tag="message"):
+class Message(Struct, frozen=True, kw_only=True, tag_field="event", tag="message"):
     """A whole message of the agent. Only the end of the turn says which was the last."""
 
     text: str
 
 
-class Reasoning(Struct, frozen=True, kw_only=True, tag="reasoning"):
+class Reasoning(Struct, frozen=True, kw_only=True, tag_field="event", tag="reasoning"):
     """What the model says of its thoughts."""
 
     text: str
 
 
-class CommandItem(Struct, frozen=True, kw_only=True, tag="command"):
+class CommandItem(Struct, frozen=True, kw_only=True, tag_field="event", tag="command"):
     """A command that the agent runs."""
 
     id: str
@@ -73,7 +73,7 @@ class CommandItem(Struct, frozen=True, kw_only=True, tag="command"):
     output: str = ""
 
 
-class FileItem(Struct, frozen=True, kw_only=True, tag="file"):
+class FileItem(Struct, frozen=True, kw_only=True, tag_field="event", tag="file"):
     """A change of files."""
 
     id: str
@@ -82,7 +82,7 @@ class FileItem(Struct, frozen=True, kw_only=True, tag="file"):
     diff: str = ""
 
 
-class ToolItem(Struct, frozen=True, kw_only=True, tag="tool"):
+class ToolItem(Struct, frozen=True, kw_only=True, tag_field="event", tag="tool"):
     """A call of a tool, of an MCP server or of the engine itself (`server` is empty)."""
 
     id: str
@@ -93,7 +93,7 @@ class ToolItem(Struct, frozen=True, kw_only=True, tag="tool"):
     arguments: str = "{}"
 
 
-class Usage(Struct, frozen=True, kw_only=True, tag="usage"):
+class Usage(Struct, frozen=True, kw_only=True, tag_field="event", tag="usage"):
     """What the conversation has cost so far, as far as the engine tells."""
 
     input_tokens: int = 0
@@ -103,14 +103,14 @@ class Usage(Struct, frozen=True, kw_only=True, tag="usage"):
     cost_usd: float | None = None
 
 
-class Notice(Struct, frozen=True, kw_only=True, tag="notice"):
+class Notice(Struct, frozen=True, kw_only=True, tag_field="event", tag="notice"):
     """A warning, or that the engine tries again. For the log and for who follows the run."""
 
     text: str
     is_retry: bool = False
 
 
-class RawItem(Struct, frozen=True, kw_only=True, tag="raw"):
+class RawItem(Struct, frozen=True, kw_only=True, tag_field="event", tag="raw"):
     """What the engine itself said, for who wants its own words (`codex/event`)."""
 
     type: str
@@ -118,7 +118,7 @@ class RawItem(Struct, frozen=True, kw_only=True, tag="raw"):
     data: str
 
 
-class Permission(Struct, frozen=True, kw_only=True, tag="permission"):
+class Permission(Struct, frozen=True, kw_only=True, tag_field="event", tag="permission"):
     """The agent wants to do what it may not do unasked. The turn waits for `Conversation.answer`.
 
     Every field says what would really happen, whole: a person decides by it.
@@ -135,7 +135,7 @@ class Permission(Struct, frozen=True, kw_only=True, tag="permission"):
     detail: str = "{}"
 
 
-class Form(Struct, frozen=True, kw_only=True, tag="form"):
+class Form(Struct, frozen=True, kw_only=True, tag_field="event", tag="form"):
     """A server of the run wants something filled in. The turn waits for `Conversation.answer`."""
 
     request_id: str
@@ -146,7 +146,7 @@ class Form(Struct, frozen=True, kw_only=True, tag="form"):
     url: str = ""
 
 
-class TurnEnded(Struct, frozen=True, kw_only=True, tag="turn-ended"):
+class TurnEnded(Struct, frozen=True, kw_only=True, tag_field="event", tag="turn-ended"):
     """The last event of a turn."""
 
     status: TurnStatus

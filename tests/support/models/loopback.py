@@ -4,12 +4,23 @@ import gzip
 import json
 import threading
 import zlib
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NamedTuple, Protocol
 
-from support.models.script import Json, Reply, Say, Situation, Step
+from support.models.script import (
+    Cut,
+    Hang,
+    Json,
+    Refuse,
+    Reply,
+    Say,
+    Situation,
+    Step,
+    Stream,
+    Stumble,
+)
 
 
 class Request(NamedTuple):
@@ -17,6 +28,7 @@ class Request(NamedTuple):
 
     path: str
     body: Json
+    headers: Mapping[str, str] = {}
 
 
 class Dialect(Protocol):
@@ -28,6 +40,10 @@ class Dialect(Protocol):
 
     def results(self, body: Json) -> list[Json]:
         """Give the results of tools that the model has seen, those of a search left out."""
+        ...
+
+    def said(self, body: Json) -> int:
+        """Say how many turns the model has ended with words before this request."""
         ...
 
     def aside(self, body: Json) -> Reply | None:
@@ -52,13 +68,14 @@ class ScriptedModel:
         self.path = path
         self.url = ""
         self.requests: list[Request] = []
+        self.over = threading.Event()
 
-    def reply(self, request: Request) -> Reply:
+    def reply(self, request: Request) -> Reply | Stumble:
         self.requests.append(request)
         aside = self._dialect.aside(request.body)
         if aside is not None:
             return aside
-        turn = len(self._dialect.results(request.body))
+        turn = len(self._dialect.results(request.body)) + self._dialect.said(request.body)
         if turn >= len(self._steps):
             return Say("the script is over")
         return self._steps[turn](self._dialect.situation(request.body))
@@ -111,14 +128,37 @@ class _Handler(BaseHTTPRequestHandler):
         elif not path.endswith(self.model.path):
             self._send(404, b'{"error": {"message": "no such path"}}', "application/json")
         else:
-            reply = self.model.reply(Request(path, body))
-            if body.get("stream"):
-                events = self.model.events(body, reply)
-                lines = [f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events]
-                self._send(200, "".join(lines).encode(), "text/event-stream")
-            else:
+            self._answer(body, self.model.reply(Request(path, body, dict(self.headers))))
+
+    def _answer(self, body: Json, reply: Reply | Stumble) -> None:
+        match reply:
+            case Refuse():
+                text = json.dumps(reply.body).encode()
+                self._send(reply.status, text, "application/json", reply.headers)
+            case Cut():
+                self._begin(_lines(self.model.events(body, Say(reply.text))[:-2]))
+            case Hang():
+                self._begin(_lines(self.model.events(body, Say(""))[:1]))
+                self.model.over.wait()
+            case Stream():
+                self._send(200, _lines(reply.events), "text/event-stream")
+            case _ if body.get("stream"):
+                self._send(200, _lines(self.model.events(body, reply)), "text/event-stream")
+            case _:
                 whole = self.model.whole(body, reply)
                 self._send(200, json.dumps(whole).encode(), "application/json")
+
+    def _begin(self, data: bytes) -> None:
+        """Send the beginning of a stream that has no end; the connection ends with this answer."""
+        self.close_connection = True
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        # It promises more than it holds, so that its end is no end of the answer.
+        self.send_header("Content-Length", str(len(data) + 1_000))
+        self.end_headers()
+        self.wfile.write(data)
+        self.wfile.flush()
 
     def _body(self) -> bytes:
         raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -130,13 +170,21 @@ class _Handler(BaseHTTPRequestHandler):
             case _:
                 return raw
 
-    def _send(self, status: int, body: bytes, kind: str) -> None:
+    def _send(
+        self, status: int, body: bytes, kind: str, more: Sequence[tuple[str, str]] = ()
+    ) -> None:
         self.send_response(status)
+        for name, value in more:
+            self.send_header(name, value)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(body)
+
+
+def _lines(events: Sequence[Json]) -> bytes:
+    return "".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events).encode()
 
 
 class _Server(ThreadingHTTPServer):
@@ -157,5 +205,6 @@ def serving(model: ScriptedModel) -> Generator[ScriptedModel, None, None]:
         try:
             yield model
         finally:
+            model.over.set()
             server.shutdown()
             thread.join()

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import Any
 from uuid import uuid4
 
 from support.models.loopback import ScriptedModel, serving
@@ -25,6 +26,17 @@ class Messages:
     def results(self, body: Json) -> list[Json]:
         searches = _searches(body)
         return [b for b in _blocks(body, "tool_result") if b["tool_use_id"] not in searches]
+
+    def said(self, body: Json) -> int:
+        answers: list[Any] = [
+            message["content"]
+            for message in body.get("messages", [])
+            if message["role"] == "assistant"
+        ]
+        return sum(
+            isinstance(content, str) or all(block["type"] != "tool_use" for block in content)
+            for content in answers
+        )
 
     def aside(self, body: Json) -> Reply | None:
         """Session titles and the like come without tools; a schema is answered with its names."""

@@ -6,7 +6,16 @@ from contextlib import contextmanager
 from uuid import uuid4
 
 from support.models.loopback import ScriptedModel, serving
-from support.models.script import Json, Offered, Reply, Say, Situation, Step
+from support.models.script import (
+    Json,
+    Offered,
+    Refuse,
+    Reply,
+    Say,
+    Situation,
+    Step,
+    Stream,
+)
 
 SEARCH = "tool_search"
 FOUND = "tool_search_output"
@@ -34,6 +43,9 @@ class Responses:
     def results(self, body: Json) -> list[Json]:
         return [item for item in _outputs(body) if item["type"] != FOUND]
 
+    def said(self, body: Json) -> int:
+        return sum(item.get("role") == "assistant" for item in _items(body))
+
     def aside(self, body: Json) -> Reply | None:
         return None if body.get("tools") else Say("aside")
 
@@ -44,10 +56,15 @@ class Responses:
             {"type": "response.created", "response": {**response, "status": "in_progress"}},
             {"type": "response.output_item.added", "output_index": 0, "item": item},
         ]
+        place: Json = {"item_id": item.get("id", ""), "output_index": 0}
         if isinstance(reply, Say):
-            place: Json = {"item_id": item["id"], "output_index": 0, "content_index": 0}
-            delta = {"type": "response.output_text.delta", **place, "delta": reply.text}
-            events.append(delta)
+            place["content_index"] = 0
+            said = {"type": "response.output_text.delta", **place, "delta": reply.text}
+            events.append(said)
+        elif item["type"] == "function_call":
+            for piece in _pieces(item["arguments"]):
+                delta = {"type": "response.function_call_arguments.delta", **place, "delta": piece}
+                events.append(delta)
         events += [
             {"type": "response.output_item.done", "output_index": 0, "item": item},
             {"type": "response.completed", "response": {**response, "output": [item]}},
@@ -84,6 +101,32 @@ def _item(reply: Reply) -> Json:
     if reply.tool.namespace is not None:
         item["namespace"] = reply.tool.namespace
     return item
+
+
+def _pieces(text: str) -> list[str]:
+    """Cut a text into a few pieces, as arguments of a call come in."""
+    size = max(1, len(text) // 3)
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+def refusal(status: int, code: str, message: str = "no") -> Refuse:
+    """Refuse a request, with the code that the service gives to this kind of failure."""
+    return Refuse(status, {"error": {"message": message, "type": code, "code": code}})
+
+
+def failed(code: str, message: str = "no") -> Stream:
+    """Begin an answer, and then say in the stream that it failed."""
+    response: Json = {"id": f"resp_{uuid4().hex[:20]}", "object": "response", "output": []}
+    error = {"code": code, "message": message}
+    return Stream(
+        [
+            {"type": "response.created", "response": {**response, "status": "in_progress"}},
+            {
+                "type": "response.failed",
+                "response": {**response, "status": "failed", "error": error},
+            },
+        ]
+    )
 
 
 def _items(body: Json) -> list[Json]:

@@ -1,4 +1,4 @@
-"""What a scripted model says: a text, or the call of a tool that the host offers."""
+"""What a scripted model says: a text, the call of a tool that the host offers, or nothing good."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -30,6 +30,33 @@ class Use(NamedTuple):
 Reply = Say | Use
 
 
+class Refuse(NamedTuple):
+    """The service refuses the request."""
+
+    status: int
+    body: Json
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+class Cut(NamedTuple):
+    """The service begins to answer, and the connection is gone."""
+
+    text: str = "half a "
+
+
+class Hang(NamedTuple):
+    """The service begins to answer and says no more, for as long as the test lasts."""
+
+
+class Stream(NamedTuple):
+    """The service says exactly these events."""
+
+    events: Sequence[Json]
+
+
+Stumble = Refuse | Cut | Hang | Stream
+
+
 class Situation(NamedTuple):
     """What the model has before it: tools, a tool that finds more, and whether it just searched."""
 
@@ -38,7 +65,10 @@ class Situation(NamedTuple):
     searched: bool
 
 
-Step = Callable[[Situation], Reply]
+Step = Callable[[Situation], Reply | Stumble]
+
+# What the hosts call their shell, and how they call its command line.
+SHELLS = {"exec_command": "cmd", "Bash": "command", "bash": "command"}
 
 
 def say(text: str) -> Step:
@@ -62,5 +92,24 @@ def use(ending: str, **arguments: Any) -> Step:
             return Use(situation.search, {"query": ending})
         names = ", ".join(f"{tool.namespace or ''}/{tool.name}" for tool in situation.tools)
         return Say(f"no tool ends with {ending}; there are: {names}")
+
+    return step
+
+
+def stumble(how: Stumble) -> Step:
+    def step(_situation: Situation) -> Reply | Stumble:
+        return how
+
+    return step
+
+
+def shell(command: str, **more: Any) -> Step:
+    """Run a command line in the shell of the host, whatever the host calls it."""
+
+    def step(situation: Situation) -> Reply:
+        for tool in situation.tools:
+            if tool.namespace is None and tool.name in SHELLS:
+                return Use(tool, {SHELLS[tool.name]: command, **more})
+        return Say(f"no shell; there are: {', '.join(tool.name for tool in situation.tools)}")
 
     return step
