@@ -15,6 +15,7 @@ from switchboard.config.keys import Field, Section
 from switchboard.config.locate import DEFAULT_GLOBS
 from switchboard.config.strict import Items, Text, Truth, Whole
 from switchboard.providers.table import TABLE, source_of
+from switchboard.runs.limits import RunLimits
 from switchboard.settings.files.server_shapes import PROVIDERS, TOML_SERVERS
 from switchboard.settings.sections import Keeping, Listener, Logging, Timeouts, ToolFilters
 from switchboard.settings.server_fields import SUITE
@@ -79,6 +80,22 @@ TOOLS = Section(name="tools", into=ToolFilters, admit=narrowed_tools, fields=(
 DAEMON = Section(name="daemon", into=Keeping, fields=(
     Field("idle_ms", Whole(about="End the daemon after so long without a client; 0 keeps it."),
         workspace="never", variables=("SWITCHBOARD_DAEMON_IDLE_MS",)),
+))
+
+RUNS = Section(name="runs", into=RunLimits, fields=(
+    Field("max_runs", Whole(minimum=1, maximum=64, about=(
+        "How many runs of agents work at once.")), workspace="never"),
+    Field("max_per_engine", Whole(minimum=1, maximum=64, about=(
+        "How many of them may have the same engine.")), workspace="never"),
+    Field("parallel_writes", Truth(about=(
+        "Let runs that may write in one workspace work side by side.")), workspace="never"),
+    Field("retention_days", Whole(minimum=1, about="Forget runs so long after their end."),
+        workspace="never"),
+    Field("limit_s", Whole(minimum=1, about=(
+        "Seconds of work that a run has, unless the agent says otherwise.")), workspace="never"),
+    Field("on_crash", Text(choices=("fail", "resume", "retry"), about=(
+        "What becomes of a run whose process was killed, unless the agent says otherwise.")),
+        workspace="never"),
 ))
 
 SKILLS = Section(name="skills", unused="no session asks for the servers of a skill", fields=(
@@ -146,7 +163,7 @@ INTROSPECTION = Section(
 
 # Without the sections of providers. Problems of variables are told in this order.
 SECTIONS = (
-    *(LISTENER, LOGGING, ROOT, AGENTS, DAEMON, TOOLS, SKILLS),
+    *(LISTENER, LOGGING, ROOT, AGENTS, DAEMON, RUNS, TOOLS, SKILLS),
     *(DISCOVERY, replace(SUITE, admit=narrowed_suites), TIMEOUTS, INTROSPECTION),
 )
 _BY_NAME = {section.name: section for section in SECTIONS if section.name}

@@ -1,0 +1,22 @@
+"""How many runs work at once, and for how long they are remembered."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+# What becomes of a run whose process was killed with us.
+OnCrash = Literal["fail", "resume", "retry"]
+
+
+class RunLimits(Struct, frozen=True, kw_only=True):
+    """The `[runs]` section. Only the home may say."""
+
+    # At once, in one process: in all, and of one engine. An engine takes hundreds of megabytes.
+    max_runs: int = 4
+    max_per_engine: int = 4
+    # Whether runs that may write in one workspace work side by side.
+    parallel_writes: bool = False
+    retention_days: int = 30
+    # For agents that say nothing of it: seconds of work, and what becomes of a run after a crash.
+    limit_s: int = 1800
+    on_crash: OnCrash = "fail"
