@@ -22,7 +22,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "directory": {"core"},
     "sandbox": {"core", "config", "procs"},
     "children": {"core", "ipc", "wire", "config", "procs", "vault"},
-    "providers": {"core", "config", "procs", "sandbox", "children", "settings", "providers/*"},
+    "providers": {
+        *("core", "config", "procs", "sandbox", "children", "runs:ports", "settings"),
+        "providers/*",
+    },
     "providers/*": {
         *("core", "config", "procs", "sandbox", "children", "approvals", "pipeline:schemas"),
         *("engines", "runs"),

@@ -39,7 +39,7 @@ class Machine:
 
     async def kill(self, service: RunService) -> None:
         """What `kill -9` does: it writes nothing any more, and others see that it is gone."""
-        await service._store.aclose()
+        await service.store.aclose()
         self._gone.add(self._names[service])
 
     async def aclose(self) -> None:

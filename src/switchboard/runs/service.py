@@ -44,7 +44,7 @@ class RunService:
     def __init__(
         self, store: RunStore, engine: MakeEngine, *, events: Events, limits: RunLimits
     ) -> None:
-        self._store = store
+        self.store = store
         self._engine = engine(self._execute)
         self._events = events
         self._limits = limits
@@ -68,13 +68,13 @@ class RunService:
         return await self._whole(self._start(run))
 
     async def get(self, run_id: str, /) -> Run:
-        run = await self._store.get(run_id)
+        run = await self.store.get(run_id)
         if run is None:
             raise unknown_run(run_id)
         if run.has_ended or run_id in self._own:
             return run
         await self.settle()
-        return await self._store.get(run_id) or run
+        return await self.store.get(run_id) or run
 
     async def wait(self, run_id: str, /, *, within_s: float, tell: Tell | None = None) -> Run:
         news: asyncio.Queue[Run] = asyncio.Queue()
@@ -99,18 +99,18 @@ class RunService:
 
     async def listed(self, *, workspace: str = "", last: int = 50) -> list[Run]:
         await self.settle()
-        return await self._store.listed(workspace=workspace, last=last)
+        return await self.store.listed(workspace=workspace, last=last)
 
     async def transcript(self, run_id: str, /, *, after: int = 0) -> list[RunEvent]:
-        if await self._store.get(run_id) is None:
+        if await self.store.get(run_id) is None:
             raise unknown_run(run_id)
-        return await self._store.transcript(run_id, after=after)
+        return await self.store.transcript(run_id, after=after)
 
     async def cancel(self, run_id: str, /) -> Run:
         run = await self.get(run_id)
         if not run.has_ended and run_id not in self._own:
             # The process that executes it looks for such wishes.
-            await self._store.want_end(run_id)
+            await self.store.want_end(run_id)
             return await self.wait(run_id, within_s=10 * _LOOK_S)
         return run if run.has_ended else await self._whole(self._end_own(run_id, "cancelled"))
 
@@ -120,11 +120,11 @@ class RunService:
         if attempt is None:
             raise _not_working(run)
         await attempt.steer(text)
-        await self._store.append(run_id, state_line("steered", text))
+        await self.store.append(run_id, state_line("steered", text))
         return await self.get(run_id)
 
     async def delivered(self, run_id: str, /) -> None:
-        await self._whole(self._store.update(run_id, is_delivered=True))
+        await self._whole(self.store.update(run_id, is_delivered=True))
 
     def follow(self, run_id: str, tell: Tell, /) -> Callable[[], None]:
         followers = self._followers.setdefault(run_id, [])
@@ -156,12 +156,12 @@ class RunService:
 
     async def settle(self) -> None:
         """End what a killed process left and nobody takes up, and forget what is old."""
-        for run in await self._store.abandoned():
+        for run in await self.store.abandoned():
             if run.spec.on_crash == "fail" or run.attempts >= MOST_ATTEMPTS:
                 await self._bury(run, crashed(run))
         if time.monotonic() - self._swept_at >= _SWEEP_S:
             self._swept_at = time.monotonic()
-            await self._store.sweep(time.time() - self._limits.retention_days * _DAY_S)
+            await self.store.sweep(time.time() - self._limits.retention_days * _DAY_S)
 
     async def aclose(self) -> None:
         """Interrupt every run, which says so, and let go of every file."""
@@ -173,12 +173,12 @@ class RunService:
             await self._engine.aclose()
             await self._tasks.aclose()
         finally:
-            await self._store.aclose()
+            await self.store.aclose()
 
     # The life of a run
 
     async def _start(self, run: Run) -> Run:
-        kept = await self._store.add(run)
+        kept = await self.store.add(run)
         if kept.id == run.id:
             spec = run.spec
             self._events.emit(
@@ -210,15 +210,15 @@ class RunService:
             await self._finish(run, unattended(run))
             return
         self._tell(run)
-        await self._store.append(run_id, state_line("working", attempt=run.attempts))
+        await self.store.append(run_id, state_line("working", attempt=run.attempts))
 
         async def change(**changes: Any) -> Run:
-            changed = await self._store.update(run_id, **changes)
+            changed = await self.store.update(run_id, **changes)
             self._tell(changed)
             return changed
 
         async def append(data: str) -> None:
-            await self._store.append(run_id, data)
+            await self.store.append(run_id, data)
 
         current = self._attempts[run_id] = Attempt(run, change=change, append=append)
         if (halt := self._halted.get(run_id)) is not None:
@@ -235,10 +235,10 @@ class RunService:
     async def _claimed(self, run_id: str) -> Run | None:
         """The run, now ours to work on; nothing if it is not to be executed."""
         while run_id in self._own and run_id not in self._halted:
-            run = await self._store.claim(run_id, alone=not self._limits.parallel_writes)
+            run = await self.store.claim(run_id, alone=not self._limits.parallel_writes)
             if run is not None:
                 return run
-            found = await self._store.get(run_id)
+            found = await self.store.get(run_id)
             if found is None or found.state != "queued":
                 self._own.pop(run_id, None)
                 return None
@@ -248,7 +248,7 @@ class RunService:
 
     async def _finish(self, run: Run, ending: Ending) -> Run:
         """Write the end down, once, and tell of it."""
-        ended = await self._store.update(
+        ended = await self.store.update(
             run.id,
             state=ending.state,
             output=ending.output,
@@ -260,7 +260,7 @@ class RunService:
         was_own = self._own.pop(run.id, None) is not None
         self._halted.pop(run.id, None)
         with contextlib.suppress(Fault):
-            await self._store.append(run.id, state_line(ended.state, ended.reason))
+            await self.store.append(run.id, state_line(ended.state, ended.reason))
         if was_own:
             self._events.emit(_ended_event(ended, ending.private))
         self._tell(ended)
@@ -282,22 +282,22 @@ class RunService:
 
     async def _take_up(self, worker: Worker) -> None:
         await self.settle()
-        for run in await self._store.abandoned():
+        for run in await self.store.abandoned():
             if run.spec.workspace != worker.workspace:
                 continue
             if not worker.takes(run.spec):
                 await self._bury(run, changed_since(run))
                 continue
             thread_id = run.thread_id if run.spec.on_crash == "resume" else ""
-            adopted = await self._store.adopt(
+            adopted = await self.store.adopt(
                 run.id, state="queued", thread_id=thread_id, doing="", approval_id=""
             )
             if adopted is not None:
-                await self._store.append(run.id, state_line("queued", "it was interrupted"))
+                await self.store.append(run.id, state_line("queued", "it was interrupted"))
                 await self._submit(adopted)
 
     async def _bury(self, run: Run, ending: Ending) -> None:
-        if (adopted := await self._store.adopt(run.id)) is not None:
+        if (adopted := await self.store.adopt(run.id)) is not None:
             self._own[run.id] = adopted
             await self._finish(adopted, ending)
 
@@ -306,7 +306,7 @@ class RunService:
         while self._own:
             await asyncio.sleep(_LOOK_S)
             with contextlib.suppress(Fault):
-                for run_id in await self._store.unwanted():
+                for run_id in await self.store.unwanted():
                     if run_id in self._own and run_id not in self._halted:
                         self._tasks.start(self._quietly(self._end_own(run_id, "cancelled")))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
-from switchboard.core.loop.worker import Worker
+from switchboard.core.loop.worker_thread import WorkerThread
 from switchboard.runs.store.database import RunDatabase, unusable
 from switchboard.runs.store.run_table import RunTable
 
@@ -57,7 +57,7 @@ class SqliteRuns:
         self._owners = owners
         self._clock = clock
         self._opened: _Opened | None = None
-        self._worker = Worker("runs")
+        self._worker = WorkerThread("runs")
         self._is_closed = False
 
     async def aclose(self) -> None:
