@@ -13,15 +13,15 @@ from switchboard.core.launches import Launch
 from switchboard.core.sessions import Session
 from switchboard.core.strict import canonical, read_strictly
 from switchboard.engines.profile import AttachedServer
-from switchboard.providers.agents.agent_worker import EngineTask, EngineTasks, too_deep
-from switchboard.providers.agents.engine_environment import MAX_DEPTH
+from switchboard.providers.agents.agent_worker import EngineTask, EngineTasks
 from switchboard.providers.agents.places import judge_cwd
 from switchboard.providers.agents.run_calls import RunCalls
 from switchboard.providers.agents.runnable import RunnableAgent
+from switchboard.providers.agents.servers.depth import check_depth
 from switchboard.runs.run import Run, RunSpec
 
-# The servers of an agent that are found for it when it runs in a folder.
-AttachServers = Callable[[RunnableAgent, str], Awaitable[tuple[AttachedServer, ...]]]
+# The servers that an agent gets for a run.
+AttachServers = Callable[[RunnableAgent, RunSpec], Awaitable[tuple[AttachedServer, ...]]]
 _NAMES = {"codex": "Codex", "claude": "Claude Code"}
 
 
@@ -68,8 +68,7 @@ class AgentTools(EngineTasks):
     async def invoke(self, call: Call) -> Outcome:
         """Start the run, and wait for it."""
         assert call.launch is not None, "every agent has a launch"
-        if self._ground.depth >= MAX_DEPTH:
-            raise too_deep()
+        check_depth(self._ground.depth)
         runnable = self._agents[call.tool.name]
         given = msgspec.json.decode(call.arguments, type=_Given)
         # Looked at again: a link may lead elsewhere since the call was let pass.
@@ -98,7 +97,7 @@ class AgentTools(EngineTasks):
 
     async def task(self, run: Run) -> EngineTask:
         runnable = self._agents[run.spec.tool]
-        servers = await self._attach(runnable, run.spec.cwd)
+        servers = await self._attach(runnable, run.spec)
         return EngineTask(
             profile=replace(runnable.profile, servers=servers),
             program=self._ground.programs.get(runnable.engine.partition(":")[0], ""),

@@ -19,11 +19,8 @@ from switchboard.engines.events import Failure, Form, Permission, TurnEnded
 from switchboard.engines.profile import AttachedServer, EngineSpec, Profile
 from switchboard.providers.agents.conversation_folders import ConversationFolders
 from switchboard.providers.agents.engine_approvals import EngineApprovals
-from switchboard.providers.agents.engine_environment import (
-    DEPTH,
-    MAX_DEPTH,
-    engine_environment,
-)
+from switchboard.providers.agents.engine_environment import engine_environment
+from switchboard.providers.agents.servers.depth import DEPTH_VARIABLE, check_depth
 from switchboard.providers.agents.waiters import Waiters, WaitingClientAsker
 from switchboard.runs.ports import Asking, Runs
 from switchboard.runs.run import Run, RunSpec
@@ -155,8 +152,7 @@ class AgentWork:
     async def _begin(self) -> tuple[Conversation, str]:
         run, place = self._run, self._place
         spec = run.spec
-        if spec.depth >= MAX_DEPTH:
-            raise too_deep()
+        check_depth(spec.depth)
         task = await self._tasks.task(run)
         engine = place.engines(spec.engine)
         earlier = await self._earlier()
@@ -253,19 +249,9 @@ class AgentWork:
         return self._place.hide(_encode(event).decode())
 
 
-def too_deep() -> Fault:
-    """What an agent is told that was called by too many others."""
-    return Fault(
-        FaultCode.FAILED_PRECONDITION,
-        "agents-too-deep",
-        f"agents called each other {MAX_DEPTH} times over, so this one was not started",
-        hint="do the task without another agent",
-    )
-
-
 def _with_depth(profile: Profile, depth: int) -> Profile:
     """Engines start servers with little of their own environment; the depth has to get there."""
-    env = {DEPTH: str(depth + 1)}
+    env = {DEPTH_VARIABLE: str(depth + 1)}
     servers = [_with_env(server, env) for server in profile.servers]
     return replace(profile, servers=tuple(servers))
 

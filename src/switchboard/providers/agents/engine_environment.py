@@ -4,10 +4,8 @@ from collections.abc import Iterable, Mapping
 
 from switchboard.children.environment import base_environment
 from switchboard.children.http.proxy import PROXY_NAMES
+from switchboard.providers.agents.servers.depth import DEPTH_VARIABLE
 
-DEPTH = "SWITCHBOARD_DEPTH"
-# How many runs may stand above each other.
-MAX_DEPTH = 3
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS")
 _CODEX = ("CODEX_HOME", "CODEX_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORGANIZATION")
 _CLAUDE = (
@@ -31,7 +29,7 @@ def engine_names(key: str = "", more: Iterable[str] = ()) -> frozenset[str]:
     """The variables that an engine looks at, beside those of every program; of all without one."""
     kind = key.partition(":")[0]
     own = _OF_ENGINES[kind] if kind in _OF_ENGINES else _OF_ENGINES["acp"]
-    return frozenset((*own, *_CERTIFICATES, *PROXY_NAMES, *more, DEPTH))
+    return frozenset((*own, *_CERTIFICATES, *PROXY_NAMES, *more, DEPTH_VARIABLE))
 
 
 def engine_environment(
@@ -40,12 +38,4 @@ def engine_environment(
     """The environment of an engine whose run stands this deep."""
     names = engine_names(key, more)
     own = {name: environ[name] for name in names if name in environ}
-    return {**base_environment(environ), **own, DEPTH: str(depth + 1)}
-
-
-def depth_in(environ: Mapping[str, str]) -> int:
-    """How many runs stand above whoever has this environment. What cannot be read is too deep."""
-    written = environ.get(DEPTH, "")
-    if not written:
-        return 0
-    return int(written) if written.isascii() and written.isdigit() else MAX_DEPTH
+    return {**base_environment(environ), **own, DEPTH_VARIABLE: str(depth + 1)}

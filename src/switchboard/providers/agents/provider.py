@@ -1,7 +1,6 @@
 """Agents, the runs that they work in, and the tools that are an engine themselves."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
 
 from msgspec import Struct
 
@@ -135,12 +134,3 @@ class _AllTasks(EngineTasks):
     async def task(self, run: Run) -> EngineTask:
         part = next(part for part in self._parts if part.takes(run.spec))
         return await part.task(run)
-
-
-def nothing_attached() -> AttachServers:
-    """For boards where no server is looked for."""
-
-    async def attach(runnable: RunnableAgent, _: str) -> tuple[Any, ...]:
-        return runnable.profile.servers
-
-    return attach

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from switchboard.core.tools import ToolSpec
-from switchboard.engines.profile import Profile
+from switchboard.engines.profile import AttachedServer, Profile
 from switchboard.providers.agents.agent import Agent
 
 
@@ -19,7 +19,9 @@ class RunnableAgent(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     # `codex`, `claude` or `acp:NAME`.
     engine: str
     profile: Profile
-    # What happens to a run whose client went away: by default it goes on if its id was told.
+    # Its tools after the tool map, and the servers that the map brings along.
+    references: tuple[str, ...] | None = None
+    injected: tuple[AttachedServer, ...] = ()
     limit_s: float = 1800.0
 
     @property

@@ -23,7 +23,7 @@ def lines_of(events: Iterable[RunEvent]) -> Iterator[str]:
 
 def line_of(event: dict[str, Any]) -> str:
     """One event in one line; empty where there is nothing to tell."""
-    tell = _LINES.get(event.get("type", ""))
+    tell = _LINES.get(event.get("event", ""))
     return "" if tell is None else _cut(tell(event))
 
 
