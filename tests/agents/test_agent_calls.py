@@ -1,7 +1,7 @@
 """A call of an agent: what it may say, what it starts, and what it answers."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -101,22 +101,23 @@ async def test_wrong_arguments_fail_and_run_nothing(home: Path, arguments: Any) 
 
 @requirement("S0.06")
 @pytest.mark.parametrize(
-    ("make", "reason"),
+    ("place", "reason"),
     [
-        (lambda _: "relative/folder", "cwd-not-absolute"),
-        (lambda home: f"{home}/missing", "cwd-missing"),
-        (lambda home: f"{home}/file", "cwd-not-a-folder"),
-        (lambda home: f"{home}/dangling", "cwd-missing"),
-        (lambda home: f"{home}\0", "cwd-not-absolute"),
+        ("relative/folder", "cwd-not-absolute"),
+        ("{home}/missing", "cwd-missing"),
+        ("{home}/file", "cwd-not-a-folder"),
+        ("{home}/dangling", "cwd-missing"),
+        ("{home}\0", "cwd-not-absolute"),
     ],
 )
 async def test_a_folder_that_nobody_can_work_in_is_refused(
-    home: Path, make: Callable[[Path], str], reason: str
+    home: Path, place: str, reason: str
 ) -> None:
     (home / "file").touch()
     (home / "dangling").symlink_to(home / "nowhere")
     async with board(home, Says("no")) as desk:
-        fault = await desk.refusal("reviewer", {"task": "look", "cwd": make(home)})
+        cwd = place.format(home=home)
+        fault = await desk.refusal("reviewer", {"task": "look", "cwd": cwd})
         assert fault.reason == reason
         assert str(home) not in fault.message
         assert not desk.runs.runs
