@@ -48,6 +48,10 @@ def unguarded(gate: Gate) -> None:
     gate.guard(enable_mcp_server_surface=False)
 
 
+def log_of(gate: Gate) -> str:
+    return Path(gate.workspace.daemon_places.log).read_text("utf-8")
+
+
 @requirement("S2.92", "S2.93", "S2.95", "S2.96", "S2.97", "S2.98")
 async def test_the_script_is_a_server_that_takes_sentences_and_ends_its_child(gate: Gate) -> None:
     unguarded(gate)
@@ -140,8 +144,7 @@ async def test_behind_switchboard_a_person_is_asked_for_the_real_subtool_once(ga
         assert mentioning(str(gate.workspace.root / SCRIPT)) == []
     records = await gate.records(event="tool.call.finished")
     assert [record["tool"] for record in records if record["tool"] != SUITE] == ["write"]
-    log = Path(gate.workspace.daemon_places.log).read_text("utf-8")
-    assert KEY not in log + json.dumps(records)
+    assert KEY not in log_of(gate) + json.dumps(records)
 
 
 async def test_a_person_at_the_desk_approves_the_call_that_is_sent_again(gate: Gate) -> None:

@@ -1,7 +1,6 @@
 """`switchboard wrap` writes the layout of a wrapper, and `unwrap` takes it away byte for byte."""
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -163,7 +162,7 @@ def test_nothing_is_written_through_a_link(
     outside.mkdir()
     (folder / place).symlink_to(outside if place == "original" else outside / "file")
     assert switchboard(workspace, "wrap", "memory").code != 0
-    assert os.listdir(outside) == []
+    assert list(outside.iterdir()) == []
     assert (folder / ".mcp.json").read_bytes() == CHILD
 
 

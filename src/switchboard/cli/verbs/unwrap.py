@@ -8,7 +8,7 @@ from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.wrapped import folder_of
 from switchboard.config.problems import shown_path
-from switchboard.settings.wrapping import unwrap
+from switchboard.settings.wrapping.wrap import unwrap
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, Word
 

@@ -8,8 +8,8 @@ from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.wrapped import folder_of
 from switchboard.config.problems import shown_path
-from switchboard.settings.descriptions import read_descriptions
-from switchboard.settings.wrapping import wrap
+from switchboard.settings.wrapping.descriptions import read_descriptions
+from switchboard.settings.wrapping.wrap import wrap
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Usage, Word
 

@@ -18,7 +18,6 @@ from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.config.writing import refuse_link
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.origins import Scope
-from switchboard.settings.descriptions import Descriptions
 from switchboard.settings.files.wrapped_child import (
     CHILD_FILE,
     INSTRUCTIONS,
@@ -26,7 +25,8 @@ from switchboard.settings.files.wrapped_child import (
     is_wrapper,
     script_name,
 )
-from switchboard.settings.wrapper_script import wrapper_script
+from switchboard.settings.wrapping.descriptions import Descriptions
+from switchboard.settings.wrapping.script import wrapper_script
 from switchkit.files import make_folder, replace_file
 
 _KEPT_CHILD = f"{ORIGINAL}/{CHILD_FILE}"
