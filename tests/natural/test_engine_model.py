@@ -12,14 +12,14 @@ from switchboard.core.tools import ToolSpec
 from switchboard.engines.engine import Readiness
 from switchboard.models.engine_model import EngineModel
 from switchboard.providers.suites.natural.instructions import Instructions
-from switchboard.providers.suites.natural.interpreter import Choice, Interpreter
+from switchboard.providers.suites.natural.interpreter import ChosenCall, Interpreter
 from switchkit.reaper_client import Reaper
 
 ADDING = '{"subtool": "add", "args": {"a": 1}}'
 ADD = ToolSpec(name="add", provider="suites")
 
 
-async def choose(folder: Path, engine: ScriptedEngine, *, timeout_s: float = 10.0) -> Choice:
+async def choose(folder: Path, engine: ScriptedEngine, *, timeout_s: float = 10.0) -> ChosenCall:
     reaper = Reaper()
     try:
         model = EngineModel(

@@ -36,7 +36,7 @@ stay as they are: one call, of one of the given subtools, for this request."""
 _WANTED = "The one call that does what is wanted."
 
 
-class Choice(Struct, frozen=True):
+class ChosenCall(Struct, frozen=True):
     """One call that a model chose, checked."""
 
     tool: ToolSpec
@@ -52,7 +52,7 @@ class Interpreter:
         self._instructions = instructions
         self._kept: OrderedDict[bytes, tuple[float, bytes]] = OrderedDict()
 
-    async def choose(self, query: str, tools: Sequence[ToolSpec]) -> Choice:
+    async def choose(self, query: str, tools: Sequence[ToolSpec]) -> ChosenCall:
         """The call that the query asks for, of one of these tools. Raises a fault."""
         if not tools:
             raise Fault(
@@ -106,7 +106,7 @@ class Interpreter:
             },
         )
 
-    def _checked(self, answer: bytes, tools: Sequence[ToolSpec]) -> Choice:
+    def _checked(self, answer: bytes, tools: Sequence[ToolSpec]) -> ChosenCall:
         try:
             choice = read_strictly(answer)
         except Fault as fault:
@@ -135,7 +135,7 @@ class Interpreter:
                 raise
             why = f"chose `{tool.name}` with arguments that do not fit it"
             raise _invalid(f"{why}: {fault.message[:500]}") from None
-        return Choice(tool, raw)
+        return ChosenCall(tool, raw)
 
     def _recalled(self, key: bytes) -> bytes | None:
         kept = self._kept.get(key)
