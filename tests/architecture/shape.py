@@ -56,6 +56,11 @@ ALSO_MAY_IMPORT = (
         Allowance(f"providers/*/{name}.py", {"settings"}, "the plug of a provider, and its parts")
         for name in ("source", "section", "listing")
     ),
+    Allowance(
+        "providers/agents/servers/*.py",
+        {"settings"},
+        "what a run gets is decided at each run, by files that only the settings can read",
+    ),
     Allowance("entry.py", {"shim", "cli"}, "every command begins here, and goes one of two ways"),
     Allowance("cli/*.py", {"config"}, "it reads the environment and shows problems"),
     Allowance("cli/verbs/doctor.py", {"sandbox"}, "it says which sandbox works here"),

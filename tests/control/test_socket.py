@@ -105,7 +105,7 @@ async def test_an_unforeseen_failure_is_told_over_http() -> None:
 
     headers = {"authorization": "Bearer t", "host": "here:80"}
     transport = httpx2.ASGITransport(app)
-    async with httpx2.AsyncClient(transport=transport, headers=headers) as http:
+    async with httpx2.AsyncClient(transport=transport, headers=headers, timeout=60) as http:
         told = await http.post("http://here:80/control/status", json={})
     assert told.status_code == 500
     assert told.json()["fault"]["hint"] == "switchboard daemon logs"

@@ -48,7 +48,7 @@ async def test_transport_http_serves_on_host_and_port(tmp_path: Path) -> None:
     process = await serve(workspace, **where, SWITCHBOARD_TOKEN=TOKEN)
     try:
         await until_listening(port)
-        async with httpx2.AsyncClient(headers=HEADERS, trust_env=False) as http:
+        async with httpx2.AsyncClient(headers=HEADERS, timeout=60, trust_env=False) as http:
             response = await http.post(f"http://127.0.0.1:{port}/mcp", json=initialize())
         assert response.json()["result"]["serverInfo"]["name"] == "switchboard"
     finally:

@@ -252,7 +252,9 @@ async def test_the_sdk_client_is_told_and_if_it_can_be_asked(
 
     async with (
         asking(monkeypatch, ask=ask_with_tokens) as board,
-        httpx2.AsyncClient(headers={"authorization": f"Bearer {TOKEN}"}, trust_env=False) as http,
+        httpx2.AsyncClient(
+            headers={"authorization": f"Bearer {TOKEN}"}, timeout=60, trust_env=False
+        ) as http,
         Client(
             streamable_http_client(board.url, http_client=http),
             mode=mode,

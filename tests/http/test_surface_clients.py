@@ -25,7 +25,7 @@ BOTH_ERAS = pytest.mark.parametrize("mode", ["legacy", "auto"])
 async def connected(board: Served, mode: str, **more: Any) -> AsyncGenerator[Client]:
     headers = {"authorization": f"Bearer {TOKEN}"}
     async with (
-        httpx2.AsyncClient(headers=headers, trust_env=False) as http,
+        httpx2.AsyncClient(headers=headers, timeout=60, trust_env=False) as http,
         Client(streamable_http_client(board.url, http_client=http), mode=mode, **more) as client,
     ):
         yield client

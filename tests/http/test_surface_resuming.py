@@ -311,7 +311,7 @@ async def test_the_sdk_client_gets_its_answer_over_a_connection_that_breaks(
     async with (
         asking(monkeypatch, work=worker) as board,
         cutting_proxy(board.url) as proxy,
-        httpx2.AsyncClient(headers=bearer, trust_env=False) as http,
+        httpx2.AsyncClient(headers=bearer, timeout=60, trust_env=False) as http,
         Client(streamable_http_client(proxy.url, http_client=http), mode="legacy") as client,
     ):
         called = asyncio.ensure_future(client.call_tool("work", {}))

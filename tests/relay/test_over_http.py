@@ -95,7 +95,7 @@ async def test_a_header_that_says_something_else_than_the_argument_is_refused(
     tmp_path: Path,
 ) -> None:
     arguments = {"name": "test_x_mcp_header", "arguments": {"region": "eu"}}
-    async with through_handshake(tmp_path) as target, httpx2.AsyncClient() as http:
+    async with through_handshake(tmp_path) as target, httpx2.AsyncClient(timeout=60) as http:
         for region, status in (("eu", 200), ("us", 400), (None, 400)):
             answer = await http.post(
                 target.url,
@@ -126,12 +126,12 @@ async def test_a_question_over_http_is_answered_by_another_connection_and_once(
             "Mcp-Method": "tools/call",
             "Mcp-Name": call["name"],
         }
-        async with httpx2.AsyncClient(headers=headers) as http:
+        async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
             asked = (await http.post(target.url, json=modern_call(call))).json()["result"]
         assert asked["resultType"] == "input_required"
         named = {"user_name": {"action": "accept", "content": {"name": "Ada"}}}
         again = {**call, "requestState": asked["requestState"], "inputResponses": named}
-        async with httpx2.AsyncClient(headers=headers) as http:
+        async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
             first = await http.post(target.url, json=modern_call(again))
             second = await http.post(target.url, json=modern_call(again))
     assert first.json()["result"]["content"][0]["text"] == "Hello, Ada!"

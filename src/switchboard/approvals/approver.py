@@ -61,7 +61,8 @@ class Approver:
         way; a program that takes care to cut its descent gets past, as does anything else that the
         same user may do.
         """
-        self.check_clients([(question.client_pid, question.client_began)])
+        own = (question.client_pid, question.client_began)
+        self.check_clients([own, *question.principals])
 
     def check_clients(self, clients: Iterable[tuple[int, int]]) -> None:
         """The same for several, each with its number and when it began."""

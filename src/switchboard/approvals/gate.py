@@ -101,8 +101,10 @@ class ApprovalGate:
         if answer is None:
             if question.id == own.id:
                 self._trail.asked(request)
+            asked = call.while_asked(question.id) if call.while_asked else contextlib.nullcontext()
             try:
-                answer = await self._ask(call, question, asker)
+                with asked:
+                    answer = await self._ask(call, question, asker)
             except Fault:
                 self._follow(request)
                 raise

@@ -74,6 +74,8 @@ class ApprovalRequests:
         client_pid: ClientPid = lambda _: 0,
         by_value: Redact = NO_SECRETS,
         clock: Callable[[], float] = time.time,
+        # How long a question waits, where whoever asks waits as long.
+        ttl_s: float | None = None,
         user: Principal | None = None,
     ) -> None:
         self._launch_of = launch_of
@@ -81,6 +83,7 @@ class ApprovalRequests:
         self._client_pid = client_pid
         self._by_value = by_value
         self._clock = clock
+        self._ttl_s = ttl_s
         self._user = user or this_user()
         self._principal = f"uid:{self._user.uid}"
 
@@ -110,6 +113,7 @@ class ApprovalRequests:
         pid = self._client_pid(session)
         client = living(pid) if pid > 0 else None
         patience = call.client_timeout_s
+        hold = HOLD_S if self._ttl_s is None else self._ttl_s
         question = Question(
             id=new_id(),
             digest=bound.digest,
@@ -127,10 +131,13 @@ class ApprovalRequests:
             arguments=_reviewable(shown_arguments(shown.value), risk),
             offers=("once", "session") if is_lasting(session) else ("once",),
             asked_at=now,
-            expires_at=now + TTL_S,
-            patience_s=HOLD_S if patience is None else patience * _SHARE_OF_PATIENCE,
+            expires_at=now + (TTL_S if self._ttl_s is None else self._ttl_s),
+            patience_s=hold if patience is None else patience * _SHARE_OF_PATIENCE,
             client_pid=client.pid if client else 0,
             client_began=client.began if client else 0,
+            principals=tuple(
+                (each.pid, each.began) for pid in session.on_behalf_of if (each := living(pid))
+            ),
         )
         question = msgspec.structs.replace(question, prompt=prompt_of(question))
         call = msgspec.structs.replace(call, arguments=Raw(frozen))

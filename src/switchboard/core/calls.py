@@ -1,7 +1,9 @@
 """One call on its way through the gates, and what comes back."""
 
 import asyncio
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 from msgspec import Raw, Struct, field
@@ -35,8 +37,12 @@ class Call(Struct, frozen=True, kw_only=True, eq=False):
     clock: Clock = field(default_factory=Clock)
     # How the person behind this client can be asked, if at all.
     asker: Asker | None = None
+    # Entered with the id of the question for as long as a person is asked about this call.
+    while_asked: Callable[[str], AbstractContextManager[None]] | None = None
     # Set by the approval gate on a call that needed an answer and got it.
     approval: Approval | None = None
+    # When it came, by the monotonic clock: its client has waited since.
+    began_at: float = field(default_factory=time.monotonic)
 
 
 class TextBlock(Struct, frozen=True):
@@ -71,6 +77,8 @@ class Outcome(Struct, frozen=True, kw_only=True, eq=False):
     blocks: tuple[Block, ...] = ()
     structured: Raw | None = None
     is_error: bool = False
+    # What programs are told beside it, in `_meta`.
+    meta: Mapping[str, Any] = {}
     # A child's whole result, passed on as it is; `is_modern` tells which era it was written for.
     raw: Raw | None = None
     is_modern: bool = False

@@ -79,6 +79,8 @@ class Question(Struct, frozen=True, kw_only=True):
     # not answer its own question.
     client_pid: int = 0
     client_began: int = 0
+    # Those on whose behalf it asks, each with its number and when it began: as little may they.
+    principals: tuple[tuple[int, int], ...] = ()
 
 
 class Answer(Struct, frozen=True, kw_only=True):

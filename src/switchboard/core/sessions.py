@@ -43,4 +43,6 @@ class Session(Struct, frozen=True, kw_only=True, eq=False):
     started_at: float = 0.0
     # The process of the client, where it is known: it may not answer for its user.
     client_pid: int = 0
+    # The processes that had the client do what it does: they may not either.
+    on_behalf_of: tuple[int, ...] = ()
     overrides: Overrides = NO_OVERRIDES

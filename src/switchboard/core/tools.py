@@ -5,11 +5,14 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
+from switchboard.core.faults import Fault
 from switchboard.core.origins import Origin
 from switchboard.core.sessions import Session
 
 # Raises an `invalid_argument` fault when the raw arguments do not fit the tool.
 ArgumentsCheck = Callable[[Raw], None]
+# How a failure reads that is told as the text of a result.
+FaultText = Callable[[Fault], str]
 # What else a listing tells one session of a tool. Two that are equal tell everybody the same.
 Particulars = Callable[[Session], dict[str, Any]]
 
@@ -53,3 +56,5 @@ class ToolSpec(Struct, frozen=True, kw_only=True, eq=False):
     # Whether a host may keep it back until somebody searches for it.
     can_wait: bool = False
     particulars: Particulars | None = None
+    # For a tool whose answers have a shape that its failures keep to.
+    fault_text: FaultText | None = None

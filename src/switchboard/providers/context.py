@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from switchboard.children.pool import ChildSource
     from switchboard.children.schema import ServerEntry
-    from switchboard.core.ports import Directory, Events
+    from switchboard.core.ports import Directory, Events, Next, Provider
     from switchboard.core.privacy.secrets import SecretBook
     from switchboard.providers.source import Listed
     from switchboard.sandbox.sandbox import Sandbox
@@ -70,6 +70,9 @@ class Context(Struct, frozen=True, kw_only=True, eq=False):
     announce: Callable[[str, str], None] = lambda _kind, _session: None
     # Everything that a session may use, for a provider that looks through it. Not while building.
     directory: Callable[[], Directory] | None = None
+    # The road of what a provider does beyond the calls of clients: always asked about, and always
+    # written down. With the provider that does it, and how long a question waits.
+    guarded_road: Callable[[Provider, float], Next] | None = None
     # In place of the sandbox of this platform.
     sandbox: Sandbox | None = None
 

@@ -276,7 +276,7 @@ class Endpoint:
             except Fault as fault:
                 if _is_the_childs_own(fault, is_shown=is_shown):
                     raise error_from_fault(fault, call.id, session.era) from fault
-                return fault_parts(fault, call.id, session.era)
+                return fault_parts(fault, call.id, session.era, tool.fault_text)
 
     async def _shown(
         self, board: Board, name: str, session: Session, channel: ClientChannel

@@ -12,7 +12,7 @@ from switchboard.core.catalog import Catalog
 from switchboard.core.channel import Input
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.sessions import Era, Session
-from switchboard.core.tools import ToolSpec
+from switchboard.core.tools import FaultText, ToolSpec
 from switchboard.wire.eras import SERVER_INFO_KEY
 from switchboard.wire.messages import INTERNAL_ERROR, INVALID_PARAMS, Parts, RpcError, encode
 
@@ -60,14 +60,20 @@ def outcome_parts(outcome: Outcome, era: Era) -> Parts:
         parts += (b',"structuredContent":', outcome.structured)
     if outcome.is_error:
         parts.append(b',"isError":true')
-    if modern:
+    if outcome.meta:
+        about = {SERVER_INFO_KEY: SERVER_INFO} if modern else {}
+        parts += (b',"_meta":', encode({**outcome.meta, **about}))
+    elif modern:
         parts.append(_MODERN_META)
     parts.append(b"}")
     return tuple(parts)
 
 
-def fault_parts(fault: Fault, call_id: str, era: Era) -> Parts:
-    """The result of a call that failed: an error that the model can read and act on."""
+def fault_parts(fault: Fault, call_id: str, era: Era, text: FaultText | None = None) -> Parts:
+    """The result of a call that failed: an error that the model can read and act on.
+
+    `text` writes it where the tool has words of its own for that.
+    """
     lines = [f"{fault.code}: {fault.message} [{call_id}]"]
     if fault.hint:
         lines.append(f"hint: {fault.hint}")
@@ -84,7 +90,7 @@ def fault_parts(fault: Fault, call_id: str, era: Era) -> Parts:
         error["details"] = fault.details
     meta: dict[str, Any] = {ERROR_KEY: error}
     result: dict[str, Any] = {
-        "content": [{"type": "text", "text": "\n".join(lines)}],
+        "content": [{"type": "text", "text": text(fault) if text else "\n".join(lines)}],
         "isError": True,
         "_meta": meta,
     }

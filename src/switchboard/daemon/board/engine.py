@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
@@ -20,6 +21,7 @@ from switchboard.core.ports import Directory, Events, Next, Provider
 from switchboard.core.privacy.redacting_events import DiscreetEvents
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.core.stores import AuditStore
+from switchboard.core.visibility import Visibility
 from switchboard.daemon.board.assemble import Assembly
 from switchboard.daemon.board.sandbox_trail import SandboxTrail
 from switchboard.daemon.board.secret_values import secret_values
@@ -134,6 +136,7 @@ class Engine:
             book=self._book,
             announce=self._announce,
             directory=lambda: directory,
+            guarded_road=partial(self._guarded_road, settings),
         )
         for key in assembly.listed:
             providers[key] = source_of(key).build(context)
@@ -167,7 +170,22 @@ class Engine:
         self._tasks.start(built.aclose())
         self.pool.retain(needed)
 
-    def _gates(self, settings: Settings, providers: Mapping[str, Provider]) -> Gates:
+    def _guarded_road(self, settings: Settings, provider: Provider, ttl_s: float) -> Next:
+        """A road where a person is asked, and all is written down, also if the board has none."""
+        providers = {provider.key: provider}
+        gates = self._gates(settings, providers, ttl_s)
+        return build_road(
+            providers,
+            Visibility(),
+            self._events,
+            approval=gates.approval,
+            audit=gates.audit,
+            hide=self._hide,
+        )
+
+    def _gates(
+        self, settings: Settings, providers: Mapping[str, Provider], ttl_s: float | None = None
+    ) -> Gates:
         """The gates that ask and write down, for the boards that want them."""
         if self._guard is None:
             # A database and a log: who does not guard the surface does without both.
@@ -183,6 +201,7 @@ class Engine:
             self._events,
             settings.approval_channel,
             self._hide,
+            ttl_s,
         )
 
     def _audit(self) -> AuditStore | None:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from switchboard.approvals.gate import ApprovalChannel, ApprovalGate
 from switchboard.approvals.pins import Pins
 from switchboard.approvals.queue import ApprovalQueue
-from switchboard.approvals.queue_asker import QueueAsker
+from switchboard.approvals.queue_asker import HOLD_S, QueueAsker
 from switchboard.approvals.request import ApprovalRequests, LaunchOf
 from switchboard.approvals.store.owners import ProcessOwners
 from switchboard.approvals.store.sqlite import SqliteApprovals
@@ -50,18 +50,28 @@ class Guard:
         events: Events,
         channel: ApprovalChannel,
         hide: Redact = NO_SECRETS,
+        ttl_s: float | None = None,
     ) -> Gates:
-        """The gates of one board, where nobody is told what `hide` takes out."""
+        """The gates of one board, where nobody is told what `hide` takes out.
+
+        With `ttl_s` a question waits that long, and whoever asks it does, too.
+        """
         requests = ApprovalRequests(
-            launch_of, self._trust, client_pid=lambda session: session.client_pid, by_value=hide
+            launch_of,
+            self._trust,
+            client_pid=lambda session: session.client_pid,
+            by_value=hide,
+            ttl_s=ttl_s,
         )
+        # The end of the question comes first.
+        hold_s = HOLD_S if ttl_s is None else 2 * ttl_s
         approval = ApprovalGate(
             requests,
             self._trust,
             self._queue,
             Pins(self.approvals, by_value=hide),
             ApprovalTrail(events, self.audit),
-            fallback=None if channel == "none" else QueueAsker(self._queue),
+            fallback=None if channel == "none" else QueueAsker(self._queue, hold_s=hold_s),
             channel=channel,
             tasks=self._asking,
         )

@@ -1,0 +1,41 @@
+"""The command by which an engine reaches a server through Switchboard."""
+
+import sys
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from switchboard.core.boards import BOARD_VARIABLE, board_mark
+from switchboard.engines.profile import AttachedServer
+from switchboard.providers.agents.servers.depth import DEPTH_VARIABLE
+
+
+class Bridges(Struct, frozen=True, kw_only=True):
+    """Makes `switchboard bridge NAME` for the servers of one run."""
+
+    workspace: str
+    home: str
+    # Of the board whose servers are meant: it is found again by its mark, and not by its values.
+    environ: Mapping[str, str]
+    # How many runs stand above the one that gets the servers.
+    depth: int = 0
+    # The file of the configuration that the user named, if any.
+    config: str = ""
+
+    def to(self, name: str, server: str, *, agent: str = "", required: bool) -> AttachedServer:
+        """A server of ours under the name that the agent knows. Nothing in it is a secret."""
+        config = ("--config", self.config) if self.config else ()
+        beside = ("--agent", agent) if agent else ()
+        options = ("--workspace", self.workspace, *config, *beside)
+        return AttachedServer(
+            name=name,
+            # Not what `PATH` says: the engine may have another one.
+            command=sys.executable,
+            args=("-P", "-m", "switchboard", "bridge", server, *options),
+            env={
+                "SWITCHBOARD_HOME": self.home,
+                BOARD_VARIABLE: board_mark(self.workspace, self.environ),
+                DEPTH_VARIABLE: str(self.depth + 1),
+            },
+            required=required,
+        )
