@@ -1,8 +1,8 @@
 """Every provider in one line: where its plug is, and what is known of it before it is loaded.
 
 A provider is loaded when its section of `config.toml`, its file in the workspace, or one of the
-files that it is made for is there; one that has none of these is always loaded. To add a provider, write its folder with a `source.py` and add a
-line here. No other file names a provider.
+files that it is made for is there; one that has none of these is always loaded. To add a provider,
+write its folder with a `source.py` and add a line here. No other file names a provider.
 """
 
 from __future__ import annotations

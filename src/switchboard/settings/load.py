@@ -244,8 +244,6 @@ def _watched(loading: Loading, *others: Iterable[str]) -> tuple[str, ...]:
     trust = os.path.join(loading.places.home, "trust.json")
     own = [os.path.join(loading.places.workspace, row.file) for row in TABLE.values() if row.file]
     # Where nothing calls for a provider yet, too: a file may come.
-    finds = [
-        folder for row in TABLE.values() for folder, _ in folders_of(row, loading.places)
-    ]
+    finds = [folder for row in TABLE.values() for folder, _ in folders_of(row, loading.places)]
     scripts = chain.from_iterable(others)
     return tuple(dict.fromkeys((*files, *children, *folders, trust, *own, *finds, *scripts)))
