@@ -61,6 +61,11 @@ ALSO_MAY_IMPORT = (
         {"settings"},
         "what a run gets is decided at each run, by files that only the settings can read",
     ),
+    Allowance(
+        "providers/agents/formats/servers.py",
+        {"settings"},
+        "agent files declare servers by the rules of every other file",
+    ),
     Allowance("entry.py", {"shim", "cli"}, "every command begins here, and goes one of two ways"),
     Allowance("cli/*.py", {"config"}, "it reads the environment and shows problems"),
     Allowance("cli/verbs/doctor.py", {"sandbox"}, "it says which sandbox works here"),

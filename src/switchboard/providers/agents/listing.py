@@ -12,10 +12,9 @@ from switchboard.config.locate import Places, expand_user
 from switchboard.config.problems import Problem
 from switchboard.core.tools import Effects, Policy, ToolSpec
 from switchboard.providers.agents.agent import Agent, AgentFormat
-from switchboard.providers.agents.agent_file import Reading
-from switchboard.providers.agents.agent_tools import AgentTools, MapFile
-from switchboard.providers.agents.collection import agent_from, collect
-from switchboard.providers.agents.discovery import (
+from switchboard.providers.agents.files.agent_file import AgentReading
+from switchboard.providers.agents.files.collection import agent_from, collect
+from switchboard.providers.agents.files.discovery import (
     MAP_NAME,
     AgentFolder,
     FoundFile,
@@ -23,8 +22,9 @@ from switchboard.providers.agents.discovery import (
     agent_folders,
     read_agent,
 )
-from switchboard.providers.agents.file_cache import AgentFileCache
+from switchboard.providers.agents.files.file_cache import AgentFileCache
 from switchboard.providers.agents.formats.parts import Parts
+from switchboard.providers.agents.found_agents import FoundAgents, MapFile
 from switchboard.providers.agents.maps.model_map import read_model_map
 from switchboard.providers.agents.options import AgentOptions
 from switchboard.providers.agents.section import SECTION, options_from
@@ -48,7 +48,7 @@ _DIRECTORIES: dict[AgentFormat, str] = {
 _ENGINES = {"codex": "Codex", "claude": "Claude Code"}
 
 
-def read_agents(resolution: Resolution) -> AgentTools:
+def read_agents(resolution: Resolution) -> FoundAgents:
     """Every agent that the files and the settings come to. Blocks: files are read."""
     options = options_from(resolution.merged.tree.get(SECTION.name, {}))
     places = resolution.places
@@ -74,7 +74,7 @@ def read_agents(resolution: Resolution) -> AgentTools:
         options.filter,
     )
     _warn(problems, resolution.problems)
-    return AgentTools(
+    return FoundAgents(
         options=options,
         usable=collected.usable,
         untrusted=collected.untrusted,
@@ -87,13 +87,13 @@ def read_agents(resolution: Resolution) -> AgentTools:
 
 def _readings(
     folders: tuple[AgentFolder, ...], places: Places, maps: frozenset[str]
-) -> list[tuple[FoundFile, Reading]]:
+) -> list[tuple[FoundFile, AgentReading]]:
     """What every file says, each read once for as long as it does not change."""
     files = [found for folder in folders for found in agent_files_in(folder, maps)]
     if not files:
         return []
     cache = AgentFileCache(places.home)
-    readings: list[tuple[FoundFile, Reading]] = []
+    readings: list[tuple[FoundFile, AgentReading]] = []
     for found in files:
         key = "\n".join(
             (
@@ -131,7 +131,9 @@ def _map_file(
     return MapFile(path=path, map=read, fingerprint=print_, waits=waits), path
 
 
-def _fingerprint(agent: Agent, reading: Reading, map_file: MapFile | None, places: Places) -> str:
+def _fingerprint(
+    agent: Agent, reading: AgentReading, map_file: MapFile | None, places: Places
+) -> str:
     """Of everything that decides what an agent of the workspace runs."""
     where = os.path.relpath(agent.path, places.workspace)
     models = map_file.fingerprint if map_file is not None else ""
@@ -142,7 +144,7 @@ def _digest(*words: str) -> str:
     return hashlib.sha256("\0".join(words).encode()).hexdigest()
 
 
-def _unnamable(reading: Reading) -> Problem:
+def _unnamable(reading: AgentReading) -> Problem:
     assert reading.agent is not None
     file = reading.agent
     return Problem(
@@ -165,7 +167,7 @@ def _warn(problems: list[Problem], warnings: list[Problem]) -> None:
 
 
 def _watched(
-    folders: tuple[AgentFolder, ...], readings: list[tuple[FoundFile, Reading]], map_path: str
+    folders: tuple[AgentFolder, ...], readings: list[tuple[FoundFile, AgentReading]], map_path: str
 ) -> Iterator[str]:
     for folder in folders:
         yield folder.path
@@ -176,7 +178,7 @@ def _watched(
             yield part.path
 
 
-def agent_specs(entry: AgentTools) -> tuple[ToolSpec, ...]:
+def agent_specs(entry: FoundAgents) -> tuple[ToolSpec, ...]:
     """The tool of each agent that may be used."""
     return tuple(_spec(agent, entry.plan(agent).engine) for agent in entry.usable.values())
 
@@ -205,7 +207,7 @@ def described(agent: Agent, engine: str) -> str:
     return f"task, cwd: string — {words}{tags}"
 
 
-def summary_of(agent: Agent, entry: AgentTools) -> str:
+def summary_of(agent: Agent, entry: FoundAgents) -> str:
     """Everything that an agent would run, in one line, for whoever is to trust it."""
     plan = entry.plan(agent)
     fields: Mapping[str, object] = to_builtins(plan.profile.fields)

@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from switchboard.core.origins import Origin, Scope
-from switchboard.providers.agents.agent_tools import AgentTools
+from switchboard.providers.agents.found_agents import FoundAgents
 from switchboard.providers.agents.listing import agent_specs, read_agents, summary_of
 from switchboard.providers.agents.section import SECTION
 from switchboard.providers.source import Finding, Item, Listed, ListingContext, Source
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from switchboard.settings.servers import Resolution
 
 
-class AgentSource(Source[AgentTools]):
+class AgentSource(Source[FoundAgents]):
     """Agents as the rest of the program sees them."""
 
     key = "agents"
     section = SECTION
 
-    def read(self, resolution: Resolution) -> AgentTools:
+    def read(self, resolution: Resolution) -> FoundAgents:
         return read_agents(resolution)
 
-    def watched(self, entry: AgentTools, workspace: str) -> tuple[str, ...]:
+    def watched(self, entry: FoundAgents, workspace: str) -> tuple[str, ...]:
         del workspace
         return entry.watched
 
@@ -41,9 +41,9 @@ class AgentSource(Source[AgentTools]):
     def build(self, context: Context) -> Provider:
         raise NotImplementedError
 
-    def agents(self, settings: Settings) -> AgentTools:
+    def agents(self, settings: Settings) -> FoundAgents:
         """Every agent of these settings."""
-        return self.configured(settings) or AgentTools()
+        return self.configured(settings) or FoundAgents()
 
     def trust_items(self, settings: Settings) -> Iterator[Item]:
         entry = self.agents(settings)
@@ -105,7 +105,7 @@ class AgentSource(Source[AgentTools]):
             )
         return said
 
-    def _item(self, agent: Agent, entry: AgentTools) -> Item:
+    def _item(self, agent: Agent, entry: FoundAgents) -> Item:
         waits = agent.tool in entry.untrusted and entry.untrusted[agent.tool] is agent
         return Item(
             name=agent.tool,

@@ -8,7 +8,7 @@ from msgspec import Struct
 from switchboard.config.problems import Problem
 from switchboard.engines.profile import RunFields
 from switchboard.providers.agents.agent import AgentFormat
-from switchboard.providers.agents.agent_file import AgentFile
+from switchboard.providers.agents.files.agent_file import AgentFile
 from switchboard.providers.agents.formats.fields import (
     OWN,
     AgentDocument,

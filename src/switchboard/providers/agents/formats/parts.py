@@ -6,7 +6,7 @@ from switchboard.config.documents import Document, read_json_document, read_text
 from switchboard.config.front_matter import read_front_matter
 from switchboard.config.problems import Problem
 from switchboard.core.origins import Scope
-from switchboard.providers.agents.agent_file import AgentPart, Signature
+from switchboard.providers.agents.files.agent_file import AgentPart, Signature
 
 
 def signature_of(path: str) -> Signature | None:

@@ -15,7 +15,7 @@ from switchboard.engines.profile import (
     SandboxMode,
     Verbosity,
 )
-from switchboard.providers.agents.agent_file import AgentFile
+from switchboard.providers.agents.files.agent_file import AgentFile
 from switchboard.providers.agents.formats.fields import OWN, AgentDocument, on_blanks
 from switchboard.providers.agents.formats.parts import Parts
 from switchboard.providers.agents.formats.servers import declared_servers

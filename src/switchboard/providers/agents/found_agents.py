@@ -31,7 +31,7 @@ class MapFile(Struct, frozen=True, kw_only=True):
     waits: bool = False
 
 
-class AgentTools(Struct, frozen=True, kw_only=True):
+class FoundAgents(Struct, frozen=True, kw_only=True):
     """What `[agents]` and the agent files come to."""
 
     options: AgentOptions = AgentOptions()

@@ -46,7 +46,7 @@ class AgentFile(Struct, frozen=True, kw_only=True):
     unused: tuple[str, ...] = ()
 
 
-class Reading(Struct, frozen=True, kw_only=True):
+class AgentReading(Struct, frozen=True, kw_only=True):
     """What became of reading one file: an agent, or why it is none; and what it depends on."""
 
     agent: AgentFile | None = None

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import msgspec
 from msgspec import Struct
 
-from switchboard.providers.agents.agent_file import Reading
+from switchboard.providers.agents.files.agent_file import AgentReading
 from switchboard.providers.agents.formats.parts import signature_of
 from switchkit.files import make_private_folder, replace_file
 
@@ -24,7 +24,7 @@ class CachedAgents(Struct, frozen=True, kw_only=True):
     """The readings of files, by a key that says how each was read."""
 
     version: int
-    readings: dict[str, Reading]
+    readings: dict[str, AgentReading]
 
 
 _decode = msgspec.json.Decoder(CachedAgents).decode
@@ -37,9 +37,9 @@ class AgentFileCache:
         self._folder = os.path.join(home, "cache", "agents")
         self._path = os.path.join(self._folder, "files.json")
         self._known = self._load()
-        self._used: dict[str, Reading] = {}
+        self._used: dict[str, AgentReading] = {}
 
-    def get(self, key: str, read: Callable[[], Reading]) -> Reading:
+    def get(self, key: str, read: Callable[[], AgentReading]) -> AgentReading:
         """What was read, if everything it depends on is as it was; else what is read now."""
         reading = self._known.get(key)
         if reading is None or any(
@@ -67,7 +67,7 @@ class AgentFileCache:
                 make_private_folder(self._folder)
                 replace_file(self._path, text, durable=False)
 
-    def _load(self) -> dict[str, Reading]:
+    def _load(self) -> dict[str, AgentReading]:
         try:
             with open(self._path, "rb") as file:
                 found = _decode(file.read(_MOST_BYTES + 1))

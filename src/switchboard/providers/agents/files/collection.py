@@ -9,9 +9,9 @@ from switchboard.core.names import fold, tool_name
 from switchboard.core.origins import Origin, Scope
 from switchboard.engines.profile import AttachedServer
 from switchboard.providers.agents.agent import Agent
-from switchboard.providers.agents.agent_file import AgentFile, Reading
-from switchboard.providers.agents.agent_tools import AgentOmission
-from switchboard.providers.agents.discovery import FoundFile
+from switchboard.providers.agents.files.agent_file import AgentFile, AgentReading
+from switchboard.providers.agents.files.discovery import FoundFile
+from switchboard.providers.agents.found_agents import AgentOmission
 from switchboard.providers.agents.options import AgentOptions
 from switchboard.providers.table import is_reserved
 
@@ -33,7 +33,7 @@ def _lowered(letter: re.Match[str]) -> str:
     return letter[0].lower()
 
 
-def agent_from(found: FoundFile, reading: Reading, options: AgentOptions) -> Agent | None:
+def agent_from(found: FoundFile, reading: AgentReading, options: AgentOptions) -> Agent | None:
     """The agent of a file; nothing where no client could name it."""
     file = reading.agent
     if file is None or not safe_name(file.name):

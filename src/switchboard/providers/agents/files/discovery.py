@@ -10,7 +10,7 @@ from switchboard.config.documents import is_inside
 from switchboard.config.locate import Places, expand_user
 from switchboard.config.problems import Problem
 from switchboard.providers.agents.agent import AgentFormat
-from switchboard.providers.agents.agent_file import AgentFile, Reading
+from switchboard.providers.agents.files.agent_file import AgentFile, AgentReading
 from switchboard.providers.agents.formats.front_matter_agents import (
     CHAT_MODE,
     CLAUDE,
@@ -133,14 +133,14 @@ def agent_files_in(folder: AgentFolder, maps: frozenset[str]) -> Iterator[FoundF
                 break
 
 
-def read_agent(found: FoundFile, workspace: str) -> Reading:
+def read_agent(found: FoundFile, workspace: str) -> AgentReading:
     """Read one file, and whatever belongs to it. Blocks: to be done on a thread."""
     parts = Parts(within=workspace if found.folder.is_workspace else "")
     problems: list[Problem] = []
     agent = _read(found, workspace, parts, problems)
     if agent is None and not problems:
         problems.append(Problem(path=found.path, message="the file cannot be read"))
-    return Reading(agent=agent, problems=tuple(problems), parts=parts.found)
+    return AgentReading(agent=agent, problems=tuple(problems), parts=parts.found)
 
 
 def _read(
