@@ -51,6 +51,14 @@ def codex_program(package: str = "") -> Path:
     return next(iter(found))
 
 
+def opencode_program() -> Path:
+    """Find the native opencode; older processors have a build of their own."""
+    flags = Path("/proc/cpuinfo").read_text("ascii", "replace")
+    is_old = _node_arch() == "x64" and " avx2 " not in flags
+    name = f"opencode-linux-{_node_arch()}" + ("-baseline" if is_old else "")
+    return NODE_MODULES / name / "bin" / "opencode"
+
+
 async def run_claude(
     program: Path,
     model: ScriptedModel,

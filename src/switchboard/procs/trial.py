@@ -1,7 +1,7 @@
 """A short run of a program whose answer is waited for. Blocks, and no longer than it is told."""
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -14,14 +14,20 @@ class Trial(Struct, frozen=True, kw_only=True):
     stderr: str = ""
 
 
-def trial(argv: Sequence[str], *, timeout_s: float, inherits: Sequence[int] = ()) -> Trial:
-    """Run a program with an empty environment. Raises OSError when it cannot be started."""
+def trial(
+    argv: Sequence[str],
+    *,
+    timeout_s: float,
+    inherits: Sequence[int] = (),
+    env: Mapping[str, str] | None = None,
+) -> Trial:
+    """Run a program, by default with an empty environment. Raises OSError when it cannot start."""
     with subprocess.Popen(
         argv,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={},
+        env={} if env is None else dict(env),
         cwd="/",
         pass_fds=tuple(inherits),
         start_new_session=True,

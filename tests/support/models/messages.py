@@ -7,7 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 from support.models.loopback import ScriptedModel, serving
-from support.models.script import Json, Offered, Reply, Say, Situation, Step
+from support.models.script import Json, Offered, Refuse, Reply, Say, Situation, Step
 
 SEARCH = "ToolSearch"
 USAGE = {"input_tokens": 100, "output_tokens": 20}
@@ -106,3 +106,8 @@ def messages_model(*steps: Step) -> Generator[ScriptedModel, None, None]:
     """Serve a scripted model for Claude Code."""
     with serving(ScriptedModel(Messages(), "/messages", steps)) as model:
         yield model
+
+
+def refused(status: int, kind: str, message: str = "no") -> Refuse:
+    """Refuse a request in the words of this service."""
+    return Refuse(status, {"type": "error", "error": {"type": kind, "message": message}})

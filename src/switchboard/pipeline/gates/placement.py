@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.launches import Launch
+from switchboard.core.loop.begun import Begun
 from switchboard.core.ports import Next, Provider
 from switchboard.pipeline.gates.deadline import limit_of, too_late
 
@@ -23,11 +24,15 @@ class PlacementGate:
 
     async def launch(self, call: Call) -> Launch | None:
         """What it would launch as things are now. To find out may take as long as the call."""
+        launching = Begun(self._launch[call.tool.provider](call))
+        if launching.is_done:
+            # Nearly always: a timer would cost more than the answer.
+            return launching.result
         limit = limit_of(call)
         bound = asyncio.timeout(limit)
         try:
             async with bound:
-                return await self._launch[call.tool.provider](call)
+                return await launching
         except TimeoutError:
             if limit is None or not bound.expired():
                 raise

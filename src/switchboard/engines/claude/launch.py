@@ -1,0 +1,92 @@
+"""How Claude Code is started: its command line, its environment and the files it is handed.
+
+The user's own configuration folder stays in use. The login lives there and renews itself in
+place: a copy would go stale and log the user out, and the keychain of macOS knows a login by its
+folder. So the user's settings apply, and those of the workspace only once it is trusted.
+"""
+
+import os
+
+import msgspec
+
+from switchboard.engines.claude.mapping import arguments
+from switchboard.engines.profile import EngineSpec
+from switchboard.engines.surroundings import (
+    is_secret,
+    shielded_command,
+    with_quiet_git,
+    without,
+)
+from switchkit.files import make_private_folder, replace_file
+
+# What a Claude Code that started us says of itself: ours would take itself for a part of it.
+_OF_ANOTHER = (
+    *("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID"),
+    *("CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_EXECPATH"),
+    *("CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN", "CLAUDE_CODE_SSE_PORT"),
+    *("CLAUDE_EFFORT", "CLAUDE_ENV_FILE", "CLAUDE_PROJECT_DIR"),
+)
+# What nobody asked for, and what would outlive a turn. The user's own words win.
+_HABITS = {
+    "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
+    "CLAUDE_CODE_DISABLE_CRON": "1",
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    # Ten by default, which is minutes of silence.
+    "CLAUDE_CODE_MAX_RETRIES": "4",
+    "DISABLE_AUTOUPDATER": "1",
+    # Tools of a server that starts slowly must not be missing from the first request.
+    "MCP_CONNECTION_NONBLOCKING": "0",
+}
+_STREAMING = (
+    *("--print", "--verbose", "--input-format", "stream-json", "--output-format", "stream-json"),
+    *("--include-partial-messages", "--replay-user-messages", "--permission-prompt-tool", "stdio"),
+)
+
+
+def prepare(spec: EngineSpec, program: str, session: str) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Write what it reads and give its command line and environment. Blocks. Raises OSError.
+
+    `session` is the conversation to go on with.
+    """
+    make_private_folder(spec.folder)
+    env = _environment(spec)
+    servers = {
+        server.name: {
+            "type": "stdio",
+            "command": (command := shielded_command(server, (*env, *_OF_ANOTHER)))[0],
+            "args": command[1:],
+            "env": server.env,
+        }
+        for server in spec.profile.servers
+    }
+    sources = "user,project,local" if spec.is_trusted else "user"
+    words = [program, *_STREAMING, "--setting-sources", sources, "--strict-mcp-config"]
+    # In a file, since everybody may read a command line.
+    words += ["--mcp-config", _written(spec, "servers.json", {"mcpServers": servers})]
+    words += arguments(spec.profile)
+    # In files, since one word of a command line has an end.
+    if spec.profile.base_instructions:
+        path = _written(spec, "system.md", spec.profile.base_instructions)
+        words += ["--system-prompt-file", path]
+    if spec.profile.developer_instructions:
+        path = _written(spec, "instructions.md", spec.profile.developer_instructions)
+        words += ["--append-system-prompt-file", path]
+    if session:
+        words += ["--resume", session]
+    return tuple(words), env
+
+
+def _environment(spec: EngineSpec) -> dict[str, str]:
+    env = {**_HABITS, **without(spec.env, _OF_ANOTHER)}
+    # It is read before every command of a shell, and takes the secrets out of its environment.
+    secrets = sorted(name for name in env if is_secret(name) and name.isidentifier())
+    lines = [f"unset {name}\n" for name in (*secrets, "CLAUDE_CODE_MESSAGING_TOKEN")]
+    env["CLAUDE_ENV_FILE"] = _written(spec, "shell.sh", "".join(lines))
+    return env if spec.is_trusted else with_quiet_git(env)
+
+
+def _written(spec: EngineSpec, name: str, content: str | dict[str, object]) -> str:
+    path = os.path.join(spec.folder, name)
+    data = content.encode() if isinstance(content, str) else msgspec.json.encode(content)
+    replace_file(path, data, durable=False)
+    return path

@@ -1,0 +1,176 @@
+"""The private home of one Codex: what we write into it, and what of the user's own is used.
+
+The user's `config.toml` is not used as it is: it may name MCP servers, hooks and other programs.
+Only what is needed to reach the model is carried over. Secrets that stand in it are handed on in
+the environment of the process, so that no second file holds them; its shells do not get them.
+
+The login is a link to the user's `auth.json`. Codex writes refreshed tokens through the link, into
+the one file that the user's own Codex reads: a copy would hold the secret twice, and the first one
+to refresh would log the other out.
+"""
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any, cast
+
+import msgspec
+from msgspec import Struct
+
+from switchboard.config.toml_text import TomlInvalid, read_toml
+from switchkit.files import make_private_folder, replace_file
+
+Json = dict[str, Any]
+
+# What says how the model is reached.
+_CARRIED = (
+    *("model", "model_provider", "model_providers", "openai_base_url", "chatgpt_base_url"),
+    *("forced_login_method", "forced_chatgpt_workspace_id", "cli_auth_credentials_store"),
+    *("model_catalog_json", "model_context_window", "oss_provider"),
+)
+# Names of variables that hold what a model must not see, whatever their case.
+SECRET_NAMES = (
+    *("*KEY*", "*SECRET*", "*TOKEN*", "*PASSWORD*", "*PASSWD*", "*PASSPHRASE*", "*CREDENTIAL*"),
+    *("*COOKIE*", "*BEARER*", "*_PAT", "*_DSN", "*DATABASE_URL*", "*CONNECTION_STRING*"),
+    *("*PRIVATE*", "*WEBHOOK*", "SWITCHBOARD_*", "NPM_CONFIG_*AUTH*", "PGPASS*", "*_PASS"),
+)
+_MOST_CONFIG = 1024 * 1024
+
+
+class UserCodex(Struct, frozen=True, kw_only=True):
+    """What of the user's own Codex is used."""
+
+    home: str
+    # Keys of `config.toml` that are carried over, without secrets.
+    config: Json
+    # Variables that stand for the secrets.
+    env: dict[str, str]
+    # The file of the login, if there is one.
+    login: str
+    problem: str = ""
+
+    @property
+    def has_login(self) -> bool:
+        """Whether a model can be reached at all: by a login, a key or a provider of their own."""
+        return bool(self.login) or self.config.get("model_provider", "openai") != "openai"
+
+
+class CodexHome(Struct, frozen=True, kw_only=True):
+    """A home that is ready, and the environment of the process that lives in it."""
+
+    path: str
+    env: dict[str, str]
+
+
+def user_codex(env: Mapping[str, str]) -> UserCodex:
+    """Read what the user has. Reads the disk."""
+    home = env.get("CODEX_HOME") or os.path.join(env.get("HOME") or "/", ".codex")
+    found, problem = _read(os.path.join(home, "config.toml"))
+    config = {key: found[key] for key in _CARRIED if key in found}
+    secrets: dict[str, str] = {}
+    providers = config.get("model_providers")
+    if isinstance(providers, dict):
+        config["model_providers"] = {
+            name: _without_secrets(cast("Json", provider), secrets)
+            for name, provider in cast("Json", providers).items()
+            if isinstance(provider, dict)
+        }
+    login = os.path.join(home, "auth.json")
+    return UserCodex(
+        home=home,
+        config=config,
+        env=secrets,
+        login=login if os.path.isfile(login) else "",
+        problem=problem,
+    )
+
+
+def _read(path: str) -> tuple[Json, str]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return read_toml(file.read(_MOST_CONFIG))[0], ""
+    except FileNotFoundError:
+        return {}, ""
+    except (OSError, UnicodeDecodeError, TomlInvalid) as refused:
+        return {}, f"your own config.toml of Codex cannot be read: {type(refused).__name__}"
+
+
+def _without_secrets(provider: Json, secrets: dict[str, str]) -> Json:
+    """A provider whose literal secrets are looked up in the environment instead."""
+    kept = dict(provider)
+
+    def stand_in(value: object) -> str:
+        name = f"SWITCHBOARD_CODEX_SECRET_{len(secrets)}"
+        secrets[name] = str(value)
+        return name
+
+    token = kept.pop("experimental_bearer_token", None)
+    if token is not None and "env_key" not in kept:
+        kept["env_key"] = stand_in(token)
+    headers = kept.pop("http_headers", None)
+    if isinstance(headers, dict):
+        named = dict(cast("Json", kept.get("env_http_headers") or {}))
+        for name, value in cast("Json", headers).items():
+            named.setdefault(name, stand_in(value))
+        kept["env_http_headers"] = named
+    return kept
+
+
+def make_home(path: str, user: UserCodex, env: Mapping[str, str], helpers: str = "") -> CodexHome:
+    """Make the home, or make it anew. Writes to the disk; raises OSError."""
+    make_private_folder(path)
+    config: Json = {
+        **user.config,
+        "check_for_update_on_startup": False,
+        "analytics": {"enabled": False},
+        "shell_environment_policy": {
+            "inherit": "all",
+            "ignore_default_excludes": False,
+            "exclude": list(SECRET_NAMES),
+        },
+    }
+    text = "".join(f"{_key(key)} = {_toml(value)}\n" for key, value in config.items())
+    replace_file(os.path.join(path, "config.toml"), text.encode())
+    link = os.path.join(path, "auth.json")
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(link)
+    if user.login:
+        os.symlink(user.login, link)
+    own = {**env, **user.env, "CODEX_HOME": path}
+    if helpers:
+        own["PATH"] = os.pathsep.join(filter(None, (env.get("PATH"), helpers)))
+    if _is_temporary(path, env):
+        # Codex puts no helpers into a home below the folder for temporary files, and then every
+        # command in its sandbox fails. So it gets another such folder, beside its home.
+        own["TMPDIR"] = os.path.join(os.path.dirname(path), "tmp")
+        make_private_folder(own["TMPDIR"])
+    return CodexHome(path=path, env=own)
+
+
+def digest_of(user: UserCodex, env: Mapping[str, str], program: str) -> str:
+    """The same for homes that could take each other's place."""
+    parts = (program, user.home, user.config, user.env, user.login, dict(sorted(env.items())))
+    return sha256(msgspec.json.encode(parts)).hexdigest()
+
+
+def _is_temporary(path: str, env: Mapping[str, str]) -> bool:
+    folder = os.path.realpath(env.get("TMPDIR") or tempfile.gettempdir())
+    return os.path.realpath(path).startswith(folder.rstrip("/") + "/")
+
+
+def _key(name: str) -> str:
+    return msgspec.json.encode(name).decode()
+
+
+def _toml(value: object) -> str:
+    """A value as inline TOML; what TOML has and JSON has not does not reach the model."""
+    if isinstance(value, dict):
+        pairs = cast("Json", value).items()
+        return "{" + ", ".join(f"{_key(key)} = {_toml(inner)}" for key, inner in pairs) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, cast("list[object]", value))) + "]"
+    if isinstance(value, (str, bool, int, float)):
+        return msgspec.json.encode(value).decode().replace("\x7f", "\\u007f")
+    return _key(str(value))

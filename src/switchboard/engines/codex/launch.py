@@ -1,0 +1,137 @@
+"""From what an agent asks for to a process of Codex that is ready to be talked to."""
+
+import asyncio
+import os
+import shutil
+from typing import Any
+
+from msgspec import Struct
+
+from switchboard.core.faults import Fault
+from switchboard.engines.codex.app_server import AppServer, ServerGone, ServerRefused
+from switchboard.engines.codex.home import CodexHome, UserCodex, digest_of, make_home, user_codex
+from switchboard.engines.codex.opening import opening_of
+from switchboard.engines.codex.program import CodexProgram, find_program
+from switchboard.engines.codex.spare import Spares
+from switchboard.engines.events import Failure
+from switchboard.engines.profile import EngineSpec
+from switchkit.reaper_client import Reaper
+
+Json = dict[str, Any]
+
+# Unknown settings are refused, not ignored; and who cannot reach the model is told so, instead of
+# being kept waiting for the network for ever.
+_FLAGS = ("app-server", "--strict-config", "--disable", "unbounded_connection_retries")
+
+
+class CodexUnusable(Exception):
+    """Codex cannot be used for this conversation."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.private)
+        self.failure = failure
+
+
+class Launched(Struct, frozen=True, kw_only=True):
+    """A process that waits for its conversation to be opened."""
+
+    server: AppServer
+    opening: Json
+    # The home of a spare, which goes with the process; empty for one in the run's own folder.
+    passing_home: str = ""
+
+    async def aclose(self) -> None:
+        """End it, and take its passing home away."""
+        await self.server.aclose()
+        if self.passing_home:
+            await asyncio.to_thread(shutil.rmtree, self.passing_home, ignore_errors=True)
+
+
+class _Plan(Struct, frozen=True, kw_only=True):
+    program: CodexProgram
+    user: UserCodex
+    opening: Json
+    home: str
+    key: str
+
+
+class CodexLaunch:
+    """Starts Codex for one conversation, or takes a spare."""
+
+    def __init__(self, spec: EngineSpec, *, reaper: Reaper, spares: Spares | None) -> None:
+        self._spec = spec
+        self._reaper = reaper
+        self._spares = spares
+
+    async def start(self) -> Launched:
+        """Start it. Raises `CodexUnusable`."""
+        try:
+            plan = await asyncio.to_thread(self._plan)
+        except Fault as fault:
+            raise CodexUnusable(
+                Failure(kind="configuration-refused", private=fault.message)
+            ) from fault
+        except OSError as error:
+            raise CodexUnusable(Failure(kind="other", private=str(error))) from error
+        spec = self._spec
+        if self._spares is not None and not spec.resume:
+            taken = await self._spares.take(plan.key)
+            if taken is not None:
+                await asyncio.to_thread(_lend_sessions, taken.home, plan.home)
+                self._refill(plan)
+                return Launched(server=taken.server, opening=plan.opening, passing_home=taken.home)
+        launched = Launched(server=await self._fresh(plan, plan.home), opening=plan.opening)
+        self._refill(plan)
+        return launched
+
+    def _plan(self) -> _Plan:
+        spec = self._spec
+        if not os.path.isabs(spec.cwd) or not os.path.isdir(spec.cwd):
+            raise CodexUnusable(
+                Failure(kind="configuration-refused", private="the folder does not exist")
+            )
+        program = find_program(spec.program, spec.env)
+        if program is None:
+            raise CodexUnusable(Failure(kind="engine-missing", private="no codex was found"))
+        user = user_codex(spec.env)
+        return _Plan(
+            program=program,
+            user=user,
+            opening=opening_of(spec, user.home),
+            home=os.path.join(spec.folder, "codex"),
+            key=digest_of(user, spec.env, program.path),
+        )
+
+    async def _fresh(self, plan: _Plan, folder: str) -> AppServer:
+        try:
+            home = await asyncio.to_thread(
+                make_home, folder, plan.user, self._spec.env, plan.program.helpers
+            )
+        except OSError as error:
+            raise CodexUnusable(Failure(kind="other", private=str(error))) from error
+        return await start_server(plan.program, home, self._reaper)
+
+    def _refill(self, plan: _Plan) -> None:
+        if self._spares is not None:
+            self._spares.refill(plan.key, lambda folder: self._fresh(plan, folder))
+
+
+async def start_server(program: CodexProgram, home: CodexHome, reaper: Reaper) -> AppServer:
+    """Start an app-server in a home. Raises `CodexUnusable`."""
+    try:
+        # Not in the workspace: what it does there, it does for a conversation.
+        return await AppServer.start(
+            (program.path, *_FLAGS), cwd=home.path, env=home.env, reaper=reaper
+        )
+    except Fault as fault:
+        kind = "engine-missing" if fault.reason == "spawn-failed" else "engine-crashed"
+        raise CodexUnusable(Failure(kind=kind, private=fault.private or fault.message)) from fault
+    except (ServerGone, ServerRefused) as refused:
+        raise CodexUnusable(Failure(kind="engine-crashed", private=str(refused))) from refused
+
+
+def _lend_sessions(spare: str, home: str) -> None:
+    """Keep what is said in the run's own folder, so that the run can be gone on with later."""
+    own = os.path.join(home, "sessions")
+    os.makedirs(own, mode=0o700, exist_ok=True)
+    os.symlink(own, os.path.join(spare, "sessions"))

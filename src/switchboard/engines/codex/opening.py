@@ -1,0 +1,142 @@
+"""How a conversation with Codex is opened: the arguments of `thread/start` and `thread/resume`."""
+
+import os
+import re
+import stat
+from typing import Any
+
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.engines.codex.mapping import arguments_of, config_of
+from switchboard.engines.profile import AttachedServer, EngineSpec, Profile
+
+Json = dict[str, Any]
+
+# Codex itself reads no more than this.
+_MOST_INSTRUCTIONS = 32 * 1024
+_INSTRUCTIONS = ("AGENTS.override.md", "AGENTS.md")
+# Settings that decide what runs or what it sees. Nobody but us may say them.
+_OURS = ("projects", "shell_environment_policy", "notify", "hooks", "history", "sqlite_home")
+# Tools of a server may need minutes, as runs of other agents do.
+_TOOL_S = 3_600
+
+
+def opening_of(spec: EngineSpec, user_home: str) -> Json:
+    """The arguments. Reads instructions of the workspace from the disk; raises a fault."""
+    profile = spec.profile
+    arguments = {
+        **arguments_of(profile.fields),
+        "cwd": spec.cwd,
+        "experimentalRawEvents": True,
+        "config": _config(spec),
+    }
+    instructions = [profile.developer_instructions]
+    if not spec.is_trusted:
+        instructions.append(workspace_instructions(spec.cwd, user_home))
+    given = "\n\n".join(filter(None, instructions))
+    if given:
+        arguments["developerInstructions"] = given
+    if profile.base_instructions:
+        arguments["baseInstructions"] = profile.base_instructions
+    if spec.resume:
+        del arguments["experimentalRawEvents"]
+        arguments["threadId"] = spec.resume
+    return arguments
+
+
+def _config(spec: EngineSpec) -> Json:
+    profile = spec.profile
+    config: Json = {**_own(profile), **config_of(profile.fields)}
+    if profile.compact_prompt:
+        config["compact_prompt"] = profile.compact_prompt
+    for name, entry in servers_of(profile).items():
+        config[f"mcp_servers.{name}"] = entry
+    # Codex calls a folder trusted by itself as soon as it may write there, and then runs what the
+    # folder's own settings say. So it is told, for the folder and for every one above it.
+    level = "trusted" if spec.is_trusted else "untrusted"
+    folders = [spec.cwd] if spec.is_trusted else _upwards(spec.cwd)
+    config["projects"] = {folder: {"trust_level": level} for folder in folders}
+    return config
+
+
+def _own(profile: Profile) -> Json:
+    """Further settings of the agent, but for those that are ours."""
+    for key in profile.config:
+        if key.split(".", 1)[0] in _OURS:
+            raise Fault(
+                FaultCode.INVALID_ARGUMENT,
+                "setting-not-allowed",
+                f"`{key}` may not be set for a run",
+                hint="leave it out; Switchboard decides it",
+            )
+    return dict(profile.config)
+
+
+def servers_of(profile: Profile) -> dict[str, Json]:
+    """The MCP servers of a profile by the names that Codex gives them. Raises a fault."""
+    found: dict[str, Json] = {}
+    for server in profile.servers:
+        name = re.sub(r"[^A-Za-z0-9_]", "_", server.name)
+        if name in found or not name:
+            raise Fault(
+                FaultCode.INVALID_ARGUMENT,
+                "server-name-taken",
+                f"Codex calls two servers of the agent `{name}`",
+                hint="rename one of them",
+            )
+        found[name] = _server(server)
+    return found
+
+
+def _server(server: AttachedServer) -> Json:
+    entry: Json = {
+        "command": server.command,
+        "args": list(server.args),
+        "required": server.required,
+        # What is not declared to only read has to be asked for.
+        "default_tools_approval_mode": "writes",
+        "tool_timeout_sec": _TOOL_S,
+    }
+    if server.env:
+        entry["env"] = dict(server.env)
+    return entry
+
+
+def workspace_instructions(cwd: str, user_home: str) -> str:
+    """The user's and the workspace's `AGENTS.md`, which Codex leaves out where nothing is trusted.
+
+    They are texts for the model, and run nothing.
+    """
+    folders = [user_home] if user_home else []
+    folders += reversed(_upwards(cwd, until_root=True))
+    texts: list[str] = []
+    left = _MOST_INSTRUCTIONS
+    for folder in folders:
+        text = _first(folder, left)
+        if text.strip():
+            texts.append(f"# Instructions of {os.path.basename(folder) or folder}\n\n{text}")
+            left -= len(text)
+    return "\n\n".join(texts)
+
+
+def _first(folder: str, most: int) -> str:
+    for name in _INSTRUCTIONS:
+        try:
+            # A pipe in its place would hold up who opens it.
+            handle = os.open(os.path.join(folder, name), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            with open(handle, encoding="utf-8", errors="replace") as file:
+                if stat.S_ISREG(os.fstat(handle).st_mode):
+                    return file.read(most)
+        except OSError:
+            continue
+    return ""
+
+
+def _upwards(cwd: str, *, until_root: bool = False) -> list[str]:
+    """The folder and those above it: all, or those up to the root of its repository."""
+    folders = [cwd]
+    while (above := os.path.dirname(folders[-1])) != folders[-1]:
+        if until_root and os.path.exists(os.path.join(folders[-1], ".git")):
+            return folders
+        folders.append(above)
+    # Outside a repository only the folder itself counts.
+    return folders[:1] if until_root else folders

@@ -1,0 +1,103 @@
+"""Processes of Codex that are started before anybody needs them: one waits for the next run.
+
+Nothing is started before the first run used Codex, and none waits for long.
+"""
+
+import asyncio
+import contextlib
+import os
+import shutil
+from collections.abc import Awaitable, Callable
+
+from msgspec import Struct
+
+from switchboard.core.loop.tasks import TaskSet, close_all
+from switchboard.engines.codex.app_server import AppServer
+
+_MOST_AGE_S = 300.0
+# One for each program, provider and environment, of which few are in use at a time.
+_MOST = 2
+
+Start = Callable[[str], Awaitable[AppServer]]
+
+
+class Spare(Struct, frozen=True, kw_only=True):
+    """A process that waits, and the home that is its own."""
+
+    server: AppServer
+    home: str
+
+    async def aclose(self) -> None:
+        """End it, and take its home away."""
+        await self.server.aclose()
+        await asyncio.to_thread(shutil.rmtree, self.home, ignore_errors=True)
+
+
+class Spares:
+    """Those that wait. Its owner closes it."""
+
+    def __init__(self, folder: str, *, most_age_s: float = _MOST_AGE_S, most: int = _MOST) -> None:
+        self._folder = folder
+        self._most_age_s = most_age_s
+        self._most = most
+        self._waiting: dict[str, Spare] = {}
+        self._starting: set[str] = set()
+        self._tasks = TaskSet()
+        self._count = 0
+        self._is_closed = False
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The processes that wait now."""
+        return tuple(spare.server.pid for spare in self._waiting.values())
+
+    async def take(self, key: str) -> Spare | None:
+        """One that may take this place, if it waits and lives."""
+        spare = self._waiting.pop(key, None)
+        if spare is not None and spare.server.is_over:
+            await spare.aclose()
+            return None
+        return spare
+
+    def refill(self, key: str, start: Start) -> None:
+        """Start another one in the background, unless one waits or there are enough."""
+        is_full = len(self._waiting) + len(self._starting) >= self._most
+        if self._is_closed or key in self._waiting or key in self._starting or is_full:
+            return
+        self._starting.add(key)
+        self._tasks.start(self._start(key, start))
+
+    async def _start(self, key: str, start: Start) -> None:
+        self._count += 1
+        home = os.path.join(self._folder, f"spare-{os.getpid()}-{self._count}")
+        server: AppServer | None = None
+        try:
+            server = await start(home)
+        # Nobody waits for it; the next run starts its own and tells what is wrong.
+        except Exception:  # noqa: BLE001 - whatever it was, it is no failure of anybody's run
+            await asyncio.to_thread(shutil.rmtree, home, ignore_errors=True)
+        finally:
+            self._starting.discard(key)
+        if server is None:
+            return
+        spare = Spare(server=server, home=home)
+        if self._is_closed:
+            await spare.aclose()
+            return
+        self._waiting[key] = spare
+        try:
+            await asyncio.sleep(self._most_age_s)
+        except asyncio.CancelledError:
+            # The owner closes, and closes what waits.
+            return
+        if self._waiting.get(key) is spare:
+            del self._waiting[key]
+            await spare.aclose()
+
+    async def aclose(self) -> None:
+        """End those that wait and those that begin."""
+        self._is_closed = True
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._tasks.aclose()
+        waiting, self._waiting = self._waiting, {}
+        await close_all(spare.aclose() for spare in waiting.values())

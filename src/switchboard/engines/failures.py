@@ -1,0 +1,47 @@
+"""One sentence of ours for each way a turn fails: what happened, and what to do.
+
+The engine's own words are not in them: those may hold paths, addresses and secrets.
+"""
+
+from switchboard.engines.events import Failure, FailureKind
+
+_SENTENCES: dict[FailureKind, str] = {
+    "engine-missing": "The program {engine} was not found; install it, or name its path in the "
+    "settings, then try again.",
+    "engine-version": "The installed {engine} is too old for Switchboard; update it, then try "
+    "again.",
+    "engine-crashed": "The program {engine} ended in the middle of the task; try again, and look "
+    "into the log if it happens twice.",
+    "not-logged-in": "The model service did not accept the login of {engine}; log in there again, "
+    "then try again.",
+    "model-unknown": "The model service does not know the model that the agent names; correct "
+    "`model` in the agent file, or add it to the model map.",
+    "model-refused": "The model service refused the request; look into the log for its reason.",
+    "model-unreachable": "The model service could not be reached; check the network and the "
+    "address of the provider, then try again.",
+    "stream-cut": "The connection to the model service broke before the answer was whole; try "
+    "again.",
+    "rate-limited": "The model service takes no more requests for now; wait a moment, then try "
+    "again.",
+    "quota-exceeded": "The quota of the model account is used up; raise it or wait until it is "
+    "renewed, then try again.",
+    "context-overflow": "The task and its history are too long for the model; start a new run "
+    "with a smaller task.",
+    "server-missing": "A tool server that the agent needs did not start; run `switchboard doctor` "
+    "and correct its entry.",
+    "sandbox-failed": "The sandbox of {engine} does not work here; run `switchboard doctor` for "
+    "the reason.",
+    "configuration-refused": "The program {engine} refused a setting of the agent; run "
+    "`switchboard agents check` and correct the agent file.",
+    "empty-answer": "The agent ended without an answer; try again, or say in the task what it "
+    "should answer with.",
+    "other": "The agent failed for a reason that {engine} does not explain; look into the log, "
+    "then try again.",
+}
+_NAMES = {"codex": "Codex", "claude": "Claude Code"}
+
+
+def sentence(failure: Failure, engine: str) -> str:
+    """What a person is told of a failure of the engine with this key."""
+    name = _NAMES.get(engine) or engine.removeprefix("acp:") or "of the agent"
+    return _SENTENCES[failure.kind].format(engine=name)

@@ -1,0 +1,65 @@
+"""What an engine's shells and servers see of the environment, and what a repository may not run.
+
+An engine needs credentials; what it starts does not.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from switchboard.engines.profile import AttachedServer
+
+# What a program needs to run at all. Everything else a server is given by its own entry.
+_FOR_SERVERS = frozenset(
+    (
+        *("HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"),
+        *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE"),
+        *("CURL_CA_BUNDLE", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"),
+        *("XDG_DATA_HOME", "XDG_STATE_HOME", "SWITCHBOARD_HOME"),
+    )
+)
+_SECRET_WORDS = ("KEY", "SECRET", "TOKEN", "PASSWORD", "PASSWD", "CREDENTIAL")
+
+
+def is_secret(name: str) -> bool:
+    """Whether a variable looks, by its name, as if it held a secret."""
+    upper = name.upper()
+    return any(word in upper for word in _SECRET_WORDS)
+
+
+def without(env: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+    """The environment without these variables."""
+    dropped = frozenset(names)
+    return {name: value for name, value in env.items() if name not in dropped}
+
+
+def with_quiet_git(env: Mapping[str, str]) -> dict[str, str]:
+    """Let the settings of a repository start no program when an engine asks git for its state.
+
+    Engines run `git status` before anybody has said a word, and `core.fsmonitor` names a program.
+    """
+    try:
+        count = int(env.get("GIT_CONFIG_COUNT", "0"))
+    except ValueError:
+        count = 0
+    return {
+        **env,
+        "GIT_CONFIG_COUNT": str(count + 1),
+        f"GIT_CONFIG_KEY_{count}": "core.fsmonitor",
+        f"GIT_CONFIG_VALUE_{count}": "false",
+    }
+
+
+def shielded_command(server: AttachedServer, inherited: Iterable[str]) -> list[str]:
+    """The command of a server, started without what its engine would let it inherit.
+
+    Only names are in it, never a value.
+    """
+    dropped = sorted(
+        name
+        for name in frozenset(inherited)
+        if name not in _FOR_SERVERS and not name.startswith("LC_") and name not in server.env
+    )
+    if not dropped:
+        return [server.command, *server.args]
+    # A name with a blank or a sign of equality cannot be one that a program looks at.
+    unset = (word for name in dropped if name and "=" not in name for word in ("-u", name))
+    return ["/usr/bin/env", *unset, server.command, *server.args]
