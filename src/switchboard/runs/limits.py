@@ -17,6 +17,3 @@ class RunLimits(Struct, frozen=True, kw_only=True):
     # Whether runs that may write in one workspace work side by side.
     parallel_writes: bool = False
     retention_days: int = 30
-    # For agents that say nothing of it: seconds of work, and what becomes of a run after a crash.
-    limit_s: int = 1800
-    on_crash: OnCrash = "fail"

@@ -10,7 +10,15 @@ from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import OAuth, ServerEntry
 from switchboard.config.locate import expand_user
 from switchboard.core.origins import Origin
-from switchboard.settings.fields import DAEMON, INTROSPECTION, LISTENER, LOGGING, RUNS, TIMEOUTS
+from switchboard.settings.fields import (
+    DAEMON,
+    INTROSPECTION,
+    LISTENER,
+    LOGGING,
+    NATURAL,
+    RUNS,
+    TIMEOUTS,
+)
 from switchboard.settings.sections import ToolFilters
 from switchboard.settings.server_fields import OVERRIDES, SERVER, SUITE
 from switchboard.settings.server_rules import transport_of
@@ -23,6 +31,7 @@ _SECTIONS = {
     "logging": LOGGING,
     "keeping": DAEMON,
     "runs": RUNS,
+    "interpreting": NATURAL,
 }
 
 
