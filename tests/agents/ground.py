@@ -73,6 +73,8 @@ class HeardChannel:
         self.meta = b""
         self.log_level = ""
         self.is_pressed = False
+        self.request_id: Any = 7
+        self.notified: list[tuple[str, Any]] = []
         self.told: list[tuple[float, str]] = []
         self.asked: list[Any] = []
         self.reply = reply
@@ -86,6 +88,9 @@ class HeardChannel:
 
     def log(self, level: str, params: bytes) -> None:
         del level, params
+
+    def notify(self, method: str, params: bytes) -> None:
+        self.notified.append((method, json.loads(params)))
 
     def visited(self, params: Raw) -> None:
         del params

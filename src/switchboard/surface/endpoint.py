@@ -115,7 +115,7 @@ class Endpoint:
         if self._is_modern is None:
             raise RpcError(INVALID_REQUEST, "`initialize` comes first")
         if method == "tools/call":
-            return self._call(read, meta, sink or self._sink)
+            return self._call(read, meta, sink or self._sink, message_id)
         if method == "tools/list":
             return self._list_tools(read, meta, sink or self._sink)
         if method == "subscriptions/listen" and session.era is Era.MODERN:
@@ -248,15 +248,16 @@ class Endpoint:
 
     # Calls
 
-    def _call(self, params: Params, meta: Meta, sink: Sink) -> Answer:
+    def _call(self, params: Params, meta: Meta, sink: Sink, message_id: MessageId) -> Answer:
         if params.name is UNSET:
             raise RpcError(INVALID_PARAMS, "`name` is missing")
         name, session = params.name, self._told(meta)
         arguments = EMPTY_OBJECT if params.arguments == _NULL else params.arguments
         if not self._may_ask(params):
-            return self._run(name, arguments, session, self._channel(meta, sink))
+            channel = self._channel(meta, sink, request_id=message_id)
+            return self._run(name, arguments, session, channel)
         about = (name, msgspec.json.decode(arguments))
-        suspended = self._suspended(params, meta, sink)
+        suspended = self._suspended(params, meta, sink, message_id)
         work = partial(self._run, name, arguments, session, suspended.channel)
         return self._converse(params, suspended, about, work)
 
@@ -337,9 +338,12 @@ class Endpoint:
         """Whether a request of the modern era may come to a question, or comes from one."""
         return bool(self._is_modern) and (self._declared != b"{}" or bool(params.request_state))
 
-    def _suspended(self, params: Params, meta: Meta, sink: Sink) -> SuspendedCall:
+    def _suspended(
+        self, params: Params, meta: Meta, sink: Sink, message_id: MessageId = None
+    ) -> SuspendedCall:
         """A request with the channel to its client as it introduced itself; the next may differ."""
-        return SuspendedCall(partial(self._channel, meta, sink), params.input_responses or {})
+        channel = partial(self._channel, meta, sink, request_id=message_id)
+        return SuspendedCall(channel, params.input_responses or {})
 
     async def _converse(
         self, params: Params, suspended: SuspendedCall, about: Any, work: Callable[[], Answer]
@@ -353,7 +357,9 @@ class Endpoint:
             self._suspended_calls.begin(suspended, work(), about)
         return await self._suspended_calls.word(suspended)
 
-    def _channel(self, meta: Meta, sink: Sink, ask: Ask | None = None) -> ClientChannel:
+    def _channel(
+        self, meta: Meta, sink: Sink, ask: Ask | None = None, request_id: MessageId = None
+    ) -> ClientChannel:
         return ClientChannel(
             self.session,
             sink,
@@ -364,6 +370,7 @@ class Endpoint:
             declared=self._declared,
             patience_s=self._patience_s,
             timeout_s=meta.timeout_s,
+            request_id=request_id,
         )
 
     def _told(self, meta: Meta) -> Session:
