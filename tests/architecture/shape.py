@@ -58,8 +58,13 @@ ALSO_MAY_IMPORT = (
     ),
     Allowance(
         "providers/agents/servers/*.py",
-        {"settings"},
+        {"settings", "ipc:environment"},
         "what a run gets is decided at each run, by files that only the settings can read",
+    ),
+    Allowance(
+        "providers/agents/formats/servers.py",
+        {"settings"},
+        "agent files declare servers by the rules of every other file",
     ),
     Allowance("entry.py", {"shim", "cli"}, "every command begins here, and goes one of two ways"),
     Allowance("cli/*.py", {"config"}, "it reads the environment and shows problems"),
@@ -130,6 +135,14 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("daemon/attachment.py", "switchboard.control.socket.serve_requests"): "as above",
     ("daemon/server.py", "switchboard.control.socket.serve_requests"): "as above",
     ("daemon/server.py", "switchboard.daemon.control.DaemonControl"): "as above",
+    ("daemon/server.py", "switchboard.settings.bridged.bridged"): "few clients are bridges",
+    **{
+        ("cli/verbs/bridge.py", f"switchboard.{name}"): "the daemon has a board already"
+        for name in (
+            *("daemon.serve.run", "daemon.serve.serve_stdio", "settings.bridged.bridged"),
+            "daemon.board.instructions.bridge_words",
+        )
+    },
     ("daemon/attachment.py", "switchboard.daemon.http_attachment.serve_handed_over"): "as above",
     (
         "cli/verbs/parts/board.py",

@@ -263,4 +263,7 @@ def _key(entry: ServerEntry, limits: ChildLimits) -> bytes:
 
     What it offers is remembered under this.
     """
-    return encode((msgspec.structs.replace(entry, expose="suite", origin=Origin()), limits))
+    plain = msgspec.structs.replace(
+        entry, expose="suite", tool_prefix="", relay=True, origin=Origin()
+    )
+    return encode((plain, limits))

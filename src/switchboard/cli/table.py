@@ -31,6 +31,7 @@ VERBS: dict[str, Verb] = {
         ("approvals", "approvals", "Answer what clients want to do", "Use"),
         ("tokens", "tokens", "Count the tokens that suites save", "Use"),
         ("mcp", "mcp", "Serve one client on stdin and stdout; what a client launches", "Serve"),
+        ("bridge", "bridge", "Serve one server on stdin and stdout, under its own names", "Serve"),
         ("serve", "serve", "Serve on stdin and stdout, or over HTTP", "Serve"),
         ("daemon", "daemon", "Start, stop or restart the daemon, or show its log", "Serve"),
         ("status", "status", "Show the daemon's sessions, boards and children", "Look closer"),

@@ -5,7 +5,7 @@ add its row, and the attribute that it is read into: here, in `server_fields` fo
 or in the section of the provider that uses it.
 """
 
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -86,39 +86,6 @@ SKILLS = Section(name="skills", unused="no session asks for the servers of a ski
         "Marketplace skills whose servers may be used.")), workspace="never"),
 ))
 
-# Where the variable does not follow from the name.
-_AGENT_VARIABLES = {
-    "limit_mcp_to_referenced": "AGENTS_MCP_LIMIT_REFERENCED",
-    "enumerate": "AGENTS_MCP_ENUMERATE",
-    "enum_strict": "AGENTS_MCP_ENUM_STRICT",
-    "enum_fallback_all": "",
-    "skip_self": "SWITCHBOARD_SKIP_SELF",
-    "codex_dirs": "AGENTS_DIRS",
-    "anthropic_dirs": "ANTHROPIC_AGENTS_DIRS",
-    "vscode_dirs": "VSCODE_CHATMODES_DIRS",
-    "vscode_user_mcp": "VSCODE_USER_MCP",
-    "enum_timeout_ms": "AGENTS_MCP_ENUM_TIMEOUT_MS",
-    "enum_max_servers": "AGENTS_MCP_MAX_SERVERS",
-    "enum_fallback": "AGENTS_MCP_ENUM_FALLBACK",
-}
-_AGENT_KEYS: tuple[tuple[Any, str], ...] = (
-    (Truth(), "enable_codex enable_anthropic enable_vscode mcp_discovery limit_mcp_to_referenced"),
-    (Truth(), "enumerate enum_strict enum_fallback_all toolmap_enable skip_self"),
-    (Truth(), "toolmap_allow_custom_servers model_map_enable model_map_strict"),
-    (Truth(), "model_map_override_provider model_map_normalize_provider"),
-    (Items(item=_WORD), "codex_dirs anthropic_dirs vscode_dirs"),
-    (Text(), "prefix_codex prefix_anthropic prefix_vscode filter vscode_user_mcp model_map_file"),
-    (Whole(minimum=1), "enum_timeout_ms"),
-    (Whole(), "enum_max_servers"),
-    (Text(choices=("none", "all")), "enum_fallback"),
-)
-AGENTS = Section(name="agents", unused="agents are not run", fields=tuple(
-    Field(name, kind, variables=tuple(filter(None, (variable,))))
-    for kind, names in _AGENT_KEYS
-    for name in names.split()
-    for variable in (_AGENT_VARIABLES.get(name, f"AGENTS_{name.upper()}"),)
-))
-
 DISCOVERY = Section(name="", file="switchboard.config.json", fields=(
     Field("discover_globs", Items(item=_WORD, about=(
         "Where child files lie, relative to the workspace.")), default=DEFAULT_GLOBS),
@@ -146,7 +113,7 @@ INTROSPECTION = Section(
 
 # Without the sections of providers. Problems of variables are told in this order.
 SECTIONS = (
-    *(LISTENER, LOGGING, ROOT, AGENTS, DAEMON, TOOLS, SKILLS),
+    *(LISTENER, LOGGING, ROOT, DAEMON, TOOLS, SKILLS),
     *(DISCOVERY, replace(SUITE, admit=narrowed_suites), TIMEOUTS, INTROSPECTION),
 )
 _BY_NAME = {section.name: section for section in SECTIONS if section.name}
@@ -178,12 +145,35 @@ OTHER_SPELLINGS = {
     for field in section.fields
     if field.means
 }
-VARIABLES = tuple(
-    Variable(name=name, key=path_of(section, field), kind=field.kind)
-    for section in SECTIONS
-    for field in section.fields
-    for name in field.variables
+
+
+def variables_of(section: Section) -> Iterator[Variable]:
+    """The variables that set keys of a section."""
+    for field in section.fields:
+        for name in field.variables:
+            yield Variable(name=name, key=path_of(section, field), kind=field.kind)
+
+
+VARIABLES = tuple(variable for section in SECTIONS for variable in variables_of(section))
+# Those of providers too, by name alone: what they set is known when one of them is set.
+VARIABLE_NAMES = frozenset(
+    (
+        *(variable.name for variable in VARIABLES),
+        *(name for row in TABLE.values() for name in row.variables),
+    )
 )
+
+
+def variables_in(environ: Mapping[str, str]) -> Iterator[Variable]:
+    """The variables that may set something here. A provider is loaded when one of its own is."""
+    yield from VARIABLES
+    for row in TABLE.values():
+        if any(environ.get(name) for name in row.variables):
+            section = section_of(row.section)
+            if section is not None:
+                yield from variables_of(section)
+
+
 FLAGS = {
     field.flag: Variable(name=field.flag, key=path_of(section, field), kind=field.kind)
     for section in SECTIONS

@@ -95,8 +95,6 @@ class Settings(Struct, frozen=True, kw_only=True):
     is_guarded: bool = False
     # Whose answer counts for calls of high risk; see `approvals`.
     approval_channel: Literal["any", "console", "none"] = "any"
-    # Checked for their shape and kept for the providers that read them.
-    agents: dict[str, Any] = {}
     # The variables that `${VAR}` in servers was filled from. Their values stay between us and them.
     variables: frozenset[str] = frozenset()
     # The servers that a model provider brings along, by the name of the provider.

@@ -12,7 +12,7 @@ from switchboard.engines.codex.app_server import AppServer, ServerGone, ServerRe
 from switchboard.engines.codex.home import CodexHome, UserCodex, digest_of, make_home, user_codex
 from switchboard.engines.codex.opening import opening_of
 from switchboard.engines.codex.program import CodexProgram, find_program
-from switchboard.engines.codex.spare import Spares
+from switchboard.engines.codex.spare import Spares, home_in
 from switchboard.engines.events import Failure
 from switchboard.engines.profile import EngineSpec
 from switchkit.reaper_client import Reaper
@@ -37,14 +37,14 @@ class Launched(Struct, frozen=True, kw_only=True):
 
     server: AppServer
     opening: Json
-    # The home of a spare, which goes with the process; empty for one in the run's own folder.
-    passing_home: str = ""
+    # The folder of a spare, which goes with the process; empty for one in the run's own folder.
+    passing_folder: str = ""
 
     async def aclose(self) -> None:
-        """End it, and take its passing home away."""
+        """End it, and take its passing folder away."""
         await self.server.aclose()
-        if self.passing_home:
-            await asyncio.to_thread(shutil.rmtree, self.passing_home, ignore_errors=True)
+        if self.passing_folder:
+            await asyncio.to_thread(shutil.rmtree, self.passing_folder, ignore_errors=True)
 
 
 class _Plan(Struct, frozen=True, kw_only=True):
@@ -79,7 +79,9 @@ class CodexLaunch:
             if taken is not None:
                 await asyncio.to_thread(_lend_sessions, taken.home, plan.home)
                 self._refill(plan)
-                return Launched(server=taken.server, opening=plan.opening, passing_home=taken.home)
+                return Launched(
+                    server=taken.server, opening=plan.opening, passing_folder=taken.folder
+                )
         launched = Launched(server=await self._fresh(plan, plan.home), opening=plan.opening)
         self._refill(plan)
         return launched
@@ -98,7 +100,7 @@ class CodexLaunch:
             program=program,
             user=user,
             opening=opening_of(spec, user.home),
-            home=os.path.join(spec.folder, "codex"),
+            home=home_in(spec.folder),
             key=digest_of(user, spec.env, program.path),
         )
 

@@ -21,16 +21,26 @@ _MOST = 2
 Start = Callable[[str], Awaitable[AppServer]]
 
 
+def home_in(folder: str) -> str:
+    """Where the home of Codex is in a folder that belongs to one conversation or one spare."""
+    return os.path.join(folder, "codex")
+
+
 class Spare(Struct, frozen=True, kw_only=True):
     """A process that waits, and the home that is its own."""
 
     server: AppServer
-    home: str
+    # All that is its own; its home is in it.
+    folder: str
+
+    @property
+    def home(self) -> str:
+        return home_in(self.folder)
 
     async def aclose(self) -> None:
-        """End it, and take its home away."""
+        """End it, and take its folder away."""
         await self.server.aclose()
-        await asyncio.to_thread(shutil.rmtree, self.home, ignore_errors=True)
+        await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
 
 
 class Spares:
@@ -69,18 +79,18 @@ class Spares:
 
     async def _start(self, key: str, start: Start) -> None:
         self._count += 1
-        home = os.path.join(self._folder, f"spare-{os.getpid()}-{self._count}")
+        folder = os.path.join(self._folder, f"spare-{os.getpid()}-{self._count}")
         server: AppServer | None = None
         try:
-            server = await start(home)
+            server = await start(home_in(folder))
         # Nobody waits for it; the next run starts its own and tells what is wrong.
         except Exception:  # noqa: BLE001 - whatever it was, it is no failure of anybody's run
-            await asyncio.to_thread(shutil.rmtree, home, ignore_errors=True)
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         finally:
             self._starting.discard(key)
         if server is None:
             return
-        spare = Spare(server=server, home=home)
+        spare = Spare(server=server, folder=folder)
         if self._is_closed:
             await spare.aclose()
             return
