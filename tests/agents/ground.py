@@ -34,6 +34,7 @@ from switchboard.providers.agents.agent import Agent
 from switchboard.providers.agents.agent_tools import AgentGround
 from switchboard.providers.agents.agent_worker import WorkPlace
 from switchboard.providers.agents.answers import fault_text
+from switchboard.providers.agents.codex_tools.specs import codex_specs
 from switchboard.providers.agents.conversation_folders import ConversationFolders
 from switchboard.providers.agents.engine_approvals import EngineActions, EngineApprovals
 from switchboard.providers.agents.provider import AgentsProvider, RoadOptions
@@ -129,6 +130,7 @@ class AgentBoard:
         self.waiters = Waiters()
         self._reaper = Reaper()
         self._calls = 0
+        self._depth = depth
         runnable = {each.spec.name: each for each in agents or (an_agent(),)}
 
         async def attach(_: RunnableAgent, __: RunSpec) -> tuple[AttachedServer, ...]:
@@ -138,9 +140,9 @@ class AgentBoard:
             return GuardedRoad(self._road(actions, approval_timeout), self.guard.leave)
 
         self.provider = AgentsProvider(
-            (*(each.spec for each in runnable.values()), *run_specs()),
+            (*(each.spec for each in runnable.values()), *run_specs(), *codex_specs()),
             runnable,
-            ground=AgentGround(workspace=workspace, root=root, depth=depth),
+            ground=AgentGround(workspace=workspace, root=root),
             place=WorkPlace(
                 runs=lambda: self.runs,
                 engines=lambda _: self.engine,
@@ -152,7 +154,8 @@ class AgentBoard:
                 hide=NO_SECRETS,
             ),
             attach=attach,
-            options=RoadOptions(patience={"default": patience}),
+            options=RoadOptions(patience={"default": patience}, is_guarded=is_guarded),
+            has_codex=True,
         )
         self.specs = {spec.name: spec for spec in self.provider.specs()}
         self.road = self._road(self.provider, None, is_guarded=is_guarded)
@@ -183,7 +186,8 @@ class AgentBoard:
         self._calls += 1
         return Call(
             id=f"call-{self._calls}",
-            session=session or Session(id="session", via="stdio", workspace="/workspace"),
+            session=session
+            or Session(id="session", via="stdio", workspace="/workspace", depth=self._depth),
             tool=self.specs[tool],
             arguments=raw(arguments),
             asker=asker,

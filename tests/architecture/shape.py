@@ -25,7 +25,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "providers": {"core", "config", "procs", "sandbox", "children", "settings", "providers/*"},
     "providers/*": {
         *("core", "config", "procs", "sandbox", "children", "approvals", "pipeline:schemas"),
-        *("engines", "runs"),
+        *("engines", "runs", "ipc:environment"),
         *("providers:table", "providers:source", "providers:context"),
     },
     "settings": {"core", "config", "children:schema", "children:exposure", "providers:table"},
@@ -183,6 +183,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
             ("yard/source.py", "children.environment.base_environment"),
             ("yard/source.py", "providers.yard.threads.YardThreads"),
             ("yard/source.py", "providers.yard.provider.YardProvider"),
+            ("agents/source.py", "providers.agents.building.build_agents"),
             ("direct/source.py", "children.server_launches.ServerLaunches"),
             ("direct/source.py", "providers.direct.exposure.DirectExposure"),
             ("direct/source.py", "providers.direct.provider.DirectProvider"),
@@ -192,6 +193,9 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         (f"providers/{place}", f"switchboard.providers.{name}"): "the configuration needs no tools"
         for place, name in (
             ("commands/source.py", "commands.listing.judge_tools"),
+            ("agents/source.py", "agents.codex_tools.specs.codex_specs"),
+            ("agents/source.py", "agents.run_tools.specs.run_specs"),
+            ("agents/source.py", "agents.engine_environment.engine_names"),
             ("yard/source.py", "yard.specs.yard_specs"),
             ("yard/source.py", "yard.specs.WORDS"),
         )

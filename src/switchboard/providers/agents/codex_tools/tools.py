@@ -105,7 +105,7 @@ class CodexTools(EngineTasks):
 
     async def invoke(self, call: Call) -> Outcome:
         """Start a thread, or go on with one, and wait for its end as Codex would."""
-        check_depth(self._ground.depth)
+        check_depth(call.session.depth)
         if call.tool.name == REPLY:
             return await self._reply(call)
         assert call.launch is not None, "a new thread has a launch"
@@ -123,7 +123,7 @@ class CodexTools(EngineTasks):
             limit_s=self._limit_s,
             request_key=request_key(call),
             arguments=bytes(call.arguments).decode(),
-            depth=self._ground.depth,
+            depth=call.session.depth,
         )
         return await self._start(call, spec)
 
@@ -140,7 +140,7 @@ class CodexTools(EngineTasks):
             task=given.prompt,
             replies_to=run.id,
             request_key=request_key(call),
-            depth=self._ground.depth,
+            depth=call.session.depth,
         )
         return await self._start(call, spec)
 
