@@ -58,8 +58,13 @@ ALSO_MAY_IMPORT = (
     ),
     Allowance(
         "providers/agents/servers/*.py",
-        {"settings", "ipc:environment"},
+        {"settings"},
         "what a run gets is decided at each run, by files that only the settings can read",
+    ),
+    Allowance(
+        "providers/agents/*.py",
+        {"ipc:environment"},
+        "what an engine starts of Switchboard is told whose it is, and how deep",
     ),
     Allowance("entry.py", {"shim", "cli"}, "every command begins here, and goes one of two ways"),
     Allowance("cli/*.py", {"config"}, "it reads the environment and shows problems"),
