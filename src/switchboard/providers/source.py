@@ -32,7 +32,7 @@ S = TypeVar("S", bound=Struct)
 # `own` needs no trust: the user wrote it into the home, or named it on the command line.
 Trust = Literal["own", "trusted", "waiting"]
 # What kind of thing the user trusts: a server, a program, or a file that names programs.
-ItemKind = Literal["server", "command", "project"]
+ItemKind = Literal["server", "command", "project", "agent"]
 
 
 class ListingContext(Struct, frozen=True, eq=False):
