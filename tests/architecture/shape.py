@@ -71,6 +71,7 @@ ALSO_MAY_IMPORT = (
     Allowance("cli/*.py", {"config"}, "it reads the environment and shows problems"),
     Allowance("cli/verbs/doctor.py", {"sandbox"}, "it says which sandbox works here"),
     Allowance("cli/verbs/*.py", {"settings", "daemon"}, "a verb works on settings or on a board"),
+    Allowance("cli/verbs/agents.py", {"providers/*"}, "it shows what agent files come to"),
     Allowance("cli/verbs/*audit*.py", {"audit"}, "the log is read where no daemon runs, too"),
     Allowance("cli/verbs/approvals.py", {"approvals", "audit"}, "it decides daemon or not"),
     Allowance("cli/verbs/parts/watching.py", {"approvals"}, "as above"),

@@ -28,6 +28,7 @@ VERBS: dict[str, Verb] = {
         ("unwrap", "unwrap", "Take the wrapper of a child away again", "Set up"),
         ("trust", "trust", "Let servers that this workspace brings along run", "Set up"),
         ("list", "list", "Show the configured servers, starting none", "Use"),
+        ("agents", "agents", "Show, check or run the agents that clients have as tools", "Use"),
         ("introspect", "introspect", "Show the tools of one suite, or of all", "Use"),
         ("call", "call", "Call a tool of a suite", "Use"),
         ("approvals", "approvals", "Answer what clients want to do", "Use"),
