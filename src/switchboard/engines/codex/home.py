@@ -20,6 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from switchboard.config.toml_text import TomlInvalid, read_toml
+from switchboard.engines.surroundings import with_quiet_git
 from switchkit.files import make_private_folder, replace_file
 
 Json = dict[str, Any]
@@ -34,6 +35,8 @@ _CARRIED = (
 SECRET_NAMES = (
     *("*KEY*", "*SECRET*", "*TOKEN*", "*PASSWORD*", "*PASSWD*", "*PASSPHRASE*", "*CREDENTIAL*"),
     *("*COOKIE*", "*BEARER*", "*_PAT", "*_DSN", "*DATABASE_URL*", "*CONNECTION_STRING*"),
+    # Of these all or none: git fails where one of them is missing.
+    "GIT_CONFIG_*",
     *("*PRIVATE*", "*WEBHOOK*", "SWITCHBOARD_*", "NPM_CONFIG_*AUTH*", "PGPASS*", "*_PASS"),
 )
 _MOST_CONFIG = 1024 * 1024
@@ -138,7 +141,7 @@ def make_home(path: str, user: UserCodex, env: Mapping[str, str], helpers: str =
         os.unlink(link)
     if user.login:
         os.symlink(user.login, link)
-    own = {**env, **user.env, "CODEX_HOME": path}
+    own = {**with_quiet_git(env), **user.env, "CODEX_HOME": path}
     if helpers:
         own["PATH"] = os.pathsep.join(filter(None, (env.get("PATH"), helpers)))
     if _is_temporary(path, env):
