@@ -16,7 +16,14 @@ from switchboard.config.locate import DEFAULT_GLOBS
 from switchboard.config.strict import Items, Text, Truth, Whole
 from switchboard.providers.table import TABLE, source_of
 from switchboard.settings.files.server_shapes import PROVIDERS, TOML_SERVERS
-from switchboard.settings.sections import Keeping, Listener, Logging, Timeouts, ToolFilters
+from switchboard.settings.sections import (
+    Interpreting,
+    Keeping,
+    Listener,
+    Logging,
+    Timeouts,
+    ToolFilters,
+)
 from switchboard.settings.server_fields import SUITE
 from switchboard.settings.workspace_limits import narrowed_suites, narrowed_tools
 
@@ -81,6 +88,18 @@ DAEMON = Section(name="daemon", into=Keeping, fields=(
         workspace="never", variables=("SWITCHBOARD_DAEMON_IDLE_MS",)),
 ))
 
+# Who is told what people ask for is for them to say, never for a repository.
+NATURAL = Section(name="natural_language", into=Interpreting, fields=(
+    Field("engine", Text(choices=("anthropic", "codex", "claude"), about=(
+        "Who is asked: the Messages API of Anthropic, Codex or Claude Code.")),
+        workspace="never"),
+    Field("model", Text(empty=False, about="The model that is asked."), workspace="never"),
+    Field("timeout_ms", Whole(minimum=1, maximum=600_000, about=(
+        "The longest that the model may take.")), workspace="never"),
+    Field("max_tokens", Whole(minimum=1, maximum=100_000, about=(
+        "The longest answer of the Messages API.")), workspace="never"),
+))
+
 SKILLS = Section(name="skills", unused="no session asks for the servers of a skill", fields=(
     Field("allowed_marketplace_mcp", Items(item=_WORD, about=(
         "Marketplace skills whose servers may be used.")), workspace="never"),
@@ -113,7 +132,7 @@ INTROSPECTION = Section(
 
 # Without the sections of providers. Problems of variables are told in this order.
 SECTIONS = (
-    *(LISTENER, LOGGING, ROOT, DAEMON, TOOLS, SKILLS),
+    *(LISTENER, LOGGING, ROOT, DAEMON, NATURAL, TOOLS, SKILLS),
     *(DISCOVERY, replace(SUITE, admit=narrowed_suites), TIMEOUTS, INTROSPECTION),
 )
 _BY_NAME = {section.name: section for section in SECTIONS if section.name}

@@ -37,6 +37,7 @@ from switchboard.settings.files.file_layers import (
     toml_layer,
 )
 from switchboard.settings.files.layer_merge import lay_all
+from switchboard.settings.files.wrapped_child import is_original, wrapper_above
 from switchboard.settings.fingerprints import files_to_watch
 from switchboard.settings.sections import ReadFile, Settings
 from switchboard.settings.servers import Resolution, merged_servers
@@ -240,6 +241,7 @@ def _files(loading: Loading) -> tuple[ReadFile, ...]:
 def _watched(loading: Loading, *others: Iterable[str]) -> tuple[str, ...]:
     files = [file.path for file in loading.files]
     children = [file.path for file in _files(loading) if file.path not in files]
+    children += [wrapper_above(path) for path in children if is_original(path)]
     folders = watched_folders(loading.places.workspace, loading.patterns)
     trust = os.path.join(loading.places.home, "trust.json")
     own = [os.path.join(loading.places.workspace, row.file) for row in TABLE.values() if row.file]
