@@ -59,8 +59,13 @@ ALSO_MAY_IMPORT = (
     ),
     Allowance(
         "providers/agents/servers/*.py",
-        {"settings", "ipc:environment"},
+        {"settings"},
         "what a run gets is decided at each run, by files that only the settings can read",
+    ),
+    Allowance(
+        "providers/agents/*.py",
+        {"ipc:environment"},
+        "what an engine starts of Switchboard is told whose it is, and how deep",
     ),
     Allowance(
         "providers/agents/formats/servers.py",
