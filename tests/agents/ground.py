@@ -31,16 +31,16 @@ from switchboard.engines.profile import AttachedServer, Profile, RunFields
 from switchboard.pipeline.gates.placement import PlacementGate
 from switchboard.pipeline.order import build_road
 from switchboard.providers.agents.agent import Agent
-from switchboard.providers.agents.agent_tools import AgentGround
-from switchboard.providers.agents.agent_worker import WorkPlace
-from switchboard.providers.agents.answers import fault_text
+from switchboard.providers.agents.calls.agent_tools import AgentGround
+from switchboard.providers.agents.calls.answers import fault_text
+from switchboard.providers.agents.calls.runnable import RunnableAgent
+from switchboard.providers.agents.calls.waiters import Waiters
 from switchboard.providers.agents.codex_tools.specs import codex_specs
-from switchboard.providers.agents.conversation_folders import ConversationFolders
-from switchboard.providers.agents.engine_approvals import EngineActions, EngineApprovals
 from switchboard.providers.agents.provider import AgentsProvider, RoadOptions
 from switchboard.providers.agents.run_tools.specs import run_specs
-from switchboard.providers.agents.runnable import RunnableAgent
-from switchboard.providers.agents.waiters import Waiters
+from switchboard.providers.agents.work.agent_worker import WorkPlace
+from switchboard.providers.agents.work.conversation_folders import ConversationFolders
+from switchboard.providers.agents.work.engine_approvals import EngineActions, EngineApprovals
 from switchboard.providers.context import GuardedRoad
 from switchboard.runs.run import Run, RunSpec
 from switchkit.reaper_client import Reaper

@@ -23,7 +23,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "directory": {"core"},
     "sandbox": {"core", "config", "procs"},
     "children": {"core", "ipc", "wire", "config", "procs", "vault"},
-    "providers": {"core", "config", "procs", "sandbox", "children", "settings", "providers/*"},
+    "providers": {
+        *("core", "config", "procs", "sandbox", "children", "settings", "providers/*"),
+        "runs:ports",
+    },
     "providers/*": {
         *("core", "config", "procs", "sandbox", "children", "approvals", "pipeline:schemas"),
         *("engines", "runs", "models", "ipc:environment"),
@@ -124,6 +127,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("entry.py", "switchboard.cli.main.main"): "the shim does without the command line",
     ("ipc/paths.py", "hashlib.sha256"): "it loads slowly, and few homes have a path that long",
     ("cli/table.py", "*"): "one verb of many is loaded, by its name in the table",
+    ("providers/agents/work/engine_set.py", "*"): "of the engines, those are loaded that run",
     ("providers/table.py", "*"): "a provider is loaded when it is configured, by its name",
     ("cli/verbs/daemon.py", "switchboard.daemon.serve.run"): "only the daemon itself needs it",
     ("cli/verbs/daemon.py", "switchboard.daemon.main.run_daemon"): "as above",
@@ -207,7 +211,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
             ("commands/source.py", "commands.listing.judge_tools"),
             ("agents/source.py", "agents.codex_tools.specs.codex_specs"),
             ("agents/source.py", "agents.run_tools.specs.run_specs"),
-            ("agents/source.py", "agents.engine_environment.engine_names"),
+            ("agents/source.py", "agents.work.engine_environment.engine_names"),
             ("yard/source.py", "yard.specs.yard_specs"),
             ("yard/source.py", "yard.specs.WORDS"),
         )

@@ -37,6 +37,7 @@ from switchboard.surface.results import (
     entries_parts,
     error_from_fault,
     fault_parts,
+    is_the_childs_own,
     listing_parts,
     outcome_parts,
     relayed_parts,
@@ -49,7 +50,6 @@ from switchboard.wire.eras import (
     MODERN_VERSIONS,
     PROTOCOL_VERSION_KEY,
     UNSUPPORTED_PROTOCOL_VERSION,
-    URL_ELICITATION_REQUIRED,
     negotiated,
 )
 from switchboard.wire.messages import (
@@ -275,7 +275,7 @@ class Endpoint:
             try:
                 return outcome_parts(await board.pipeline(call), session.era)
             except Fault as fault:
-                if _is_the_childs_own(fault, is_shown=is_shown):
+                if is_the_childs_own(fault, is_shown=is_shown):
                     raise error_from_fault(fault, call.id, session.era) from fault
                 return fault_parts(fault, call.id, session.era, tool.fault_text)
 
@@ -342,8 +342,8 @@ class Endpoint:
         self, params: Params, meta: Meta, sink: Sink, message_id: MessageId = None
     ) -> SuspendedCall:
         """A request with the channel to its client as it introduced itself; the next may differ."""
-        channel = partial(self._channel, meta, sink, request_id=message_id)
-        return SuspendedCall(channel, params.input_responses or {})
+        make = partial(self._channel, meta, sink, request_id=message_id)
+        return SuspendedCall(make, params.input_responses or {})
 
     async def _converse(
         self, params: Params, suspended: SuspendedCall, about: Any, work: Callable[[], Answer]
@@ -385,16 +385,6 @@ class Endpoint:
             if board.directory is None or not board.listing & CONTENTS:
                 return None
             return board.directory()
-
-
-def _is_the_childs_own(fault: Fault, *, is_shown: bool) -> bool:
-    """Whether a client has to get the child's error as it is.
-
-    A tool under its own name answers as it would without us. A suite's error is for the model, but
-    for the one that the client itself has to act on.
-    """
-    cause = fault.__cause__
-    return isinstance(cause, RpcError) and (is_shown or cause.code == URL_ELICITATION_REQUIRED)
 
 
 def _refuse_cursor(params: Params) -> None:

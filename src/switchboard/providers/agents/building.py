@@ -5,15 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from switchboard.providers.agents.agent_tools import AgentGround
-from switchboard.providers.agents.agent_worker import WorkPlace
-from switchboard.providers.agents.conversation_folders import ConversationFolders
-from switchboard.providers.agents.engine_approvals import EngineActions, EngineApprovals
-from switchboard.providers.agents.engine_set import EngineSet
+from switchboard.providers.agents.calls.agent_tools import AgentGround
+from switchboard.providers.agents.calls.runnable import RunnableAgent
+from switchboard.providers.agents.calls.waiters import Waiters
 from switchboard.providers.agents.provider import PROVIDER, AgentsProvider, RoadOptions
-from switchboard.providers.agents.runnable import RunnableAgent
 from switchboard.providers.agents.servers.agent_servers import AgentServers
-from switchboard.providers.agents.waiters import Waiters
+from switchboard.providers.agents.work.agent_worker import WorkPlace
+from switchboard.providers.agents.work.conversation_folders import ConversationFolders
+from switchboard.providers.agents.work.engine_approvals import EngineActions, EngineApprovals
+from switchboard.providers.agents.work.engine_set import EngineSet
 
 if TYPE_CHECKING:
     from switchboard.engines.profile import AttachedServer

@@ -11,19 +11,19 @@ from switchboard.core.launches import Launch
 from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
 from switchboard.core.tools import Policy, ToolSpec
-from switchboard.providers.agents.agent_tools import AgentGround, AgentTools, AttachServers
-from switchboard.providers.agents.agent_worker import (
+from switchboard.providers.agents.calls.agent_tools import AgentGround, AgentTools, AttachServers
+from switchboard.providers.agents.calls.run_calls import OnDisconnect, RunCalls
+from switchboard.providers.agents.calls.runnable import RunnableAgent
+from switchboard.providers.agents.codex_tools.specs import CODEX_TOOLS
+from switchboard.providers.agents.codex_tools.tools import CodexTools
+from switchboard.providers.agents.run_tools.resources import RunResources
+from switchboard.providers.agents.run_tools.tools import RUN_TOOLS, RunTools
+from switchboard.providers.agents.work.agent_worker import (
     AgentWorker,
     EngineTask,
     EngineTasks,
     WorkPlace,
 )
-from switchboard.providers.agents.codex_tools.specs import CODEX_TOOLS
-from switchboard.providers.agents.codex_tools.tools import CodexTools
-from switchboard.providers.agents.run_calls import OnDisconnect, RunCalls
-from switchboard.providers.agents.run_tools.resources import RunResources
-from switchboard.providers.agents.run_tools.tools import RUN_TOOLS, RunTools
-from switchboard.providers.agents.runnable import RunnableAgent
 from switchboard.runs.run import Run, RunSpec
 
 PROVIDER = "agents"

@@ -57,7 +57,7 @@ class AgentSource(Source[FoundAgents]):
         found = self.agents(settings)
         if not found.usable and not found.options.codex_tools:
             return frozenset()
-        from switchboard.providers.agents.engine_environment import engine_names  # noqa: PLC0415
+        from switchboard.providers.agents.work.engine_environment import engine_names  # noqa: PLC0415
 
         return engine_names(more=found.options.pass_env)
 

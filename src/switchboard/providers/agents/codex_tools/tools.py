@@ -16,14 +16,14 @@ from switchboard.core.calls import Call, Outcome, TextBlock
 from switchboard.core.launches import Launch
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.engines.profile import ApprovalPolicy, Profile, RunFields, SandboxMode
-from switchboard.providers.agents.agent_tools import AgentGround, request_key
-from switchboard.providers.agents.agent_worker import EngineTask, EngineTasks
-from switchboard.providers.agents.answers import about, going_on
+from switchboard.providers.agents.calls.agent_tools import AgentGround, request_key
+from switchboard.providers.agents.calls.answers import about, going_on
+from switchboard.providers.agents.calls.places import judge_cwd
+from switchboard.providers.agents.calls.run_calls import RunCalls
 from switchboard.providers.agents.codex_tools.codex_events import METHOD, CodexEvents
 from switchboard.providers.agents.codex_tools.specs import CODEX, CODEX_TOOLS, REPLY
-from switchboard.providers.agents.places import judge_cwd
-from switchboard.providers.agents.run_calls import RunCalls
 from switchboard.providers.agents.servers.depth import check_depth
+from switchboard.providers.agents.work.agent_worker import EngineTask, EngineTasks
 from switchboard.runs.ports import Runs
 from switchboard.runs.run import Run, RunSpec
 

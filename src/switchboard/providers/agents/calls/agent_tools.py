@@ -13,11 +13,11 @@ from switchboard.core.launches import Launch
 from switchboard.core.sessions import Session
 from switchboard.core.strict import canonical, read_strictly
 from switchboard.engines.profile import AttachedServer
-from switchboard.providers.agents.agent_worker import EngineTask, EngineTasks
-from switchboard.providers.agents.places import judge_cwd
-from switchboard.providers.agents.run_calls import RunCalls
-from switchboard.providers.agents.runnable import RunnableAgent
+from switchboard.providers.agents.calls.places import judge_cwd
+from switchboard.providers.agents.calls.run_calls import RunCalls
+from switchboard.providers.agents.calls.runnable import RunnableAgent
 from switchboard.providers.agents.servers.depth import check_depth
+from switchboard.providers.agents.work.agent_worker import EngineTask, EngineTasks
 from switchboard.runs.run import Run, RunSpec
 
 # The servers that an agent gets for a run.

@@ -8,9 +8,9 @@ from typing import Literal
 
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault
-from switchboard.providers.agents.answers import answer
-from switchboard.providers.agents.patience import LONGEST_S, patience_of
-from switchboard.providers.agents.waiters import Waiters
+from switchboard.providers.agents.calls.answers import answer
+from switchboard.providers.agents.calls.patience import LONGEST_S, patience_of
+from switchboard.providers.agents.calls.waiters import Waiters
 from switchboard.runs.ports import Runs
 from switchboard.runs.run import Run, RunSpec
 
