@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from switchboard.core.origins import Origin, Scope
 from switchboard.providers.agents.found_agents import FoundAgents
-from switchboard.providers.agents.listing import agent_specs, read_agents, summary_of
+from switchboard.providers.agents.listing import agent_specs, read_agents, rewrites, summary_of
 from switchboard.providers.agents.section import SECTION
 from switchboard.providers.source import Finding, Item, Listed, ListingContext, Source
 
@@ -46,7 +46,11 @@ class AgentSource(Source[FoundAgents]):
             return Listed()
         from switchboard.providers.agents.run_tools.specs import run_specs  # noqa: PLC0415
 
-        return Listed(specs=(*specs, *run_specs()), offers=frozenset({"resources", "templates"}))
+        return Listed(
+            specs=(*specs, *run_specs()),
+            offers=frozenset({"resources", "templates"}),
+            notices=tuple(rewrites(found)),
+        )
 
     def build(self, context: Context) -> Provider:
         from switchboard.providers.agents.building import build_agents  # noqa: PLC0415
