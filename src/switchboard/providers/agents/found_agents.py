@@ -5,7 +5,7 @@ from msgspec import Struct
 from switchboard.config.problems import Problem
 from switchboard.core.origins import Origin
 from switchboard.providers.agents.agent import Agent
-from switchboard.providers.agents.maps.model_map import ModelMap, model_map
+from switchboard.providers.agents.maps.model_map import ModelMap, built_in_map
 from switchboard.providers.agents.options import AgentOptions
 from switchboard.providers.agents.profiles import AgentPlan, plan_for
 
@@ -51,8 +51,8 @@ class FoundAgents(Struct, frozen=True, kw_only=True):
         """The map of models that counts for an agent."""
         file = self.map_file
         if file is None or (file.waits and not agent.is_workspace):
-            return model_map()
-        return file.map.over(model_map())
+            return built_in_map()
+        return file.map.over(built_in_map())
 
     def plan(self, agent: Agent) -> AgentPlan:
         """How an agent is run."""

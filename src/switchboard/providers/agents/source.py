@@ -88,12 +88,6 @@ class AgentSource(Source[FoundAgents]):
                 origin=Origin(scope=Scope.WORKSPACE, path=file.path),
             )
 
-    def rows(self, settings: Settings, environ: Mapping[str, str]) -> Iterator[Item]:
-        del environ
-        entry = self.agents(settings)
-        for agent in (*entry.usable.values(), *entry.untrusted.values()):
-            yield self._item(agent, entry)
-
     def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
         del environ
         entry = self.agents(settings)
