@@ -127,7 +127,10 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("entry.py", "switchboard.cli.main.main"): "the shim does without the command line",
     ("ipc/paths.py", "hashlib.sha256"): "it loads slowly, and few homes have a path that long",
     ("cli/table.py", "*"): "one verb of many is loaded, by its name in the table",
-    ("providers/agents/work/engine_set.py", "*"): "of the engines, those are loaded that run",
+    **{
+        ("providers/agents/work/engine_set.py", f"switchboard.engines.{name}"): "those that run"
+        for name in ("codex.spare", "codex.engine", "claude.engine", "acp.engine")
+    },
     ("providers/table.py", "*"): "a provider is loaded when it is configured, by its name",
     ("cli/verbs/daemon.py", "switchboard.daemon.serve.run"): "only the daemon itself needs it",
     ("cli/verbs/daemon.py", "switchboard.daemon.main.run_daemon"): "as above",
