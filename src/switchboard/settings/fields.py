@@ -76,7 +76,8 @@ LOGGING = Section(name="logging", into=Logging, fields=(
 ))
 
 TOOLS = Section(name="tools", into=ToolFilters, admit=narrowed_tools, fields=(
-    Field("allow", Items(item=_WORD, about="Show only these tools."), workspace="tightens"),
+    Field("allow", Items(item=_WORD, about="Show only these tools."), workspace="tightens",
+        variables=("SWITCHBOARD_TOOLS_ALLOW",)),
     Field("deny", Items(item=_WORD, about="Never show these. Deny wins."), workspace="tightens"),
     Field("roots", Items(item=_WORD, about=(
         "Where command tools may run and lead to; the workspace by default.")),
