@@ -12,6 +12,7 @@ from switchboard.config.locate import Places, expand_user
 from switchboard.config.problems import Problem
 from switchboard.core.tools import Effects, Policy, ToolSpec
 from switchboard.providers.agents.agent import Agent, AgentFormat
+from switchboard.providers.agents.calls.answers import fault_text
 from switchboard.providers.agents.files.agent_file import AgentReading
 from switchboard.providers.agents.files.collection import agent_from, collect
 from switchboard.providers.agents.files.discovery import (
@@ -200,6 +201,7 @@ def _spec(agent: Agent, engine: str) -> ToolSpec:
         effects=_EFFECTS,
         policy=Policy(timeout_key="run_minutes"),
         origin=agent.origin,
+        fault_text=fault_text,
     )
 
 

@@ -126,6 +126,14 @@ SECTION = Section(
             "The most runs of a workspace that work at once; others wait.")), ""),
         _key("runs_per_engine", Whole(minimum=1, maximum=1000, about=(
             "The most runs of an engine that work at once; others wait.")), ""),
+        _key("on_disconnect", Text(choices=("auto", "keep", "cancel"), about=(
+            "What becomes of a run whose client leaves: `auto` ends it unless the client was told"
+            " its id.")), ""),
+        _key("pass_env", Items(item=_WORD, about=(
+            "Further variables that engines may see, such as the key of a model provider.")), ""),
+        _key("stay_in_workspace", Truth(about=(
+            "Let agents work in the workspace and its worktrees only; so it is where"
+            " `WORKSPACE_DIR` is set.")), ""),
         _key("writers_wait", Truth(about=(
             "Let two runs of a workspace that may change files wait for each other.")), ""),
     ),
