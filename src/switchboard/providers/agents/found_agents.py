@@ -1,5 +1,7 @@
 """Every agent of a configuration, by what can be done with it."""
 
+from functools import cached_property
+
 from msgspec import Struct
 
 from switchboard.config.problems import Problem
@@ -31,7 +33,7 @@ class MapFile(Struct, frozen=True, kw_only=True):
     waits: bool = False
 
 
-class FoundAgents(Struct, frozen=True, kw_only=True):
+class FoundAgents(Struct, frozen=True, kw_only=True, dict=True):
     """What `[agents]` and the agent files come to."""
 
     options: AgentOptions = AgentOptions()
@@ -56,7 +58,15 @@ class FoundAgents(Struct, frozen=True, kw_only=True):
 
     def plan(self, agent: Agent) -> AgentPlan:
         """How an agent is run."""
-        return plan_for(agent, self.options, self.models_for(agent))
+        key = (agent.format, agent.path)
+        if key not in self._plans:
+            self._plans[key] = plan_for(agent, self.options, self.models_for(agent))
+        return self._plans[key]
+
+    @cached_property
+    def _plans(self) -> dict[tuple[str, str], AgentPlan]:
+        """Plans that were made already: a listing needs each of them several times."""
+        return {}
 
     def find(self, name: str) -> Agent | None:
         """An agent by its tool, its name or its safe name."""

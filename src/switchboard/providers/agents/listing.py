@@ -136,7 +136,7 @@ def _fingerprint(
     agent: Agent, reading: AgentReading, map_file: MapFile | None, places: Places
 ) -> str:
     """Of everything that decides what an agent of the workspace runs."""
-    where = os.path.relpath(agent.path, places.workspace)
+    where = agent.path.removeprefix(places.workspace + os.sep)
     models = map_file.fingerprint if map_file is not None else ""
     return _digest("agent", places.workspace, where, agent.tool, reading.digest_text, models)
 
