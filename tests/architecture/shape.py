@@ -24,12 +24,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sandbox": {"core", "config", "procs"},
     "children": {"core", "ipc", "wire", "config", "procs", "vault"},
     "providers": {
-        *("core", "config", "procs", "sandbox", "children", "runs:ports", "settings"),
-        "providers/*",
+        *("core", "config", "procs", "sandbox", "children", "settings", "providers/*"),
+        "runs:ports",
     },
     "providers/*": {
         *("core", "config", "procs", "sandbox", "children", "approvals", "pipeline:schemas"),
-        *("engines", "runs", "models"),
+        *("engines", "runs", "models", "ipc:environment"),
         *("providers:table", "providers:source", "providers:context"),
     },
     "settings": {
@@ -65,8 +65,13 @@ ALSO_MAY_IMPORT = (
     ),
     Allowance(
         "providers/agents/servers/*.py",
-        {"settings", "ipc:environment"},
+        {"settings"},
         "what a run gets is decided at each run, by files that only the settings can read",
+    ),
+    Allowance(
+        "providers/agents/*.py",
+        {"ipc:environment"},
+        "what an engine starts of Switchboard is told whose it is, and how deep",
     ),
     Allowance(
         "providers/agents/formats/servers.py",
@@ -125,6 +130,10 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("entry.py", "switchboard.cli.main.main"): "the shim does without the command line",
     ("ipc/paths.py", "hashlib.sha256"): "it loads slowly, and few homes have a path that long",
     ("cli/table.py", "*"): "one verb of many is loaded, by its name in the table",
+    **{
+        ("providers/agents/work/engine_set.py", f"switchboard.engines.{name}"): "those that run"
+        for name in ("codex.spare", "codex.engine", "claude.engine", "acp.engine")
+    },
     ("providers/table.py", "*"): "a provider is loaded when it is configured, by its name",
     ("cli/verbs/daemon.py", "switchboard.daemon.serve.run"): "only the daemon itself needs it",
     ("cli/verbs/daemon.py", "switchboard.daemon.main.run_daemon"): "as above",
@@ -195,11 +204,14 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
             ("suites/source.py", "providers.suites.natural.build.build_interpreters"),
             ("suites/source.py", "providers.suites.natural.build.build_model"),
             ("suites/natural/build.py", "models.http.messages.MessagesModel"),
+            ("suites/natural/build.py", "engines.codex.engine.CodexEngine"),
+            ("suites/natural/build.py", "engines.claude.engine.ClaudeEngine"),
             ("commands/source.py", "providers.commands.provider.CommandsProvider"),
             ("commands/source.py", "sandbox.sandbox.platform_sandbox"),
             ("yard/source.py", "children.environment.base_environment"),
             ("yard/source.py", "providers.yard.threads.YardThreads"),
             ("yard/source.py", "providers.yard.provider.YardProvider"),
+            ("agents/source.py", "providers.agents.building.build_agents"),
             ("direct/source.py", "children.server_launches.ServerLaunches"),
             ("direct/source.py", "providers.direct.exposure.DirectExposure"),
             ("direct/source.py", "providers.direct.provider.DirectProvider"),
@@ -209,6 +221,9 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         (f"providers/{place}", f"switchboard.providers.{name}"): "the configuration needs no tools"
         for place, name in (
             ("commands/source.py", "commands.listing.judge_tools"),
+            ("agents/source.py", "agents.codex_tools.specs.codex_specs"),
+            ("agents/source.py", "agents.run_tools.specs.run_specs"),
+            ("agents/source.py", "agents.work.engine_environment.engine_names"),
             ("yard/source.py", "yard.specs.yard_specs"),
             ("yard/source.py", "yard.specs.WORDS"),
         )

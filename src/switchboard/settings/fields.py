@@ -77,7 +77,8 @@ LOGGING = Section(name="logging", into=Logging, fields=(
 ))
 
 TOOLS = Section(name="tools", into=ToolFilters, admit=narrowed_tools, fields=(
-    Field("allow", Items(item=_WORD, about="Show only these tools."), workspace="tightens"),
+    Field("allow", Items(item=_WORD, about="Show only these tools."), workspace="tightens",
+        variables=("SWITCHBOARD_TOOLS_ALLOW",)),
     Field("deny", Items(item=_WORD, about="Never show these. Deny wins."), workspace="tightens"),
     Field("roots", Items(item=_WORD, about=(
         "Where command tools may run and lead to; the workspace by default.")),
@@ -102,9 +103,9 @@ RUNS = Section(name="runs", into=RunLimits, fields=(
 
 # Who is told what people ask for is for them to say, never for a repository.
 NATURAL = Section(name="natural_language", into=Interpreting, fields=(
-    Field("engine", Text(pattern=r"anthropic|codex|claude|acp:[A-Za-z0-9_-]{1,64}",
-        says="`anthropic`, `codex`, `claude` or `acp:NAME`", about=(
-        "Who is asked: the Messages API of Anthropic, or an engine.")), workspace="never"),
+    Field("engine", Text(choices=("anthropic", "codex", "claude"), about=(
+        "Who is asked: the Messages API of Anthropic, Codex or Claude Code.")),
+        workspace="never"),
     Field("model", Text(empty=False, about="The model that is asked."), workspace="never"),
     Field("timeout_ms", Whole(minimum=1, maximum=600_000, about=(
         "The longest that the model may take.")), workspace="never"),
