@@ -24,7 +24,7 @@ VERBS: dict[str, Verb] = {
         ("init", "init", "Prepare this workspace, and show the lines for your clients", "Set up"),
         ("add", "add", "Put an MCP server behind Switchboard", "Set up"),
         ("remove", "remove", "Take an MCP server away again", "Set up"),
-        ("trust", "trust", "Let servers that this workspace brings along run", "Set up"),
+        ("trust", "trust", "Let the servers of this workspace run", "Set up"),
         ("list", "list", "Show the configured servers, starting none", "Use"),
         ("introspect", "introspect", "Show the tools of one suite, or of all", "Use"),
         ("call", "call", "Call a tool of a suite", "Use"),
