@@ -66,6 +66,7 @@ relayed: $(VENV)/.dev ## Write the table of docs/relay.md from the tests that pa
 schemas: $(VENV)/.dev ## Write the JSON Schemas of every file, and the table of keys, anew.
 	$(PY) -m switchboard.settings.docs.schemas schemas
 	$(PY) -m switchboard.settings.docs.reference docs/configuration.md
+	$(PY) -m switchboard.providers.agents.documentation docs/agents.md
 	$(PY) -m switchboard.cli.verbs.parts.report_schemas schemas/reports
 
 lock: ## Resolve the locks anew from pyproject.toml.

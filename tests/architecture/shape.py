@@ -18,6 +18,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "approvals": {"core"},
     "engines": {"core", "config", "procs"},
     "runs": {"core", "engines"},
+    "models": {"core", "engines", "children:http", "wire:http_hosts"},
     "pipeline": {"core"},
     "directory": {"core"},
     "sandbox": {"core", "config", "procs"},
@@ -25,7 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "providers": {"core", "config", "procs", "sandbox", "children", "settings", "providers/*"},
     "providers/*": {
         *("core", "config", "procs", "sandbox", "children", "approvals", "pipeline:schemas"),
-        *("engines", "runs"),
+        *("engines", "runs", "models"),
         *("providers:table", "providers:source", "providers:context"),
     },
     "settings": {"core", "config", "children:schema", "children:exposure", "providers:table"},
@@ -67,10 +68,21 @@ ALSO_MAY_IMPORT = (
         {"settings"},
         "what a run gets is decided at each run, by files that only the settings can read",
     ),
+    Allowance(
+        "providers/agents/*.py",
+        {"ipc:environment"},
+        "what an engine starts of Switchboard is told whose it is, and how deep",
+    ),
+    Allowance(
+        "providers/agents/formats/servers.py",
+        {"settings"},
+        "agent files declare servers by the rules of every other file",
+    ),
     Allowance("entry.py", {"shim", "cli"}, "every command begins here, and goes one of two ways"),
     Allowance("cli/*.py", {"config"}, "it reads the environment and shows problems"),
     Allowance("cli/verbs/doctor.py", {"sandbox"}, "it says which sandbox works here"),
     Allowance("cli/verbs/*.py", {"settings", "daemon"}, "a verb works on settings or on a board"),
+    Allowance("cli/verbs/agents.py", {"providers/*"}, "it shows what agent files come to"),
     Allowance("cli/verbs/*audit*.py", {"audit"}, "the log is read where no daemon runs, too"),
     Allowance("cli/verbs/approvals.py", {"approvals", "audit"}, "it decides daemon or not"),
     Allowance("cli/verbs/parts/watching.py", {"approvals"}, "as above"),
@@ -95,7 +107,7 @@ class Outsider(NamedTuple):
     why: str
 
 
-_HTTP = ("wire/http_*", "surface/http/*", "children/http/*")
+_HTTP = ("wire/http_*", "surface/http/*", "children/http/*", "models/http/*")
 
 THIRD_PARTY = {
     "msgspec": Outsider(("*",), "values are frozen structs, decoded without a detour"),
@@ -136,6 +148,14 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("daemon/attachment.py", "switchboard.control.socket.serve_requests"): "as above",
     ("daemon/server.py", "switchboard.control.socket.serve_requests"): "as above",
     ("daemon/server.py", "switchboard.daemon.control.DaemonControl"): "as above",
+    ("daemon/server.py", "switchboard.settings.bridged.bridged"): "few clients are bridges",
+    **{
+        ("cli/verbs/bridge.py", f"switchboard.{name}"): "the daemon has a board already"
+        for name in (
+            *("daemon.serve.run", "daemon.serve.serve_stdio", "settings.bridged.bridged"),
+            "daemon.board.instructions.bridge_words",
+        )
+    },
     ("daemon/attachment.py", "switchboard.daemon.http_attachment.serve_handed_over"): "as above",
     (
         "cli/verbs/parts/board.py",
@@ -171,6 +191,11 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         for place, name in (
             ("suites/source.py", "providers.suites.build.build_suites"),
             ("suites/source.py", "providers.suites.provider.SuitesProvider"),
+            ("suites/source.py", "providers.suites.natural.build.build_interpreters"),
+            ("suites/source.py", "providers.suites.natural.build.build_model"),
+            ("suites/natural/build.py", "models.http.messages.MessagesModel"),
+            ("suites/natural/build.py", "engines.codex.engine.CodexEngine"),
+            ("suites/natural/build.py", "engines.claude.engine.ClaudeEngine"),
             ("commands/source.py", "providers.commands.provider.CommandsProvider"),
             ("commands/source.py", "sandbox.sandbox.platform_sandbox"),
             ("yard/source.py", "children.environment.base_environment"),

@@ -1,7 +1,7 @@
 """A whole board over real children, without a client: settings in, outcomes out."""
 
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -91,12 +91,16 @@ def settings_for(
 
 @asynccontextmanager
 async def serving(
-    folder: Path, *servers: ServerEntry, suites: dict[str, SuiteSettings] | None = None, **more: Any
+    folder: Path,
+    *servers: ServerEntry,
+    suites: dict[str, SuiteSettings] | None = None,
+    environ: Mapping[str, str] = ENVIRON,
+    **more: Any,
 ) -> AsyncGenerator[Desk]:
     """Put up a board; afterwards none of its processes may be left."""
     events = MemoryEvents()
     settings = settings_for(folder, *servers, suites=suites, **more)
-    async with running(settings, environ=ENVIRON, events=EventBus(events.emit)) as runtime:
+    async with running(settings, environ=environ, events=EventBus(events.emit)) as runtime:
         yield Desk(runtime, events)
     wait_until_none_mention(str(folder))
 

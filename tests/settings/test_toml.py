@@ -4,8 +4,9 @@ import pytest
 
 from settings.ground import Ground
 from support.requirements import requirement
-from support.sources import command_tools
+from support.sources import agents, command_tools
 from switchboard.core.origins import Scope
+from switchboard.providers.agents.options import AgentOptions
 from switchboard.settings.sections import Listener, Logging
 
 COMMAND = """
@@ -62,7 +63,7 @@ def test_the_global_lists_and_the_gate_are_read(ground: Ground) -> None:
     assert settings.is_guarded
     assert (settings.tools.allow, settings.tools.deny) == (("a",), ("b",))
     assert settings.allowed_marketplace_mcp == ("s",)
-    assert settings.agents == {"enable_codex": False}
+    assert not agents(settings).options.enable_codex
     ground.put(ground.home / "config.toml", "guard = true\n")
     assert ground.load().is_guarded
     ground.put(ground.home / "config.toml", "[server]\nenable_mcp_server_surface = true\n")
@@ -221,13 +222,13 @@ def test_the_flags_of_agents_are_kept_typed(ground: Ground) -> None:
         AGENTS_FILTER="x y",
         AGENTS_MODEL_MAP_FILE="",
     )
-    assert settings.agents == {
-        "enable_codex": False,
-        "codex_dirs": ["a", "b"],
-        "enum_timeout_ms": 4000,
-        "enum_fallback": "all",
-        "filter": "x y",
-    }
+    assert agents(settings).options == AgentOptions(
+        enable_codex=False,
+        codex_dirs=("a", "b"),
+        enum_timeout_ms=4000,
+        enum_fallback="all",
+        filter="x y",
+    )
 
 
 def test_every_bad_variable_and_flag_is_named_at_once(ground: Ground) -> None:

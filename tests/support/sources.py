@@ -6,6 +6,7 @@ from typing import cast
 from switchboard.core.ports import Events
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.core.tools import ToolSpec
+from switchboard.providers.agents.found_agents import FoundAgents
 from switchboard.providers.commands.provider import CommandsProvider
 from switchboard.providers.commands.schema import CommandTools
 from switchboard.providers.context import Context, State
@@ -45,3 +46,8 @@ def commands_provider(
         sandbox=sandbox,
     )
     return cast("CommandsProvider", source.build(context))
+
+
+def agents(settings: Settings) -> FoundAgents:
+    """The agents of these settings."""
+    return cast("FoundAgents", settings.sources.get("agents", FoundAgents()))

@@ -31,6 +31,7 @@ class SuiteSettings(Struct, frozen=True, kw_only=True):
     expose: Exposure | None = None
     tool_prefix: str | None = None
     relay: bool | None = None
+    natural_language: bool | None = None
 
 
 class Introspection(Struct, frozen=True, kw_only=True):

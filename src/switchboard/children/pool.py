@@ -263,4 +263,14 @@ def _key(entry: ServerEntry, limits: ChildLimits) -> bytes:
 
     What it offers is remembered under this.
     """
-    return encode((msgspec.structs.replace(entry, expose="suite", origin=Origin()), limits))
+    plain = msgspec.structs.replace(
+        entry,
+        expose="suite",
+        tool_prefix="",
+        relay=True,
+        natural_language=False,
+        natural_only=False,
+        instructions="",
+        origin=Origin(),
+    )
+    return encode((plain, limits))

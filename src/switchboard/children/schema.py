@@ -14,7 +14,8 @@ Sharing = Literal["session", "workspace", "user"]
 # What keeps the process in bounds; `none` is today's way of servers, which nothing confines.
 SandboxProfile = Literal["default", "seatbelt", "none"]
 # How a child's tools are shown: behind one tool, or one by one under their own names.
-Exposure = Literal["suite", "tools"]
+# `natural` is for a wrapper that was started alone: it shows a sentence in, and nothing else.
+Exposure = Literal["suite", "tools", "natural"]
 
 
 class OAuth(Struct, frozen=True, kw_only=True):
@@ -75,6 +76,12 @@ class ServerEntry(Struct, frozen=True, kw_only=True):
     read_roots: tuple[str, ...] = ()
     writable_roots: tuple[str, ...] = ()
     read_env_files: bool = False
+    # Whether a model may turn a sentence into a call of one of its tools, and whether that is all
+    # that its suite shows.
+    natural_language: bool = False
+    natural_only: bool = False
+    # The file of a suite child that tells that model about it. Absolute.
+    instructions: str = ""
     description: str = ""
     # What a suite child's own file says of itself as a suite.
     suite_description: str = ""

@@ -8,7 +8,6 @@ import hashlib
 import os
 from collections.abc import Mapping
 
-BOARD_VARIABLE = "SWITCHBOARD_BOARD"
 _KEY = os.urandom(32)
 _BYTES = 16
 

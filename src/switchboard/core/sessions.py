@@ -46,3 +46,5 @@ class Session(Struct, frozen=True, kw_only=True, eq=False):
     # The processes that had the client do what it does: they may not either.
     on_behalf_of: tuple[int, ...] = ()
     overrides: Overrides = NO_OVERRIDES
+    # How many runs of agents stand above the client: it may be the engine of one.
+    depth: int = 0

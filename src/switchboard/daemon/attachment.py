@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING, Any
 from switchboard.control.connection import SocketConnection
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
+from switchboard.core.ports import Boards
 from switchboard.core.sessions import Session
-from switchboard.daemon.board.instructions import instructions_for
+from switchboard.daemon.board.instructions import bridge_words, instructions_for
+from switchboard.daemon.board.lease import CurrentBoard
 from switchboard.daemon.board.registry import BoardHandle
 from switchboard.daemon.hello import Hello
 from switchboard.daemon.logs.stderr import write_failure
 from switchboard.ipc.lines import Gone
 from switchboard.ipc.protocol import BEAT, END, GREETING_S, LISTENING, MAX_HELLO_BYTES, STREAMS
+from switchboard.settings.sections import Settings
 from switchboard.surface.stdio import StreamClient, connect
 from switchboard.wire.frames import MAX_MESSAGE_BYTES
 from switchboard.wire.pipes import Loss, StreamPipe
@@ -33,7 +36,15 @@ if TYPE_CHECKING:
 class Attachment:
     """One process and its board, from `ready` to the end of the connection."""
 
-    def __init__(self, connection: SocketConnection, hello: Hello, board: BoardHandle) -> None:
+    def __init__(
+        self,
+        connection: SocketConnection,
+        hello: Hello,
+        board: BoardHandle,
+        # Of a bridge, which shows one server of the board alone.
+        bridged: Settings | None = None,
+    ) -> None:
+        self._bridged = bridged
         self._connection = connection
         self._leaving: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         # The clients that are served through it.
@@ -77,16 +88,35 @@ class Attachment:
     async def _serve_streams(self, reading: int, writing: int) -> None:
         """Serve the client whose streams a shim has handed over."""
         runtime = self.board.runtime
+        if self._bridged is None:
+            await self._serve_client(
+                reading, writing, runtime.boards, lambda: instructions_for(runtime), runtime.warm
+            )
+            return
+        words = bridge_words(self._bridged)
+        async with runtime.view(self._bridged) as view:
+            await self._serve_client(reading, writing, CurrentBoard(view), lambda: words)
+
+    async def _serve_client(
+        self,
+        reading: int,
+        writing: int,
+        boards: Boards,
+        instructions: Callable[[], str],
+        on_listed: Callable[[], None] | None = None,
+    ) -> None:
+        runtime = self.board.runtime
         pipe = StreamPipe(style=None)
         client = StreamClient(
             pipe,
-            runtime.boards,
+            boards,
             runtime.events,
             workspace=runtime.settings.workspace,
-            instructions=lambda: instructions_for(runtime),
+            instructions=instructions,
             via="daemon",
-            on_listed=runtime.warm,
+            on_listed=on_listed,
             client_pid=parent_of(self.pid),
+            depth=self.hello.runs_above,
         )
         self.sessions = lambda: (client.endpoint.session,)
         runtime.on_changed.add(client.endpoint.changed)

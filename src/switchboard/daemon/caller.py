@@ -114,7 +114,9 @@ class Caller:
         unlisted = {
             name: replace(suite, allow=None, deny=()) for name, suite in settings.suites.items()
         }
-        view = _in_full(_as_suites(replace(settings, suites=unlisted)))
+        # Nor do they know of sentences.
+        plain = tuple(replace(entry, natural_language=False) for entry in settings.servers)
+        view = _in_full(_as_suites(replace(settings, suites=unlisted, servers=plain)))
         async with self._runtime.view(view) as board:
             suites, _ = _divided(board, view)
             servers: list[ServerTools] = []

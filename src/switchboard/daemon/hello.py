@@ -6,6 +6,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from switchboard.ipc.environment import DEPTH_VARIABLE, depth_of
+
 
 class Hello(Struct, frozen=True, kw_only=True, forbid_unknown_fields=False):
     """Who is there, and for what."""
@@ -18,6 +20,17 @@ class Hello(Struct, frozen=True, kw_only=True, forbid_unknown_fields=False):
     workspace: str = ""
     config: str = ""
     environ: dict[str, str] = {}
+    # The one server that is wanted, and the agent whose own servers count too.
+    bridge: str = ""
+    agent: str = ""
+    # The mark of the board that it was started for.
+    board: str = ""
+    # How many runs of agents stand above it, as it was told.
+    depth: str = ""
+
+    @property
+    def runs_above(self) -> int:
+        return depth_of({DEPTH_VARIABLE: self.depth})
 
 
 class NoHello(Exception):

@@ -3,11 +3,13 @@
 import asyncio
 import os
 import signal
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from switchboard.daemon.board.instructions import instructions_for
 from switchboard.daemon.board.reload import Load, serving
+from switchboard.daemon.board.runtime import Runtime
+from switchboard.ipc.environment import depth_of
 from switchboard.settings.sections import Settings
 from switchboard.surface.stdio import StreamClient, connect, own_streams
 from switchboard.wire.pipes import StreamPipe
@@ -23,7 +25,11 @@ def run(work: Coroutine[Any, Any, int]) -> int:
 
 
 async def serve_stdio(
-    settings: Settings, environ: Mapping[str, str], *, load: Load | None = None
+    settings: Settings,
+    environ: Mapping[str, str],
+    *,
+    load: Load | None = None,
+    instructions: Callable[[Runtime], str] = instructions_for,
 ) -> int:
     """Serve one client on our standard streams. `load` reads the settings again after a change."""
     async with serving(settings, environ, load) as runtime:
@@ -34,9 +40,10 @@ async def serve_stdio(
             runtime.boards,
             runtime.events,
             workspace=settings.workspace,
-            instructions=lambda: instructions_for(runtime),
+            instructions=lambda: instructions(runtime),
             on_listed=runtime.warm,
             client_pid=os.getppid(),
+            depth=depth_of(dict(environ)),
         )
         runtime.on_changed.add(client.endpoint.changed)
         stopped = until_signal()

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from switchboard.config.problems import ConfigInvalid
 from switchboard.control.connection import SocketConnection
+from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet, close_all
 from switchboard.daemon.attachment import Attachment
 from switchboard.daemon.board.registry import BoardHandle, EndlessQuestions
@@ -32,10 +33,12 @@ from switchboard.ipc.protocol import (
     NEED,
     OTHER_ABI,
     READY,
+    REFUSED,
 )
 
 if TYPE_CHECKING:
     from switchboard.control.api import Control
+    from switchboard.settings.sections import Settings
 
 _TIDY_S = 1.0
 # Longer than HTTP takes to let its last clients go.
@@ -116,7 +119,14 @@ class Daemon:
         board = await self._board_for(connection, hello)
         if board is None:
             return
-        attachment = Attachment(connection, hello, board)
+        settings = None
+        if hello.bridge:
+            try:
+                settings = await _bridged(board, hello)
+            except Fault as fault:
+                connection.say(f"{REFUSED} {_one_line(fault.message)}\t{_one_line(fault.hint)}")
+                return
+        attachment = Attachment(connection, hello, board, settings)
         self._state.attachments.add(attachment)
         board.enter()
         try:
@@ -185,6 +195,19 @@ class Daemon:
             then.push_async_callback(state.shared_children.aclose)
             then.push_async_callback(state.boards.aclose)
             await close_all((self._tasks.aclose(), state.unfinished.aclose()))
+
+
+async def _bridged(board: BoardHandle, hello: Hello) -> "Settings":
+    """The settings of a bridge, with the servers of its agent if it has one. Raises a fault."""
+    # Few clients want it, and files may be read for it.
+    from switchboard.settings.bridged import bridged  # noqa: PLC0415
+
+    settings = board.runtime.settings
+    return await asyncio.to_thread(bridged, settings, hello.bridge, agent=hello.agent)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _is_same_folder(one: str, other: str) -> bool:

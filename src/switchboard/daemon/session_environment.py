@@ -7,11 +7,11 @@ from switchboard.children.http.proxy import PROXY_NAMES
 from switchboard.daemon.hello import Hello
 from switchboard.ipc.protocol import EVERYTHING
 from switchboard.providers.table import TABLE, configured
-from switchboard.settings.fields import VARIABLES
+from switchboard.settings.fields import VARIABLE_NAMES
 from switchboard.settings.sections import Settings
 
 # Asked of every client, because the settings look at them whatever the files say.
-OWN_NAMES = frozenset(variable.name for variable in VARIABLES) | {"WORKSPACE_DIR", "AGH_HOME"}
+OWN_NAMES = VARIABLE_NAMES | {"WORKSPACE_DIR", "AGH_HOME"}
 # Relative ones mean the client's directory, and the daemon stands elsewhere.
 _PATHS = (
     *("WORKSPACE_DIR", "AGH_HOME", "LOG_DIR"),

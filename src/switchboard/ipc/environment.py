@@ -24,6 +24,14 @@ BASE_NAMES = (
 # is would keep sessions apart that are alike in everything else.
 HELLO_NAMES = tuple(name for name in BASE_NAMES if name != "TERM")
 
+# The mark of the board that a process was started for: it finds the way back to it by that alone.
+BOARD_VARIABLE = "SWITCHBOARD_BOARD"
+# How many runs of agents stand above a process.
+DEPTH_VARIABLE = "SWITCHBOARD_DEPTH"
+# They say where a process stands, and sessions that differ in nothing else are alike.
+OF_ONE_PROCESS = (BOARD_VARIABLE, DEPTH_VARIABLE)
+_MOST_DIGITS = 3
+
 # What a daemon is started with. Its sessions bring their own environment along.
 _DAEMON_NAMES = (*HELLO_NAMES, "SWITCHBOARD_DAEMON_IDLE_MS")
 # The daemon has to be made of the very code that its shim is made of, wherever that was found.
@@ -34,6 +42,12 @@ _DAEMON_STARTS = ("OTEL_",)
 def hello_environment(environ: "dict[str, str]") -> "dict[str, str]":
     """The part of a client's environment that its hello carries."""
     return {name: environ[name] for name in HELLO_NAMES if name in environ}
+
+
+def depth_of(environ: "dict[str, str]") -> int:
+    """How many runs of agents stand above a process with this environment."""
+    text = environ.get(DEPTH_VARIABLE, "").strip()
+    return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else 0
 
 
 def daemon_environment(environ: "dict[str, str]", home: str) -> "dict[str, str]":

@@ -14,8 +14,12 @@ def hello_line(
     config: str = "",
     environ: "dict[str, str] | None" = None,
     abi: str = ABI,
+    **more: str,
 ) -> bytes:
-    """A hello of this kind. Paths are as given; the daemon knows the rules for them."""
+    """A hello of this kind. Paths are as given; the daemon knows the rules for them.
+
+    What else is given is said only where there is something to say.
+    """
     members = (
         ("magic", quoted(MAGIC)),
         ("abi", quoted(abi)),
@@ -25,6 +29,7 @@ def hello_line(
         ("workspace", quoted(workspace)),
         ("config", quoted(config)),
         ("environ", object_text(environ or {})),
+        *((name, quoted(text)) for name, text in more.items() if text),
     )
     inside = ",".join(f'"{name}":{text}' for name, text in members)
     return f"{{{inside}}}\n".encode("ascii")

@@ -10,7 +10,7 @@ from switchboard import __version__
 
 MAGIC = "switchboard"
 # Rises with every change of the words themselves; the version covers everything else.
-PROTOCOL = 2
+PROTOCOL = 3
 ABI = f"{__version__}/{PROTOCOL}"
 
 CLIENT = "client"
@@ -28,6 +28,8 @@ OTHER_ABI = "abi"
 DRAINING = "draining"
 # It cannot serve this client, and says why: do it yourself.
 DECLINED = "declined"
+# What this client wants cannot be had, of no daemon. A tab stands before what to do about it.
+REFUSED = "refused"
 BEAT = "beat"
 # It serves the socket that it was handed.
 LISTENING = "listening"

@@ -50,6 +50,14 @@ class State:
         await close_all(kept.aclose() for kept in self._kept.values())
 
 
+class GuardedRoad(Struct, frozen=True, eq=False):
+    """A road on which a person is asked, and all is written down."""
+
+    run: Next
+    # A session of it has ended, and with it what was asked and trusted there.
+    leave: Callable[[str], None]
+
+
 class Context(Struct, frozen=True, kw_only=True, eq=False):
     """Everything that a provider may need to run the calls of one board."""
 
@@ -72,7 +80,7 @@ class Context(Struct, frozen=True, kw_only=True, eq=False):
     directory: Callable[[], Directory] | None = None
     # The road of what a provider does beyond the calls of clients: always asked about, and always
     # written down. With the provider that does it, and how long a question waits.
-    guarded_road: Callable[[Provider, float], Next] | None = None
+    guarded_road: Callable[[Provider, float], GuardedRoad] | None = None
     # In place of the sandbox of this platform.
     sandbox: Sandbox | None = None
 

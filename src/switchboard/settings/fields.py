@@ -5,7 +5,7 @@ add its row, and the attribute that it is read into: here, in `server_fields` fo
 or in the section of the provider that uses it.
 """
 
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -16,7 +16,14 @@ from switchboard.config.locate import DEFAULT_GLOBS
 from switchboard.config.strict import Items, Text, Truth, Whole
 from switchboard.providers.table import TABLE, source_of
 from switchboard.settings.files.server_shapes import PROVIDERS, TOML_SERVERS
-from switchboard.settings.sections import Keeping, Listener, Logging, Timeouts, ToolFilters
+from switchboard.settings.sections import (
+    Interpreting,
+    Keeping,
+    Listener,
+    Logging,
+    Timeouts,
+    ToolFilters,
+)
 from switchboard.settings.server_fields import SUITE
 from switchboard.settings.workspace_limits import narrowed_suites, narrowed_tools
 
@@ -81,42 +88,21 @@ DAEMON = Section(name="daemon", into=Keeping, fields=(
         workspace="never", variables=("SWITCHBOARD_DAEMON_IDLE_MS",)),
 ))
 
+# Who is told what people ask for is for them to say, never for a repository.
+NATURAL = Section(name="natural_language", into=Interpreting, fields=(
+    Field("engine", Text(choices=("anthropic", "codex", "claude"), about=(
+        "Who is asked: the Messages API of Anthropic, Codex or Claude Code.")),
+        workspace="never"),
+    Field("model", Text(empty=False, about="The model that is asked."), workspace="never"),
+    Field("timeout_ms", Whole(minimum=1, maximum=600_000, about=(
+        "The longest that the model may take.")), workspace="never"),
+    Field("max_tokens", Whole(minimum=1, maximum=100_000, about=(
+        "The longest answer of the Messages API.")), workspace="never"),
+))
+
 SKILLS = Section(name="skills", unused="no session asks for the servers of a skill", fields=(
     Field("allowed_marketplace_mcp", Items(item=_WORD, about=(
         "Marketplace skills whose servers may be used.")), workspace="never"),
-))
-
-# Where the variable does not follow from the name.
-_AGENT_VARIABLES = {
-    "limit_mcp_to_referenced": "AGENTS_MCP_LIMIT_REFERENCED",
-    "enumerate": "AGENTS_MCP_ENUMERATE",
-    "enum_strict": "AGENTS_MCP_ENUM_STRICT",
-    "enum_fallback_all": "",
-    "skip_self": "SWITCHBOARD_SKIP_SELF",
-    "codex_dirs": "AGENTS_DIRS",
-    "anthropic_dirs": "ANTHROPIC_AGENTS_DIRS",
-    "vscode_dirs": "VSCODE_CHATMODES_DIRS",
-    "vscode_user_mcp": "VSCODE_USER_MCP",
-    "enum_timeout_ms": "AGENTS_MCP_ENUM_TIMEOUT_MS",
-    "enum_max_servers": "AGENTS_MCP_MAX_SERVERS",
-    "enum_fallback": "AGENTS_MCP_ENUM_FALLBACK",
-}
-_AGENT_KEYS: tuple[tuple[Any, str], ...] = (
-    (Truth(), "enable_codex enable_anthropic enable_vscode mcp_discovery limit_mcp_to_referenced"),
-    (Truth(), "enumerate enum_strict enum_fallback_all toolmap_enable skip_self"),
-    (Truth(), "toolmap_allow_custom_servers model_map_enable model_map_strict"),
-    (Truth(), "model_map_override_provider model_map_normalize_provider"),
-    (Items(item=_WORD), "codex_dirs anthropic_dirs vscode_dirs"),
-    (Text(), "prefix_codex prefix_anthropic prefix_vscode filter vscode_user_mcp model_map_file"),
-    (Whole(minimum=1), "enum_timeout_ms"),
-    (Whole(), "enum_max_servers"),
-    (Text(choices=("none", "all")), "enum_fallback"),
-)
-AGENTS = Section(name="agents", unused="agents are not run", fields=tuple(
-    Field(name, kind, variables=tuple(filter(None, (variable,))))
-    for kind, names in _AGENT_KEYS
-    for name in names.split()
-    for variable in (_AGENT_VARIABLES.get(name, f"AGENTS_{name.upper()}"),)
 ))
 
 DISCOVERY = Section(name="", file="switchboard.config.json", fields=(
@@ -146,7 +132,7 @@ INTROSPECTION = Section(
 
 # Without the sections of providers. Problems of variables are told in this order.
 SECTIONS = (
-    *(LISTENER, LOGGING, ROOT, AGENTS, DAEMON, TOOLS, SKILLS),
+    *(LISTENER, LOGGING, ROOT, DAEMON, NATURAL, TOOLS, SKILLS),
     *(DISCOVERY, replace(SUITE, admit=narrowed_suites), TIMEOUTS, INTROSPECTION),
 )
 _BY_NAME = {section.name: section for section in SECTIONS if section.name}
@@ -178,12 +164,35 @@ OTHER_SPELLINGS = {
     for field in section.fields
     if field.means
 }
-VARIABLES = tuple(
-    Variable(name=name, key=path_of(section, field), kind=field.kind)
-    for section in SECTIONS
-    for field in section.fields
-    for name in field.variables
+
+
+def variables_of(section: Section) -> Iterator[Variable]:
+    """The variables that set keys of a section."""
+    for field in section.fields:
+        for name in field.variables:
+            yield Variable(name=name, key=path_of(section, field), kind=field.kind)
+
+
+VARIABLES = tuple(variable for section in SECTIONS for variable in variables_of(section))
+# Those of providers too, by name alone: what they set is known when one of them is set.
+VARIABLE_NAMES = frozenset(
+    (
+        *(variable.name for variable in VARIABLES),
+        *(name for row in TABLE.values() for name in row.variables),
+    )
 )
+
+
+def variables_in(environ: Mapping[str, str]) -> Iterator[Variable]:
+    """The variables that may set something here. A provider is loaded when one of its own is."""
+    yield from VARIABLES
+    for row in TABLE.values():
+        if any(environ.get(name) for name in row.variables):
+            section = section_of(row.section)
+            if section is not None:
+                yield from variables_of(section)
+
+
 FLAGS = {
     field.flag: Variable(name=field.flag, key=path_of(section, field), kind=field.kind)
     for section in SECTIONS

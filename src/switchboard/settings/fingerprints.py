@@ -37,6 +37,9 @@ def sealed(
         }
     )
     words = (entry.command, *entry.args)
+    if entry.natural_language and entry.instructions:
+        # What a model is told decides what runs.
+        words += (entry.instructions,)
     seal = Seal(stated=stated, words=words, cwd=entry.cwd, binding=binding)
     return replace(entry, fingerprint=fingerprint(seal, workspace), seal=seal)
 

@@ -10,7 +10,14 @@ from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import OAuth, ServerEntry
 from switchboard.config.locate import expand_user
 from switchboard.core.origins import Origin
-from switchboard.settings.fields import DAEMON, INTROSPECTION, LISTENER, LOGGING, TIMEOUTS
+from switchboard.settings.fields import (
+    DAEMON,
+    INTROSPECTION,
+    LISTENER,
+    LOGGING,
+    NATURAL,
+    TIMEOUTS,
+)
 from switchboard.settings.sections import ToolFilters
 from switchboard.settings.server_fields import OVERRIDES, SERVER, SUITE
 from switchboard.settings.server_rules import transport_of
@@ -22,6 +29,7 @@ _SECTIONS = {
     "listener": LISTENER,
     "logging": LOGGING,
     "keeping": DAEMON,
+    "interpreting": NATURAL,
 }
 
 

@@ -25,9 +25,9 @@ from switchboard.config.locate import (
 )
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.core.origins import Origin, Scope
-from switchboard.providers.table import TABLE, source_of
+from switchboard.providers.table import TABLE, is_called_for, source_of, watched_for
 from switchboard.settings import freeze
-from switchboard.settings.fields import FLAGS, VARIABLES
+from switchboard.settings.fields import FLAGS, variables_in
 from switchboard.settings.files.child_files import child_layers
 from switchboard.settings.files.file_layers import (
     given_layer,
@@ -37,6 +37,7 @@ from switchboard.settings.files.file_layers import (
     toml_layer,
 )
 from switchboard.settings.files.layer_merge import lay_all
+from switchboard.settings.files.wrapped_child import is_original, wrapper_above
 from switchboard.settings.fingerprints import files_to_watch
 from switchboard.settings.sections import ReadFile, Settings
 from switchboard.settings.servers import Resolution, merged_servers
@@ -145,7 +146,7 @@ def _parse(loading: Loading) -> None:
 
 def _layer(loading: Loading) -> None:
     for layer in (
-        environment_layer(VARIABLES, loading.environ, loading.problems),
+        environment_layer(variables_in(loading.environ), loading.environ, loading.problems),
         flags_layer(FLAGS, loading.flags, loading.problems),
     ):
         settle_logging(layer.tree, layer.written)
@@ -163,6 +164,7 @@ def _freeze(loading: Loading) -> Settings:
     resolution = Resolution(
         merged=merged,
         workspace=places.workspace,
+        places=places,
         environ=loading.environ,
         record=record,
         problems=loading.problems,
@@ -183,7 +185,6 @@ def _freeze(loading: Loading) -> Settings:
         tools=freeze.tools_from_tree(tree, places.workspace, places.user_home),
         is_guarded=tree.get("guard", False),
         approval_channel=tree.get("approval_channel", "any"),
-        agents=tree.get("agents", {}),
         variables=frozenset(resolution.variables),
         providers=tree.get("providers", {}),
         allowed_marketplace_mcp=tuple(tree.get("skills", {}).get("allowed_marketplace_mcp", ())),
@@ -218,8 +219,7 @@ def _sources(resolution: Resolution) -> dict[str, Struct]:
     """What each provider reads of the configuration. Those that nobody calls for are not loaded."""
     found: dict[str, Struct] = {}
     for key, row in TABLE.items():
-        file = os.path.join(resolution.workspace, row.file) if row.file else ""
-        if row.section in resolution.merged.tree or (file and os.path.lexists(file)):
+        if row.section in resolution.merged.tree or is_called_for(row, resolution.places):
             entry = source_of(key).read(resolution)
             if entry is not None:
                 found[key] = entry
@@ -241,8 +241,11 @@ def _files(loading: Loading) -> tuple[ReadFile, ...]:
 def _watched(loading: Loading, *others: Iterable[str]) -> tuple[str, ...]:
     files = [file.path for file in loading.files]
     children = [file.path for file in _files(loading) if file.path not in files]
+    children += [wrapper_above(path) for path in children if is_original(path)]
     folders = watched_folders(loading.places.workspace, loading.patterns)
     trust = os.path.join(loading.places.home, "trust.json")
     own = [os.path.join(loading.places.workspace, row.file) for row in TABLE.values() if row.file]
+    # Where nothing calls for a provider yet, too: a file may come.
+    finds = [path for row in TABLE.values() for path in watched_for(row, loading.places)]
     scripts = chain.from_iterable(others)
-    return tuple(dict.fromkeys((*files, *children, *folders, trust, *own, *scripts)))
+    return tuple(dict.fromkeys((*files, *children, *folders, trust, *own, *finds, *scripts)))

@@ -55,6 +55,17 @@ class Keeping(Struct, frozen=True, kw_only=True):
     idle_ms: int = 900_000
 
 
+class Interpreting(Struct, frozen=True, kw_only=True):
+    """Which model turns sentences into calls. Only the home may say: it is told what is asked."""
+
+    # `anthropic`, or the engine whose model is asked.
+    engine: Literal["anthropic", "codex", "claude"] = "anthropic"
+    # Empty leaves it to whoever asks the model.
+    model: str = ""
+    timeout_ms: int = 30_000
+    max_tokens: int = 4_096
+
+
 class ReadFile(Struct, frozen=True, kw_only=True):
     """One file that was read."""
 
@@ -91,12 +102,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     logging: Logging = Logging()
     tools: ToolFilters = ToolFilters()
     keeping: Keeping = Keeping()
+    interpreting: Interpreting = Interpreting()
     # Whether calls are judged, and written down.
     is_guarded: bool = False
     # Whose answer counts for calls of high risk; see `approvals`.
     approval_channel: Literal["any", "console", "none"] = "any"
-    # Checked for their shape and kept for the providers that read them.
-    agents: dict[str, Any] = {}
     # The variables that `${VAR}` in servers was filled from. Their values stay between us and them.
     variables: frozenset[str] = frozenset()
     # The servers that a model provider brings along, by the name of the provider.

@@ -138,6 +138,15 @@ SERVER = Section(
             files=_CHILD, bound="sandboxed"),
         Field("read_env_files", Truth(about="Let the server read `.env` files in its sandbox."),
             files=_CHILD, bound="sandboxed"),
+        Field("natural_language", Truth(about=(
+            "Let a model turn a sentence into one call of one subtool: `natural_language`.")),
+            files=_SUITE, bound="unless-default"),
+        # These two follow from where a child file lies, and from what lies beside it.
+        Field("natural_only", Truth(about=(
+            "Show that subtool alone: set where a child file runs a wrapper.")),
+            files=(), bound="unless-default"),
+        Field("instructions", Text(about=(
+            "What that model is told: the `CLAUDE.md` beside a child file.")), files=()),
         # Words reach the model, and can do there what a program does here.
         Field("description", Text(about="What it is."), files=_CHILD, bound="value"),
         Field("suite_description", Text(about="The description of its suite tool."),

@@ -11,6 +11,7 @@ from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
 from switchboard.config.key_positions import KeyPath
 from switchboard.config.layers import Layer, MergedLayers
+from switchboard.config.locate import Places
 from switchboard.config.placeholders import Unfilled, expand_tree, variables_in
 from switchboard.config.problems import Problem, Severity
 from switchboard.core.origins import Scope
@@ -29,6 +30,7 @@ class Resolution(Struct, frozen=True, kw_only=True):
 
     merged: MergedLayers
     workspace: str
+    places: Places
     environ: Mapping[str, str]
     record: TrustRecord | None
     problems: list[Problem]

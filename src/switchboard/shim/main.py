@@ -9,7 +9,7 @@ import os
 import stat
 import sys
 
-from switchboard.ipc.environment import hello_environment
+from switchboard.ipc.environment import DEPTH_VARIABLE, OF_ONE_PROCESS, hello_environment
 from switchboard.ipc.hello import hello_line, object_text
 from switchboard.ipc.lines import CannotStart, Gone, Line, connect
 from switchboard.ipc.paths import DaemonPlaces, places_from
@@ -27,6 +27,7 @@ from switchboard.ipc.protocol import (
     NEED,
     OTHER_ABI,
     READY,
+    REFUSED,
     SECOND_SILENCE_S,
     SILENCE_S,
     STREAMS,
@@ -45,6 +46,15 @@ class Stranded(Exception):
     """The daemon cannot be used; the text says why."""
 
 
+class BridgeRefused(Exception):
+    """The daemon knows what is wanted, and that it cannot be had."""
+
+    def __init__(self, why: str, hint: str) -> None:
+        super().__init__(why)
+        self.why = why
+        self.hint = hint
+
+
 def serve(words: "list[str]", environ: "dict[str, str]") -> "int | None":
     """Serve through the daemon and give the exit code; None when this process has to serve."""
     flags = read_flags(words)
@@ -58,6 +68,16 @@ def serve(words: "list[str]", environ: "dict[str, str]") -> "int | None":
         return None
     except KeyboardInterrupt:
         return _INTERRUPTED
+
+
+def serve_bridge(places: DaemonPlaces, flags: "dict[str, str]", environ: "dict[str, str]") -> int:
+    """Serve one server through the daemon and give the exit code.
+
+    Raises `BridgeRefused` when there is no such server, `Stranded` when there is no daemon.
+    """
+    if not (_is_stream(0) and _is_stream(1)):
+        raise Stranded("the daemon serves pipes and sockets only")
+    return _follow(introduce(places, flags, environ))
 
 
 def _is_stream(number: int) -> bool:
@@ -83,6 +103,9 @@ def introduce(places: DaemonPlaces, flags: "dict[str, str]", environ: "dict[str,
             if answer == READY:
                 return line
             line.close()
+            if answer == REFUSED:
+                why, _, hint = why.partition("\t")
+                raise BridgeRefused(why, hint)
             if answer == DECLINED:
                 raise Stranded(f"the daemon does not serve this client: {why}")
     except NotPrivate as error:
@@ -117,6 +140,10 @@ def _greeted(
         workspace=flags.get("workspace", ""),
         config=flags.get("config", ""),
         environ=hello_environment(environ),
+        bridge=flags.get("bridge", ""),
+        agent=flags.get("agent", ""),
+        board=flags.get("board", ""),
+        depth=environ.get(DEPTH_VARIABLE, ""),
     )
     try:
         _say_within(line, hello, MAX_HELLO_BYTES)
@@ -136,7 +163,9 @@ def _greeted(
 def _tell(line: Line, wanted: str, environ: "dict[str, str]") -> None:
     """Exactly the variables that the configuration refers to."""
     names = list(environ) if wanted == EVERYTHING else wanted.split()
-    known = {name: environ[name] for name in names if name in environ}
+    known = {
+        name: environ[name] for name in names if name in environ and name not in OF_ONE_PROCESS
+    }
     _say_within(line, object_text(known).encode("ascii") + b"\n", MAX_ENVIRONMENT_BYTES)
 
 

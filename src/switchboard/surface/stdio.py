@@ -72,6 +72,7 @@ class StreamClient:
         via: str = "stdio",
         on_listed: Callable[[], None] | None = None,
         client_pid: int = 0,
+        depth: int = 0,
     ) -> None:
         self._events = events
         session = Session(
@@ -80,6 +81,7 @@ class StreamClient:
             workspace=workspace,
             started_at=time.time(),
             client_pid=client_pid,
+            depth=depth,
         )
         self.gone: asyncio.Future[Loss] = asyncio.get_running_loop().create_future()
         self.endpoint = Endpoint(

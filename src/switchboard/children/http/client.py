@@ -48,7 +48,7 @@ class RemoteClient:
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=64),
             follow_redirects=False,
             # The certificates take a while to load, and plain HTTP shows none.
-            verify=_certificates(environ) if self.url.scheme == "https" else False,
+            verify=certificates(environ) if self.url.scheme == "https" else False,
             # The environment that counts is the session's, not that of the process.
             trust_env=False,
             proxy=None
@@ -203,7 +203,7 @@ def _in_words(error: httpx2.RequestError) -> str:
     )
 
 
-def _certificates(environ: Mapping[str, str]) -> ssl.SSLContext | bool:
+def certificates(environ: Mapping[str, str]) -> ssl.SSLContext | bool:
     """Whom to believe: the authorities that the session names, else the usual ones."""
     file, folder = environ.get("SSL_CERT_FILE"), environ.get("SSL_CERT_DIR")
     return ssl.create_default_context(cafile=file, capath=folder) if file or folder else True

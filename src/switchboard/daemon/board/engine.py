@@ -30,7 +30,7 @@ from switchboard.directory.directory import OfferDirectory
 from switchboard.pipeline.gates.placement import PlacementGate
 from switchboard.pipeline.order import build_road
 from switchboard.procs.limits import leave_no_core
-from switchboard.providers.context import Context, State
+from switchboard.providers.context import Context, GuardedRoad, State
 from switchboard.providers.table import is_reserved, source_of
 from switchboard.sandbox.server_sandbox import ServerSandbox
 from switchboard.settings.sections import Settings
@@ -170,11 +170,11 @@ class Engine:
         self._tasks.start(built.aclose())
         self.pool.retain(needed)
 
-    def _guarded_road(self, settings: Settings, provider: Provider, ttl_s: float) -> Next:
+    def _guarded_road(self, settings: Settings, provider: Provider, ttl_s: float) -> GuardedRoad:
         """A road where a person is asked, and all is written down, also if the board has none."""
         providers = {provider.key: provider}
         gates = self._gates(settings, providers, ttl_s)
-        return build_road(
+        road = build_road(
             providers,
             Visibility(),
             self._events,
@@ -182,6 +182,7 @@ class Engine:
             audit=gates.audit,
             hide=self._hide,
         )
+        return GuardedRoad(road, self._leave_guard)
 
     def _gates(
         self, settings: Settings, providers: Mapping[str, Provider], ttl_s: float | None = None
@@ -221,6 +222,9 @@ class Engine:
     def leave(self, session_id: str) -> None:
         """A session has ended."""
         self.pool.leave(session_id)
+        self._leave_guard(session_id)
+
+    def _leave_guard(self, session_id: str) -> None:
         if self._guard is not None:
             self._guard.leave(session_id)
 

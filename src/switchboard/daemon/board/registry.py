@@ -22,6 +22,7 @@ from contextlib import AsyncExitStack
 from msgspec import Struct
 
 from switchboard.config.problems import ConfigInvalid
+from switchboard.core.boards import board_mark
 from switchboard.core.bus import EventBus, Subscriber
 from switchboard.core.loop.tasks import TaskSet, close_all
 from switchboard.daemon.board.assemble import Assembly, assemble
@@ -78,8 +79,15 @@ class BoardHandle:
         self.attachments = 0
         self.unused_since = time.monotonic()
         self.reloader = Reloader(runtime, load)
+        # By which whatever was started for it finds it again.
+        self.mark = board_mark(runtime.settings.workspace, dict(key.environ))
         self.watching = TaskSet()
         self.watching.start(self.reloader.watch())
+
+    @property
+    def server_names(self) -> set[str]:
+        """The servers that it has."""
+        return {entry.name for entry in self.runtime.settings.servers}
 
     async def is_settled(self) -> bool:
         """Whether its files are as they were when a client was asked for what they name."""
@@ -123,6 +131,12 @@ class BoardRegistry:
 
     async def board_for(self, hello: Hello, ask: Ask) -> BoardHandle:
         """The board of this client. Raises `ConfigInvalid`, `EndlessQuestions`, what `ask` does."""
+        if hello.board:
+            marked = [board for board in self if board.mark == hello.board]
+            # Two of them differ in the file that their users named: what is wanted tells which.
+            marked.sort(key=lambda board: hello.bridge not in board.server_names)
+            if marked:
+                return marked[0]
         place = (hello.cwd, hello.workspace, hello.config)
         names = OWN_NAMES | self._names.get(place, frozenset())
         environ = {**first_environ(hello), **await ask(_listed(names))}

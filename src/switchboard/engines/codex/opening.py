@@ -84,6 +84,10 @@ def servers_of(profile: Profile) -> dict[str, Json]:
                 hint="rename one of them",
             )
         found[name] = _server(server)
+        if profile.fields.approval_policy != "never":
+            # What is not declared to only read has to be asked for. An agent that never asks is
+            # left to Codex, which would otherwise refuse each of these calls.
+            found[name]["default_tools_approval_mode"] = "writes"
     return found
 
 
@@ -92,8 +96,6 @@ def _server(server: AttachedServer) -> Json:
         "command": server.command,
         "args": list(server.args),
         "required": server.required,
-        # What is not declared to only read has to be asked for.
-        "default_tools_approval_mode": "writes",
         "tool_timeout_sec": _TOOL_S,
     }
     if server.env:

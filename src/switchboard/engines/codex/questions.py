@@ -35,8 +35,20 @@ def question_of(
     if make is None:
         return None
     id_ = message.get("id")
-    event, result = make(f"q{id_}", params, items.get(str(params.get("itemId"))) or {})
+    item = items.get(str(params.get("itemId"))) or _call_of(params, items)
+    event, result = make(f"q{id_}", params, item)
     return CodexQuestion(id=id_, event=event, result=result)
+
+
+def _call_of(params: Json, items: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The call that a server's approval is about: it names the server and the arguments only."""
+    meta = cast("Json", params.get("_meta") or {})
+    for item in reversed(tuple(items.values())):
+        is_open = item.get("type") == "mcpToolCall" and item.get("status") == "inProgress"
+        is_same = item.get("server") == params.get("serverName")
+        if is_open and is_same and (item.get("arguments") or {}) == (meta.get("tool_params") or {}):
+            return item
+    return {}
 
 
 Made = tuple[Permission | Form, Callable[[Reply], Json]]
@@ -98,11 +110,11 @@ def _more_permissions(request_id: str, params: Json, item: Mapping[str, Any]) ->
 
 
 def _elicitation(request_id: str, params: Json, item: Mapping[str, Any]) -> Made:
-    del item
     meta = cast("Json", params.get("_meta") or {})
     server = str(params.get("serverName") or "")
     if meta.get("codex_approval_kind") == "mcp_tool_call":
-        tool = str(meta.get("tool_name") or meta.get("tool_title") or _quoted(params))
+        # Not its title, which the server may choose as it likes.
+        tool = str(item.get("tool") or _quoted(params))
         permission = Permission(
             request_id=request_id,
             kind="tool",
@@ -122,9 +134,10 @@ def _elicitation(request_id: str, params: Json, item: Mapping[str, Any]) -> Made
 
 
 def _quoted(params: Json) -> str:
-    """The name of the tool, which some versions say in the message alone."""
-    parts = str(params.get("message") or "").split('"')
-    return parts[1] if len(parts) > 1 else "?"
+    """The name of the tool as the message has it."""
+    message = str(params.get("message") or "")
+    _, _, behind = message.partition('"')
+    return behind.rpartition('"')[0] or message
 
 
 def _tool_verdict(reply: Reply) -> Json:

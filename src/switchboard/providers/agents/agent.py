@@ -26,9 +26,14 @@ class Agent(Struct, frozen=True, kw_only=True):
     instructions: str = ""
     # What the file sets, before tools and models are mapped.
     run: RunFields = RunFields()
+    # Further models, in the order in which the file prefers them.
+    models: tuple[str, ...] = ()
     # References as written: bare, or `server::tool`.
     tools: tuple[str, ...] = ()
+    # What the agent's own files declare to be started.
     servers: tuple[AttachedServer, ...] = ()
+    # Names of servers that they declare and that are reached over the network.
+    remote_servers: tuple[str, ...] = ()
     # `codex`, `claude` or `acp:NAME`; empty: by the model.
     engine: str = ""
     on_crash: OnCrash = "fail"
@@ -41,3 +46,5 @@ class Agent(Struct, frozen=True, kw_only=True):
     fingerprint: str = ""
     # Whether it lies in the workspace, and so waits for trust.
     is_workspace: bool = False
+    # Words of the format that mean nothing here.
+    unused: tuple[str, ...] = ()

@@ -7,6 +7,7 @@ from switchboard.children.pool import ChildSource
 from switchboard.children.schema import ServerEntry
 from switchboard.children.server_launches import ServerLaunches
 from switchboard.core.visibility import Visibility
+from switchboard.providers.suites.natural.interpreter import Interpreter
 from switchboard.providers.suites.specs import suite_spec
 from switchboard.providers.suites.suite import Suite
 
@@ -17,10 +18,17 @@ def build_suites(
     *,
     introspection: Introspection,
     sources: Mapping[str, ChildSource],
+    interpreters: Mapping[str, Interpreter] = {},
 ) -> list[Suite]:
     """One suite per server. Starts nothing."""
     return [
-        _suite(entry, settings.get(entry.name, SuiteSettings()), introspection, sources[entry.name])
+        _suite(
+            entry,
+            settings.get(entry.name, SuiteSettings()),
+            introspection,
+            sources[entry.name],
+            interpreters.get(entry.name),
+        )
         for entry in servers
     ]
 
@@ -30,6 +38,7 @@ def _suite(
     own: SuiteSettings,
     introspection: Introspection,
     source: ChildSource,
+    interpreter: Interpreter | None,
 ) -> Suite:
     return Suite(
         suite_spec(entry, own),
@@ -39,4 +48,6 @@ def _suite(
         summary_max_chars=own.summary_max_chars or introspection.summary_max_chars,
         result_mode=own.result_mode,
         launches=ServerLaunches(entry, source.cwd),
+        interpreter=interpreter,
+        is_natural_only=entry.natural_only,
     )

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import cast
 
+from msgspec import Raw
 from msgspec.structs import replace
 
 from switchboard.children.child import Child
@@ -18,8 +19,10 @@ from switchboard.core.launches import Launch
 from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
-from switchboard.providers.suites.arguments import read_arguments
-from switchboard.providers.suites.results import outcome_from_result
+from switchboard.models.model import LanguageModel
+from switchboard.providers.suites.arguments import SuiteArguments, read_arguments
+from switchboard.providers.suites.natural.query import NAME, read_query
+from switchboard.providers.suites.results import outcome_from_result, with_choice
 from switchboard.providers.suites.specs import PROVIDER
 from switchboard.providers.suites.suite import Suite
 from switchkit.suggest import did_you_mean
@@ -34,6 +37,7 @@ class SuitesProvider:
         self,
         suites: Iterable[Suite],
         *,
+        model: LanguageModel | None = None,
         # Whether clients may see a suite: nobody asks the server of another what it has.
         shows: Callable[[str], bool] = lambda _: True,
         is_guarded: bool = False,
@@ -43,6 +47,8 @@ class SuitesProvider:
         self._suites = {suite.spec.name: suite for suite in suites}
         self._shown = tuple(each for name, each in self._suites.items() if shows(name))
         self._is_guarded = is_guarded
+        # Closed with the provider.
+        self._model = model
         self._collector = ListingCollector(announce)
         self._offered: IdentityCache[tuple[Offer, ...]] = IdentityCache()
 
@@ -56,12 +62,21 @@ class SuitesProvider:
         del wanted
         if kind != "subtools":
             return ()
-        found = await self._collector.collect("tools", self._shown, session, channel)
-        return self._offered.get(chain.from_iterable(found), lambda: tuple(_subtools(found)))
+        asked = [suite for suite in self._shown if not suite.asks_nobody]
+        found = await self._collector.collect("tools", asked, session, channel)
+        return self._offered.get(
+            chain.from_iterable(found), lambda: (*_own(self._shown), *_subtools(found))
+        )
 
     async def narrow(self, call: Call) -> Call:
         suite = self._suites[call.tool.name]
+        if suite.takes_query:
+            return await self._interpreted(suite, call, call.arguments)
         arguments = read_arguments(call.arguments)
+        if suite.is_natural(arguments.subtool):
+            narrowed = await self._natural(suite, call, arguments)
+            if narrowed is not None:
+                return narrowed
         if arguments.subtool:
             self._check_shown(suite, arguments.subtool)
         if arguments.action == "introspect":
@@ -78,6 +93,24 @@ class SuitesProvider:
         else:
             tool = suite.subtool(arguments.subtool)
         return replace(call, tool=tool, arguments=arguments.args, via=suite.spec)
+
+    async def _natural(self, suite: Suite, call: Call, arguments: SuiteArguments) -> Call | None:
+        """The call behind a sentence, or nothing where the child has a tool of that name."""
+        if arguments.subtool != NAME and not suite.asks_nobody:
+            listing = await suite.children.of(call.session).tools(call.channel)
+            if not suite.is_natural(arguments.subtool, listing):
+                return None
+        if arguments.action == "introspect":
+            return replace(call, tool=suite.introspection, via=suite.spec)
+        return await self._interpreted(suite, call, arguments.args)
+
+    async def _interpreted(self, suite: Suite, call: Call, args: Raw) -> Call:
+        """Have a model choose the subtool. From here on it is a call like any other."""
+        assert suite.interpreter is not None, "asked only where there is one"
+        query = read_query(args)
+        listing = await suite.children.of(call.session).tools(call.channel)
+        choice = await suite.interpreter.choose(query, suite.callable_tools(listing))
+        return replace(call, tool=choice.tool, arguments=choice.args, via=suite.interpreted)
 
     async def _listed(self, suite: Suite, name: str, call: Call) -> ToolSpec:
         listing = await suite.children.of(call.session).tools(call.channel)
@@ -111,27 +144,38 @@ class SuitesProvider:
             await self._explain(suite, child, call.tool.name, fault)
             raise
         if suite.result_mode == "passthrough":
-            return passed_through(result, is_modern=child.is_modern)
-        return outcome_from_result(result)
+            outcome = passed_through(result, is_modern=child.is_modern)
+        else:
+            outcome = outcome_from_result(result)
+        if call.via is suite.interpreted:
+            return with_choice(outcome, call.tool.name, call.arguments)
+        return outcome
 
     async def _introspect(
         self, suite: Suite, child: Child, subtool: str, channel: Channel | None
     ) -> Outcome:
+        if suite.asks_nobody or subtool == NAME:
+            return Outcome(blocks=(TextBlock(suite.introspect(None)),))
         listing = await child.tools(channel)
         if not subtool:
             return Outcome(blocks=(TextBlock(suite.introspect(listing)),))
+        if suite.is_natural(subtool, listing):
+            return Outcome(blocks=(TextBlock(suite.introspect(None)),))
         tool = listing.tools.get(subtool)
         if tool is None:
             raise _unknown_subtool(suite, subtool, listing)
         return Outcome(blocks=(TextBlock(suite.introspect_one(tool)),))
 
     def _check_shown(self, suite: Suite, subtool: str) -> None:
-        if not suite.subtools.shows(subtool):
+        if not suite.shows(subtool):
+            hint = "the suite's `expose` lists decide what is"
+            if suite.asks_nobody:
+                hint = f"it shows `{NAME}` alone"
             raise Fault(
                 FaultCode.PERMISSION_DENIED,
                 "subtool-not-allowed",
                 f"subtool `{subtool}` is not allowed in `{suite.spec.name}`",
-                hint="the suite's `expose` lists decide what is",
+                hint=hint,
             )
 
     async def _explain(self, suite: Suite, child: Child, subtool: str, fault: Fault) -> None:
@@ -149,13 +193,27 @@ class SuitesProvider:
     async def aclose(self) -> None:
         """The pool owns the children, and may keep them for the next board."""
         await self._collector.aclose()
+        if self._model is not None:
+            await self._model.aclose()
+
+
+def _own(suites: Iterable[Suite]) -> Iterator[Offer]:
+    for suite in suites:
+        for spec in suite.own_tools:
+            yield Offer(
+                name=spec.name,
+                provider=PROVIDER,
+                owner=suite.spec.name,
+                spec=spec,
+                via=suite.spec,
+            )
 
 
 def _subtools(found: Iterable[tuple[Suite, Listing]]) -> Iterator[Offer]:
     for suite, listing in found:
         tools = cast("ToolListing", listing)
         for name in tools.tools:
-            if suite.subtools.shows(name):
+            if suite.shows(name) and not suite.is_natural(name, tools):
                 yield Offer(
                     name=name,
                     provider=PROVIDER,
@@ -166,7 +224,8 @@ def _subtools(found: Iterable[tuple[Suite, Listing]]) -> Iterator[Offer]:
 
 
 def _unknown_subtool(suite: Suite, subtool: str, listing: ToolListing) -> Fault:
-    shown = [name for name in listing.tools if suite.subtools.shows(name)]
+    ours = [spec.name for spec in suite.own_tools]
+    shown = [*ours, *(name for name in listing.tools if suite.shows(name) and name not in ours)]
     meant = did_you_mean(subtool, shown)
     hint = f"it has: {', '.join(shown)}" if shown else "it shows none"
     return Fault(

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 from msgspec.json import encode
+from msgspec.structs import replace
 
 from switchboard.children.results import malformed_result
 from switchboard.core.calls import Outcome, TextBlock, WireBlock
@@ -46,6 +47,19 @@ def outcome_from_result(result: Raw) -> Outcome:
         return _outcome_with_blocks(result, is_error=head.is_error)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise malformed_result(error) from None
+
+
+def with_choice(outcome: Outcome, subtool: str, args: Raw) -> Outcome:
+    """The outcome of a call that a model chose, with a last block that tells what was called."""
+    text = encode({"natural_language": {"subtool": subtool, "args": args}}).decode()
+    if outcome.raw is None:
+        return replace(outcome, blocks=(*outcome.blocks, TextBlock(text)))
+    try:
+        members = _read_members(outcome.raw)
+        content = [*_read_blocks(outcome.raw).content, {"type": "text", "text": text}]
+    except msgspec.MsgspecError as error:
+        raise malformed_result(error) from None
+    return replace(outcome, raw=Raw(encode({**members, "content": content})))
 
 
 def _outcome_with_blocks(result: Raw, *, is_error: bool) -> Outcome:

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from switchboard.children.exposure import SuiteSettings
-from switchboard.providers.source import Finding, Listed, ListingContext, Source
+from switchboard.models.variables import KEY_NAME, secret_names, variable_names
+from switchboard.providers.source import Finding, Listed, ListingContext, Secrets, Source
 from switchboard.providers.suites.specs import PROVIDER, suite_spec
+from switchboard.settings.trust import still_trusted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from switchboard.children.schema import ServerEntry
     from switchboard.core.ports import Provider
     from switchboard.core.tools import ToolSpec
     from switchboard.providers.context import Context
     from switchboard.settings.sections import Settings
 
 _DEFAULT = SuiteSettings()
+_SHOWN_BY_SUITES = ("suite", "natural")
 _SHOWN = 20
 
 
@@ -32,7 +37,7 @@ class SuiteSource(Source[Struct]):
         specs = tuple(
             suite_spec(entry, suites.get(entry.name, _DEFAULT))
             for entry in listing.servers
-            if entry.expose == "suite"
+            if entry.expose in _SHOWN_BY_SUITES
         )
         return Listed(specs=specs, offers=frozenset({"subtools"}) if specs else frozenset())
 
@@ -41,22 +46,54 @@ class SuiteSource(Source[Struct]):
         from switchboard.providers.suites.build import build_suites  # noqa: PLC0415
         from switchboard.providers.suites.provider import SuitesProvider  # noqa: PLC0415
 
+        entries = [entry for entry in context.servers if entry.expose in _SHOWN_BY_SUITES]
+        model, interpreters = None, {}
+        if any(entry.natural_language for entry in entries):
+            from switchboard.providers.suites.natural.build import (  # noqa: PLC0415
+                build_interpreters,
+                build_model,
+            )
+
+            own = context.settings.interpreting
+            model = build_model(
+                context,
+                engine=own.engine,
+                model=own.model,
+                timeout_s=own.timeout_ms / 1000,
+                max_tokens=own.max_tokens,
+            )
+            interpreters = build_interpreters(
+                entries,
+                model,
+                home=context.settings.home,
+                is_trusted=partial(still_trusted, workspace=context.settings.workspace),
+            )
         suites = build_suites(
-            [entry for entry in context.servers if entry.expose == "suite"],
+            entries,
             context.settings.suites,
             introspection=context.settings.introspection,
             sources=context.children,
+            interpreters=interpreters,
         )
         return SuitesProvider(
             suites,
+            model=model,
             shows=context.visibility.shows,
             is_guarded=context.settings.is_guarded,
             announce=context.announce,
         )
 
+    def env_names(self, settings: Settings) -> Iterable[str]:
+        return variable_names(settings.interpreting.engine) if _asks_model(settings) else ()
+
+    def secrets(self, settings: Settings) -> Secrets:
+        if not _asks_model(settings):
+            return Secrets()
+        return Secrets(variables=secret_names(settings.interpreting.engine))
+
     def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
-        del environ
         for entry in settings.servers:
+            yield from _natural_findings(entry, settings, environ)
             suite = settings.suites.get(entry.name)
             if entry.suite_description and suite and suite.description:
                 wins = "the suite's `description`"
@@ -72,6 +109,8 @@ class SuiteSource(Source[Struct]):
     def instructions(self, settings: Settings, tools: Mapping[str, ToolSpec]) -> str:
         """How to use suites, which there are, and how many servers wait for trust."""
         names = [name for name, tool in tools.items() if tool.provider == self.key]
+        if any(entry.expose == "natural" for entry in settings.servers):
+            return 'Switchboard: call `natural_language` with {"query": …}, one thing at a time.'
         listed = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
         others = len(names) < len(tools)
         text = (
@@ -92,6 +131,31 @@ class SuiteSource(Source[Struct]):
             )
             text += f" {servers} for trust: the user looks at them with `switchboard trust`."
         return text
+
+
+def _asks_model(settings: Settings) -> bool:
+    return any(entry.natural_language for entry in settings.servers)
+
+
+def _natural_findings(
+    entry: ServerEntry, settings: Settings, environ: Mapping[str, str]
+) -> Iterator[Finding]:
+    if not entry.natural_language:
+        return
+    if entry.expose == "tools":
+        yield Finding(
+            severity="warning",
+            subject=entry.name,
+            message="`natural_language` is not shown: its tools are shown one by one",
+            hint="show it as a suite: remove `expose`",
+        )
+    elif settings.interpreting.engine == "anthropic" and not environ.get(KEY_NAME):
+        yield Finding(
+            severity="warning",
+            subject=entry.name,
+            message=f"`natural_language` has no model to ask: `{KEY_NAME}` is not set",
+            hint=f"set `{KEY_NAME}`, or choose an `engine` in `[natural_language]`",
+        )
 
 
 SOURCE = SuiteSource()

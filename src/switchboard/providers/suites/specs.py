@@ -5,18 +5,33 @@ from switchboard.children.schema import ServerEntry
 from switchboard.core.names import suite_name, tool_name
 from switchboard.core.tools import ToolSpec
 from switchboard.providers.suites.arguments import SUITE_SCHEMA, checked_when_narrowed
+from switchboard.providers.suites.natural.query import NAME, QUERY_SCHEMA, SUMMARY
 
 PROVIDER = "suites"
 
 
 def suite_spec(entry: ServerEntry, settings: SuiteSettings) -> ToolSpec:
     """The one tool that stands for a child."""
+    if entry.expose == "natural":
+        return natural_spec(entry)
     name = tool_name(settings.suite_name) if settings.suite_name else suite_name(entry.name)
     return ToolSpec(
         name=name,
         provider=PROVIDER,
         description=_description(entry, settings),
         input_schema=SUITE_SCHEMA,
+        origin=entry.origin,
+        check=checked_when_narrowed,
+    )
+
+
+def natural_spec(entry: ServerEntry) -> ToolSpec:
+    """The one tool of a wrapper that was started alone."""
+    return ToolSpec(
+        name=NAME,
+        provider=PROVIDER,
+        description=f"{entry.suite_description or entry.description or entry.name}: {SUMMARY}",
+        input_schema=QUERY_SCHEMA,
         origin=entry.origin,
         check=checked_when_narrowed,
     )

@@ -2,6 +2,7 @@
 
 from msgspec import Raw, Struct
 from msgspec.json import encode
+from msgspec.structs import replace
 
 from switchboard.children.exposure import IntrospectionMode, ResultMode
 from switchboard.children.listings.listing import ToolEntry, ToolListing
@@ -10,6 +11,8 @@ from switchboard.children.server_launches import ServerLaunches
 from switchboard.core.identity_cache import IdentityCache
 from switchboard.core.tools import Effects, Policy, ToolSpec
 from switchboard.core.visibility import Visibility
+from switchboard.providers.suites.natural import query
+from switchboard.providers.suites.natural.interpreter import Interpreter
 from switchboard.providers.suites.summaries import summarise
 
 _LONGEST_NAME = 256
@@ -41,6 +44,8 @@ class Suite:
         summary_max_chars: int,
         result_mode: ResultMode,
         launches: ServerLaunches,
+        interpreter: Interpreter | None = None,
+        is_natural_only: bool = False,
     ) -> None:
         self.spec = spec
         self.children = children
@@ -55,6 +60,20 @@ class Suite:
         self._listed: IdentityCache[dict[str, ToolSpec]] = IdentityCache()
         self._shown: IdentityCache[str] = IdentityCache(_MOST_SHOWN)
         self.launches = launches
+        # Who turns sentences into calls, where the owner of the child wants that.
+        denied = not Visibility(None, subtools.deny).shows(query.NAME)
+        self.interpreter = None if denied else interpreter
+        self._is_natural_only = interpreter is not None and is_natural_only
+        # The way by which such a call came, so that its answer can tell what was chosen.
+        self.interpreted = replace(spec)
+        self._natural = ToolSpec(
+            name=query.NAME,
+            provider=spec.provider,
+            description=query.SUMMARY,
+            input_schema=query.QUERY_SCHEMA,
+            policy=self._timeout,
+            origin=spec.origin,
+        )
         # Looking at a suite changes nothing, so it is a tool of its own on the road.
         self.introspection = ToolSpec(
             name=spec.name,
@@ -63,6 +82,38 @@ class Suite:
             origin=spec.origin,
             # The child bounds its own start and listing.
         )
+
+    @property
+    def takes_query(self) -> bool:
+        """Whether the tool itself takes a sentence, as that of a wrapper does."""
+        return self.spec.input_schema is query.QUERY_SCHEMA
+
+    @property
+    def asks_nobody(self) -> bool:
+        """Whether all that it shows is known without its child."""
+        return self._is_natural_only
+
+    def shows(self, name: str) -> bool:
+        """Whether a client may call the subtool by its name."""
+        return not self._is_natural_only and self.subtools.shows(name)
+
+    def is_natural(self, name: str, listing: ToolListing | None = None) -> bool:
+        """Whether this is the subtool that takes a sentence; a child's own `converse` is not."""
+        if self.interpreter is None or name not in query.NAMES:
+            return False
+        is_taken = listing is not None and name in listing.tools and self.shows(name)
+        return name == query.NAME or not is_taken
+
+    @property
+    def own_tools(self) -> tuple[ToolSpec, ...]:
+        """The subtools that are ours and not the child's."""
+        return (self._natural,) if self.interpreter is not None else ()
+
+    def callable_tools(self, listing: ToolListing) -> tuple[ToolSpec, ...]:
+        """What a model may choose from: the child's own tools, as far as they are allowed."""
+        names = (name for name in listing.tools if self.subtools.shows(name))
+        found = (self.listed(name, listing) for name in names if name != query.NAME)
+        return tuple(spec for spec in found if spec is not None)
 
     def subtool(self, name: str) -> ToolSpec:
         """The exact tool that a call is narrowed to, where nobody judges what the child says."""
@@ -99,17 +150,26 @@ class Suite:
             )
         return specs.get(name)
 
-    def introspect(self, listing: ToolListing) -> str:
-        """Every subtool that is shown, as JSON."""
+    def introspect(self, listing: ToolListing | None) -> str:
+        """Every subtool that is shown, as JSON. Without a listing, those that are ours."""
+        if listing is None:
+            return encode(_Introspection(self._ours())).decode()
         return self._shown.get((listing,), lambda: self._introspection(listing))
 
     def _introspection(self, listing: ToolListing) -> str:
+        ours = self._ours()
         shown = [
             self._describe(tool, full=self._mode == "full")
             for tool in listing.tools.values()
-            if self.subtools.shows(tool.name)
+            if self.shows(tool.name) and not (ours and tool.name == query.NAME)
         ]
-        return encode(_Introspection(shown)).decode()
+        return encode(_Introspection([*ours, *shown])).decode()
+
+    def _ours(self) -> list[_Shown]:
+        return [
+            _Shown(name=spec.name, summary=spec.description, input_schema=spec.input_schema)
+            for spec in self.own_tools
+        ]
 
     def introspect_one(self, tool: ToolEntry) -> str:
         """One subtool in full, as JSON."""

@@ -82,10 +82,10 @@ def _spellings(section: Section, field: Field) -> Iterator[str]:
         word = field.spelled(".mcp.json")
         places = " and ".join(f"`{file}`" for file in camel)
         yield f"{'Also' if word == field.name else f'`{word}`'} in {places}."
-    elif section is SERVER and section.file not in files:
-        yield f"Only in a file named by `{files[0]}`."
     elif not files:
         yield "In no file."
+    elif section is SERVER and section.file not in files:
+        yield f"Only in a file named by `{files[0]}`."
 
 
 def main(arguments: list[str]) -> int:

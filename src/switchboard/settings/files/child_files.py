@@ -4,6 +4,7 @@ A child that cannot be used is left out with a warning; it never keeps its sibli
 """
 
 import os
+from collections.abc import Mapping
 from typing import Any, cast
 
 from msgspec.structs import replace
@@ -16,6 +17,12 @@ from switchboard.config.problems import Problem, Severity
 from switchboard.config.strict import ProblemReport
 from switchboard.core.origins import Scope
 from switchboard.settings.files.file_shapes import CHILD
+from switchboard.settings.files.wrapped_child import (
+    INSTRUCTIONS,
+    is_wrapper,
+    original_of,
+    wrapper_words,
+)
 from switchboard.settings.server_fields import SERVER
 from switchboard.settings.server_rules import Habits, judge, name_fault
 
@@ -44,7 +51,7 @@ def child_layers(
         own = home_inside and is_inside(os.path.realpath(path), home)
         scope = Scope.HOME if own else Scope.WORKSPACE
         document = read_json_document(path, scope, found, within=workspace)
-        layer = None if document is None else child_layer(document, found)
+        layer = None if document is None else found_child(document, workspace, found)
         if layer is not None:
             (name,) = layer.tree["mcp_servers"]
             if name in taken:
@@ -59,12 +66,37 @@ def child_layers(
     return layers
 
 
-def child_layer(document: Document, problems: list[Problem]) -> Layer | None:
-    """One child file as a layer, or `None` when it cannot be used."""
+def found_child(document: Document, workspace: str, problems: list[Problem]) -> Layer | None:
+    """A child, or the one that a wrapper stands in front of: we start that one ourselves.
+
+    The call that a sentence becomes then passes our gates once, as what it really is.
+    """
+    if not is_wrapper(document):
+        return child_layer(document, problems)
+    original = original_of(document, workspace, problems)
+    if original is None:
+        return None
+    folder = os.path.dirname(document.path)
+    return child_layer(original, problems, folder=folder, wrapper=wrapper_words(document))
+
+
+def child_layer(
+    document: Document,
+    problems: list[Problem],
+    *,
+    folder: str = "",
+    wrapper: Mapping[str, Any] | None = None,
+) -> Layer | None:
+    """One child file as a layer, or `None` when it cannot be used.
+
+    It runs in `folder`, where that is not the folder of its file. `wrapper` are the words of the
+    file that stands in front of it.
+    """
     report = ProblemReport(document, problems)
     if not CHILD.check(document.tree, (), report):
         return None
-    tree = document.tree
+    folder = folder or os.path.dirname(document.path)
+    tree = {**document.tree, **(wrapper or {})}
     name = cast("str", tree["name"]).strip()
     fault = name_fault(name)
     if fault:
@@ -77,7 +109,9 @@ def child_layer(document: Document, problems: list[Problem]) -> Layer | None:
         "command": command["cmd"],
         "args": command.get("args", []),
         "env": {**tree.get("env", {}), **command.get("env", {})},
-        "cwd": os.path.dirname(document.path),
+        "cwd": folder,
+        "instructions": os.path.join(folder, INSTRUCTIONS),
+        **({} if wrapper is None else {"natural_language": True, "natural_only": True}),
     }
 
     def say(field: KeyPath, message: str, hint: str, severity: Severity) -> None:

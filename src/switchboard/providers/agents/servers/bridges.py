@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from switchboard.core.boards import BOARD_VARIABLE, board_mark
+from switchboard.core.boards import board_mark
 from switchboard.engines.profile import AttachedServer
-from switchboard.providers.agents.servers.depth import DEPTH_VARIABLE
+from switchboard.ipc.environment import BOARD_VARIABLE, DEPTH_VARIABLE
 
 
 class Bridges(Struct, frozen=True, kw_only=True):

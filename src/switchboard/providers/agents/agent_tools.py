@@ -1,0 +1,155 @@
+"""Agents as tools: `{task, cwd}` in, `{ok, output}` out, a durable run between them."""
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from switchboard.core.calls import Call, Outcome
+from switchboard.core.launches import Launch
+from switchboard.core.sessions import Session
+from switchboard.core.strict import canonical, read_strictly
+from switchboard.engines.profile import AttachedServer
+from switchboard.providers.agents.agent_worker import EngineTask, EngineTasks
+from switchboard.providers.agents.places import judge_cwd
+from switchboard.providers.agents.run_calls import RunCalls
+from switchboard.providers.agents.runnable import RunnableAgent
+from switchboard.providers.agents.servers.depth import check_depth
+from switchboard.runs.run import Run, RunSpec
+
+# The servers that an agent gets for a run.
+AttachServers = Callable[[RunnableAgent, RunSpec], Awaitable[tuple[AttachedServer, ...]]]
+_NAMES = {"codex": "Codex", "claude": "Claude Code"}
+
+
+class AgentGround(Struct, frozen=True, kw_only=True, eq=False):
+    """What every call of an agent stands on."""
+
+    workspace: str
+    # The folder that sessions may not leave; empty where they are not pinned to a project.
+    root: str = ""
+    # How many runs stand above the sessions of this board.
+    depth: int = 0
+    programs: Mapping[str, str] = {}
+    is_trusted: Callable[[str], bool] = lambda _: False
+
+
+class _Given(Struct):
+    task: str
+    cwd: str
+
+
+class AgentTools(EngineTasks):
+    """Every agent of a board."""
+
+    def __init__(
+        self,
+        agents: Mapping[str, RunnableAgent],
+        ground: AgentGround,
+        calls: RunCalls,
+        attach: AttachServers,
+    ) -> None:
+        self._agents = agents
+        self._ground = ground
+        self._calls = calls
+        self._attach = attach
+
+    # Calls
+
+    async def launch(self, call: Call) -> Launch:
+        """What would run, and where. Raises a fault where no agent may work."""
+        given = msgspec.json.decode(call.arguments, type=_Given)
+        cwd = await asyncio.to_thread(judge_cwd, given.cwd, self._ground.root)
+        return launch_of(self._agents[call.tool.name], call, cwd)
+
+    async def invoke(self, call: Call) -> Outcome:
+        """Start the run, and wait for it."""
+        assert call.launch is not None, "every agent has a launch"
+        check_depth(max(self._ground.depth, call.session.depth))
+        runnable = self._agents[call.tool.name]
+        given = msgspec.json.decode(call.arguments, type=_Given)
+        # Looked at again: a link may lead elsewhere since the call was let pass.
+        cwd = await asyncio.to_thread(judge_cwd, call.launch.cwd, self._ground.root)
+        spec = RunSpec(
+            tool=call.tool.name,
+            agent=runnable.agent.name,
+            engine=runnable.engine,
+            task=given.task,
+            cwd=cwd,
+            workspace=self._ground.workspace,
+            fingerprint=runnable.fingerprint,
+            may_write=runnable.may_write,
+            on_crash=runnable.agent.on_crash,
+            limit_s=runnable.agent.limit_s or runnable.limit_s,
+            request_key=request_key(call),
+            depth=max(self._ground.depth, call.session.depth),
+        )
+        return await self._calls.start(call, spec)
+
+    # Runs
+
+    def takes(self, spec: RunSpec) -> bool:
+        runnable = self._agents.get(spec.tool)
+        return runnable is not None and runnable.fingerprint == spec.fingerprint
+
+    async def task(self, run: Run) -> EngineTask:
+        runnable = self._agents[run.spec.tool]
+        servers = await self._attach(runnable, run.spec)
+        return EngineTask(
+            profile=replace(runnable.profile, servers=servers),
+            program=self._ground.programs.get(runnable.engine.partition(":")[0], ""),
+            is_trusted=self._ground.is_trusted(run.spec.cwd),
+        )
+
+
+def launch_of(runnable: RunnableAgent, call: Call, cwd: str) -> Launch:
+    """An agent as a person is asked about it: what it runs on, and what it may do at most."""
+    profile = runnable.profile
+    mode = profile.fields.sandbox_mode
+    holds = runnable.engine == "codex" and mode != "danger-full-access"
+    return Launch(
+        tool=call.tool,
+        server=f"agent {runnable.agent.name}",
+        fingerprint=runnable.fingerprint,
+        runs=_in_words(runnable),
+        cwd=cwd,
+        is_foreign=False,
+        sandbox=f"{_name(runnable.engine)}, {mode or 'as it is set up there'}" if holds else "none",
+        side_effects=(
+            "filesystem-read",
+            *(("filesystem-write",) if runnable.may_write else ()),
+            "network",
+        ),
+        writable_roots=(cwd,) if runnable.may_write else (),
+    )
+
+
+def request_key(call: Call) -> str:
+    """The same for a request that is sent again: the same session, tool and arguments."""
+    session = call.session
+    given = canonical(read_strictly(bytes(call.arguments)))
+    whole = (_bound(session), call.tool.name, given.decode())
+    return hashlib.sha256(msgspec.json.encode(whole)).hexdigest()
+
+
+def _bound(session: Session) -> str:
+    # Over HTTP a client of the modern era has no session, and comes back as anybody.
+    return session.id if session.via != "http" else f"http:{session.workspace}:{session.client}"
+
+
+def _in_words(runnable: RunnableAgent) -> str:
+    fields, servers = runnable.profile.fields, runnable.profile.servers
+    said = [_name(runnable.engine)]
+    said.append(f"model {fields.model}" if fields.model else "its own choice of model")
+    if fields.approval_policy:
+        said.append(f"approvals {fields.approval_policy}")
+    if servers:
+        said.append("servers " + ", ".join(server.name for server in servers))
+    return "; ".join(said)
+
+
+def _name(engine: str) -> str:
+    return _NAMES.get(engine) or engine.removeprefix("acp:")

@@ -1,0 +1,279 @@
+"""The work of runs: one conversation with an engine each, and what a person is asked on the way."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from switchboard.core.channel import Input
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.loop.tasks import TaskSet
+from switchboard.core.privacy.secrets import Redact
+from switchboard.core.sessions import Session
+from switchboard.engines.engine import Conversation, Engine, Reply
+from switchboard.engines.events import Failure, Form, Permission, TurnEnded
+from switchboard.engines.profile import AttachedServer, EngineSpec, Profile
+from switchboard.ipc.environment import DEPTH_VARIABLE
+from switchboard.providers.agents.conversation_folders import ConversationFolders
+from switchboard.providers.agents.engine_approvals import EngineApprovals
+from switchboard.providers.agents.engine_environment import engine_environment
+from switchboard.providers.agents.servers.depth import check_depth
+from switchboard.providers.agents.waiters import Waiters, WaitingClientAsker
+from switchboard.runs.ports import Asking, Runs
+from switchboard.runs.run import Run, RunSpec
+from switchkit.reaper_client import Reaper
+
+# What an engine is told whose process was killed in the middle of a task.
+_GO_ON = "You were interrupted. Look at what is done already, and finish the task."
+# How long somebody may take to fill in a form.
+_FORM_S = 300.0
+_encode = msgspec.json.Encoder().encode
+
+
+class EngineTask(Struct, frozen=True, kw_only=True):
+    """What a run asks of its engine."""
+
+    profile: Profile
+    # The program of the engine, where the user named one.
+    program: str = ""
+    # Whether the user has trusted the workspace with its settings and hooks.
+    is_trusted: bool = False
+
+
+class EngineTasks:
+    """Who knows what runs are about: agents, and tools that are an engine themselves."""
+
+    def takes(self, spec: RunSpec) -> bool:
+        """Whether a run is still what it was when it was started."""
+        raise NotImplementedError
+
+    async def task(self, run: Run) -> EngineTask:
+        """What its engine is told. Raises a fault."""
+        raise NotImplementedError
+
+
+class WorkPlace(Struct, frozen=True, kw_only=True, eq=False):
+    """What all work of a board shares."""
+
+    runs: Callable[[], Runs]
+    # An engine by its key. Raises a fault where there is none.
+    engines: Callable[[str], Engine]
+    approvals: EngineApprovals
+    waiters: Waiters
+    folders: ConversationFolders
+    environ: Mapping[str, str]
+    reaper: Reaper
+    # Takes secrets out of what is kept.
+    hide: Redact
+    # Further variables that engines may see.
+    pass_env: tuple[str, ...] = ()
+
+
+class _Filled(Struct):
+    action: str = ""
+    content: dict[str, Any] | None = None
+
+
+class AgentWorker:
+    """Takes the runs of one workspace."""
+
+    def __init__(self, workspace: str, tasks: EngineTasks, place: WorkPlace) -> None:
+        self._workspace = workspace
+        self._tasks = tasks
+        self._place = place
+
+    def takes(self, spec: RunSpec, /) -> bool:
+        return spec.workspace == self._workspace and self._tasks.takes(spec)
+
+    def work(self, run: Run, asking: Asking, /) -> "AgentWork":
+        return AgentWork(run, asking, self._tasks, self._place)
+
+
+class AgentWork:
+    """One attempt at a run."""
+
+    def __init__(self, run: Run, asking: Asking, tasks: EngineTasks, place: WorkPlace) -> None:
+        self._run = run
+        self._asking = asking
+        self._tasks = tasks
+        self._place = place
+        self._conversation: Conversation | None = None
+        self._under_way = TaskSet()
+        self._is_cancelled = False
+
+    async def events(self) -> AsyncIterator[str]:
+        """Each event as JSON. The last one is a `turn-ended`, or a fault is raised."""
+        conversation, text = await self._begin()
+        if self._is_cancelled:
+            yield self._json(TurnEnded(status="interrupted"))
+            return
+        async for event in conversation.turn(text):
+            match event:
+                case Permission():
+                    self._start(self._decide(conversation, event))
+                case Form():
+                    self._start(self._fill(conversation, event))
+                case TurnEnded(failure=Failure() as failure):
+                    await self._explain(failure)
+                case _:
+                    pass
+            yield self._json(event)
+
+    async def steer(self, text: str, /) -> None:
+        if self._conversation is None:
+            raise Fault(
+                FaultCode.FAILED_PRECONDITION,
+                "run-not-begun",
+                "the run has not begun to work",
+                hint="try again in a moment",
+            )
+        await self._conversation.steer(text)
+
+    async def cancel(self) -> None:
+        self._is_cancelled = True
+        # Nobody needs to decide any more.
+        await self._under_way.aclose()
+        if self._conversation is not None:
+            await self._conversation.interrupt()
+
+    async def aclose(self) -> None:
+        try:
+            await self._under_way.aclose()
+        finally:
+            self._place.approvals.leave(self._run)
+            if self._conversation is not None:
+                await self._conversation.aclose()
+
+    # The beginning
+
+    async def _begin(self) -> tuple[Conversation, str]:
+        run, place = self._run, self._place
+        spec = run.spec
+        check_depth(spec.depth)
+        task = await self._tasks.task(run)
+        engine = place.engines(spec.engine)
+        earlier = await self._earlier()
+        folder = await asyncio.to_thread(place.folders.make, earlier[0])
+        resumed = run.thread_id if run.attempts > 1 and spec.on_crash == "resume" else ""
+        engine_spec = EngineSpec(
+            profile=_with_depth(task.profile, spec.depth),
+            cwd=spec.cwd,
+            env=engine_environment(
+                place.environ, spec.engine, depth=spec.depth, more=place.pass_env
+            ),
+            folder=folder,
+            is_trusted=task.is_trusted,
+            resume=resumed or earlier[1],
+            program=task.program,
+            depth=spec.depth,
+        )
+        self._conversation = engine.converse(engine_spec, reaper=place.reaper)
+        return self._conversation, _GO_ON if resumed else spec.task
+
+    async def _earlier(self) -> tuple[str, str]:
+        """The run that the conversation began with, and what the engine calls it."""
+        root, thread = self._run, ""
+        while root.spec.replies_to:
+            root = await self._place.runs().get(root.spec.replies_to)
+            thread = thread or root.thread_id
+        return root.id, thread
+
+    async def _explain(self, failure: Failure) -> None:
+        """Raise a fault where the engine itself can say what is missing."""
+        if failure.kind not in {"engine-missing", "engine-version"}:
+            return
+        spec = self._run.spec
+        env = engine_environment(self._place.environ, spec.engine, depth=spec.depth)
+        ready = await self._place.engines(spec.engine).ready(env)
+        if ready.problem:
+            raise Fault(
+                FaultCode.FAILED_PRECONDITION,
+                failure.kind,
+                ready.problem,
+                hint=ready.hint,
+                private=failure.private,
+            )
+
+    # Questions
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        self._under_way.start(work)
+
+    async def _decide(self, conversation: Conversation, permission: Permission) -> None:
+        run = self._run
+        await self._place.approvals.decide(
+            run,
+            permission,
+            conversation,
+            session=self._session(conversation),
+            asker=WaitingClientAsker(self._place.waiters, run.id),
+            while_asked=self._asking,
+        )
+
+    def _session(self, conversation: Conversation) -> Session:
+        """Who asks: the run itself, which outlives the session that started it."""
+        run = self._run
+        starter = self._place.waiters.starter(run.id)
+        by = f" for {starter.client}" if starter is not None and starter.client else ""
+        return Session(
+            id=run.id,
+            via="run",
+            workspace=run.spec.workspace,
+            cwd=run.spec.cwd,
+            client=f"agent {run.spec.agent}, run {run.id}{by}",
+            started_at=run.created_at,
+            # A shell of the agent could type what a person types, and so could its client.
+            client_pid=conversation.pid,
+            on_behalf_of=() if starter is None else (starter.client_pid, *starter.on_behalf_of),
+        )
+
+    async def _fill(self, conversation: Conversation, form: Form) -> None:
+        """Have the client that waits fill in a form; where none can, the answer is no."""
+        reply = Reply(verdict="decline", reason="nobody who could fill it in waits for this run")
+        with self._asking(""):
+            for waiter in self._place.waiters.of(self._run.id):
+                channel = waiter.call.channel
+                if channel is None:
+                    continue
+                wanted = {"form": Input("elicitation/create", _params(form))}
+                with contextlib.suppress(Fault, TimeoutError):
+                    async with asyncio.timeout(_FORM_S):
+                        reply = _reply((await channel.ask(wanted))["form"])
+                    break
+        await conversation.answer(form.request_id, reply)
+
+    def _json(self, event: Any) -> str:
+        return self._place.hide(_encode(event).decode())
+
+
+def _with_depth(profile: Profile, depth: int) -> Profile:
+    """Engines start servers with little of their own environment; the depth has to get there."""
+    env = {DEPTH_VARIABLE: str(depth + 1)}
+    servers = [_with_env(server, env) for server in profile.servers]
+    return replace(profile, servers=tuple(servers))
+
+
+def _with_env(server: AttachedServer, env: dict[str, str]) -> AttachedServer:
+    return replace(server, env={**server.env, **env})
+
+
+def _params(form: Form) -> Raw:
+    message = f"{form.server}: {form.message}"
+    if form.url:
+        return Raw(_encode({"mode": "url", "message": message, "url": form.url}))
+    schema = Raw(form.schema.encode() or b'{"type":"object","properties":{}}')
+    return Raw(_encode({"mode": "form", "message": message, "requestedSchema": schema}))
+
+
+def _reply(raw: Raw) -> Reply:
+    try:
+        read = msgspec.json.decode(raw, type=_Filled)
+    except msgspec.MsgspecError:
+        return Reply(verdict="decline")
+    if read.action == "accept":
+        return Reply(verdict="accept", content=read.content)
+    return Reply(verdict="cancel" if read.action == "cancel" else "decline")

@@ -1,0 +1,69 @@
+"""Every agent of a configuration, by what can be done with it."""
+
+from msgspec import Struct
+
+from switchboard.config.problems import Problem
+from switchboard.core.origins import Origin
+from switchboard.providers.agents.agent import Agent
+from switchboard.providers.agents.maps.model_map import ModelMap, model_map
+from switchboard.providers.agents.options import AgentOptions
+from switchboard.providers.agents.profiles import AgentPlan, plan_for
+
+
+class AgentOmission(Struct, frozen=True, kw_only=True):
+    """An agent that was found and is not shown."""
+
+    name: str
+    tool: str
+    reason: str
+    hint: str = ""
+    origin: Origin = Origin()
+
+
+class MapFile(Struct, frozen=True, kw_only=True):
+    """The file of the map of models."""
+
+    path: str
+    map: ModelMap
+    # What is trusted; empty where it is the user's own.
+    fingerprint: str = ""
+    # Nobody has trusted it yet: only agents that were trusted together with it use it.
+    waits: bool = False
+
+
+class FoundAgents(Struct, frozen=True, kw_only=True):
+    """What `[agents]` and the agent files come to."""
+
+    options: AgentOptions = AgentOptions()
+    # By the names of their tools.
+    usable: dict[str, Agent] = {}
+    # Those of the workspace that its owner has not trusted yet.
+    untrusted: dict[str, Agent] = {}
+    # Those that another one hides, that share a name, or that the filter leaves out.
+    omitted: tuple[AgentOmission, ...] = ()
+    # What is wrong with files: everything, in the order of the files.
+    problems: tuple[Problem, ...] = ()
+    map_file: MapFile | None = None
+    # Files and folders whose change may change any of this.
+    watched: tuple[str, ...] = ()
+
+    def models_for(self, agent: Agent) -> ModelMap:
+        """The map of models that counts for an agent."""
+        file = self.map_file
+        if file is None or (file.waits and not agent.is_workspace):
+            return model_map()
+        return file.map.over(model_map())
+
+    def plan(self, agent: Agent) -> AgentPlan:
+        """How an agent is run."""
+        return plan_for(agent, self.options, self.models_for(agent))
+
+    def find(self, name: str) -> Agent | None:
+        """An agent by its tool, its name or its safe name."""
+        every = [*self.usable.values(), *self.untrusted.values()]
+        named = (
+            *((each.tool, each) for each in every),
+            *((each.name, each) for each in every),
+            *((each.safe_name, each) for each in every),
+        )
+        return next((agent for known, agent in named if known == name), None)

@@ -1,0 +1,230 @@
+"""Agents as the configuration has them, and as tools that clients see. Starts nothing."""
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+
+from msgspec import Raw, to_builtins
+from msgspec.structs import replace
+
+from switchboard.config.documents import is_inside
+from switchboard.config.locate import Places, expand_user
+from switchboard.config.problems import Problem
+from switchboard.core.tools import Effects, Policy, ToolSpec
+from switchboard.providers.agents.agent import Agent, AgentFormat
+from switchboard.providers.agents.files.agent_file import AgentReading
+from switchboard.providers.agents.files.collection import agent_from, collect
+from switchboard.providers.agents.files.discovery import (
+    MAP_NAME,
+    AgentFolder,
+    FoundFile,
+    agent_files_in,
+    agent_folders,
+    read_agent,
+)
+from switchboard.providers.agents.files.file_cache import AgentFileCache
+from switchboard.providers.agents.formats.parts import Parts
+from switchboard.providers.agents.found_agents import FoundAgents, MapFile
+from switchboard.providers.agents.maps.model_map import read_model_map
+from switchboard.providers.agents.options import AgentOptions
+from switchboard.providers.agents.section import SECTION, options_from
+from switchboard.settings.servers import Resolution
+
+PROVIDER = "agents"
+INPUT_SCHEMA = Raw(
+    b'{"type":"object","properties":{'
+    b'"task":{"type":"string","description":"What the agent is to do."},'
+    b'"cwd":{"type":"string","description":"Where it works: the absolute path of a folder."}},'
+    b'"required":["task","cwd"],"additionalProperties":false}'
+)
+# An agent does what its model decides, with a terminal.
+_EFFECTS = Effects(read_only=False, destructive=True, idempotent=False, open_world=True)
+_LONGEST_DESCRIPTION = 4_000
+_DIRECTORIES: dict[AgentFormat, str] = {
+    "codex": "AGENTS_DIRS",
+    "anthropic": "ANTHROPIC_AGENTS_DIRS",
+    "vscode": "VSCODE_CHATMODES_DIRS",
+}
+_ENGINES = {"codex": "Codex", "claude": "Claude Code"}
+
+
+def read_agents(resolution: Resolution) -> FoundAgents:
+    """Every agent that the files and the settings come to. Blocks: files are read."""
+    options = options_from(resolution.merged.tree.get(SECTION.name, {}))
+    places = resolution.places
+    replaced: frozenset[AgentFormat] = frozenset(
+        kind for kind, name in _DIRECTORIES.items() if resolution.environ.get(name, "").strip()
+    )
+    folders = agent_folders(options, places, replaced)
+    problems: list[Problem] = []
+    map_file, map_path = _map_file(options, resolution, problems)
+    readings = _readings(folders, places, frozenset({map_path}))
+    agents: list[Agent] = []
+    for found, reading in readings:
+        problems += reading.problems
+        agent = agent_from(found, reading, options)
+        if agent is not None:
+            print_ = _fingerprint(agent, reading, map_file, places) if agent.is_workspace else ""
+            agents.append(replace(agent, fingerprint=print_))
+        elif reading.agent is not None:
+            problems.append(_unnamable(reading))
+    collected = collect(
+        agents,
+        lambda agent: bool(agent.fingerprint) and resolution.waits(agent.fingerprint),
+        options.filter,
+    )
+    _warn(problems, resolution.problems)
+    return FoundAgents(
+        options=options,
+        usable=collected.usable,
+        untrusted=collected.untrusted,
+        omitted=collected.omitted,
+        problems=tuple(problems),
+        map_file=map_file,
+        watched=tuple(_watched(folders, readings, map_path)),
+    )
+
+
+def _readings(
+    folders: tuple[AgentFolder, ...], places: Places, maps: frozenset[str]
+) -> list[tuple[FoundFile, AgentReading]]:
+    """What every file says, each read once for as long as it does not change."""
+    files = [found for folder in folders for found in agent_files_in(folder, maps)]
+    if not files:
+        return []
+    cache = AgentFileCache(places.home)
+    readings: list[tuple[FoundFile, AgentReading]] = []
+    for found in files:
+        key = "\n".join(
+            (
+                found.folder.format,
+                places.workspace,
+                "workspace" if found.folder.is_workspace else "own",
+                found.path,
+            )
+        )
+        reading = cache.get(key, lambda found=found: read_agent(found, places.workspace))
+        readings.append((found, reading))
+    cache.save()
+    return readings
+
+
+def _map_file(
+    options: AgentOptions, resolution: Resolution, problems: list[Problem]
+) -> tuple[MapFile | None, str]:
+    """The file of the map of models, if it is there and right, and where it would be."""
+    places = resolution.places
+    named = expand_user(options.model_map_file, places.user_home)
+    path = os.path.normpath(os.path.join(places.workspace, named or f".agents/{MAP_NAME}"))
+    if not options.model_map_enable:
+        return None, path
+    is_theirs = is_inside(path, places.workspace) and not is_inside(path, places.home)
+    # In the user's own folder, `.agents` is the user's.
+    is_theirs = is_theirs and os.path.dirname(path) != os.path.join(places.user_home, ".agents")
+    parts = Parts(within=places.workspace if is_theirs else "")
+    document = parts.toml(path, problems)
+    read = None if document is None else read_model_map(document, problems)
+    if document is None or read is None:
+        return None, path
+    print_ = _digest("agent-models", places.workspace, document.digest) if is_theirs else ""
+    waits = bool(print_) and resolution.waits(print_)
+    return MapFile(path=path, map=read, fingerprint=print_, waits=waits), path
+
+
+def _fingerprint(
+    agent: Agent, reading: AgentReading, map_file: MapFile | None, places: Places
+) -> str:
+    """Of everything that decides what an agent of the workspace runs."""
+    where = os.path.relpath(agent.path, places.workspace)
+    models = map_file.fingerprint if map_file is not None else ""
+    return _digest("agent", places.workspace, where, agent.tool, reading.digest_text, models)
+
+
+def _digest(*words: str) -> str:
+    return hashlib.sha256("\0".join(words).encode()).hexdigest()
+
+
+def _unnamable(reading: AgentReading) -> Problem:
+    assert reading.agent is not None
+    file = reading.agent
+    return Problem(
+        path=file.path,
+        line=file.line,
+        column=file.column,
+        key="name",
+        message=f"the name `{file.name}` has no letter or digit that a tool could be named by",
+        hint="use letters from `a` to `z` or digits",
+    )
+
+
+def _warn(problems: list[Problem], warnings: list[Problem]) -> None:
+    """One warning for each file that is left out: the first thing that is wrong with it."""
+    told: set[str] = set()
+    for problem in problems:
+        if problem.severity == "error" and problem.path not in told:
+            told.add(problem.path)
+            warnings.append(replace(problem, severity="warning"))
+
+
+def _watched(
+    folders: tuple[AgentFolder, ...], readings: list[tuple[FoundFile, AgentReading]], map_path: str
+) -> Iterator[str]:
+    for folder in folders:
+        yield folder.path
+    yield map_path
+    for found, reading in readings:
+        yield found.path
+        for part in reading.parts:
+            yield part.path
+
+
+def agent_specs(entry: FoundAgents) -> tuple[ToolSpec, ...]:
+    """The tool of each agent that may be used."""
+    return tuple(_spec(agent, entry.plan(agent).engine) for agent in entry.usable.values())
+
+
+def rewrites(entry: FoundAgents) -> Iterator[str]:
+    """What the map of models made of the agents that may be used, and what it does not know."""
+    for agent in entry.usable.values():
+        plan = entry.plan(agent)
+        yield from (f"agent `{agent.tool}`: {each}" for each in (*plan.changes, *plan.warnings))
+
+
+def _spec(agent: Agent, engine: str) -> ToolSpec:
+    return ToolSpec(
+        name=agent.tool,
+        provider=PROVIDER,
+        title=agent.name,
+        description=described(agent, engine),
+        input_schema=INPUT_SCHEMA,
+        effects=_EFFECTS,
+        policy=Policy(timeout_key="run_minutes"),
+        origin=agent.origin,
+    )
+
+
+def described(agent: Agent, engine: str) -> str:
+    """What clients read of an agent."""
+    words = agent.description
+    if words == f"Agent '{agent.name}': Execute tasks":
+        words += f" via {_ENGINES.get(engine, engine)}"
+    if len(words) > _LONGEST_DESCRIPTION:
+        words = words[: _LONGEST_DESCRIPTION - 1] + "…"
+    tags = f" [tags: {', '.join(agent.tags)}]" if agent.tags else ""
+    return f"task, cwd: string — {words}{tags}"
+
+
+def summary_of(agent: Agent, entry: FoundAgents) -> str:
+    """Everything that an agent would run, in one line, for whoever is to trust it."""
+    plan = entry.plan(agent)
+    fields: Mapping[str, object] = to_builtins(plan.profile.fields)
+    said = [plan.engine]
+    said += [f"{key}={value}" for key, value in fields.items()]
+    said += [f"tool {each}" for each in (*plan.tools.references, *plan.tools.bare)]
+    for server in (*agent.servers, *plan.injected):
+        said.append(f"server {server.name}: {' '.join((server.command, *server.args))}")
+    said += [f"remote server {name}" for name in agent.remote_servers]
+    if agent.instructions:
+        digest = hashlib.sha256(agent.instructions.encode()).hexdigest()[:12]
+        said.append(f"instructions of {len(agent.instructions)} characters (sha256 {digest})")
+    return "; ".join(said)

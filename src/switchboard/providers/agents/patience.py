@@ -1,0 +1,32 @@
+"""How long a client is kept waiting before it is told that a run goes on without it."""
+
+import time
+from collections.abc import Mapping
+
+from switchboard.core.calls import Call
+
+# Seconds, by a part of the name that a client gives itself. Codex gives up after 300.
+KNOWN: dict[str, float] = {"codex": 280.0}
+DEFAULT_S = 45.0
+# An answer has to be there before the client gives up.
+_SHARE = 0.9
+# Whoever waited for a person first is not sent away at once.
+_LEAST_S = 1.0
+
+
+def patience_of(call: Call, configured: Mapping[str, int]) -> float:
+    """How long this client may be kept waiting from now on."""
+    waited = time.monotonic() - call.began_at
+    return max(_whole(call, configured) - waited, _LEAST_S)
+
+
+def _whole(call: Call, configured: Mapping[str, int]) -> float:
+    if call.client_timeout_s is not None:
+        return call.client_timeout_s * _SHARE
+    client = call.session.client.lower()
+    # What is configured counts first, and the longest name says most.
+    for table in (configured, KNOWN):
+        for name in sorted(table, key=len, reverse=True):
+            if name != "default" and name.lower() in client:
+                return float(table[name])
+    return float(configured.get("default", DEFAULT_S))

@@ -1,0 +1,136 @@
+"""Agents, the runs that they work in, and the tools that are an engine themselves."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from msgspec import Struct
+
+from switchboard.core.calls import Call, Outcome
+from switchboard.core.channel import Channel
+from switchboard.core.contents import ContentRequest
+from switchboard.core.launches import Launch
+from switchboard.core.offers import Kind, Offer
+from switchboard.core.sessions import Session
+from switchboard.core.tools import Policy, ToolSpec
+from switchboard.providers.agents.agent_tools import AgentGround, AgentTools, AttachServers
+from switchboard.providers.agents.agent_worker import (
+    AgentWorker,
+    EngineTask,
+    EngineTasks,
+    WorkPlace,
+)
+from switchboard.providers.agents.run_calls import OnDisconnect, RunCalls
+from switchboard.providers.agents.run_tools.resources import RunResources
+from switchboard.providers.agents.run_tools.tools import RUN_TOOLS, RunTools
+from switchboard.providers.agents.runnable import RunnableAgent
+from switchboard.runs.run import Run, RunSpec
+
+PROVIDER = "agents"
+
+
+class RoadOptions(Struct, frozen=True, kw_only=True):
+    """How clients of runs are treated."""
+
+    # Seconds, by the name of the client.
+    patience: Mapping[str, int] = {}
+    on_disconnect: OnDisconnect = "auto"
+
+
+class AgentsProvider:
+    """Every agent of a board as a tool, with the tools that lead to runs."""
+
+    key = PROVIDER
+    owners: Collection[str] = ()
+    content_policy = Policy()
+
+    def __init__(
+        self,
+        specs: Sequence[ToolSpec],
+        agents: Mapping[str, RunnableAgent],
+        *,
+        ground: AgentGround,
+        place: WorkPlace,
+        attach: AttachServers,
+        options: RoadOptions,
+    ) -> None:
+        self._specs = tuple(specs)
+        self._place = place
+        calls = RunCalls(
+            place.runs,
+            place.waiters,
+            patience=options.patience,
+            on_disconnect=options.on_disconnect,
+        )
+        self._agents = AgentTools(agents, ground, calls, attach)
+        self._runs = RunTools(place.runs, calls, ground)
+        self._resources = RunResources(place.runs, ground.workspace)
+        self._worker = AgentWorker(ground.workspace, _AllTasks((self._agents,)), place)
+        self._detach: Callable[[], None] | None = None
+
+    def attach(self) -> None:
+        """Take the runs of this board, those too that a process before us left."""
+        if self._detach is None:
+            self._detach = self._place.runs().attach(self._worker)
+
+    # Tools
+
+    def specs(self) -> Sequence[ToolSpec]:
+        return self._specs
+
+    async def narrow(self, call: Call) -> Call:
+        return call
+
+    async def launch(self, call: Call) -> Launch | None:
+        if call.tool.name in RUN_TOOLS:
+            return await self._runs.launch(call)
+        return await self._agents.launch(call)
+
+    async def invoke(self, call: Call) -> Outcome:
+        self.attach()
+        if call.tool.name in RUN_TOOLS:
+            return await self._runs.invoke(call)
+        return await self._agents.invoke(call)
+
+    # Resources
+
+    async def offers(
+        self, kind: Kind, session: Session, channel: Channel | None, wanted: str = ""
+    ) -> tuple[Offer, ...]:
+        del channel
+        return await self._resources.offers(kind, session, wanted)
+
+    def unlisted(self, session: Session) -> Sequence[str]:
+        """It lists all that it has."""
+        del session
+        return ()
+
+    async def fetch(self, call: Call, offer: Offer, request: ContentRequest) -> Outcome:
+        return await self._resources.fetch(call, offer, request)
+
+    async def follow(
+        self, offer: Offer, session: Session, tell: Callable[[str], None]
+    ) -> Callable[[], None]:
+        return await self._resources.follow(offer, session, tell)
+
+    def pass_on(self, method: str, session: Session) -> None:
+        """Runs do not hear what clients say."""
+        del method, session
+
+    async def aclose(self) -> None:
+        """Take no more runs. Those under way go on: they belong to the daemon."""
+        if self._detach is not None:
+            self._detach()
+            self._detach = None
+
+
+class _AllTasks(EngineTasks):
+    """Several who know what runs are about."""
+
+    def __init__(self, parts: Sequence[EngineTasks]) -> None:
+        self._parts = parts
+
+    def takes(self, spec: RunSpec) -> bool:
+        return any(part.takes(spec) for part in self._parts)
+
+    async def task(self, run: Run) -> EngineTask:
+        part = next(part for part in self._parts if part.takes(run.spec))
+        return await part.task(run)

@@ -1,0 +1,125 @@
+"""Calls that start a run, or wait for one."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+from switchboard.core.calls import Call, Outcome
+from switchboard.core.faults import Fault
+from switchboard.providers.agents.answers import answer
+from switchboard.providers.agents.patience import patience_of
+from switchboard.providers.agents.waiters import Waiters
+from switchboard.runs.ports import Runs
+from switchboard.runs.run import Run, RunSpec
+
+# What becomes of a run when the only call that waited for it was cancelled, or lost its client.
+# `auto`: it goes on if a client was told its id, and may come back for it.
+OnDisconnect = Literal["auto", "keep", "cancel"]
+# A client that hears nothing for long gives up, whatever the run does.
+_PULSE_S = 5.0
+
+# What is made of a run for the client: its end, or that it goes on.
+Answering = Callable[[Run], Outcome]
+
+
+class RunCalls:
+    """Starts runs for calls, and keeps their clients waiting as long as these can bear it."""
+
+    def __init__(
+        self,
+        runs: Callable[[], Runs],
+        waiters: Waiters,
+        *,
+        patience: Mapping[str, int],
+        on_disconnect: OnDisconnect = "auto",
+    ) -> None:
+        self._runs = runs
+        self._waiters = waiters
+        self._patience = patience
+        self._on_disconnect: OnDisconnect = on_disconnect
+
+    async def start(self, call: Call, spec: RunSpec, say: Answering = answer) -> Outcome:
+        """Start a run, then wait for it. The same request sent again finds the run it started."""
+        # Once it is on disk it has to be known here: a client that leaves now leaves a run.
+        starting = self._waiters.tasks.start(self._runs().start(spec))
+        try:
+            run = await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            starting.add_done_callback(self._started_for_nobody)
+            raise
+        self._waiters.began(run.id, call.session)
+        return await self.wait(call, run, say)
+
+    async def wait(
+        self, call: Call, run: Run, say: Answering = answer, within_s: float | None = None
+    ) -> Outcome:
+        """Wait for the end of a run, or until the client's patience is over."""
+        runs, waiters = self._runs(), self._waiters
+        patience = patience_of(call, self._patience)
+        within_s = patience if within_s is None else min(within_s, patience)
+        try:
+            with waiters.waiting(run.id, call):
+                run = await self._with_progress(call, run, within_s)
+        except asyncio.CancelledError:
+            self._let_go(run.id)
+            raise
+        if run.has_ended:
+            await runs.delivered(run.id)
+        else:
+            waiters.hand_out(run.id)
+        return say(run)
+
+    async def _with_progress(self, call: Call, run: Run, within_s: float) -> Run:
+        pulse = _Pulse(call)
+        loop = asyncio.get_running_loop()
+        until = loop.time() + within_s
+        while not run.has_ended and (left := until - loop.time()) > 0:
+            run = await self._runs().wait(run.id, within_s=min(left, _PULSE_S), tell=pulse.tell)
+            pulse.beat(run)
+        return run
+
+    def _started_for_nobody(self, starting: "asyncio.Task[Run]") -> None:
+        if not starting.cancelled() and starting.exception() is None:
+            self._let_go(starting.result().id)
+
+    def _let_go(self, run_id: str) -> None:
+        """The client waits no more."""
+        is_kept = self._waiters.is_handed_out(run_id) and self._on_disconnect == "auto"
+        if is_kept or self._on_disconnect == "keep" or self._waiters.of(run_id):
+            return
+        self._waiters.tasks.start(self._abandon(run_id))
+
+    async def _abandon(self, run_id: str) -> None:
+        # Whoever could be told that this failed is gone.
+        with contextlib.suppress(Fault):
+            await self._runs().cancel(run_id)
+            # Whoever sends it again wants it done, not to hear that it was cancelled.
+            await self._runs().delivered(run_id)
+
+
+class _Pulse:
+    """Tells the client what the agent does, and that it is still at it. It has to rise."""
+
+    def __init__(self, call: Call) -> None:
+        self._channel = call.channel
+        self._count = 0
+        self._said = ""
+
+    def tell(self, run: Run) -> None:
+        """Something has changed."""
+        said = run.doing or run.state
+        if said != self._said:
+            self._said = said
+            self._report()
+
+    def beat(self, run: Run) -> None:
+        """Nothing may have."""
+        if not run.has_ended:
+            self._said = run.doing or run.state
+            self._report()
+
+    def _report(self) -> None:
+        if self._channel is not None and not self._channel.is_pressed:
+            self._count += 1
+            self._channel.report(self._count, message=self._said)

@@ -1,0 +1,151 @@
+"""The tools that lead to runs. A session sees the runs of its own workspace, and no others."""
+
+from collections.abc import Callable
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from switchboard.core.calls import Call, Outcome
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.launches import Launch
+from switchboard.providers.agents.agent_tools import AgentGround, request_key
+from switchboard.providers.agents.answers import going_on, report
+from switchboard.providers.agents.run_calls import RunCalls
+from switchboard.providers.agents.run_tools.transcript_lines import lines_of
+from switchboard.runs.ports import Runs
+from switchboard.runs.run import Run
+
+RUN_TOOLS = frozenset(
+    {"run_wait", "run_status", "run_output", "run_cancel", "run_steer", "run_reply"}
+)
+# What one answer of `run_output` holds at most.
+_MOST_LINES = 200
+
+
+class _Given(Struct):
+    run_id: str
+    timeout_s: float | None = None
+    after: int = 0
+    text: str = ""
+    task: str = ""
+
+
+class RunTools:
+    """What a client may do with a run whose id it was told."""
+
+    def __init__(self, runs: Callable[[], Runs], calls: RunCalls, ground: AgentGround) -> None:
+        self._runs = runs
+        self._calls = calls
+        self._ground = ground
+
+    async def launch(self, call: Call) -> Launch | None:
+        """Only more work for an agent runs something; that is asked about as its start was."""
+        if call.tool.name not in {"run_steer", "run_reply"}:
+            return None
+        run = await self._run(_given(call))
+        return Launch(
+            tool=call.tool,
+            server=f"agent {run.spec.agent}",
+            fingerprint=run.spec.fingerprint,
+            runs=f"run {run.id} of {run.spec.agent}, on {run.spec.engine}",
+            cwd=run.spec.cwd,
+            is_foreign=False,
+            side_effects=("filesystem-read", "filesystem-write", "network"),
+        )
+
+    async def invoke(self, call: Call) -> Outcome:
+        """Do it. Raises a fault."""
+        given = _given(call)
+        run = await self._run(given)
+        match call.tool.name:
+            case "run_wait":
+                return await self._calls.wait(call, run, within_s=given.timeout_s)
+            case "run_status":
+                return report(run, _status(run))
+            case "run_output":
+                return await self._output(run, given.after)
+            case "run_cancel":
+                return await self._cancel(run)
+            case "run_steer":
+                run = await self._runs().steer(run.id, given.text)
+                return report(run, f"Run {run.id} was told.")
+            case _:
+                return await self._reply(call, run, given.task)
+
+    async def _run(self, given: _Given) -> Run:
+        unknown = Fault(
+            FaultCode.NOT_FOUND,
+            "unknown-run",
+            f"there is no run `{given.run_id}` in this workspace",
+            hint="use the id that the agent's tool answered with",
+        )
+        try:
+            run = await self._runs().get(given.run_id)
+        except Fault as fault:
+            if fault.code is FaultCode.NOT_FOUND:
+                raise unknown from None
+            raise
+        # In the same words: nobody learns that there is such a run elsewhere.
+        if run.spec.workspace != self._ground.workspace:
+            raise unknown
+        return run
+
+    async def _output(self, run: Run, after: int) -> Outcome:
+        events = await self._runs().transcript(run.id, after=after)
+        shown = events[:_MOST_LINES]
+        text = "\n".join(lines_of(shown))
+        next_after = shown[-1].number if shown else after
+        return report(run, text, after=next_after, more=len(events) > len(shown))
+
+    async def _cancel(self, run: Run) -> Outcome:
+        if run.has_ended:
+            return report(run, f"Run {run.id} had ended already: {run.state}.")
+        run = await self._runs().cancel(run.id)
+        return report(run, f"Run {run.id} was cancelled.")
+
+    async def _reply(self, call: Call, run: Run, task: str) -> Outcome:
+        if not run.has_ended:
+            raise Fault(
+                FaultCode.FAILED_PRECONDITION,
+                "run-not-ended",
+                f"run {run.id} still works",
+                hint="tell it more with `run_steer`, or wait for it with `run_wait`",
+            )
+        if not run.thread_id:
+            raise Fault(
+                FaultCode.FAILED_PRECONDITION,
+                "run-without-conversation",
+                f"run {run.id} ended before its conversation began",
+                hint="give the task to the agent again",
+            )
+        spec = replace(
+            run.spec,
+            task=task,
+            replies_to=run.id,
+            request_key=request_key(call),
+            depth=max(self._ground.depth, call.session.depth),
+        )
+        await self._check_alone(run)
+        return await self._calls.start(call, spec)
+
+    async def _check_alone(self, run: Run) -> None:
+        """Two processes must not go on with one conversation at the same time."""
+        for other in await self._runs().listed(workspace=run.spec.workspace, last=500):
+            if not other.has_ended and other.spec.replies_to == run.id:
+                raise Fault(
+                    FaultCode.FAILED_PRECONDITION,
+                    "run-goes-on",
+                    f"run {other.id} goes on with this conversation already",
+                    hint="wait for it with `run_wait`, and reply to that one",
+                )
+
+
+def _given(call: Call) -> _Given:
+    return msgspec.json.decode(call.arguments, type=_Given)
+
+
+def _status(run: Run) -> str:
+    if not run.has_ended:
+        return going_on(run)
+    return f"Run {run.id} of {run.spec.agent} has ended: {run.state}."

@@ -1,0 +1,119 @@
+"""The plug of agents: files that describe an agent, each a tool."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from switchboard.core.origins import Origin, Scope
+from switchboard.providers.agents.found_agents import FoundAgents
+from switchboard.providers.agents.listing import agent_specs, read_agents, rewrites, summary_of
+from switchboard.providers.agents.section import SECTION
+from switchboard.providers.source import Finding, Item, Listed, ListingContext, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from switchboard.core.ports import Provider
+    from switchboard.core.tools import ToolSpec
+    from switchboard.providers.agents.agent import Agent
+    from switchboard.providers.context import Context
+    from switchboard.settings.sections import Settings
+    from switchboard.settings.servers import Resolution
+
+
+class AgentSource(Source[FoundAgents]):
+    """Agents as the rest of the program sees them."""
+
+    key = "agents"
+    section = SECTION
+
+    def read(self, resolution: Resolution) -> FoundAgents:
+        return read_agents(resolution)
+
+    def watched(self, entry: FoundAgents, workspace: str) -> tuple[str, ...]:
+        del workspace
+        return entry.watched
+
+    def specs(self, listing: ListingContext) -> Listed:
+        entry = self.agents(listing.settings)
+        return Listed(specs=agent_specs(entry), notices=tuple(rewrites(entry)))
+
+    def build(self, context: Context) -> Provider:
+        raise NotImplementedError
+
+    def agents(self, settings: Settings) -> FoundAgents:
+        """Every agent of these settings."""
+        return self.configured(settings) or FoundAgents()
+
+    def trust_items(self, settings: Settings) -> Iterator[Item]:
+        entry = self.agents(settings)
+        every = (*entry.usable.values(), *entry.untrusted.values())
+        for agent in every:
+            if agent.fingerprint:
+                yield self._item(agent, entry)
+        file = entry.map_file
+        if file is not None and file.fingerprint:
+            yield Item(
+                name=MODELS_ITEM,
+                kind="agent",
+                trust="waiting" if file.waits else "trusted",
+                fingerprint=file.fingerprint,
+                runs="; ".join(
+                    f"{name} is {target.model}" for name, target in file.map.targets.items()
+                ),
+                origin=Origin(scope=Scope.WORKSPACE, path=file.path),
+            )
+
+    def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
+        del environ
+        entry = self.agents(settings)
+        for agent in entry.untrusted.values():
+            yield Finding(
+                severity="warning",
+                subject=agent.tool,
+                message="this agent is not trusted yet, so it is not shown",
+                hint=f"switchboard trust {shlex.quote(agent.tool)}",
+            )
+        for each in entry.omitted:
+            yield Finding(
+                severity="warning",
+                subject=each.tool,
+                message=f"not shown ({each.origin}): {each.reason}",
+                hint=each.hint,
+            )
+
+    def instructions(self, settings: Settings, tools: Mapping[str, ToolSpec]) -> str:
+        entry = self.agents(settings)
+        said = ""
+        if any(tool.provider == self.key for tool in tools.values()):
+            said = (
+                " Agents are tools that take `task`, what to do, and `cwd`, the absolute path of"
+                " the folder to work in."
+            )
+        waiting = len(entry.untrusted)
+        if waiting:
+            noun = "agent waits" if waiting == 1 else "agents wait"
+            said += (
+                f" {waiting} {noun} for trust in this workspace and cannot be called until then:"
+                " the user looks at them with `switchboard trust`."
+            )
+        return said
+
+    def _item(self, agent: Agent, entry: FoundAgents) -> Item:
+        waits = agent.tool in entry.untrusted and entry.untrusted[agent.tool] is agent
+        return Item(
+            name=agent.tool,
+            kind="agent",
+            trust="waiting" if waits else "trusted" if agent.fingerprint else "own",
+            fingerprint=agent.fingerprint,
+            runs=summary_of(agent, entry),
+            description=agent.description,
+            sandbox=agent.run.sandbox_mode or "",
+            origin=agent.origin,
+        )
+
+
+# What the map of models of a workspace is called where it is trusted.
+MODELS_ITEM = "model-map.toml"
+SOURCE = AgentSource()

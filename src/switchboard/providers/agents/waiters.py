@@ -1,0 +1,131 @@
+"""Who waits for which run, so that a question of the run finds a person."""
+
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from msgspec import Struct
+
+from switchboard.core.calls import Call
+from switchboard.core.loop.tasks import TaskSet
+from switchboard.core.questions import Answer, Question
+from switchboard.core.sessions import Session
+
+# How long it may take until a client that is gone is known to be.
+_SETTLES_S = 0.2
+# Runs whose beginning is remembered; those that ended long ago are the first to go.
+_MOST = 4_096
+
+
+class Waiter(Struct, eq=False):
+    """A call that waits for a run."""
+
+    call: Call
+    ended: asyncio.Event
+
+
+class Waiters:
+    """Kept over reloads: a run outlives the board that it was started on."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, list[Waiter]] = {}
+        self._news: dict[str, asyncio.Event] = {}
+        self._starters: dict[str, Session] = {}
+        self._handed_out: dict[str, None] = {}
+        self.tasks = TaskSet()
+
+    # Whoever waits
+
+    @contextmanager
+    def waiting(self, run_id: str, call: Call) -> Generator[Waiter]:
+        """A call waits for the end of a run, as long as the block lasts."""
+        waiter = Waiter(call, asyncio.Event())
+        self._waiting.setdefault(run_id, []).append(waiter)
+        self._tell(run_id)
+        try:
+            yield waiter
+        finally:
+            waiter.ended.set()
+            self._waiting[run_id].remove(waiter)
+            if not self._waiting[run_id]:
+                del self._waiting[run_id]
+
+    def of(self, run_id: str) -> tuple[Waiter, ...]:
+        """Every call that waits for a run."""
+        return tuple(self._waiting.get(run_id, ()))
+
+    async def changed(self, run_id: str) -> None:
+        """Wait until somebody else waits for the run."""
+        await self._news.setdefault(run_id, asyncio.Event()).wait()
+
+    def _tell(self, run_id: str) -> None:
+        if (news := self._news.pop(run_id, None)) is not None:
+            news.set()
+
+    # Whoever began
+
+    def began(self, run_id: str, session: Session) -> None:
+        """A session has started a run."""
+        self._starters.setdefault(run_id, session)
+        while len(self._starters) > _MOST:
+            del self._starters[next(iter(self._starters))]
+
+    def starter(self, run_id: str) -> Session | None:
+        """The session that started a run, if that is still known."""
+        return self._starters.get(run_id)
+
+    def hand_out(self, run_id: str) -> None:
+        """A client was told the id: it may come back for the run."""
+        self._handed_out[run_id] = None
+        while len(self._handed_out) > _MOST:
+            del self._handed_out[next(iter(self._handed_out))]
+
+    def is_handed_out(self, run_id: str) -> bool:
+        """Whether somebody may come back for the run."""
+        return run_id in self._handed_out
+
+    async def aclose(self) -> None:
+        """End what is under way."""
+        await self.tasks.aclose()
+
+
+class WaitingClientAsker:
+    """Asks whoever waits for the run and can be asked, one after the other.
+
+    While nobody does it waits; the queue may be answered meanwhile, and so may the next who waits.
+    """
+
+    def __init__(self, waiters: Waiters, run_id: str) -> None:
+        self._waiters = waiters
+        self._run_id = run_id
+
+    async def ask(self, question: Question, /) -> Answer:
+        asked: set[Waiter] = set()
+        while True:
+            waiting = [each for each in self._waiters.of(self._run_id) if each not in asked]
+            for waiter in waiting:
+                asked.add(waiter)
+                if (answer := await _asked(waiter, question)) is not None:
+                    return answer
+            if not waiting:
+                await self._waiters.changed(self._run_id)
+
+
+async def _asked(waiter: Waiter, question: Question) -> Answer | None:
+    """The answer of a client, or nothing if it stopped waiting before there was one."""
+    if waiter.call.asker is None:
+        return None
+    asking = asyncio.ensure_future(waiter.call.asker.ask(question))
+    gone = asyncio.ensure_future(waiter.ended.wait())
+    try:
+        await asyncio.wait((asking, gone), return_when=asyncio.FIRST_COMPLETED)
+        if not asking.done():
+            return None
+        answer = asking.result()
+        if answer.verdict in {"cancelled", "expired"}:
+            # A client that went away has not said no.
+            await asyncio.wait((gone,), timeout=_SETTLES_S)
+        return None if gone.done() else answer
+    finally:
+        asking.cancel()
+        gone.cancel()

@@ -1,0 +1,190 @@
+"""What an engine may not do unasked: asked on the road of every call, bound to exactly that."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from agents.ground import AgentBoard, ScriptedAsker, an_agent
+from fakes.engines import Runs, Says, ScriptedEngine
+from support.processes import until_true
+from switchboard.core.events import ApprovalAsked, ApprovalDecided
+from switchboard.core.questions import Answer, Question
+
+ASKS = Runs("touch wanted", asks=True)
+
+
+@asynccontextmanager
+async def board(home: Path, *scenes: Any, **more: Any) -> AsyncGenerator[AgentBoard]:
+    made = AgentBoard(home, engine=ScriptedEngine(*scenes), **more)
+    try:
+        yield made
+    finally:
+        await made.aclose()
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path.resolve()
+
+
+class PatientAsker:
+    """Asks a person who never answers."""
+
+    def __init__(self) -> None:
+        self.asked: list[Question] = []
+        self.withdrawn = 0
+
+    async def ask(self, question: Question, /) -> Answer:
+        self.asked.append(question)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.withdrawn += 1
+        raise AssertionError
+
+
+async def test_a_question_waits_at_the_desk_on_an_unguarded_board_too(home: Path) -> None:
+    async with board(home, ASKS, Says("done")) as desk:
+        call = desk.begin()
+        posted = await desk.until_asked()
+        assert not (home / "wanted").exists()
+        await until_true(lambda: desk.run.state == "asking")
+        assert desk.run.approval_id == posted.question.id
+        await desk.decide(posted)
+        await asyncio.wait_for(call, 10)
+        assert (home / "wanted").exists()
+        assert desk.run.output == "done"
+        assert desk.runs.asked == [posted.question.id]
+
+
+async def test_a_person_sees_the_run_the_agent_and_the_exact_command(home: Path) -> None:
+    async with board(home, ASKS, Says("done")) as desk:
+        call = desk.begin()
+        posted = await desk.until_asked()
+        question = posted.question
+        assert question.facts.runs == "touch wanted"
+        assert question.facts.cwd == str(home)
+        assert question.facts.server == f"agent reviewer, run {desk.run.id}"
+        assert '"command": "touch wanted"' in question.prompt
+        assert f"run {desk.run.id}" in question.prompt
+        assert question.risk.is_high
+        await desk.decide(posted, "denied")
+        await asyncio.wait_for(call, 10)
+
+
+async def test_a_no_lets_the_model_go_on(home: Path) -> None:
+    async with board(home, ASKS, Says("then not")) as desk:
+        call = desk.begin()
+        await desk.decide(await desk.until_asked(), "denied")
+        await asyncio.wait_for(call, 10)
+        assert not (home / "wanted").exists()
+        assert desk.run.output == "then not"
+        [reply] = desk.conversation.replies.values()
+        assert reply.verdict == "decline"
+        assert reply.reason
+
+
+async def test_silence_is_no(home: Path) -> None:
+    async with board(home, ASKS, Says("then not"), approval_timeout=0.3) as desk:
+        answer = await desk.ask_agent()
+        assert answer == {"ok": True, "output": "then not"}
+        assert not (home / "wanted").exists()
+
+
+async def test_a_client_that_waits_and_can_ask_is_asked(home: Path) -> None:
+    asker = ScriptedAsker()
+    async with board(home, ASKS, Says("done")) as desk:
+        answer = await desk.ask_agent(asker=asker)
+        assert answer["output"] == "done"
+        assert (home / "wanted").exists()
+        [question] = asker.asked
+        assert question.facts.runs == "touch wanted"
+
+
+async def test_a_client_that_stops_waiting_leaves_the_question_to_the_desk(home: Path) -> None:
+    asker = PatientAsker()
+    async with board(home, ASKS, Says("done"), patience=1) as desk:
+        answer = await desk.ask_agent(asker=asker)
+        assert "waits for a person" in answer["output"]
+        await until_true(lambda: asker.withdrawn == 1)
+        posted = await desk.until_asked()
+        assert posted.question.id in answer["output"]
+        await desk.decide(posted)
+        await until_true(lambda: desk.run.state == "completed")
+
+
+async def test_who_waits_next_is_asked_next(home: Path) -> None:
+    async with board(home, ASKS, Says("done"), patience=1) as desk:
+        await desk.ask_agent(asker=PatientAsker())
+        asker = ScriptedAsker()
+        outcome = await desk.outcome("run_wait", {"run_id": desk.run.id}, asker=asker)
+        assert not outcome.is_error
+        assert len(asker.asked) == 1
+        assert (home / "wanted").exists()
+
+
+async def test_trust_for_the_session_is_trust_in_the_same_command_of_the_same_run(
+    home: Path,
+) -> None:
+    asker = ScriptedAsker(extent="session")
+    scenes = (ASKS, ASKS, Runs("touch other", asks=True), Says("done"))
+    async with board(home, *scenes) as desk:
+        await desk.ask_agent(asker=asker)
+        shown = [question.facts.runs for question in asker.asked]
+        assert shown == ["touch wanted", "touch other"]
+        # Another run has agreed to nothing.
+        await desk.ask_agent("again", asker=asker)
+        shown = [question.facts.runs for question in asker.asked]
+        assert shown == ["touch wanted", "touch other"] * 2
+
+
+async def test_trust_in_one_agent_is_no_trust_in_another(home: Path) -> None:
+    asker = ScriptedAsker(extent="session")
+    desk = AgentBoard(
+        home, an_agent("one"), an_agent("two"), engine=ScriptedEngine(ASKS, Says("done"))
+    )
+    await desk.ask_agent(tool="one", asker=asker)
+    await desk.ask_agent(tool="two", asker=asker)
+    assert [question.tool for question in asker.asked] == ["one/command", "two/command"]
+    await desk.aclose()
+
+
+async def test_a_cancelled_run_takes_its_question_back(home: Path) -> None:
+    async with board(home, ASKS, Says("done")) as desk:
+        call = desk.begin()
+        posted = await desk.until_asked()
+        await desk.outcome("run_cancel", {"run_id": desk.run.id})
+        await asyncio.wait_for(call, 10)
+        assert desk.run.state == "cancelled"
+        found = await desk.guard.approvals.find(posted.question.id)
+        assert found is not None
+        assert found.state == "cancelled"
+        assert not (home / "wanted").exists()
+
+
+async def test_what_was_asked_and_decided_is_told_and_written_down(home: Path) -> None:
+    async with board(home, ASKS, Says("done")) as desk:
+        await desk.ask_agent(asker=ScriptedAsker())
+        kinds = [type(event) for event in desk.events.seen]
+        assert ApprovalAsked in kinds
+        assert ApprovalDecided in kinds
+        await desk.guard.audit.flush()
+        rows = [row async for row in desk.guard.audit.read()]
+        events = [msgspec.json.decode(row.body)["event"] for row in rows]
+        assert "approval.decided" in events
+        assert "tool.call.started" in events
+
+
+async def test_neither_the_agent_nor_its_client_may_answer_for_a_person(home: Path) -> None:
+    async with board(home, ASKS, Says("done")) as desk:
+        call = desk.begin()
+        posted = await desk.until_asked()
+        # The scripted engine calls itself process 1.
+        assert posted.question.client_pid == 1
+        await desk.decide(posted)
+        await asyncio.wait_for(call, 10)
