@@ -36,11 +36,34 @@ class AgentSource(Source[FoundAgents]):
         return entry.watched
 
     def specs(self, listing: ListingContext) -> Listed:
-        entry = self.agents(listing.settings)
-        return Listed(specs=agent_specs(entry), notices=tuple(rewrites(entry)))
+        found = self.agents(listing.settings)
+        specs = agent_specs(found)
+        if found.options.codex_tools:
+            from switchboard.providers.agents.codex_tools.specs import codex_specs  # noqa: PLC0415
+
+            specs += codex_specs()
+        if not specs:
+            return Listed()
+        from switchboard.providers.agents.run_tools.specs import run_specs  # noqa: PLC0415
+
+        return Listed(
+            specs=(*specs, *run_specs()),
+            offers=frozenset({"resources", "templates"}),
+            notices=tuple(rewrites(found)),
+        )
 
     def build(self, context: Context) -> Provider:
-        raise NotImplementedError
+        from switchboard.providers.agents.building import build_agents  # noqa: PLC0415
+
+        return build_agents(context, self.agents(context.settings))
+
+    def env_names(self, settings: Settings) -> frozenset[str]:
+        found = self.agents(settings)
+        if not found.usable and not found.options.codex_tools:
+            return frozenset()
+        from switchboard.providers.agents.work.engine_environment import engine_names  # noqa: PLC0415
+
+        return engine_names(more=found.options.pass_env)
 
     def agents(self, settings: Settings) -> FoundAgents:
         """Every agent of these settings."""
