@@ -15,6 +15,7 @@ from switchboard.config.keys import Field, Section
 from switchboard.config.locate import DEFAULT_GLOBS
 from switchboard.config.strict import Items, Text, Truth, Whole
 from switchboard.providers.table import TABLE, source_of
+from switchboard.runs.limits import RunLimits
 from switchboard.settings.files.server_shapes import PROVIDERS, TOML_SERVERS
 from switchboard.settings.sections import (
     Interpreting,
@@ -89,6 +90,17 @@ DAEMON = Section(name="daemon", into=Keeping, fields=(
         workspace="never", variables=("SWITCHBOARD_DAEMON_IDLE_MS",)),
 ))
 
+RUNS = Section(name="runs", into=RunLimits, fields=(
+    Field("max_runs", Whole(minimum=1, maximum=64, about=(
+        "How many runs of agents work at once.")), workspace="never"),
+    Field("max_per_engine", Whole(minimum=1, maximum=64, about=(
+        "How many of them may have the same engine.")), workspace="never"),
+    Field("parallel_writes", Truth(about=(
+        "Let runs that may write in one workspace work side by side.")), workspace="never"),
+    Field("retention_days", Whole(minimum=1, about="Forget runs so long after their end."),
+        workspace="never"),
+))
+
 # Who is told what people ask for is for them to say, never for a repository.
 NATURAL = Section(name="natural_language", into=Interpreting, fields=(
     Field("engine", Text(choices=("anthropic", "codex", "claude"), about=(
@@ -133,7 +145,7 @@ INTROSPECTION = Section(
 
 # Without the sections of providers. Problems of variables are told in this order.
 SECTIONS = (
-    *(LISTENER, LOGGING, ROOT, DAEMON, NATURAL, TOOLS, SKILLS),
+    *(LISTENER, LOGGING, ROOT, DAEMON, RUNS, NATURAL, TOOLS, SKILLS),
     *(DISCOVERY, replace(SUITE, admit=narrowed_suites), TIMEOUTS, INTROSPECTION),
 )
 _BY_NAME = {section.name: section for section in SECTIONS if section.name}
