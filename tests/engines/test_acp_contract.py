@@ -3,10 +3,16 @@
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
+import pytest
+
 from engines.contract import EngineContract, Stage
 from engines.opencode_stage import OpencodeStage, playing
 from fakes.engines import Scene
 from support.processes import until_true
+
+
+# Two starts of a program that takes half a minute on a busy machine.
+pytestmark = pytest.mark.timeout(300)
 
 
 class TestOpencode(EngineContract):

@@ -23,6 +23,9 @@ class AcpAgent(Struct, frozen=True, kw_only=True):
     when_untrusted: dict[str, str] = {}
     # Added to the environment always. The user's own words win.
     habits: dict[str, str] = {}
+    # Settings of its own that it needs, in the variable that takes them.
+    settings: dict[str, object] = {}
+    settings_variable: str = ""
     # Whether `permissions_for` means something to it.
     has_permissions: bool = False
     install: str = ""
@@ -36,6 +39,9 @@ _KNOWN = (
         follows=(".opencode", "opencode.json", "opencode.jsonc"),
         when_untrusted={"OPENCODE_DISABLE_PROJECT_CONFIG": "1"},
         habits={"OPENCODE_DISABLE_AUTOUPDATE": "1"},
+        # A thing that was not allowed is no reason to end the whole turn.
+        settings={"experimental": {"continue_loop_on_deny": True}},
+        settings_variable="OPENCODE_CONFIG_CONTENT",
         has_permissions=True,
         install="install it with `npm install -g opencode-ai`",
     ),

@@ -16,13 +16,17 @@ _BY_STATUS: dict[int, FailureKind] = {
     413: "context-overflow",
     429: "rate-limited",
 }
-# Words of agents and services, in small letters; the first that is found counts.
-_BY_WORDS: tuple[tuple[str, FailureKind], ...] = (
+_Words = tuple[tuple[str, FailureKind], ...]
+# Words of agents and services, in small letters: those that say more than a status, and those
+# that help where there is none.
+_BEFORE_STATUS: _Words = (
     ("prompt is too long", "context-overflow"),
     ("context window", "context-overflow"),
     ("context length", "context-overflow"),
     ("quota", "quota-exceeded"),
     ("credit balance", "quota-exceeded"),
+)
+_AFTER_STATUS: _Words = (
     ("rate limit", "rate-limited"),
     ("rate_limit", "rate-limited"),
     ("authentication", "not-logged-in"),
@@ -65,14 +69,17 @@ def failure_of(line: Json, answer: str) -> Failure | None:
 def kind_of(text: str, status: int | None) -> FailureKind:
     """What kind of failure the words and the status of a service are."""
     lower = text.lower()
-    for words, kind in _BY_WORDS[:5]:
+    for words, kind in _BEFORE_STATUS:
         if words in lower:
             return kind
     if status in _BY_STATUS:
         return _BY_STATUS[status]
     if status in range(500, 600):
         return "model-unreachable"
-    return next((kind for words, kind in _BY_WORDS if words in lower), "other")
+    for words, kind in _AFTER_STATUS:
+        if words in lower:
+            return kind
+    return "other"
 
 
 def _status_in(error: Json) -> int | None:

@@ -22,6 +22,8 @@ def environment_for(agent: AcpAgent, spec: EngineSpec) -> dict[str, str]:
     permissions = permissions_for(spec.profile.fields) if agent.has_permissions else {}
     if permissions:
         env["OPENCODE_PERMISSION"] = msgspec.json.encode(permissions).decode()
+    if agent.settings:
+        env[agent.settings_variable] = _with_settings(agent, env)
     if not spec.is_trusted:
         env = with_quiet_git({**env, **agent.when_untrusted})
     env["SHELL"] = _shell(spec, env)
@@ -40,6 +42,17 @@ def servers_for(spec: EngineSpec, env: dict[str, str]) -> list[dict[str, Any]]:
         }
         for server, command in commands
     ]
+
+
+def _with_settings(agent: AcpAgent, env: dict[str, str]) -> str:
+    """What the agent needs, and what the user set in the same way, whose words win."""
+    given = env.get(agent.settings_variable, "")
+    try:
+        user = msgspec.json.decode(given, type=dict[str, object]) if given else {}
+    except msgspec.DecodeError:
+        # With comments in it, for instance: only the agent itself can read it.
+        return given
+    return msgspec.json.encode({**agent.settings, **user}).decode()
 
 
 def _shell(spec: EngineSpec, env: dict[str, str]) -> str:
