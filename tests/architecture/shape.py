@@ -59,8 +59,13 @@ ALSO_MAY_IMPORT = (
     ),
     Allowance(
         "providers/agents/servers/*.py",
-        {"settings", "ipc:environment"},
+        {"settings"},
         "what a run gets is decided at each run, by files that only the settings can read",
+    ),
+    Allowance(
+        "providers/agents/*.py",
+        {"ipc:environment"},
+        "what an engine starts of Switchboard is told whose it is, and how deep",
     ),
     Allowance(
         "providers/agents/formats/servers.py",
@@ -183,6 +188,8 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
             ("suites/source.py", "providers.suites.natural.build.build_interpreters"),
             ("suites/source.py", "providers.suites.natural.build.build_model"),
             ("suites/natural/build.py", "models.http.messages.MessagesModel"),
+            ("suites/natural/build.py", "engines.codex.engine.CodexEngine"),
+            ("suites/natural/build.py", "engines.claude.engine.ClaudeEngine"),
             ("commands/source.py", "providers.commands.provider.CommandsProvider"),
             ("commands/source.py", "sandbox.sandbox.platform_sandbox"),
             ("yard/source.py", "children.environment.base_environment"),

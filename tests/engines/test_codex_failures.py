@@ -13,6 +13,7 @@ from support.models.responses import failed, refusal
 from support.models.script import Cut, Refuse, Stumble, say, shell, stumble
 from support.processes import alive
 from support.requirements import requirement
+from support.workspace import NODE_MODULES
 from switchboard.core.faults import Fault
 from switchboard.engines.events import (
     CommandItem,
@@ -201,7 +202,7 @@ def _program_of(pid: int) -> str:
 
 
 async def test_a_killed_launcher_leaves_nothing_because_there_is_none(tmp_path: Path) -> None:
-    launcher = Path(__file__).parents[1] / "node/node_modules/.bin/codex"
+    launcher = NODE_MODULES / "@openai" / "codex" / "bin" / "codex.js"
     async with codex_stage(tmp_path, [say("all done")]) as stage:
         conversation = stage.converse(program=str(launcher))
         await heard(conversation)

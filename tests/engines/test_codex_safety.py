@@ -1,6 +1,7 @@
 """What the real Codex may see and run: nothing of an untrusted folder, and no secret in a shell."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,9 @@ MEMORY = AttachedServer(name="mem.ory", command=str(NODE_MODULES / ".bin/mcp-ser
 def hostile(root: Path, marker: Path) -> None:
     """Give a repository settings that would run something, in every place that Codex knows."""
     touch = json.dumps(["-c", f"touch {marker}; sleep 1"])
-    (root / ".git").mkdir()
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    with (root / ".git" / "config").open("a") as config:
+        config.write(f'[core]\n\tfsmonitor = "touch {marker}; false"\n')
     (root / ".codex").mkdir()
     (root / ".codex" / "config.toml").write_text(
         f'notify = ["touch", "{marker}"]\nmodel = "evil"\n'
@@ -88,15 +91,18 @@ async def test_instructions_of_an_untrusted_workspace_still_reach_the_model_as_t
 async def test_no_secret_of_the_environment_reaches_a_shell_of_the_model(tmp_path: Path) -> None:
     names = ("OPENAI_API_KEY", "GH_TOKEN", "my_secret", "DB_PASSWORD", "AWS_SECRET_ACCESS_KEY")
     secrets = dict.fromkeys(names, CANARY)
-    steps = [shell("env"), shell("env", **ASKING), say("all done")]
+    show = "git config --list; env"
+    steps = [shell(show), shell(show, **ASKING), say("all done")]
     async with codex_stage(tmp_path, steps) as stage:
-        conversation = stage.converse(env={**stage.env, **secrets, "PLAIN": "plain-value"})
+        git = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "x.y", "GIT_CONFIG_VALUE_0": CANARY}
+        conversation = stage.converse(env={**stage.env, **secrets, **git, "PLAIN": "plain-value"})
         assert ended(await heard(conversation)).text == "all done"
         await conversation.aclose()
         sandboxed, free = stage.model.results
     for seen in (sandboxed, free):
         assert "plain-value" in seen
         assert CANARY not in seen
+        assert "fatal" not in seen
 
 
 def _is_link(link: Path, target: Path) -> bool:
@@ -133,6 +139,19 @@ async def test_the_login_is_used_where_it_is_and_a_key_of_a_provider_is_not_writ
         assert CANARY not in stage.model.results[0]
         assert _is_link(Path(spec.folder, "codex", "auth.json"), own / "auth.json")
         found = [path for path in files_below(Path(spec.folder)) if _holds(path, CANARY)]
+    assert found == []
+
+
+async def test_a_key_of_the_environment_logs_in_and_is_written_nowhere(tmp_path: Path) -> None:
+    async with codex_stage(tmp_path, [say("all done")]) as stage:
+        stage.config(f'model = "gpt-5.5"\nopenai_base_url = "{stage.model.url}/v1"\n')
+        spec = stage.spec(env={**stage.env, "OPENAI_API_KEY": f"sk-{CANARY}"})
+        conversation = stage.engine.converse(spec, reaper=stage.reaper)
+        assert ended(await heard(conversation)).text == "all done"
+        await conversation.aclose()
+        headers = {key.lower(): value for key, value in stage.model.requests[0].headers.items()}
+        assert headers["authorization"] == f"Bearer sk-{CANARY}"
+        found = [path for path in files_below(tmp_path) if _holds(path, CANARY)]
     assert found == []
 
 

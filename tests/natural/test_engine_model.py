@@ -1,11 +1,17 @@
 """A model behind an engine answers one question, and may do nothing else on the way."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
+from engines.claude_stage import NEW, claude_stage
+from engines.codex_stage import codex_stage
+from fakes.boards import echo_server, json_of, serving
 from fakes.engines import Fails, Hangs, Runs, Says, Scene, ScriptedEngine
+from support.hosts import claude_program, codex_program
+from support.models.script import say
 from support.requirements import requirement
 from switchboard.core.faults import Fault
 from switchboard.core.tools import ToolSpec
@@ -13,6 +19,7 @@ from switchboard.engines.engine import Readiness
 from switchboard.models.engine_model import EngineModel
 from switchboard.providers.suites.natural.instructions import Instructions
 from switchboard.providers.suites.natural.interpreter import ChosenCall, Interpreter
+from switchboard.settings.sections import Interpreting
 from switchkit.reaper_client import Reaper
 
 ADDING = '{"subtool": "add", "args": {"a": 1}}'
@@ -90,3 +97,36 @@ async def test_an_engine_that_is_not_there_is_told_of_before_it_is_started(tmp_p
         await choose(tmp_path, engine)
     assert (caught.value.reason, caught.value.hint) == ("engine-not-ready", "install Codex")
     assert engine.conversations == []
+
+
+SUM = '{"subtool": "add", "args": {"a": 19, "b": 23}}'
+
+
+@requirement("S2.96")
+async def test_the_real_claude_code_can_be_asked(tmp_path: Path) -> None:
+    async with claude_stage(tmp_path, [say(SUM)]) as stage:
+        programs = tmp_path / "bin"
+        programs.mkdir()
+        (programs / "claude").symlink_to(claude_program(NEW))
+        path = os.pathsep.join((str(programs), stage.env["PATH"]))
+        interpreting = Interpreting(engine="claude", model="mock-model", timeout_ms=60_000)
+        await ask_for_a_sum(tmp_path, {**stage.env, "PATH": path}, interpreting)
+
+
+@requirement("S2.96")
+async def test_the_real_codex_can_be_asked(tmp_path: Path) -> None:
+    async with codex_stage(tmp_path, [say(SUM)]) as stage:
+        programs = tmp_path / "bin"
+        programs.mkdir()
+        (programs / "codex").symlink_to(codex_program())
+        path = os.pathsep.join((str(programs), stage.env["PATH"]))
+        interpreting = Interpreting(engine="codex", timeout_ms=60_000)
+        await ask_for_a_sum(tmp_path, {**stage.env, "PATH": path}, interpreting)
+
+
+async def ask_for_a_sum(folder: Path, environ: dict[str, str], interpreting: Interpreting) -> None:
+    entry = echo_server(natural_language=True)
+    async with serving(folder, entry, environ=environ, interpreting=interpreting) as desk:
+        outcome = await desk.subtool("echo_suite", "natural_language", query="add 19 and 23")
+        assert json_of(outcome)["structuredContent"] == {"sum": 42}
+        assert list((folder / "questions").iterdir()) == []

@@ -85,6 +85,8 @@ class ConfigLoaded(Struct, frozen=True, kw_only=True):
     servers: int
     tools: int
     warnings: tuple[str, ...] = ()
+    # What is only worth knowing: a model that goes by another name.
+    notices: tuple[str, ...] = ()
 
 
 class ConfigRejected(Struct, frozen=True, kw_only=True):

@@ -90,9 +90,9 @@ DAEMON = Section(name="daemon", into=Keeping, fields=(
 
 # Who is told what people ask for is for them to say, never for a repository.
 NATURAL = Section(name="natural_language", into=Interpreting, fields=(
-    Field("engine", Text(pattern=r"anthropic|codex|claude|acp:[A-Za-z0-9_-]{1,64}",
-        says="`anthropic`, `codex`, `claude` or `acp:NAME`", about=(
-        "Who is asked: the Messages API of Anthropic, or an engine.")), workspace="never"),
+    Field("engine", Text(choices=("anthropic", "codex", "claude"), about=(
+        "Who is asked: the Messages API of Anthropic, Codex or Claude Code.")),
+        workspace="never"),
     Field("model", Text(empty=False, about="The model that is asked."), workspace="never"),
     Field("timeout_ms", Whole(minimum=1, maximum=600_000, about=(
         "The longest that the model may take.")), workspace="never"),

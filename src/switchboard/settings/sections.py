@@ -59,7 +59,7 @@ class Interpreting(Struct, frozen=True, kw_only=True):
     """Which model turns sentences into calls. Only the home may say: it is told what is asked."""
 
     # `anthropic`, or the engine whose model is asked.
-    engine: str = "anthropic"
+    engine: Literal["anthropic", "codex", "claude"] = "anthropic"
     # Empty leaves it to whoever asks the model.
     model: str = ""
     timeout_ms: int = 30_000

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from switchboard.core.faults import Fault
-from switchboard.engines.codex.app_server import AppServer, ServerGone, ServerRefused
+from switchboard.engines.codex.app_server import START_S, AppServer, ServerGone, ServerRefused
 from switchboard.engines.codex.home import CodexHome, UserCodex, digest_of, make_home, user_codex
 from switchboard.engines.codex.opening import opening_of
 from switchboard.engines.codex.program import CodexProgram, find_program
@@ -122,14 +122,26 @@ async def start_server(program: CodexProgram, home: CodexHome, reaper: Reaper) -
     """Start an app-server in a home. Raises `CodexUnusable`."""
     try:
         # Not in the workspace: what it does there, it does for a conversation.
-        return await AppServer.start(
+        server = await AppServer.start(
             (program.path, *_FLAGS), cwd=home.path, env=home.env, reaper=reaper
         )
+        await _log_in(server, home)
     except Fault as fault:
         kind = "engine-missing" if fault.reason == "spawn-failed" else "engine-crashed"
         raise CodexUnusable(Failure(kind=kind, private=fault.private or fault.message)) from fault
     except (ServerGone, ServerRefused) as refused:
         raise CodexUnusable(Failure(kind="engine-crashed", private=str(refused))) from refused
+    return server
+
+
+async def _log_in(server: AppServer, home: CodexHome) -> None:
+    if home.api_key:
+        login = {"type": "apiKey", "apiKey": home.api_key}
+        try:
+            await server.request("account/login/start", login, within_s=START_S)
+        except BaseException:
+            await asyncio.shield(server.aclose())
+            raise
 
 
 def _lend_sessions(spare: str, home: str) -> None:

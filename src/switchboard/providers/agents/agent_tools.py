@@ -68,7 +68,7 @@ class AgentTools(EngineTasks):
     async def invoke(self, call: Call) -> Outcome:
         """Start the run, and wait for it."""
         assert call.launch is not None, "every agent has a launch"
-        check_depth(self._ground.depth)
+        check_depth(max(self._ground.depth, call.session.depth))
         runnable = self._agents[call.tool.name]
         given = msgspec.json.decode(call.arguments, type=_Given)
         # Looked at again: a link may lead elsewhere since the call was let pass.
@@ -85,7 +85,7 @@ class AgentTools(EngineTasks):
             on_crash=runnable.agent.on_crash,
             limit_s=runnable.agent.limit_s or runnable.limit_s,
             request_key=request_key(call),
-            depth=self._ground.depth,
+            depth=max(self._ground.depth, call.session.depth),
         )
         return await self._calls.start(call, spec)
 

@@ -17,10 +17,11 @@ from switchboard.core.sessions import Session
 from switchboard.engines.engine import Conversation, Engine, Reply
 from switchboard.engines.events import Failure, Form, Permission, TurnEnded
 from switchboard.engines.profile import AttachedServer, EngineSpec, Profile
+from switchboard.ipc.environment import DEPTH_VARIABLE
 from switchboard.providers.agents.conversation_folders import ConversationFolders
 from switchboard.providers.agents.engine_approvals import EngineApprovals
 from switchboard.providers.agents.engine_environment import engine_environment
-from switchboard.providers.agents.servers.depth import DEPTH_VARIABLE, check_depth
+from switchboard.providers.agents.servers.depth import check_depth
 from switchboard.providers.agents.waiters import Waiters, WaitingClientAsker
 from switchboard.runs.ports import Asking, Runs
 from switchboard.runs.run import Run, RunSpec

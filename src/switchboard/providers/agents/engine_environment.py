@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from switchboard.children.environment import base_environment
 from switchboard.children.http.proxy import PROXY_NAMES
-from switchboard.providers.agents.servers.depth import DEPTH_VARIABLE
+from switchboard.ipc.environment import DEPTH_VARIABLE
 
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS")
 _CODEX = ("CODEX_HOME", "CODEX_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORGANIZATION")

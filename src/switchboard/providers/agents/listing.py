@@ -183,6 +183,13 @@ def agent_specs(entry: FoundAgents) -> tuple[ToolSpec, ...]:
     return tuple(_spec(agent, entry.plan(agent).engine) for agent in entry.usable.values())
 
 
+def rewrites(entry: FoundAgents) -> Iterator[str]:
+    """What the map of models made of the agents that may be used, and what it does not know."""
+    for agent in entry.usable.values():
+        plan = entry.plan(agent)
+        yield from (f"agent `{agent.tool}`: {each}" for each in (*plan.changes, *plan.warnings))
+
+
 def _spec(agent: Agent, engine: str) -> ToolSpec:
     return ToolSpec(
         name=agent.tool,

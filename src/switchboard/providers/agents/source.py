@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from switchboard.core.origins import Origin, Scope
 from switchboard.providers.agents.found_agents import FoundAgents
-from switchboard.providers.agents.listing import agent_specs, read_agents, summary_of
+from switchboard.providers.agents.listing import agent_specs, read_agents, rewrites, summary_of
 from switchboard.providers.agents.section import SECTION
 from switchboard.providers.source import Finding, Item, Listed, ListingContext, Source
 
@@ -36,7 +36,8 @@ class AgentSource(Source[FoundAgents]):
         return entry.watched
 
     def specs(self, listing: ListingContext) -> Listed:
-        return Listed(specs=agent_specs(self.agents(listing.settings)))
+        entry = self.agents(listing.settings)
+        return Listed(specs=agent_specs(entry), notices=tuple(rewrites(entry)))
 
     def build(self, context: Context) -> Provider:
         raise NotImplementedError

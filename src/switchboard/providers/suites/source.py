@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from switchboard.children.exposure import SuiteSettings
-from switchboard.children.http.proxy import PROXY_NAMES
-from switchboard.models.variables import KEY_NAME, URL_NAME
+from switchboard.models.variables import KEY_NAME, secret_names, variable_names
 from switchboard.providers.source import Finding, Listed, ListingContext, Secrets, Source
 from switchboard.providers.suites.specs import PROVIDER, suite_spec
 from switchboard.settings.trust import still_trusted
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
 
 _DEFAULT = SuiteSettings()
 _SHOWN_BY_SUITES = ("suite", "natural")
-# What the clients of models look up, and what of it nobody may be told.
-_MODEL_KEYS = frozenset({KEY_NAME})
-_MODEL_NAMES = frozenset({KEY_NAME, URL_NAME}) | PROXY_NAMES
 _SHOWN = 20
 
 
@@ -88,10 +84,12 @@ class SuiteSource(Source[Struct]):
         )
 
     def env_names(self, settings: Settings) -> Iterable[str]:
-        return _MODEL_NAMES if _asks_model(settings) else ()
+        return variable_names(settings.interpreting.engine) if _asks_model(settings) else ()
 
     def secrets(self, settings: Settings) -> Secrets:
-        return Secrets(variables=_MODEL_KEYS if _asks_model(settings) else frozenset())
+        if not _asks_model(settings):
+            return Secrets()
+        return Secrets(variables=secret_names(settings.interpreting.engine))
 
     def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
         for entry in settings.servers:

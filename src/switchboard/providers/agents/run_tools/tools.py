@@ -124,7 +124,7 @@ class RunTools:
             task=task,
             replies_to=run.id,
             request_key=request_key(call),
-            depth=self._ground.depth,
+            depth=max(self._ground.depth, call.session.depth),
         )
         await self._check_alone(run)
         return await self._calls.start(call, spec)

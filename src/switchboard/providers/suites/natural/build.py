@@ -6,7 +6,10 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING
 
+from switchboard.children.environment import base_environment
+from switchboard.models.engine_model import EngineModel
 from switchboard.models.late_model import LateModel
+from switchboard.models.variables import variable_names
 from switchboard.providers.suites.natural.instructions import Instructions
 from switchboard.providers.suites.natural.interpreter import Interpreter
 
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from switchboard.children.schema import ServerEntry
+    from switchboard.engines.engine import Engine
     from switchboard.models.model import LanguageModel
     from switchboard.providers.context import Context
 
@@ -24,15 +28,35 @@ def build_model(
     """The model that the settings choose. Nothing is loaded, or reached, before it is asked."""
 
     def make() -> LanguageModel:
-        # The client of HTTP takes a while to load.
-        from switchboard.models.http.messages import MessagesModel  # noqa: PLC0415
+        if engine == "anthropic":
+            # The client of HTTP takes a while to load, and so do engines.
+            from switchboard.models.http.messages import MessagesModel  # noqa: PLC0415
 
-        return MessagesModel(
-            context.environ, model=model, timeout_s=timeout_s, max_tokens=max_tokens
+            return MessagesModel(
+                context.environ, model=model, timeout_s=timeout_s, max_tokens=max_tokens
+            )
+        names = variable_names(engine)
+        own = {name: value for name, value in context.environ.items() if name in names}
+        return EngineModel(
+            _engine(engine, context),
+            env={**base_environment(context.environ), **own},
+            reaper=context.reaper,
+            folder=os.path.join(context.settings.home, "questions"),
+            model=model,
+            timeout_s=timeout_s,
         )
 
-    del engine
     return LateModel(make)
+
+
+def _engine(key: str, context: Context) -> Engine:
+    if key == "codex":
+        from switchboard.engines.codex.engine import CodexEngine  # noqa: PLC0415 - as above
+
+        return CodexEngine(reaper=context.reaper)
+    from switchboard.engines.claude.engine import ClaudeEngine  # noqa: PLC0415 - as above
+
+    return ClaudeEngine()
 
 
 def build_interpreters(
