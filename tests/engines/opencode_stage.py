@@ -33,7 +33,7 @@ def _step(scene: Scene) -> Step:
         case Hangs():
             return stumble(Hang())
         case Fails("not-logged-in"):
-            return stumble(refused(401, "authentication_error"))
+            return stumble(refused(401, "authentication_error", "invalid x-api-key"))
         case Fails(kind):
             raise NotImplementedError(kind)
 

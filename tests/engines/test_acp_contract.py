@@ -10,7 +10,6 @@ from engines.opencode_stage import OpencodeStage, playing
 from fakes.engines import Scene
 from support.processes import until_true
 
-
 # Two starts of a program that takes half a minute on a busy machine.
 pytestmark = pytest.mark.timeout(300)
 

@@ -32,6 +32,8 @@ _AFTER_STATUS: _Words = (
     ("authentication", "not-logged-in"),
     ("unauthorized", "not-logged-in"),
     ("api key", "not-logged-in"),
+    ("api-key", "not-logged-in"),
+    ("log in", "not-logged-in"),
     ("not_found", "model-unknown"),
     ("model not found", "model-unknown"),
     ("unable to connect", "model-unreachable"),
