@@ -1,5 +1,6 @@
 """Agent files in a home and a workspace, and what they come to."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from settings.ground import Ground
@@ -9,6 +10,7 @@ from switchboard.daemon.board.assemble import assemble
 from switchboard.providers.agents.agent import Agent
 from switchboard.providers.agents.found_agents import FoundAgents
 from switchboard.providers.agents.profiles import AgentPlan
+from switchboard.settings.sections import Settings
 
 
 class Lab(Ground):
@@ -55,12 +57,11 @@ class Lab(Ground):
 
     def tools(self, **variables: str) -> dict[str, ToolSpec]:
         """What clients see where the whole workspace is trusted."""
-        settings = self.load(variables=variables)
-        return dict(assemble(settings, self.environ(**variables)).catalog.tools)
+        return _agents_of(self.load(variables=variables), self.environ(**variables))
 
     def tools_by_record(self) -> dict[str, ToolSpec]:
         """What clients see where only that is trusted which the record holds."""
-        return dict(assemble(self.load(trusted=False), self.environ()).catalog.tools)
+        return _agents_of(self.load(trusted=False), self.environ())
 
     def refusal(self, **variables: str) -> str:
         """The one problem of the one file that cannot be used, with its place."""
@@ -69,3 +70,9 @@ class Lab(Ground):
         (problem,) = (each for each in found.problems if each.severity == "error")
         name = Path(problem.path).name
         return f"{name}:{problem.line}:{problem.column}: {problem.message}"
+
+
+def _agents_of(settings: Settings, environ: Mapping[str, str]) -> dict[str, ToolSpec]:
+    """The tools that are agents, without those that lead to their runs."""
+    tools = assemble(settings, environ).catalog.tools
+    return {name: spec for name, spec in tools.items() if not name.startswith("run_")}

@@ -62,6 +62,7 @@ class CodexLaunch:
         self._spec = spec
         self._reaper = reaper
         self._spares = spares
+        self._started: _Plan | None = None
 
     async def start(self) -> Launched:
         """Start it. Raises `CodexUnusable`."""
@@ -78,13 +79,22 @@ class CodexLaunch:
             taken = await self._spares.take(plan.key)
             if taken is not None:
                 await asyncio.to_thread(_lend_sessions, taken.home, plan.home)
-                self._refill(plan)
+                self._started = plan
                 return Launched(
                     server=taken.server, opening=plan.opening, passing_folder=taken.folder
                 )
         launched = Launched(server=await self._fresh(plan, plan.home), opening=plan.opening)
-        self._refill(plan)
+        self._started = plan
         return launched
+
+    def refill(self) -> None:
+        """Have a spare for the next run. Called once this one has its first answer.
+
+        A start takes more of the machine than anything else that Codex does.
+        """
+        plan, self._started = self._started, None
+        if self._spares is not None and plan is not None:
+            self._spares.refill(plan.key, lambda folder: self._fresh(plan, folder))
 
     def _plan(self) -> _Plan:
         spec = self._spec
@@ -112,10 +122,6 @@ class CodexLaunch:
         except OSError as error:
             raise CodexUnusable(Failure(kind="other", private=str(error))) from error
         return await start_server(plan.program, home, self._reaper)
-
-    def _refill(self, plan: _Plan) -> None:
-        if self._spares is not None:
-            self._spares.refill(plan.key, lambda folder: self._fresh(plan, folder))
 
 
 async def start_server(program: CodexProgram, home: CodexHome, reaper: Reaper) -> AppServer:
