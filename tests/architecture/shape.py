@@ -32,7 +32,10 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("engines", "runs", "models", "ipc:environment"),
         *("providers:table", "providers:source", "providers:context"),
     },
-    "settings": {"core", "config", "children:schema", "children:exposure", "providers:table"},
+    "settings": {
+        *("core", "config", "children:schema", "children:exposure", "providers:table"),
+        "runs:limits",
+    },
     "control": {"core", "wire", "ipc", "approvals", "audit"},
     "surface": {"core", "wire", "ipc", "control"},
     "web": {"control"},
@@ -187,6 +190,12 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         "switchboard.daemon.board.guard.Guard",
     ): "few boards are guarded yet",
     ("daemon/board/shared_children.py", "switchboard.daemon.board.guard.Guard"): "as above",
+    **{
+        (f"daemon/board/{name}.py", "switchboard.daemon.board.run_service.open_runs"): (
+            "few boards have agents"
+        )
+        for name in ("engine", "shared_children")
+    },
     **{
         (f"providers/{place}", f"switchboard.{name}"): "what only runs is not loaded for a listing"
         for place, name in (

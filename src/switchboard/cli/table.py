@@ -34,6 +34,7 @@ VERBS: dict[str, Verb] = {
         ("approvals", "approvals", "Answer what clients want to do", "Use"),
         ("tokens", "tokens", "Count the tokens that suites save", "Use"),
         ("mcp", "mcp", "Serve one client on stdin and stdout; what a client launches", "Serve"),
+        ("codex", "codex", "Serve `codex` and `codex-reply`, as Codex itself did once", "Serve"),
         ("bridge", "bridge", "Serve one server on stdin and stdout, under its own names", "Serve"),
         ("serve", "serve", "Serve on stdin and stdout, or over HTTP", "Serve"),
         ("natural", "natural", "Serve one server as `natural_language` alone", "Serve"),

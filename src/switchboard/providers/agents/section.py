@@ -112,7 +112,7 @@ SECTION = Section(
             "The program of an engine, by its name, where `PATH` does not lead to it.")), ""),
         _key("acp", Members(value=_ACP, about=(
             "Engines that speak ACP, by name: `command`, `args`, `env`.")), ""),
-        _key("codex_tools", Truth(about="Show the tools `codex` and `codex-reply`."), ""),
+        _key("codex_tools", Truth(about="Show the tools `codex` and `codex-reply`.")),
         _key("patience", Members(value=Whole(minimum=1), about=(
             "Seconds that a client is kept waiting for a run, by its name; `default` for the"
             " others.")), ""),

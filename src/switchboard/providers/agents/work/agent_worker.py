@@ -82,12 +82,12 @@ class AgentWorker:
     """Takes the runs of one workspace."""
 
     def __init__(self, workspace: str, tasks: EngineTasks, place: WorkPlace) -> None:
-        self._workspace = workspace
+        self.workspace = workspace
         self._tasks = tasks
         self._place = place
 
     def takes(self, spec: RunSpec, /) -> bool:
-        return spec.workspace == self._workspace and self._tasks.takes(spec)
+        return spec.workspace == self.workspace and self._tasks.takes(spec)
 
     def work(self, run: Run, asking: Asking, /) -> "AgentWork":
         return AgentWork(run, asking, self._tasks, self._place)
