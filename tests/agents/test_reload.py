@@ -31,7 +31,7 @@ async def test_a_new_a_changed_and_a_removed_file_are_listed_again(lab: Lab) -> 
         await reloader.look()
         assert agents_of(runtime) == {"agent_a": "task, cwd: string — one"}
         assert "tools" in told
-        loaded = [event for event in events.of(ConfigLoaded)][-1]
+        loaded = events.of(ConfigLoaded)[-1]
         assert "agent `agent_a`: model `sonnet` is `gpt-5`" in loaded.notices
         path.write_text('name = "a"\ndescription = "another"\n')
         await reloader.look()
