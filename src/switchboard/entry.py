@@ -3,10 +3,20 @@
 import os
 import sys
 
+# What `switchboard codex` shows, whatever else is configured.
+_CODEX_ALONE = {
+    "AGENTS_CODEX_TOOLS": "true",
+    "SWITCHBOARD_TOOLS_ALLOW": "codex,codex-reply,run_*",
+}
+
 
 def main(words: "list[str] | None" = None) -> int:
     """Run one command and give its exit code."""
     words = sys.argv[1:] if words is None else words
+    if words[:1] == ["codex"] and not {"-h", "--help"} & set(words):
+        # What clients launched as `codex mcp-server`: the same road, with fewer tools.
+        os.environ.update(_CODEX_ALONE)
+        words = ["mcp", *(word for word in words[1:] if word != "mcp-server")]
     if "mcp" in words and hasattr(os, "fork"):
         # Only here: the shim knows nothing of what the command line needs, nor the other way round.
         from switchboard.shim.main import serve  # noqa: PLC0415

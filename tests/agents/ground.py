@@ -31,15 +31,16 @@ from switchboard.engines.profile import AttachedServer, Profile, RunFields
 from switchboard.pipeline.gates.placement import PlacementGate
 from switchboard.pipeline.order import build_road
 from switchboard.providers.agents.agent import Agent
-from switchboard.providers.agents.agent_tools import AgentGround
-from switchboard.providers.agents.agent_worker import WorkPlace
-from switchboard.providers.agents.answers import fault_text
-from switchboard.providers.agents.conversation_folders import ConversationFolders
-from switchboard.providers.agents.engine_approvals import EngineActions, EngineApprovals
+from switchboard.providers.agents.calls.agent_tools import AgentGround
+from switchboard.providers.agents.calls.answers import fault_text
+from switchboard.providers.agents.calls.runnable import RunnableAgent
+from switchboard.providers.agents.calls.waiters import Waiters
+from switchboard.providers.agents.codex_tools.specs import codex_specs
 from switchboard.providers.agents.provider import AgentsProvider, RoadOptions
 from switchboard.providers.agents.run_tools.specs import run_specs
-from switchboard.providers.agents.runnable import RunnableAgent
-from switchboard.providers.agents.waiters import Waiters
+from switchboard.providers.agents.work.agent_worker import WorkPlace
+from switchboard.providers.agents.work.conversation_folders import ConversationFolders
+from switchboard.providers.agents.work.engine_approvals import EngineActions, EngineApprovals
 from switchboard.providers.context import GuardedRoad
 from switchboard.runs.run import Run, RunSpec
 from switchkit.reaper_client import Reaper
@@ -73,6 +74,8 @@ class HeardChannel:
         self.meta = b""
         self.log_level = ""
         self.is_pressed = False
+        self.request_id: Any = 7
+        self.notified: list[tuple[str, Any]] = []
         self.told: list[tuple[float, str]] = []
         self.asked: list[Any] = []
         self.reply = reply
@@ -86,6 +89,9 @@ class HeardChannel:
 
     def log(self, level: str, params: bytes) -> None:
         del level, params
+
+    def notify(self, method: str, params: bytes) -> None:
+        self.notified.append((method, json.loads(params)))
 
     def visited(self, params: Raw) -> None:
         del params
@@ -124,6 +130,7 @@ class AgentBoard:
         self.waiters = Waiters()
         self._reaper = Reaper()
         self._calls = 0
+        self._depth = depth
         runnable = {each.spec.name: each for each in agents or (an_agent(),)}
 
         async def attach(_: RunnableAgent, __: RunSpec) -> tuple[AttachedServer, ...]:
@@ -133,9 +140,9 @@ class AgentBoard:
             return GuardedRoad(self._road(actions, approval_timeout), self.guard.leave)
 
         self.provider = AgentsProvider(
-            (*(each.spec for each in runnable.values()), *run_specs()),
+            (*(each.spec for each in runnable.values()), *run_specs(), *codex_specs()),
             runnable,
-            ground=AgentGround(workspace=workspace, root=root, depth=depth),
+            ground=AgentGround(workspace=workspace, root=root),
             place=WorkPlace(
                 runs=lambda: self.runs,
                 engines=lambda _: self.engine,
@@ -147,7 +154,8 @@ class AgentBoard:
                 hide=NO_SECRETS,
             ),
             attach=attach,
-            options=RoadOptions(patience={"default": patience}),
+            options=RoadOptions(patience={"default": patience}, is_guarded=is_guarded),
+            has_codex=True,
         )
         self.specs = {spec.name: spec for spec in self.provider.specs()}
         self.road = self._road(self.provider, None, is_guarded=is_guarded)
@@ -178,7 +186,8 @@ class AgentBoard:
         self._calls += 1
         return Call(
             id=f"call-{self._calls}",
-            session=session or Session(id="session", via="stdio", workspace="/workspace"),
+            session=session
+            or Session(id="session", via="stdio", workspace="/workspace", depth=self._depth),
             tool=self.specs[tool],
             arguments=raw(arguments),
             asker=asker,

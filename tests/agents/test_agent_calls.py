@@ -17,7 +17,7 @@ from switchboard.core.sessions import Session
 from switchboard.engines.engine import Readiness
 from switchboard.engines.events import FailureKind
 from switchboard.engines.profile import AttachedServer, RunFields
-from switchboard.providers.agents.answers import RUN_KEY, fault_text
+from switchboard.providers.agents.calls.answers import RUN_KEY, fault_text
 
 Scenes = Any
 

@@ -41,6 +41,7 @@ class MemoryChannel:
     declared = b"{}"
     meta = b""
     log_level = ""
+    request_id = 1
 
     def __init__(self) -> None:
         self.logs: list[tuple[str, Json]] = []
@@ -59,6 +60,9 @@ class MemoryChannel:
     def log(self, level: str, params: bytes) -> None:
         self.logs.append((level, json.loads(params)))
         self.news.set()
+
+    def notify(self, method: str, params: bytes) -> None:
+        raise AssertionError(f"no command knows such clients: {method}")
 
     def visited(self, params: Raw) -> None:
         raise AssertionError(f"no command opens a page: {bytes(params)!r}")

@@ -15,6 +15,7 @@ from support.hosts import codex_program
 from support.models.script import say, shell
 from support.processes import alive, descendants_of, until_gone, until_true
 from switchboard.engines.codex.engine import CodexEngine
+from switchboard.engines.codex.spare import Spares
 from switchboard.engines.engine import Conversation
 from switchboard.engines.events import TurnEnded
 from switchboard.engines.profile import Profile, RunFields
@@ -174,6 +175,36 @@ async def test_a_spare_of_another_environment_is_not_used_and_a_dead_one_neither
         assert ended(await heard(conversation)).text == "all done"
         assert conversation.pid != waiting
         await conversation.aclose()
+
+
+async def test_no_more_spares_wait_than_two_and_the_oldest_makes_way(tmp_path: Path) -> None:
+    async with codex_stage(tmp_path, [say("all done")], spares=True) as stage:
+        spares = stage.spares
+        assert spares is not None
+        seen: list[int] = []
+        for number in range(3):
+            conversation = stage.converse(env={**stage.env, "NUMBER": str(number)})
+            await heard(conversation)
+            await conversation.aclose()
+            known = frozenset(seen)
+            await until_true(lambda known=known: bool(set(spares.pids) - known))
+            seen += [pid for pid in spares.pids if pid not in known]
+        await until_gone(seen[:1])
+        assert list(spares.pids) == seen[1:]
+
+
+async def test_a_spare_that_nobody_takes_ends_by_itself(tmp_path: Path) -> None:
+    async with codex_stage(tmp_path, [say("all done")]) as stage:
+        spares = Spares(str(tmp_path / "spares"), most_age_s=0.2)
+        engine = CodexEngine(reaper=stage.reaper, program=str(codex_program()), spares=spares)
+        conversation = engine.converse(stage.spec(), reaper=stage.reaper)
+        await heard(conversation)
+        await until_true(lambda: bool(spares.pids))
+        waiting = spares.pids
+        await until_gone(waiting)
+        await until_true(lambda: spares.pids == ())
+        await conversation.aclose()
+        await spares.aclose()
 
 
 async def test_the_oldest_codex_that_is_allowed_works(tmp_path: Path) -> None:

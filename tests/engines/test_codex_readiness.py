@@ -100,7 +100,7 @@ async def test_a_codex_without_a_login_is_a_problem_that_says_how_to_log_in(
 PROVIDER = 'model_provider = "mine"\n[model_providers.mine]\nname = "mine"\nbase_url = "http://x"\n'
 
 
-@pytest.mark.parametrize("how", ["login", "provider"])
+@pytest.mark.parametrize("how", ["login", "provider", "key"])
 async def test_a_login_or_a_provider_of_ones_own_will_do(
     home: Path, installed: Path, how: str
 ) -> None:
@@ -109,7 +109,16 @@ async def test_a_login_or_a_provider_of_ones_own_will_do(
     elif how == "provider":
         (home / ".codex" / "config.toml").write_text(PROVIDER)
     env = env_of(home, installed)
+    if how == "key":
+        env["OPENAI_API_KEY"] = "sk-x"
     assert await readiness(env) == ("0.166.0", "", "")
+
+
+async def test_a_login_that_the_keyring_keeps_is_a_problem(home: Path, installed: Path) -> None:
+    (home / ".codex" / "config.toml").write_text('cli_auth_credentials_store = "keyring"\n')
+    _, problem, hint = await readiness(env_of(home, installed))
+    assert "keyring" in problem
+    assert "file" in hint
 
 
 async def test_settings_of_codex_that_cannot_be_read_are_a_problem(

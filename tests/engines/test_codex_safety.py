@@ -142,6 +142,19 @@ async def test_the_login_is_used_where_it_is_and_a_key_of_a_provider_is_not_writ
     assert found == []
 
 
+async def test_a_key_of_the_environment_logs_in_and_is_written_nowhere(tmp_path: Path) -> None:
+    async with codex_stage(tmp_path, [say("all done")]) as stage:
+        stage.config(f'model = "gpt-5.5"\nopenai_base_url = "{stage.model.url}/v1"\n')
+        spec = stage.spec(env={**stage.env, "OPENAI_API_KEY": f"sk-{CANARY}"})
+        conversation = stage.engine.converse(spec, reaper=stage.reaper)
+        assert ended(await heard(conversation)).text == "all done"
+        await conversation.aclose()
+        headers = {key.lower(): value for key, value in stage.model.requests[0].headers.items()}
+        assert headers["authorization"] == f"Bearer sk-{CANARY}"
+        found = [path for path in files_below(tmp_path) if _holds(path, CANARY)]
+    assert found == []
+
+
 async def test_a_tool_of_a_server_that_may_write_is_asked_for_and_one_that_reads_is_not(
     tmp_path: Path,
 ) -> None:

@@ -12,7 +12,7 @@ from switchboard.audit.verify import verify
 from switchboard.audit.writer import AuditWriter, Told
 from switchboard.core.audit import AuditMark, AuditRow, Verification
 from switchboard.core.faults import Fault
-from switchboard.core.loop.worker import Worker
+from switchboard.core.loop.worker_thread import WorkerThread
 
 # Rows that are read at once.
 _AT_ONCE = 256
@@ -35,7 +35,7 @@ class SqliteAudit(AuditWriter):
         paths = AuditPaths(Path(home))
         super().__init__(paths, tell=tell)
         self._read_paths = paths
-        self._reading = Worker("audit-read")
+        self._reading = WorkerThread("audit-read")
 
     async def read(
         self,

@@ -264,6 +264,13 @@ def _key(entry: ServerEntry, limits: ChildLimits) -> bytes:
     What it offers is remembered under this.
     """
     plain = msgspec.structs.replace(
-        entry, expose="suite", tool_prefix="", relay=True, origin=Origin()
+        entry,
+        expose="suite",
+        tool_prefix="",
+        relay=True,
+        natural_language=False,
+        natural_only=False,
+        instructions="",
+        origin=Origin(),
     )
     return encode((plain, limits))

@@ -1,7 +1,7 @@
 """The way back to the client of one request, for as long as the request is under way."""
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Raw, Struct
 
@@ -19,6 +19,11 @@ class Channel(Protocol):
     @property
     def session_id(self) -> str:
         """Whose channel it is."""
+        ...
+
+    @property
+    def request_id(self) -> Any:
+        """What the client calls the request."""
         ...
 
     @property
@@ -46,6 +51,10 @@ class Channel(Protocol):
 
     def log(self, level: str, params: bytes) -> None:
         """Pass on a log message."""
+        ...
+
+    def notify(self, method: str, params: bytes) -> None:
+        """Tell what only clients of one kind understand, in their words."""
         ...
 
     def visited(self, params: Raw) -> None:

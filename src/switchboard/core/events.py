@@ -85,6 +85,8 @@ class ConfigLoaded(Struct, frozen=True, kw_only=True):
     servers: int
     tools: int
     warnings: tuple[str, ...] = ()
+    # What is only worth knowing: a model that goes by another name.
+    notices: tuple[str, ...] = ()
 
 
 class ConfigRejected(Struct, frozen=True, kw_only=True):
@@ -137,6 +139,31 @@ class DefinitionHeld(Struct, frozen=True, kw_only=True):
     approval_id: str
 
 
+class RunStarted(Struct, frozen=True, kw_only=True):
+    """An agent was given a task, and waits for its turn."""
+
+    run_id: str
+    agent: str
+    engine: str
+    workspace: str
+
+
+class RunChanged(Struct, frozen=True, kw_only=True):
+    run_id: str
+    # "working", "asking" or "queued".
+    state: str
+
+
+class RunEnded(Struct, frozen=True, kw_only=True):
+    run_id: str
+    agent: str
+    # "completed", "failed" or "cancelled".
+    state: str
+    duration_s: float
+    reason: str = ""
+    private: str = ""
+
+
 Event = (
     CallStarted
     | CallNarrowed
@@ -156,4 +183,7 @@ Event = (
     | ApprovalAsked
     | ApprovalDecided
     | DefinitionHeld
+    | RunStarted
+    | RunChanged
+    | RunEnded
 )

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from switchboard.core.ports import Directory, Events, Next, Provider
     from switchboard.core.privacy.secrets import SecretBook
     from switchboard.providers.source import Listed
+    from switchboard.runs.ports import Runs
     from switchboard.sandbox.sandbox import Sandbox
     from switchboard.settings.sections import Settings
     from switchkit.reaper_client import Reaper
@@ -81,6 +82,8 @@ class Context(Struct, frozen=True, kw_only=True, eq=False):
     # The road of what a provider does beyond the calls of clients: always asked about, and always
     # written down. With the provider that does it, and how long a question waits.
     guarded_road: Callable[[Provider, float], GuardedRoad] | None = None
+    # Every run of the home; opened by the first who asks. Not while building.
+    runs: Callable[[], Runs] | None = None
     # In place of the sandbox of this platform.
     sandbox: Sandbox | None = None
 

@@ -50,6 +50,8 @@ class Listed(Struct, frozen=True, kw_only=True):
     specs: tuple[ToolSpec, ...] = ()
     # Why an entry is left out, and what to do about it.
     refusals: Mapping[str, tuple[str, str]] = {}
+    # What is worth a line in the log, and no warning.
+    notices: tuple[str, ...] = ()
     # The kinds of things that it lists only when it runs: see `Provider.offers`.
     offers: frozenset[str] = frozenset()
     # What was judged for it on the way, for its own `build`, which must not take long.

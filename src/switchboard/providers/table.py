@@ -7,6 +7,7 @@ write its folder with a `source.py` and add a line here. No other file names a p
 
 from __future__ import annotations
 
+import contextlib
 import os
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -74,7 +75,7 @@ TABLE: dict[str, Row] = {
             *("AGENTS_ENABLE_CODEX", "AGENTS_ENABLE_ANTHROPIC", "AGENTS_ENABLE_VSCODE"),
             *("AGENTS_DIRS", "ANTHROPIC_AGENTS_DIRS", "VSCODE_CHATMODES_DIRS"),
             *("AGENTS_PREFIX_CODEX", "AGENTS_PREFIX_ANTHROPIC", "AGENTS_PREFIX_VSCODE"),
-            *("AGENTS_FILTER", "AGENTS_MCP_DISCOVERY", "VSCODE_USER_MCP"),
+            *("AGENTS_CODEX_TOOLS", "AGENTS_FILTER", "AGENTS_MCP_DISCOVERY", "VSCODE_USER_MCP"),
             *("AGENTS_MCP_LIMIT_REFERENCED", "AGENTS_MCP_ENUMERATE", "AGENTS_MCP_ENUM_TIMEOUT_MS"),
             *("AGENTS_MCP_MAX_SERVERS", "AGENTS_MCP_ENUM_STRICT", "AGENTS_MCP_ENUM_FALLBACK"),
             *("SWITCHBOARD_SKIP_SELF", "AGENTS_TOOLMAP_ENABLE"),
@@ -89,6 +90,8 @@ TABLE: dict[str, Row] = {
     ),
 }
 
+# Folders in one folder that are watched at most.
+_MOST_FOLDERS = 200
 # Names of Switchboard itself.
 _OWN_NAMES = ("switchboard_*",)
 
@@ -112,6 +115,16 @@ def folders_of(row: Row, places: Places) -> Iterator[tuple[str, tuple[str, ...]]
         first, _, rest = folder.partition("/")
         root = roots.get(first)
         yield os.path.join(places.workspace, folder) if root is None else f"{root}/{rest}", endings
+
+
+def watched_for(row: Row, places: Places) -> Iterator[str]:
+    """Folders whose change may call for a provider: a file may come to those in them, too."""
+    for folder, endings in folders_of(row, places):
+        yield folder
+        if any(ending.startswith("/") for ending in endings):
+            with contextlib.suppress(OSError), os.scandir(folder) as entries:
+                inner = [entry.path for entry in entries if entry.is_dir()]
+                yield from sorted(inner)[:_MOST_FOLDERS]
 
 
 def is_called_for(row: Row, places: Places) -> bool:

@@ -33,8 +33,35 @@ class RunStore(Protocol):
         """Every run that has not ended."""
         ...
 
+    async def claim(self, run_id: str, /, *, alone: bool) -> Run | None:
+        """Take a run that waits in this process to work; one more attempt is counted.
+
+        Nothing when it does not wait any more, or waits elsewhere. With `alone`, nothing either
+        while another run that may write works in the same workspace, in whichever process.
+        """
+        ...
+
+    async def abandoned(self) -> list[Run]:
+        """Runs that have not ended, though the process that was to execute them has."""
+        ...
+
+    async def adopt(self, run_id: str, /, **changes: Any) -> Run | None:
+        """Change an abandoned run, which from now on is this process's own.
+
+        Nothing when it is not abandoned any more: of several processes one adopts a run.
+        """
+        ...
+
+    async def want_end(self, run_id: str, /) -> bool:
+        """Note for the process that executes a run that it should end. False if it has."""
+        ...
+
+    async def unwanted(self) -> list[str]:
+        """The runs of this process that should end."""
+        ...
+
     async def append(self, run_id: str, data: str, /) -> RunEvent:
-        """Add a line to the transcript."""
+        """Add a line to the transcript. What is too much of it is cut, and marked."""
         ...
 
     async def transcript(self, run_id: str, /, *, after: int = 0) -> list[RunEvent]:
@@ -76,6 +103,11 @@ Asking = Callable[[str], AbstractContextManager[None]]
 
 class Worker(Protocol):
     """Does the work of the runs of one workspace: it knows the agents there."""
+
+    @property
+    def workspace(self) -> str:
+        """The workspace, as `RunSpec.workspace` names it."""
+        ...
 
     def takes(self, spec: RunSpec, /) -> bool:
         """Whether the run is one of its own, and still what it was when it was started."""

@@ -6,12 +6,11 @@ from typing import Literal
 from msgspec import Struct
 
 from switchboard.engines.events import Usage
+from switchboard.runs.limits import OnCrash
 
 # `queued` waits for its turn, `asking` for a person; the others after `working` are ends.
 RunState = Literal["queued", "working", "asking", "completed", "failed", "cancelled"]
 ENDED: frozenset[RunState] = frozenset({"completed", "failed", "cancelled"})
-# What becomes of a run whose process was killed with us.
-OnCrash = Literal["fail", "resume", "retry"]
 # No letter that could be taken for another one.
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 
@@ -84,5 +83,5 @@ class RunEvent(Struct, frozen=True, kw_only=True):
     run_id: str
     number: int
     at: float
-    # JSON of an `EngineEvent`, or of what the run itself did (`{"type": "state", …}`).
+    # JSON of an `EngineEvent`, or of what the run itself did (`{"event": "state", …}`).
     data: str

@@ -15,6 +15,7 @@ from switchboard.config.keys import Field, Section
 from switchboard.config.locate import DEFAULT_GLOBS
 from switchboard.config.strict import Items, Text, Truth, Whole
 from switchboard.providers.table import TABLE, source_of
+from switchboard.runs.limits import RunLimits
 from switchboard.settings.files.server_shapes import PROVIDERS, TOML_SERVERS
 from switchboard.settings.sections import (
     Interpreting,
@@ -76,7 +77,8 @@ LOGGING = Section(name="logging", into=Logging, fields=(
 ))
 
 TOOLS = Section(name="tools", into=ToolFilters, admit=narrowed_tools, fields=(
-    Field("allow", Items(item=_WORD, about="Show only these tools."), workspace="tightens"),
+    Field("allow", Items(item=_WORD, about="Show only these tools."), workspace="tightens",
+        variables=("SWITCHBOARD_TOOLS_ALLOW",)),
     Field("deny", Items(item=_WORD, about="Never show these. Deny wins."), workspace="tightens"),
     Field("roots", Items(item=_WORD, about=(
         "Where command tools may run and lead to; the workspace by default.")),
@@ -86,6 +88,17 @@ TOOLS = Section(name="tools", into=ToolFilters, admit=narrowed_tools, fields=(
 DAEMON = Section(name="daemon", into=Keeping, fields=(
     Field("idle_ms", Whole(about="End the daemon after so long without a client; 0 keeps it."),
         workspace="never", variables=("SWITCHBOARD_DAEMON_IDLE_MS",)),
+))
+
+RUNS = Section(name="runs", into=RunLimits, fields=(
+    Field("max_runs", Whole(minimum=1, maximum=64, about=(
+        "How many runs of agents work at once.")), workspace="never"),
+    Field("max_per_engine", Whole(minimum=1, maximum=64, about=(
+        "How many of them may have the same engine.")), workspace="never"),
+    Field("parallel_writes", Truth(about=(
+        "Let runs that may write in one workspace work side by side.")), workspace="never"),
+    Field("retention_days", Whole(minimum=1, about="Forget runs so long after their end."),
+        workspace="never"),
 ))
 
 # Who is told what people ask for is for them to say, never for a repository.
@@ -132,7 +145,7 @@ INTROSPECTION = Section(
 
 # Without the sections of providers. Problems of variables are told in this order.
 SECTIONS = (
-    *(LISTENER, LOGGING, ROOT, DAEMON, NATURAL, TOOLS, SKILLS),
+    *(LISTENER, LOGGING, ROOT, DAEMON, RUNS, NATURAL, TOOLS, SKILLS),
     *(DISCOVERY, replace(SUITE, admit=narrowed_suites), TIMEOUTS, INTROSPECTION),
 )
 _BY_NAME = {section.name: section for section in SECTIONS if section.name}

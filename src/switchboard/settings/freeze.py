@@ -16,6 +16,7 @@ from switchboard.settings.fields import (
     LISTENER,
     LOGGING,
     NATURAL,
+    RUNS,
     TIMEOUTS,
 )
 from switchboard.settings.sections import ToolFilters
@@ -29,6 +30,7 @@ _SECTIONS = {
     "listener": LISTENER,
     "logging": LOGGING,
     "keeping": DAEMON,
+    "runs": RUNS,
     "interpreting": NATURAL,
 }
 

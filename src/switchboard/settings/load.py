@@ -25,7 +25,7 @@ from switchboard.config.locate import (
 )
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.core.origins import Origin, Scope
-from switchboard.providers.table import TABLE, folders_of, is_called_for, source_of
+from switchboard.providers.table import TABLE, is_called_for, source_of, watched_for
 from switchboard.settings import freeze
 from switchboard.settings.fields import FLAGS, variables_in
 from switchboard.settings.files.child_files import child_layers
@@ -246,6 +246,6 @@ def _watched(loading: Loading, *others: Iterable[str]) -> tuple[str, ...]:
     trust = os.path.join(loading.places.home, "trust.json")
     own = [os.path.join(loading.places.workspace, row.file) for row in TABLE.values() if row.file]
     # Where nothing calls for a provider yet, too: a file may come.
-    finds = [folder for row in TABLE.values() for folder, _ in folders_of(row, loading.places)]
+    finds = [path for row in TABLE.values() for path in watched_for(row, loading.places)]
     scripts = chain.from_iterable(others)
     return tuple(dict.fromkeys((*files, *children, *folders, trust, *own, *finds, *scripts)))

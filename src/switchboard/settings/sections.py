@@ -9,6 +9,7 @@ from switchboard.children.exposure import Introspection, SuiteSettings
 from switchboard.children.schema import ServerEntry
 from switchboard.config.problems import Problem
 from switchboard.core.origins import Origin
+from switchboard.runs.limits import RunLimits
 
 
 class Timeouts(Struct, frozen=True, kw_only=True):
@@ -102,6 +103,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     logging: Logging = Logging()
     tools: ToolFilters = ToolFilters()
     keeping: Keeping = Keeping()
+    runs: RunLimits = RunLimits()
     interpreting: Interpreting = Interpreting()
     # Whether calls are judged, and written down.
     is_guarded: bool = False

@@ -15,7 +15,7 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.levels import reaches
 from switchboard.core.sessions import Era, Session
 from switchboard.surface.sink import Sink
-from switchboard.wire.messages import RpcError, encode
+from switchboard.wire.messages import MessageId, RpcError, encode
 from switchboard.wire.pending import PeerLost
 
 # How long a client may take to answer a question.
@@ -49,7 +49,7 @@ class ClientChannel:
 
     __slots__ = (
         *("_ask", "_held", "_held_bytes", "_is_resting", "_patience_s", "_session"),
-        *("clock", "declared", "log_level", "meta", "sink", "timeout_s", "token"),
+        *("clock", "declared", "log_level", "meta", "request_id", "sink", "timeout_s", "token"),
     )
 
     def __init__(
@@ -64,8 +64,10 @@ class ClientChannel:
         declared: bytes = b"{}",
         patience_s: float = PATIENCE_S,
         timeout_s: float | None = None,
+        request_id: MessageId = None,
     ) -> None:
         self._session = session
+        self.request_id = request_id
         self.sink = sink
         self._ask = ask
         self.token = token
@@ -100,6 +102,7 @@ class ClientChannel:
         """The client goes on with its request by another one, over this channel."""
         self.sink = channel.sink
         self.token = channel.token
+        self.request_id = channel.request_id
         self._is_resting = False
         held, self._held, self._held_bytes = self._held, None, 0
         for method, params in held or ():
@@ -123,6 +126,9 @@ class ClientChannel:
             return
         if not self.log_level or reaches(level, self.log_level):
             self._tell("notifications/message", params)
+
+    def notify(self, method: str, params: bytes) -> None:
+        self._tell(method, params)
 
     def _tell(self, method: str, params: bytes | Raw) -> None:
         if self._is_resting:

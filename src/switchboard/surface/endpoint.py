@@ -37,6 +37,7 @@ from switchboard.surface.results import (
     entries_parts,
     error_from_fault,
     fault_parts,
+    is_the_childs_own,
     listing_parts,
     outcome_parts,
     relayed_parts,
@@ -49,7 +50,6 @@ from switchboard.wire.eras import (
     MODERN_VERSIONS,
     PROTOCOL_VERSION_KEY,
     UNSUPPORTED_PROTOCOL_VERSION,
-    URL_ELICITATION_REQUIRED,
     negotiated,
 )
 from switchboard.wire.messages import (
@@ -115,7 +115,7 @@ class Endpoint:
         if self._is_modern is None:
             raise RpcError(INVALID_REQUEST, "`initialize` comes first")
         if method == "tools/call":
-            return self._call(read, meta, sink or self._sink)
+            return self._call(read, meta, sink or self._sink, message_id)
         if method == "tools/list":
             return self._list_tools(read, meta, sink or self._sink)
         if method == "subscriptions/listen" and session.era is Era.MODERN:
@@ -248,15 +248,16 @@ class Endpoint:
 
     # Calls
 
-    def _call(self, params: Params, meta: Meta, sink: Sink) -> Answer:
+    def _call(self, params: Params, meta: Meta, sink: Sink, message_id: MessageId) -> Answer:
         if params.name is UNSET:
             raise RpcError(INVALID_PARAMS, "`name` is missing")
         name, session = params.name, self._told(meta)
         arguments = EMPTY_OBJECT if params.arguments == _NULL else params.arguments
         if not self._may_ask(params):
-            return self._run(name, arguments, session, self._channel(meta, sink))
+            channel = self._channel(meta, sink, request_id=message_id)
+            return self._run(name, arguments, session, channel)
         about = (name, msgspec.json.decode(arguments))
-        suspended = self._suspended(params, meta, sink)
+        suspended = self._suspended(params, meta, sink, message_id)
         work = partial(self._run, name, arguments, session, suspended.channel)
         return self._converse(params, suspended, about, work)
 
@@ -274,7 +275,7 @@ class Endpoint:
             try:
                 return outcome_parts(await board.pipeline(call), session.era)
             except Fault as fault:
-                if _is_the_childs_own(fault, is_shown=is_shown):
+                if is_the_childs_own(fault, is_shown=is_shown):
                     raise error_from_fault(fault, call.id, session.era) from fault
                 return fault_parts(fault, call.id, session.era, tool.fault_text)
 
@@ -337,9 +338,12 @@ class Endpoint:
         """Whether a request of the modern era may come to a question, or comes from one."""
         return bool(self._is_modern) and (self._declared != b"{}" or bool(params.request_state))
 
-    def _suspended(self, params: Params, meta: Meta, sink: Sink) -> SuspendedCall:
+    def _suspended(
+        self, params: Params, meta: Meta, sink: Sink, message_id: MessageId = None
+    ) -> SuspendedCall:
         """A request with the channel to its client as it introduced itself; the next may differ."""
-        return SuspendedCall(partial(self._channel, meta, sink), params.input_responses or {})
+        make = partial(self._channel, meta, sink, request_id=message_id)
+        return SuspendedCall(make, params.input_responses or {})
 
     async def _converse(
         self, params: Params, suspended: SuspendedCall, about: Any, work: Callable[[], Answer]
@@ -353,7 +357,9 @@ class Endpoint:
             self._suspended_calls.begin(suspended, work(), about)
         return await self._suspended_calls.word(suspended)
 
-    def _channel(self, meta: Meta, sink: Sink, ask: Ask | None = None) -> ClientChannel:
+    def _channel(
+        self, meta: Meta, sink: Sink, ask: Ask | None = None, request_id: MessageId = None
+    ) -> ClientChannel:
         return ClientChannel(
             self.session,
             sink,
@@ -364,6 +370,7 @@ class Endpoint:
             declared=self._declared,
             patience_s=self._patience_s,
             timeout_s=meta.timeout_s,
+            request_id=request_id,
         )
 
     def _told(self, meta: Meta) -> Session:
@@ -378,16 +385,6 @@ class Endpoint:
             if board.directory is None or not board.listing & CONTENTS:
                 return None
             return board.directory()
-
-
-def _is_the_childs_own(fault: Fault, *, is_shown: bool) -> bool:
-    """Whether a client has to get the child's error as it is.
-
-    A tool under its own name answers as it would without us. A suite's error is for the model, but
-    for the one that the client itself has to act on.
-    """
-    cause = fault.__cause__
-    return isinstance(cause, RpcError) and (is_shown or cause.code == URL_ELICITATION_REQUIRED)
 
 
 def _refuse_cursor(params: Params) -> None:

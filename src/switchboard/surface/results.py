@@ -13,7 +13,7 @@ from switchboard.core.channel import Input
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.sessions import Era, Session
 from switchboard.core.tools import FaultText, ToolSpec
-from switchboard.wire.eras import SERVER_INFO_KEY
+from switchboard.wire.eras import SERVER_INFO_KEY, URL_ELICITATION_REQUIRED
 from switchboard.wire.messages import INTERNAL_ERROR, INVALID_PARAMS, Parts, RpcError, encode
 
 SERVER_INFO = {"name": "switchboard", "title": "Switchboard", "version": __version__}
@@ -147,6 +147,16 @@ def error_from_fault(fault: Fault, call_id: str, era: Era) -> RpcError:
     if fault.hint:
         data["hint"] = fault.hint
     return RpcError(code, f"{fault.message} [{call_id}]", data)
+
+
+def is_the_childs_own(fault: Fault, *, is_shown: bool) -> bool:
+    """Whether a client has to get the child's error as it is.
+
+    A tool under its own name answers as it would without us. A suite's error is for the model, but
+    for the one that the client itself has to act on.
+    """
+    cause = fault.__cause__
+    return isinstance(cause, RpcError) and (is_shown or cause.code == URL_ELICITATION_REQUIRED)
 
 
 def _code_for(cause: RpcError, era: Era) -> int:

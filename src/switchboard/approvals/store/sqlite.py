@@ -11,7 +11,7 @@ from switchboard.approvals.store.database import Database, unusable
 from switchboard.approvals.store.owners import ProcessOwners
 from switchboard.approvals.store.pin_table import PinTable
 from switchboard.approvals.store.question_table import QuestionTable
-from switchboard.core.loop.worker import Worker
+from switchboard.core.loop.worker_thread import WorkerThread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,7 +75,7 @@ class SqliteApprovals:
         self._clock = clock
         self._opened: _Opened | None = None
         # Other processes change the file and tell nobody: this thread looks, once for all who wait.
-        self._worker = Worker("approvals", look=self._look)
+        self._worker = WorkerThread("approvals", look=self._look)
         self._seen = (0, 0)
         self._subscribers: set[Changes] = set()
         self._is_closed = False

@@ -18,6 +18,7 @@ from switchboard.core.events import (
     ConfigRejected,
     Event,
     NamesClashed,
+    RunEnded,
 )
 from switchboard.core.faults import Fault
 from switchboard.core.ports import Events
@@ -34,6 +35,7 @@ _WORDS: dict[type[Any], tuple[str, ...]] = {
     ConfigRejected: ("problems",),
     AuditFailed: ("message",),
     AuditRecovered: ("message",),
+    RunEnded: ("private",),
 }
 
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from switchboard.children.child import Child
     from switchboard.daemon.board.guard import Gates, Guard
     from switchboard.daemon.board.shared_children import SharedChildren
+    from switchboard.runs.service import RunService
 
 _DEFAULT = SuiteSettings()
 
@@ -102,6 +103,7 @@ class Engine:
         )
         self._announce = announce
         self._guard: Guard | None = None
+        self._runs: RunService | None = None
         self._state = State()
         self._tasks = TaskSet()
         for pool in self._pools:
@@ -136,6 +138,7 @@ class Engine:
             book=self._book,
             announce=self._announce,
             directory=lambda: directory,
+            runs=lambda: self._open_runs(settings),
             guarded_road=partial(self._guarded_road, settings),
         )
         for key in assembly.listed:
@@ -205,6 +208,16 @@ class Engine:
             ttl_s,
         )
 
+    def _open_runs(self, settings: Settings) -> RunService:
+        if self._shared_children is not None:
+            return self._shared_children.runs(settings.home, settings.runs)
+        if self._runs is None:
+            # Few boards have agents.
+            from switchboard.daemon.board.run_service import open_runs  # noqa: PLC0415
+
+            self._runs = open_runs(settings.home, self._events, settings.runs)
+        return self._runs
+
     def _audit(self) -> AuditStore | None:
         return self._guard.audit if self._guard is not None else None
 
@@ -236,6 +249,8 @@ class Engine:
                 then.push_async_callback(self._guard.aclose)
             if self._own_reaper is not None:
                 then.callback(self._own_reaper.close)
+            if self._runs is not None:
+                then.push_async_callback(self._runs.aclose)
             if self._shared_children is not None:
                 then.callback(self._shared_children.leave, self._environ)
             then.push_async_callback(self.pool.aclose)

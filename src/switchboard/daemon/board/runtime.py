@@ -112,6 +112,9 @@ class Runtime:
                 servers=len(settings.servers),
                 tools=len(assembly.catalog.tools),
                 warnings=(*warnings, *assembly.omissions),
+                notices=tuple(
+                    notice for listed in assembly.listed.values() for notice in listed.notices
+                ),
             )
         )
         return RunningBoard(settings, assembly, lambda: self.engine)

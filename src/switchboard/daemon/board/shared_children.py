@@ -15,6 +15,7 @@ from switchboard.core.privacy.redacting_events import DiscreetEvents
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.core.stores import AuditStore
 from switchboard.daemon.board.sandbox_trail import SandboxTrail
+from switchboard.runs.limits import RunLimits
 from switchboard.sandbox.server_sandbox import ServerSandbox
 from switchkit.reaper_client import Reaper
 
@@ -22,6 +23,7 @@ Environ = frozenset[tuple[str, str]]
 
 if TYPE_CHECKING:
     from switchboard.daemon.board.guard import Guard
+    from switchboard.runs.service import RunService
 
 
 class SharedChildren:
@@ -31,6 +33,8 @@ class SharedChildren:
         self._events = events
         self.reaper = Reaper()
         self._guard: Guard | None = None
+        # Nothing before the first board that may have runs.
+        self.open_runs: RunService | None = None
         # Sessions share a child only where everything is alike that the child could see.
         self._pools: dict[Environ, ChildPool] = {}
         self._boards: Counter[Environ] = Counter()
@@ -75,6 +79,14 @@ class SharedChildren:
             self._guard = Guard(home, self._events)
         return self._guard
 
+    def runs(self, home: str, limits: RunLimits) -> "RunService":
+        """The runs of the daemon's home, opened by the first board that wants them."""
+        if self.open_runs is None:
+            from switchboard.daemon.board.run_service import open_runs  # noqa: PLC0415 - as above
+
+            self.open_runs = open_runs(home, self._events, limits)
+        return self.open_runs
+
     def _audit(self) -> AuditStore | None:
         return self._guard.audit if self._guard is not None else None
 
@@ -95,4 +107,6 @@ class SharedChildren:
             then.push_async_callback(asyncio.to_thread, self.reaper.close)
             if self._guard is not None:
                 then.push_async_callback(self._guard.aclose)
+            if self.open_runs is not None:
+                then.push_async_callback(self.open_runs.aclose)
             await close_all(pool.aclose() for pool in self._pools.values())

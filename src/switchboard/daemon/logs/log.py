@@ -20,6 +20,7 @@ from switchboard.core.events import (
     ConfigRejected,
     Event,
     ProtectedFilesAppeared,
+    RunEnded,
 )
 from switchboard.daemon.logs.log_sink import LogSink
 from switchboard.settings.sections import Settings
@@ -58,7 +59,7 @@ def level_of(event: Event) -> int:
             return LEVELS["debug"]
         case CallFinished() | ChildFailed() | ChildToolsSkipped() | ConfigRejected():
             return LEVELS["warn"]
-        case AuditFailed() | AuditRecovered() | ProtectedFilesAppeared():
+        case AuditFailed() | AuditRecovered() | ProtectedFilesAppeared() | RunEnded(state="failed"):
             return LEVELS["warn"]
         case ChildExited():
             return LEVELS["info"] if event.expected else LEVELS["warn"]

@@ -76,6 +76,7 @@ class CodexConversation:
             self._is_busy = False
             self._turn_id = ""
             self._items.clear()
+            self._launch.refill()
 
     async def _turn(self, text: str) -> AsyncIterator[EngineEvent]:
         if self._is_closed:

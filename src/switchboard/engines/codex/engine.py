@@ -23,7 +23,6 @@ from switchboard.engines.profile import EngineSpec, Profile
 from switchkit.reaper_client import Reaper
 
 _INSTALL = "install it with `npm install -g @openai/codex`, or name its path in the settings"
-_KEYS = ("CODEX_API_KEY", "CODEX_ACCESS_TOKEN")
 
 
 class CodexEngine:
@@ -56,7 +55,7 @@ class CodexEngine:
         problem, hint = _judged(version)
         if not problem:
             user = await asyncio.to_thread(user_codex, env)
-            problem, hint = _judged_user(user, env) or ("", hint)
+            problem, hint = _judged_user(user) or ("", hint)
         return replace(known, problem=problem, hint=hint)
 
     def converse(self, spec: EngineSpec, *, reaper: Reaper) -> Conversation:
@@ -82,11 +81,16 @@ def _judged(version: str) -> tuple[str, str]:
     return "", ""
 
 
-def _judged_user(user: UserCodex, env: Mapping[str, str]) -> tuple[str, str] | None:
+def _judged_user(user: UserCodex) -> tuple[str, str] | None:
     """What is missing in the user's own Codex, and what to do about it."""
     if user.problem:
         return user.problem, "correct the file, or move it away"
-    if not user.has_login and not any(env.get(name) for name in _KEYS):
+    if not user.has_login and user.is_in_keyring:
+        return (
+            "Codex keeps its login in the keyring, where only your own Codex finds it",
+            'set `cli_auth_credentials_store = "file"` in its config.toml and log in again',
+        )
+    if not user.has_login:
         return (
             "Codex has no login",
             "log in with `codex login`, or name a model provider in its config.toml",

@@ -6,7 +6,8 @@ the environment of the process, so that no second file holds them; its shells do
 
 The login is a link to the user's `auth.json`. Codex writes refreshed tokens through the link, into
 the one file that the user's own Codex reads: a copy would hold the secret twice, and the first one
-to refresh would log the other out.
+to refresh would log the other out. A key that is in the environment is told to the process once it
+runs, which keeps it in its memory only.
 """
 
 import contextlib
@@ -28,8 +29,8 @@ Json = dict[str, Any]
 # What says how the model is reached.
 _CARRIED = (
     *("model", "model_provider", "model_providers", "openai_base_url", "chatgpt_base_url"),
-    *("forced_login_method", "forced_chatgpt_workspace_id", "cli_auth_credentials_store"),
-    *("model_catalog_json", "model_context_window", "oss_provider"),
+    *("forced_login_method", "forced_chatgpt_workspace_id", "model_catalog_json"),
+    *("model_context_window", "oss_provider"),
 )
 # Names of variables that hold what a model must not see, whatever their case.
 SECRET_NAMES = (
@@ -39,6 +40,7 @@ SECRET_NAMES = (
     "GIT_CONFIG_*",
     *("*PRIVATE*", "*WEBHOOK*", "SWITCHBOARD_*", "NPM_CONFIG_*AUTH*", "PGPASS*", "*_PASS"),
 )
+_KEYS = ("CODEX_API_KEY", "OPENAI_API_KEY")
 _MOST_CONFIG = 1024 * 1024
 
 
@@ -52,12 +54,19 @@ class UserCodex(Struct, frozen=True, kw_only=True):
     env: dict[str, str]
     # The file of the login, if there is one.
     login: str
+    # The key of the environment, where there is no such file.
+    api_key: str = ""
+    # Whether the login is kept by the system, for the user's own home alone.
+    is_in_keyring: bool = False
     problem: str = ""
 
     @property
     def has_login(self) -> bool:
         """Whether a model can be reached at all: by a login, a key or a provider of their own."""
-        return bool(self.login) or self.config.get("model_provider", "openai") != "openai"
+        return (
+            bool(self.login or self.api_key)
+            or self.config.get("model_provider", "openai") != "openai"
+        )
 
 
 class CodexHome(Struct, frozen=True, kw_only=True):
@@ -65,6 +74,8 @@ class CodexHome(Struct, frozen=True, kw_only=True):
 
     path: str
     env: dict[str, str]
+    # What the process logs in with, if it has to.
+    api_key: str = ""
 
 
 def user_codex(env: Mapping[str, str]) -> UserCodex:
@@ -81,11 +92,15 @@ def user_codex(env: Mapping[str, str]) -> UserCodex:
             if isinstance(provider, dict)
         }
     login = os.path.join(home, "auth.json")
+    login = login if os.path.isfile(login) else ""
+    keys = (env[name] for name in _KEYS if env.get(name))
     return UserCodex(
         home=home,
         config=config,
         env=secrets,
-        login=login if os.path.isfile(login) else "",
+        login=login,
+        api_key="" if login else next(keys, ""),
+        is_in_keyring=found.get("cli_auth_credentials_store") in {"keyring", "auto"},
         problem=problem,
     )
 
@@ -134,6 +149,8 @@ def make_home(path: str, user: UserCodex, env: Mapping[str, str], helpers: str =
             "exclude": list(SECRET_NAMES),
         },
     }
+    if user.api_key:
+        config["cli_auth_credentials_store"] = "ephemeral"
     text = "".join(f"{_key(key)} = {_toml(value)}\n" for key, value in config.items())
     replace_file(os.path.join(path, "config.toml"), text.encode())
     link = os.path.join(path, "auth.json")
@@ -149,12 +166,12 @@ def make_home(path: str, user: UserCodex, env: Mapping[str, str], helpers: str =
         # command in its sandbox fails. So it gets another such folder, beside its home.
         own["TMPDIR"] = os.path.join(os.path.dirname(path), "tmp")
         make_private_folder(own["TMPDIR"])
-    return CodexHome(path=path, env=own)
+    return CodexHome(path=path, env=own, api_key=user.api_key)
 
 
 def digest_of(user: UserCodex, env: Mapping[str, str], program: str) -> str:
     """The same for homes that could take each other's place."""
-    parts = (program, user.home, user.config, user.env, user.login, dict(sorted(env.items())))
+    parts = (program, user, dict(sorted(env.items())))
     return sha256(msgspec.json.encode(parts)).hexdigest()
 
 

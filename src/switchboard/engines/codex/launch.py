@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from switchboard.core.faults import Fault
-from switchboard.engines.codex.app_server import AppServer, ServerGone, ServerRefused
+from switchboard.engines.codex.app_server import START_S, AppServer, ServerGone, ServerRefused
 from switchboard.engines.codex.home import CodexHome, UserCodex, digest_of, make_home, user_codex
 from switchboard.engines.codex.opening import opening_of
 from switchboard.engines.codex.program import CodexProgram, find_program
@@ -62,6 +62,7 @@ class CodexLaunch:
         self._spec = spec
         self._reaper = reaper
         self._spares = spares
+        self._started: _Plan | None = None
 
     async def start(self) -> Launched:
         """Start it. Raises `CodexUnusable`."""
@@ -78,13 +79,22 @@ class CodexLaunch:
             taken = await self._spares.take(plan.key)
             if taken is not None:
                 await asyncio.to_thread(_lend_sessions, taken.home, plan.home)
-                self._refill(plan)
+                self._started = plan
                 return Launched(
                     server=taken.server, opening=plan.opening, passing_folder=taken.folder
                 )
         launched = Launched(server=await self._fresh(plan, plan.home), opening=plan.opening)
-        self._refill(plan)
+        self._started = plan
         return launched
+
+    def refill(self) -> None:
+        """Have a spare for the next run. Called once this one has its first answer.
+
+        A start takes more of the machine than anything else that Codex does.
+        """
+        plan, self._started = self._started, None
+        if self._spares is not None and plan is not None:
+            self._spares.refill(plan.key, lambda folder: self._fresh(plan, folder))
 
     def _plan(self) -> _Plan:
         spec = self._spec
@@ -113,23 +123,31 @@ class CodexLaunch:
             raise CodexUnusable(Failure(kind="other", private=str(error))) from error
         return await start_server(plan.program, home, self._reaper)
 
-    def _refill(self, plan: _Plan) -> None:
-        if self._spares is not None:
-            self._spares.refill(plan.key, lambda folder: self._fresh(plan, folder))
-
 
 async def start_server(program: CodexProgram, home: CodexHome, reaper: Reaper) -> AppServer:
     """Start an app-server in a home. Raises `CodexUnusable`."""
     try:
         # Not in the workspace: what it does there, it does for a conversation.
-        return await AppServer.start(
+        server = await AppServer.start(
             (program.path, *_FLAGS), cwd=home.path, env=home.env, reaper=reaper
         )
+        await _log_in(server, home)
     except Fault as fault:
         kind = "engine-missing" if fault.reason == "spawn-failed" else "engine-crashed"
         raise CodexUnusable(Failure(kind=kind, private=fault.private or fault.message)) from fault
     except (ServerGone, ServerRefused) as refused:
         raise CodexUnusable(Failure(kind="engine-crashed", private=str(refused))) from refused
+    return server
+
+
+async def _log_in(server: AppServer, home: CodexHome) -> None:
+    if home.api_key:
+        login = {"type": "apiKey", "apiKey": home.api_key}
+        try:
+            await server.request("account/login/start", login, within_s=START_S)
+        except BaseException:
+            await asyncio.shield(server.aclose())
+            raise
 
 
 def _lend_sessions(spare: str, home: str) -> None:

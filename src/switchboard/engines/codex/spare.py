@@ -4,7 +4,6 @@ Nothing is started before the first run used Codex, and none waits for long.
 """
 
 import asyncio
-import contextlib
 import os
 import shutil
 from collections.abc import Awaitable, Callable
@@ -53,6 +52,8 @@ class Spares:
         self._waiting: dict[str, Spare] = {}
         self._starting: set[str] = set()
         self._tasks = TaskSet()
+        # Those that end now. They are waited for, never cut off.
+        self._ending = TaskSet()
         self._count = 0
         self._is_closed = False
 
@@ -70,44 +71,43 @@ class Spares:
         return spare
 
     def refill(self, key: str, start: Start) -> None:
-        """Start another one in the background, unless one waits or there are enough."""
-        is_full = len(self._waiting) + len(self._starting) >= self._most
-        if self._is_closed or key in self._waiting or key in self._starting or is_full:
+        """Start another one in the background, unless one waits already.
+
+        Where there are enough, the one that has waited longest makes way.
+        """
+        if self._is_closed or key in self._waiting or key in self._starting:
             return
+        if len(self._waiting) + len(self._starting) >= self._most:
+            if not self._waiting:
+                return
+            # Dictionaries keep their order: the first has waited longest.
+            self._ending.start(self._waiting.pop(next(iter(self._waiting))).aclose())
         self._starting.add(key)
         self._tasks.start(self._start(key, start))
 
     async def _start(self, key: str, start: Start) -> None:
         self._count += 1
         folder = os.path.join(self._folder, f"spare-{os.getpid()}-{self._count}")
-        server: AppServer | None = None
         try:
             server = await start(home_in(folder))
-        # Nobody waits for it; the next run starts its own and tells what is wrong.
-        except Exception:  # noqa: BLE001 - whatever it was, it is no failure of anybody's run
-            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        except BaseException as error:
+            self._ending.start(asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True))
+            if isinstance(error, Exception):
+                # Nobody waits for it; the next run starts its own and tells what is wrong.
+                return
+            raise
         finally:
             self._starting.discard(key)
-        if server is None:
-            return
-        spare = Spare(server=server, folder=folder)
-        if self._is_closed:
-            await spare.aclose()
-            return
-        self._waiting[key] = spare
-        try:
-            await asyncio.sleep(self._most_age_s)
-        except asyncio.CancelledError:
-            # The owner closes, and closes what waits.
-            return
+        spare = self._waiting[key] = Spare(server=server, folder=folder)
+        await asyncio.sleep(self._most_age_s)
         if self._waiting.get(key) is spare:
             del self._waiting[key]
-            await spare.aclose()
+            self._ending.start(spare.aclose())
 
     async def aclose(self) -> None:
         """End those that wait and those that begin."""
         self._is_closed = True
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._tasks.aclose()
+        await self._tasks.aclose()
         waiting, self._waiting = self._waiting, {}
         await close_all(spare.aclose() for spare in waiting.values())
+        await self._ending.wait()

@@ -1,11 +1,13 @@
 """Every agent of a configuration, by what can be done with it."""
 
+from functools import cached_property
+
 from msgspec import Struct
 
 from switchboard.config.problems import Problem
 from switchboard.core.origins import Origin
 from switchboard.providers.agents.agent import Agent
-from switchboard.providers.agents.maps.model_map import ModelMap, model_map
+from switchboard.providers.agents.maps.model_map import ModelMap, built_in_map
 from switchboard.providers.agents.options import AgentOptions
 from switchboard.providers.agents.profiles import AgentPlan, plan_for
 
@@ -31,7 +33,7 @@ class MapFile(Struct, frozen=True, kw_only=True):
     waits: bool = False
 
 
-class FoundAgents(Struct, frozen=True, kw_only=True):
+class FoundAgents(Struct, frozen=True, kw_only=True, dict=True):
     """What `[agents]` and the agent files come to."""
 
     options: AgentOptions = AgentOptions()
@@ -53,12 +55,20 @@ class FoundAgents(Struct, frozen=True, kw_only=True):
         """The map of models that counts for an agent."""
         file = self.map_file
         if file is None or (file.waits and not agent.is_workspace):
-            return model_map()
-        return file.map.over(model_map())
+            return built_in_map()
+        return file.map.over(built_in_map())
 
     def plan(self, agent: Agent) -> AgentPlan:
         """How an agent is run."""
-        return plan_for(agent, self.options, self.models_for(agent))
+        key = (agent.format, agent.path)
+        if key not in self._plans:
+            self._plans[key] = plan_for(agent, self.options, self.models_for(agent))
+        return self._plans[key]
+
+    @cached_property
+    def _plans(self) -> dict[tuple[str, str], AgentPlan]:
+        """Plans that were made already: a listing needs each of them several times."""
+        return {}
 
     def find(self, name: str) -> Agent | None:
         """An agent by its tool, its name or its safe name."""

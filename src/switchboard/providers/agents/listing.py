@@ -12,6 +12,7 @@ from switchboard.config.locate import Places, expand_user
 from switchboard.config.problems import Problem
 from switchboard.core.tools import Effects, Policy, ToolSpec
 from switchboard.providers.agents.agent import Agent, AgentFormat
+from switchboard.providers.agents.calls.answers import fault_text
 from switchboard.providers.agents.files.agent_file import AgentReading
 from switchboard.providers.agents.files.collection import agent_from, collect
 from switchboard.providers.agents.files.discovery import (
@@ -136,7 +137,7 @@ def _fingerprint(
     agent: Agent, reading: AgentReading, map_file: MapFile | None, places: Places
 ) -> str:
     """Of everything that decides what an agent of the workspace runs."""
-    where = os.path.relpath(agent.path, places.workspace)
+    where = agent.path.removeprefix(places.workspace + os.sep)
     models = map_file.fingerprint if map_file is not None else ""
     return _digest("agent", places.workspace, where, agent.tool, reading.digest_text, models)
 
@@ -184,6 +185,13 @@ def agent_specs(entry: FoundAgents) -> tuple[ToolSpec, ...]:
     return tuple(_spec(agent, entry.plan(agent).engine) for agent in entry.usable.values())
 
 
+def rewrites(entry: FoundAgents) -> Iterator[str]:
+    """What the map of models made of the agents that may be used, and what it does not know."""
+    for agent in entry.usable.values():
+        plan = entry.plan(agent)
+        yield from (f"agent `{agent.tool}`: {each}" for each in (*plan.changes, *plan.warnings))
+
+
 def _spec(agent: Agent, engine: str) -> ToolSpec:
     return ToolSpec(
         name=agent.tool,
@@ -194,6 +202,7 @@ def _spec(agent: Agent, engine: str) -> ToolSpec:
         effects=_EFFECTS,
         policy=Policy(timeout_key="run_minutes"),
         origin=agent.origin,
+        fault_text=fault_text,
     )
 
 

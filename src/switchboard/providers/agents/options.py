@@ -66,6 +66,12 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     runs_per_workspace: int = 8
     runs_per_engine: int = 8
     writers_wait: bool = True
+    # What becomes of a run whose client went away before it was told the id.
+    on_disconnect: Literal["auto", "keep", "cancel"] = "auto"
+    # Further variables that engines may see.
+    pass_env: tuple[str, ...] = ()
+    # Whether agents may work in the workspace and its worktrees only.
+    stay_in_workspace: bool = False
 
     def is_enabled(self, kind: AgentFormat) -> bool:
         """Whether files of a format are looked for."""

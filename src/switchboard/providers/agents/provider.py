@@ -11,17 +11,19 @@ from switchboard.core.launches import Launch
 from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
 from switchboard.core.tools import Policy, ToolSpec
-from switchboard.providers.agents.agent_tools import AgentGround, AgentTools, AttachServers
-from switchboard.providers.agents.agent_worker import (
+from switchboard.providers.agents.calls.agent_tools import AgentGround, AgentTools, AttachServers
+from switchboard.providers.agents.calls.run_calls import OnDisconnect, RunCalls
+from switchboard.providers.agents.calls.runnable import RunnableAgent
+from switchboard.providers.agents.codex_tools.specs import CODEX_TOOLS
+from switchboard.providers.agents.codex_tools.tools import CodexTools
+from switchboard.providers.agents.run_tools.resources import RunResources
+from switchboard.providers.agents.run_tools.tools import RUN_TOOLS, RunTools
+from switchboard.providers.agents.work.agent_worker import (
     AgentWorker,
     EngineTask,
     EngineTasks,
     WorkPlace,
 )
-from switchboard.providers.agents.run_calls import OnDisconnect, RunCalls
-from switchboard.providers.agents.run_tools.resources import RunResources
-from switchboard.providers.agents.run_tools.tools import RUN_TOOLS, RunTools
-from switchboard.providers.agents.runnable import RunnableAgent
 from switchboard.runs.run import Run, RunSpec
 
 PROVIDER = "agents"
@@ -33,6 +35,9 @@ class RoadOptions(Struct, frozen=True, kw_only=True):
     # Seconds, by the name of the client.
     patience: Mapping[str, int] = {}
     on_disconnect: OnDisconnect = "auto"
+    # Whether calls are judged, and the tools of Codex are kept in a sandbox unless told otherwise.
+    is_guarded: bool = False
+    limit_s: float = 1800.0
 
 
 class AgentsProvider:
@@ -51,6 +56,8 @@ class AgentsProvider:
         place: WorkPlace,
         attach: AttachServers,
         options: RoadOptions,
+        # Whether the tools that are Codex itself are there.
+        has_codex: bool = False,
     ) -> None:
         self._specs = tuple(specs)
         self._place = place
@@ -62,8 +69,16 @@ class AgentsProvider:
         )
         self._agents = AgentTools(agents, ground, calls, attach)
         self._runs = RunTools(place.runs, calls, ground)
+        self._codex = CodexTools(
+            place.runs,
+            calls,
+            ground,
+            is_guarded=options.is_guarded,
+            limit_s=options.limit_s,
+        )
+        parts = (self._agents, *((self._codex,) if has_codex else ()))
         self._resources = RunResources(place.runs, ground.workspace)
-        self._worker = AgentWorker(ground.workspace, _AllTasks((self._agents,)), place)
+        self._worker = AgentWorker(ground.workspace, _AllTasks(parts), place)
         self._detach: Callable[[], None] | None = None
 
     def attach(self) -> None:
@@ -80,15 +95,16 @@ class AgentsProvider:
         return call
 
     async def launch(self, call: Call) -> Launch | None:
-        if call.tool.name in RUN_TOOLS:
-            return await self._runs.launch(call)
-        return await self._agents.launch(call)
+        return await self._part(call).launch(call)
 
     async def invoke(self, call: Call) -> Outcome:
         self.attach()
+        return await self._part(call).invoke(call)
+
+    def _part(self, call: Call) -> AgentTools | RunTools | CodexTools:
         if call.tool.name in RUN_TOOLS:
-            return await self._runs.invoke(call)
-        return await self._agents.invoke(call)
+            return self._runs
+        return self._codex if call.tool.name in CODEX_TOOLS else self._agents
 
     # Resources
 

@@ -112,7 +112,7 @@ SECTION = Section(
             "The program of an engine, by its name, where `PATH` does not lead to it.")), ""),
         _key("acp", Members(value=_ACP, about=(
             "Engines that speak ACP, by name: `command`, `args`, `env`.")), ""),
-        _key("codex_tools", Truth(about="Show the tools `codex` and `codex-reply`."), ""),
+        _key("codex_tools", Truth(about="Show the tools `codex` and `codex-reply`.")),
         _key("patience", Members(value=Whole(minimum=1), about=(
             "Seconds that a client is kept waiting for a run, by its name; `default` for the"
             " others.")), ""),
@@ -126,6 +126,14 @@ SECTION = Section(
             "The most runs of a workspace that work at once; others wait.")), ""),
         _key("runs_per_engine", Whole(minimum=1, maximum=1000, about=(
             "The most runs of an engine that work at once; others wait.")), ""),
+        _key("on_disconnect", Text(choices=("auto", "keep", "cancel"), about=(
+            "What becomes of a run whose client leaves: `auto` ends it unless the client was told"
+            " its id.")), ""),
+        _key("pass_env", Items(item=_WORD, about=(
+            "Further variables that engines may see, such as the key of a model provider.")), ""),
+        _key("stay_in_workspace", Truth(about=(
+            "Let agents work in the workspace and its worktrees only; so it is where"
+            " `WORKSPACE_DIR` is set.")), ""),
         _key("writers_wait", Truth(about=(
             "Let two runs of a workspace that may change files wait for each other.")), ""),
     ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from switchboard.core.origins import Origin, Scope
 from switchboard.providers.agents.found_agents import FoundAgents
-from switchboard.providers.agents.listing import agent_specs, read_agents, summary_of
+from switchboard.providers.agents.listing import agent_specs, read_agents, rewrites, summary_of
 from switchboard.providers.agents.section import SECTION
 from switchboard.providers.source import Finding, Item, Listed, ListingContext, Source
 
@@ -36,10 +36,34 @@ class AgentSource(Source[FoundAgents]):
         return entry.watched
 
     def specs(self, listing: ListingContext) -> Listed:
-        return Listed(specs=agent_specs(self.agents(listing.settings)))
+        found = self.agents(listing.settings)
+        specs = agent_specs(found)
+        if found.options.codex_tools:
+            from switchboard.providers.agents.codex_tools.specs import codex_specs  # noqa: PLC0415
+
+            specs += codex_specs()
+        if not specs:
+            return Listed()
+        from switchboard.providers.agents.run_tools.specs import run_specs  # noqa: PLC0415
+
+        return Listed(
+            specs=(*specs, *run_specs()),
+            offers=frozenset({"resources", "templates"}),
+            notices=tuple(rewrites(found)),
+        )
 
     def build(self, context: Context) -> Provider:
-        raise NotImplementedError
+        from switchboard.providers.agents.building import build_agents  # noqa: PLC0415
+
+        return build_agents(context, self.agents(context.settings))
+
+    def env_names(self, settings: Settings) -> frozenset[str]:
+        found = self.agents(settings)
+        if not found.usable and not found.options.codex_tools:
+            return frozenset()
+        from switchboard.providers.agents.work.engine_environment import engine_names  # noqa: PLC0415
+
+        return engine_names(more=found.options.pass_env)
 
     def agents(self, settings: Settings) -> FoundAgents:
         """Every agent of these settings."""
@@ -63,12 +87,6 @@ class AgentSource(Source[FoundAgents]):
                 ),
                 origin=Origin(scope=Scope.WORKSPACE, path=file.path),
             )
-
-    def rows(self, settings: Settings, environ: Mapping[str, str]) -> Iterator[Item]:
-        del environ
-        entry = self.agents(settings)
-        for agent in (*entry.usable.values(), *entry.untrusted.values()):
-            yield self._item(agent, entry)
 
     def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
         del environ

@@ -4,6 +4,7 @@ A map only rewrites what an agent says: one that names no model gets none.
 """
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, cast
 
 from msgspec import Struct
@@ -145,11 +146,14 @@ class ModelMap(Struct, frozen=True, kw_only=True):
         )
 
 
-def model_map(
-    targets: Mapping[str, ModelTarget] = BUILT_IN,
-    providers: Mapping[str, str] = BUILT_IN_PROVIDERS,
-) -> ModelMap:
-    """A map by its names; that of Switchboard itself without any."""
+@cache
+def built_in_map() -> ModelMap:
+    """The map of Switchboard itself."""
+    return model_map(BUILT_IN, BUILT_IN_PROVIDERS)
+
+
+def model_map(targets: Mapping[str, ModelTarget], providers: Mapping[str, str]) -> ModelMap:
+    """A map by its names, which count in any case."""
     return ModelMap(
         targets={_key(name): target for name, target in targets.items()},
         providers={_key(name): provider for name, provider in providers.items()},

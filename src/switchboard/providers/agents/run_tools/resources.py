@@ -10,7 +10,7 @@ from switchboard.core.contents import Completing, ContentRequest, Filling
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
-from switchboard.providers.agents.answers import facts
+from switchboard.providers.agents.calls.answers import facts
 from switchboard.providers.agents.run_tools.transcript_lines import lines_of
 from switchboard.runs.ports import Runs
 from switchboard.runs.run import Run

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Raw
 
 from switchboard.core.tools import Effects, ToolSpec
-from switchboard.providers.agents.answers import fault_text
+from switchboard.providers.agents.calls.answers import fault_text
 
 _PROVIDER = "agents"
 _RUN = {"run_id": {"type": "string", "description": "The id of the run, as in `r-…`."}}

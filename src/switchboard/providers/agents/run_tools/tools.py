@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
-from switchboard.providers.agents.agent_tools import AgentGround, request_key
-from switchboard.providers.agents.answers import going_on, report
-from switchboard.providers.agents.run_calls import RunCalls
+from switchboard.providers.agents.calls.agent_tools import AgentGround, request_key
+from switchboard.providers.agents.calls.answers import going_on, report
+from switchboard.providers.agents.calls.run_calls import RunCalls
 from switchboard.providers.agents.run_tools.transcript_lines import lines_of
 from switchboard.runs.ports import Runs
 from switchboard.runs.run import Run
@@ -124,7 +124,7 @@ class RunTools:
             task=task,
             replies_to=run.id,
             request_key=request_key(call),
-            depth=max(self._ground.depth, call.session.depth),
+            depth=call.session.depth,
         )
         await self._check_alone(run)
         return await self._calls.start(call, spec)

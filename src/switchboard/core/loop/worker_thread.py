@@ -17,7 +17,7 @@ class _Job(NamedTuple):
     done: asyncio.Future[Any]
 
 
-class Worker:
+class WorkerThread:
     """Runs one piece of work after the other. Its thread starts with the first one."""
 
     def __init__(

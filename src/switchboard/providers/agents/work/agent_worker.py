@@ -18,11 +18,11 @@ from switchboard.engines.engine import Conversation, Engine, Reply
 from switchboard.engines.events import Failure, Form, Permission, TurnEnded
 from switchboard.engines.profile import AttachedServer, EngineSpec, Profile
 from switchboard.ipc.environment import DEPTH_VARIABLE
-from switchboard.providers.agents.conversation_folders import ConversationFolders
-from switchboard.providers.agents.engine_approvals import EngineApprovals
-from switchboard.providers.agents.engine_environment import engine_environment
+from switchboard.providers.agents.calls.waiters import Waiters, WaitingClientAsker
 from switchboard.providers.agents.servers.depth import check_depth
-from switchboard.providers.agents.waiters import Waiters, WaitingClientAsker
+from switchboard.providers.agents.work.conversation_folders import ConversationFolders
+from switchboard.providers.agents.work.engine_approvals import EngineApprovals
+from switchboard.providers.agents.work.engine_environment import engine_environment
 from switchboard.runs.ports import Asking, Runs
 from switchboard.runs.run import Run, RunSpec
 from switchkit.reaper_client import Reaper
@@ -82,12 +82,12 @@ class AgentWorker:
     """Takes the runs of one workspace."""
 
     def __init__(self, workspace: str, tasks: EngineTasks, place: WorkPlace) -> None:
-        self._workspace = workspace
+        self.workspace = workspace
         self._tasks = tasks
         self._place = place
 
     def takes(self, spec: RunSpec, /) -> bool:
-        return spec.workspace == self._workspace and self._tasks.takes(spec)
+        return spec.workspace == self.workspace and self._tasks.takes(spec)
 
     def work(self, run: Run, asking: Asking, /) -> "AgentWork":
         return AgentWork(run, asking, self._tasks, self._place)

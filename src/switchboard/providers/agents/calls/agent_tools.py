@@ -13,11 +13,11 @@ from switchboard.core.launches import Launch
 from switchboard.core.sessions import Session
 from switchboard.core.strict import canonical, read_strictly
 from switchboard.engines.profile import AttachedServer
-from switchboard.providers.agents.agent_worker import EngineTask, EngineTasks
-from switchboard.providers.agents.places import judge_cwd
-from switchboard.providers.agents.run_calls import RunCalls
-from switchboard.providers.agents.runnable import RunnableAgent
+from switchboard.providers.agents.calls.places import judge_cwd
+from switchboard.providers.agents.calls.run_calls import RunCalls
+from switchboard.providers.agents.calls.runnable import RunnableAgent
 from switchboard.providers.agents.servers.depth import check_depth
+from switchboard.providers.agents.work.agent_worker import EngineTask, EngineTasks
 from switchboard.runs.run import Run, RunSpec
 
 # The servers that an agent gets for a run.
@@ -31,8 +31,6 @@ class AgentGround(Struct, frozen=True, kw_only=True, eq=False):
     workspace: str
     # The folder that sessions may not leave; empty where they are not pinned to a project.
     root: str = ""
-    # How many runs stand above the sessions of this board.
-    depth: int = 0
     programs: Mapping[str, str] = {}
     is_trusted: Callable[[str], bool] = lambda _: False
 
@@ -68,7 +66,7 @@ class AgentTools(EngineTasks):
     async def invoke(self, call: Call) -> Outcome:
         """Start the run, and wait for it."""
         assert call.launch is not None, "every agent has a launch"
-        check_depth(max(self._ground.depth, call.session.depth))
+        check_depth(call.session.depth)
         runnable = self._agents[call.tool.name]
         given = msgspec.json.decode(call.arguments, type=_Given)
         # Looked at again: a link may lead elsewhere since the call was let pass.
@@ -85,7 +83,7 @@ class AgentTools(EngineTasks):
             on_crash=runnable.agent.on_crash,
             limit_s=runnable.agent.limit_s or runnable.limit_s,
             request_key=request_key(call),
-            depth=max(self._ground.depth, call.session.depth),
+            depth=call.session.depth,
         )
         return await self._calls.start(call, spec)
 

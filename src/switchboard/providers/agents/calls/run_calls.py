@@ -3,13 +3,14 @@
 import asyncio
 import contextlib
 from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import Literal
 
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault
-from switchboard.providers.agents.answers import answer
-from switchboard.providers.agents.patience import patience_of
-from switchboard.providers.agents.waiters import Waiters
+from switchboard.providers.agents.calls.answers import answer
+from switchboard.providers.agents.calls.patience import LONGEST_S, patience_of
+from switchboard.providers.agents.calls.waiters import Waiters
 from switchboard.runs.ports import Runs
 from switchboard.runs.run import Run, RunSpec
 
@@ -19,6 +20,8 @@ OnDisconnect = Literal["auto", "keep", "cancel"]
 # A client that hears nothing for long gives up, whatever the run does.
 _PULSE_S = 5.0
 
+# What goes on while a call waits for a run.
+Beside = Callable[[Call, Run], AbstractAsyncContextManager[None]]
 # What is made of a run for the client: its end, or that it goes on.
 Answering = Callable[[Run], Outcome]
 
@@ -39,8 +42,20 @@ class RunCalls:
         self._patience = patience
         self._on_disconnect: OnDisconnect = on_disconnect
 
-    async def start(self, call: Call, spec: RunSpec, say: Answering = answer) -> Outcome:
-        """Start a run, then wait for it. The same request sent again finds the run it started."""
+    async def start(
+        self,
+        call: Call,
+        spec: RunSpec,
+        say: Answering = answer,
+        *,
+        beside: Beside | None = None,
+        waits_whole: bool = False,
+    ) -> Outcome:
+        """Start a run, then wait for it. The same request sent again finds the run it started.
+
+        `beside` goes on while it waits. With `waits_whole` a client that does not say otherwise
+        waits for the end.
+        """
         # Once it is on disk it has to be known here: a client that leaves now leaves a run.
         starting = self._waiters.tasks.start(self._runs().start(spec))
         try:
@@ -49,14 +64,22 @@ class RunCalls:
             starting.add_done_callback(self._started_for_nobody)
             raise
         self._waiters.began(run.id, call.session)
-        return await self.wait(call, run, say)
+        async with beside(call, run) if beside is not None else contextlib.nullcontext():
+            whole = LONGEST_S if waits_whole else None
+            return await self.wait(call, run, say, whole=whole)
 
     async def wait(
-        self, call: Call, run: Run, say: Answering = answer, within_s: float | None = None
+        self,
+        call: Call,
+        run: Run,
+        say: Answering = answer,
+        *,
+        within_s: float | None = None,
+        whole: float | None = None,
     ) -> Outcome:
         """Wait for the end of a run, or until the client's patience is over."""
         runs, waiters = self._runs(), self._waiters
-        patience = patience_of(call, self._patience)
+        patience = patience_of(call, self._patience, otherwise=whole)
         within_s = patience if within_s is None else min(within_s, patience)
         try:
             with waiters.waiting(run.id, call):

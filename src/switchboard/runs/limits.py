@@ -1,0 +1,19 @@
+"""How many runs work at once, and for how long they are remembered."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+# What becomes of a run whose process was killed with us.
+OnCrash = Literal["fail", "resume", "retry"]
+
+
+class RunLimits(Struct, frozen=True, kw_only=True):
+    """The `[runs]` section. Only the home may say."""
+
+    # At once, in one process: in all, and of one engine. An engine takes hundreds of megabytes.
+    max_runs: int = 4
+    max_per_engine: int = 4
+    # Whether runs that may write in one workspace work side by side.
+    parallel_writes: bool = False
+    retention_days: int = 30

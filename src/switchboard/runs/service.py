@@ -1,0 +1,371 @@
+"""Every run of a home, in one process: starts, executes, ends them, and tells who watches."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from switchboard.core.events import RunChanged, RunEnded, RunStarted
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.loop.tasks import TaskSet, close_all
+from switchboard.core.ports import Events
+from switchboard.runs.attempt import Attempt
+from switchboard.runs.endings import (
+    MOST_ATTEMPTS,
+    Ending,
+    Halt,
+    changed_since,
+    crashed,
+    fault_ending,
+    halted,
+    unattended,
+)
+from switchboard.runs.limits import RunLimits
+from switchboard.runs.ports import Execute, RunEngine, RunStore, Worker
+from switchboard.runs.run import Run, RunEvent, RunSpec, new_run_id
+from switchboard.runs.store.run_table import unknown_run
+from switchboard.runs.transcripts import state_line
+
+# Other processes change runs and tell nobody: so often we look, where that matters.
+_LOOK_S = 0.5
+_SWEEP_S = 3600.0
+_DAY_S = 86400.0
+
+# Makes the engine, once the service knows how runs are executed.
+MakeEngine = Callable[[Execute], RunEngine]
+Tell = Callable[[Run], None]
+T = TypeVar("T")
+
+
+class RunService:
+    """The `Runs` of a home. One for each process; the store keeps processes apart."""
+
+    def __init__(
+        self, store: RunStore, engine: MakeEngine, *, events: Events, limits: RunLimits
+    ) -> None:
+        self.store = store
+        self._engine = engine(self._execute)
+        self._events = events
+        self._limits = limits
+        self._workers: list[Worker] = []
+        self._attempts: dict[str, Attempt] = {}
+        # What this process has to execute, and has not ended yet.
+        self._own: dict[str, Run] = {}
+        self._halted: dict[str, Halt] = {}
+        self._followers: dict[str, list[Tell]] = {}
+        # What is done to the end, though whoever asked for it may have left.
+        self._tasks = TaskSet()
+        self._looking: asyncio.Task[Any] | None = None
+        self._swept_at = -_SWEEP_S
+        self._is_closed = False
+
+    # Whoever starts, watches and ends runs
+
+    async def start(self, spec: RunSpec, /) -> Run:
+        self._check_open()
+        run = Run(id=new_run_id(), spec=spec, state="queued", created_at=time.time())
+        return await self._whole(self._start(run))
+
+    async def get(self, run_id: str, /) -> Run:
+        run = await self.store.get(run_id)
+        if run is None:
+            raise unknown_run(run_id)
+        if run.has_ended or run_id in self._own:
+            return run
+        await self.settle()
+        return await self.store.get(run_id) or run
+
+    async def wait(self, run_id: str, /, *, within_s: float, tell: Tell | None = None) -> Run:
+        news: asyncio.Queue[Run] = asyncio.Queue()
+        forget = self.follow(run_id, news.put_nowait)
+        until = time.monotonic() + within_s
+        try:
+            run = await self.get(run_id)
+            while not run.has_ended and (left := until - time.monotonic()) > 0:
+                if run_id not in self._own:
+                    left = min(left, _LOOK_S)
+                try:
+                    async with asyncio.timeout(left):
+                        changed = await news.get()
+                except TimeoutError:
+                    changed = await self.get(run_id)
+                if tell is not None and changed != run:
+                    tell(changed)
+                run = changed
+        finally:
+            forget()
+        return run
+
+    async def listed(self, *, workspace: str = "", last: int = 50) -> list[Run]:
+        await self.settle()
+        return await self.store.listed(workspace=workspace, last=last)
+
+    async def transcript(self, run_id: str, /, *, after: int = 0) -> list[RunEvent]:
+        if await self.store.get(run_id) is None:
+            raise unknown_run(run_id)
+        return await self.store.transcript(run_id, after=after)
+
+    async def cancel(self, run_id: str, /) -> Run:
+        run = await self.get(run_id)
+        if not run.has_ended and run_id not in self._own:
+            # The process that executes it looks for such wishes.
+            await self.store.want_end(run_id)
+            return await self.wait(run_id, within_s=10 * _LOOK_S)
+        return run if run.has_ended else await self._whole(self._end_own(run_id, "cancelled"))
+
+    async def steer(self, run_id: str, text: str, /) -> Run:
+        run = await self.get(run_id)
+        attempt = self._attempts.get(run_id)
+        if attempt is None:
+            raise _not_working(run)
+        await attempt.steer(text)
+        await self.store.append(run_id, state_line("steered", text))
+        return await self.get(run_id)
+
+    async def delivered(self, run_id: str, /) -> None:
+        await self._whole(self.store.update(run_id, is_delivered=True))
+
+    def follow(self, run_id: str, tell: Tell, /) -> Callable[[], None]:
+        followers = self._followers.setdefault(run_id, [])
+        followers.append(tell)
+
+        def forget() -> None:
+            with contextlib.suppress(ValueError):
+                followers.remove(tell)
+            if not followers and self._followers.get(run_id) is followers:
+                del self._followers[run_id]
+
+        return forget
+
+    def attach(self, worker: Worker, /) -> Callable[[], None]:
+        self._workers.append(worker)
+        self._tasks.start(self._quietly(self._take_up(worker)))
+
+        def detach() -> None:
+            with contextlib.suppress(ValueError):
+                self._workers.remove(worker)
+
+        return detach
+
+    # Whoever owns the service
+
+    def under_way(self, workspace: str = "") -> list[Run]:
+        """The runs that this process has to execute and that have not ended."""
+        return [run for run in self._own.values() if workspace in {"", run.spec.workspace}]
+
+    async def settle(self) -> None:
+        """End what a killed process left and nobody takes up, and forget what is old."""
+        for run in await self.store.abandoned():
+            if run.spec.on_crash == "fail" or run.attempts >= MOST_ATTEMPTS:
+                await self._bury(run, crashed(run))
+        if time.monotonic() - self._swept_at >= _SWEEP_S:
+            self._swept_at = time.monotonic()
+            await self.store.sweep(time.time() - self._limits.retention_days * _DAY_S)
+
+    async def aclose(self) -> None:
+        """Interrupt every run, which says so, and let go of every file."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        try:
+            await close_all(self._end_own(run_id, "stopped") for run_id in tuple(self._own))
+            await self._engine.aclose()
+            await self._tasks.aclose()
+        finally:
+            await self.store.aclose()
+
+    # The life of a run
+
+    async def _start(self, run: Run) -> Run:
+        kept = await self.store.add(run)
+        if kept.id == run.id:
+            spec = run.spec
+            self._events.emit(
+                RunStarted(
+                    run_id=run.id, agent=spec.agent, engine=spec.engine, workspace=spec.workspace
+                )
+            )
+            await self._submit(run)
+        return kept
+
+    async def _submit(self, run: Run) -> None:
+        self._own[run.id] = run
+        if self._looking is None or self._looking.done():
+            self._looking = self._tasks.start(self._look())
+        try:
+            await self._engine.submit(run)
+        except Fault as fault:
+            await self._finish(run, fault_ending(fault))
+            raise
+
+    async def _execute(self, run_id: str, attempt: int) -> None:
+        """One attempt, when it is the run's turn."""
+        del attempt  # The store counts, so that no two processes make the same one.
+        run = await self._claimed(run_id)
+        if run is None:
+            return
+        worker = self._worker_of(run.spec)
+        if worker is None:
+            await self._finish(run, unattended(run))
+            return
+        self._tell(run)
+        await self.store.append(run_id, state_line("working", attempt=run.attempts))
+
+        async def change(**changes: Any) -> Run:
+            changed = await self.store.update(run_id, **changes)
+            self._tell(changed)
+            return changed
+
+        async def append(data: str) -> None:
+            await self.store.append(run_id, data)
+
+        current = self._attempts[run_id] = Attempt(run, change=change, append=append)
+        if (halt := self._halted.get(run_id)) is not None:
+            current.halt(halt)
+        try:
+            ending = await current.to_end(worker)
+        except asyncio.CancelledError:
+            await self._whole(self._finish(run, halted(self._halted.get(run_id, "stopped"), run)))
+            raise
+        finally:
+            del self._attempts[run_id]
+        await self._finish(run, ending)
+
+    async def _claimed(self, run_id: str) -> Run | None:
+        """The run, now ours to work on; nothing if it is not to be executed."""
+        while run_id in self._own and run_id not in self._halted:
+            run = await self.store.claim(run_id, alone=not self._limits.parallel_writes)
+            if run is not None:
+                return run
+            found = await self.store.get(run_id)
+            if found is None or found.state != "queued":
+                self._own.pop(run_id, None)
+                return None
+            # Another process writes in this workspace.
+            await asyncio.sleep(_LOOK_S)
+        return None
+
+    async def _finish(self, run: Run, ending: Ending) -> Run:
+        """Write the end down, once, and tell of it."""
+        ended = await self.store.update(
+            run.id,
+            state=ending.state,
+            output=ending.output,
+            reason=ending.reason,
+            ended_at=time.time(),
+            doing="",
+            approval_id="",
+        )
+        was_own = self._own.pop(run.id, None) is not None
+        self._halted.pop(run.id, None)
+        with contextlib.suppress(Fault):
+            await self.store.append(run.id, state_line(ended.state, ended.reason))
+        if was_own:
+            self._events.emit(_ended_event(ended, ending.private))
+        self._tell(ended)
+        return ended
+
+    async def _end_own(self, run_id: str, halt: Halt) -> Run:
+        """End a run of this process, whether it waits or works."""
+        self._halted.setdefault(run_id, halt)
+        if (attempt := self._attempts.get(run_id)) is not None:
+            attempt.halt(halt)
+            # Its own end is bounded.
+            while run_id in self._attempts:
+                await self.wait(run_id, within_s=_LOOK_S)
+        await self._engine.cancel(run_id)
+        run = await self.get(run_id)
+        return run if run.has_ended else await self._finish(run, halted(halt, run))
+
+    # What others left
+
+    async def _take_up(self, worker: Worker) -> None:
+        await self.settle()
+        for run in await self.store.abandoned():
+            if run.spec.workspace != worker.workspace:
+                continue
+            if not worker.takes(run.spec):
+                await self._bury(run, changed_since(run))
+                continue
+            thread_id = run.thread_id if run.spec.on_crash == "resume" else ""
+            adopted = await self.store.adopt(
+                run.id, state="queued", thread_id=thread_id, doing="", approval_id=""
+            )
+            if adopted is not None:
+                await self.store.append(run.id, state_line("queued", "it was interrupted"))
+                await self._submit(adopted)
+
+    async def _bury(self, run: Run, ending: Ending) -> None:
+        if (adopted := await self.store.adopt(run.id)) is not None:
+            self._own[run.id] = adopted
+            await self._finish(adopted, ending)
+
+    async def _look(self) -> None:
+        """See whether another process wants a run of ours to end, while there are any."""
+        while self._own:
+            await asyncio.sleep(_LOOK_S)
+            with contextlib.suppress(Fault):
+                for run_id in await self.store.unwanted():
+                    if run_id in self._own and run_id not in self._halted:
+                        self._tasks.start(self._quietly(self._end_own(run_id, "cancelled")))
+
+    # Small things
+
+    def _worker_of(self, spec: RunSpec) -> Worker | None:
+        """The latest worker that takes it: an older one may be about to leave."""
+        found = (
+            each
+            for each in reversed(self._workers)
+            if each.workspace == spec.workspace and each.takes(spec)
+        )
+        return next(found, None)
+
+    def _tell(self, run: Run) -> None:
+        if run.id in self._own:
+            before, self._own[run.id] = self._own[run.id], run
+            if before.state != run.state:
+                self._events.emit(RunChanged(run_id=run.id, state=run.state))
+        for tell in (*self._followers.get(run.id, ()), *self._followers.get("", ())):
+            # Whoever watches must not end what is watched.
+            with contextlib.suppress(Exception):
+                tell(run)
+
+    async def _whole(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do it to the end, also when whoever asked for it leaves half-way."""
+        return await asyncio.shield(self._tasks.start(work))
+
+    async def _quietly(self, work: Coroutine[Any, Any, object]) -> None:
+        """What nobody waits for has nobody to raise a fault to; the next who asks is told."""
+        with contextlib.suppress(Fault):
+            await work
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise Fault(
+                FaultCode.UNAVAILABLE,
+                "stopping",
+                "Switchboard is about to end, so no run is started",
+                hint="make the call again",
+            )
+
+
+def _not_working(run: Run) -> Fault:
+    why = "has ended" if run.has_ended else "waits for its turn, or works in another process"
+    return Fault(
+        FaultCode.FAILED_PRECONDITION,
+        "run-not-working",
+        f"run {run.id} {why}, so it takes no more input",
+        hint=f"switchboard runs reply {run.id} TEXT" if run.has_ended else "try again later",
+    )
+
+
+def _ended_event(run: Run, private: str) -> RunEnded:
+    return RunEnded(
+        run_id=run.id,
+        agent=run.spec.agent,
+        state=run.state,
+        reason=run.reason,
+        duration_s=max(run.ended_at - run.created_at, 0.0),
+        private=private,
+    )

@@ -1,0 +1,213 @@
+"""The table of runs and their transcripts. Its methods are those of `RunStore`, on its thread."""
+
+import sqlite3
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.stores import Owners
+from switchboard.runs.run import ENDED, Run, RunEvent
+from switchboard.runs.store.database import RunDatabase
+from switchboard.runs.transcripts import MOST_BYTES, cut_mark, fitted, is_of_the_run
+
+# Whoever lost an answer asks again within minutes. Later the same words are a new wish.
+_REPEAT_S = 3600.0
+_UNFINISHED = "state IN ('queued', 'working', 'asking')"
+_read_run = msgspec.json.Decoder(Run).decode
+
+
+class RunTable:
+    """Takes runs in, changes them as long as they last, and gives each to one process."""
+
+    def __init__(
+        self, database: RunDatabase, owners: Owners, *, clock: Callable[[], float]
+    ) -> None:
+        self._database = database
+        self._owners = owners
+        self._clock = clock
+
+    # Runs
+
+    def add(self, run: Run, /) -> Run:
+        spec = run.spec
+        with self._database.together(lasting=True):
+            if spec.request_key:
+                found = self._database.rows(
+                    "SELECT run FROM runs WHERE request_key = ? AND is_delivered = 0"
+                    " AND (ended_at = 0 OR ended_at > ?) ORDER BY number DESC LIMIT 1",
+                    spec.request_key,
+                    self._clock() - _REPEAT_S,
+                )
+                if found:
+                    return _read_run(found[0]["run"])
+            self._database.change(
+                "INSERT INTO runs (id, workspace, request_key, may_write, state, is_delivered,"
+                " created_at, ended_at, owner, run) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                *(run.id, spec.workspace, spec.request_key, spec.may_write, run.state),
+                *(run.is_delivered, run.created_at, run.ended_at, self._owners.own()),
+                msgspec.json.encode(run),
+            )
+        return run
+
+    def update(self, run_id: str, /, **changes: Any) -> Run:
+        ends = changes.get("state") in ENDED
+        with self._database.together(lasting=ends):
+            run = self._known(run_id)
+            if run.has_ended:
+                changes = {key: value for key, value in changes.items() if key == "is_delivered"}
+            return self._put(run, changes) if changes else run
+
+    def get(self, run_id: str, /) -> Run | None:
+        found = self._database.rows("SELECT run FROM runs WHERE id = ?", run_id)
+        return _read_run(found[0]["run"]) if found else None
+
+    def listed(self, *, workspace: str = "", last: int = 50) -> list[Run]:
+        rows = self._database.rows(
+            "SELECT run FROM runs WHERE ? IN ('', workspace) ORDER BY number DESC LIMIT ?",
+            workspace,
+            last,
+        )
+        return [_read_run(row["run"]) for row in rows]
+
+    def unfinished(self) -> list[Run]:
+        return self._select(_UNFINISHED)
+
+    def sweep(self, before: float, /) -> int:
+        with self._database.together():
+            return self._database.change(
+                "DELETE FROM runs WHERE ended_at > 0 AND ended_at < ?", before
+            )
+
+    # Who executes them
+
+    def claim(self, run_id: str, /, *, alone: bool) -> Run | None:
+        with self._database.together(lasting=True):
+            found = self._database.rows(
+                "SELECT run FROM runs WHERE id = ? AND state = 'queued' AND owner = ?",
+                run_id,
+                self._owners.own(),
+            )
+            if not found:
+                return None
+            run = _read_run(found[0]["run"])
+            if alone and run.spec.may_write and self._is_written_in(run.spec.workspace):
+                return None
+            changes = {
+                "state": "working",
+                "attempts": run.attempts + 1,
+                "started_at": run.started_at or self._clock(),
+            }
+            return self._put(run, changes)
+
+    def _is_written_in(self, workspace: str) -> bool:
+        """Whether a run that may write works there, in a process that lives."""
+        owners = self._database.rows(
+            "SELECT DISTINCT owner FROM runs WHERE workspace = ? AND may_write = 1"
+            " AND state IN ('working', 'asking')",
+            workspace,
+        )
+        return any(not self._owners.is_gone(owner) for (owner,) in owners)
+
+    def abandoned(self) -> list[Run]:
+        owners = self._database.rows(f"SELECT DISTINCT owner FROM runs WHERE {_UNFINISHED}")  # noqa: S608 - ours
+        gone = [owner for (owner,) in owners if self._owners.is_gone(owner)]
+        return [
+            run for owner in gone for run in self._select(f"{_UNFINISHED} AND owner = ?", owner)
+        ]
+
+    def adopt(self, run_id: str, /, **changes: Any) -> Run | None:
+        with self._database.together(lasting=True):
+            found = self._database.rows(
+                f"SELECT run, owner FROM runs WHERE id = ? AND {_UNFINISHED}",  # noqa: S608 - ours
+                run_id,
+            )
+            if not found or not self._owners.is_gone(found[0]["owner"]):
+                return None
+            self._database.change(
+                "UPDATE runs SET owner = ? WHERE id = ?", self._owners.own(), run_id
+            )
+            return self._put(_read_run(found[0]["run"]), changes)
+
+    def want_end(self, run_id: str, /) -> bool:
+        changed = self._database.change(
+            f"UPDATE runs SET is_unwanted = 1 WHERE id = ? AND {_UNFINISHED}",  # noqa: S608 - ours
+            run_id,
+        )
+        return changed == 1
+
+    def unwanted(self) -> list[str]:
+        rows = self._database.rows(
+            f"SELECT id FROM runs WHERE is_unwanted = 1 AND owner = ? AND {_UNFINISHED}",  # noqa: S608 - ours
+            self._owners.own(),
+        )
+        return [row["id"] for row in rows]
+
+    # Transcripts
+
+    def append(self, run_id: str, data: str, /) -> RunEvent:
+        at = self._clock()
+        with self._database.together():
+            found = self._database.rows(
+                "SELECT events, bytes, is_cut FROM runs WHERE id = ?", run_id
+            )
+            if not found:
+                raise unknown_run(run_id)
+            number, size, is_cut = found[0]
+            data = fitted(data)
+            # What the run itself did is short, and tells how it ended.
+            if size + len(data) > MOST_BYTES and not is_of_the_run(data):
+                if is_cut:
+                    return RunEvent(run_id=run_id, number=number, at=at, data=data)
+                data, is_cut = cut_mark(MOST_BYTES), True
+            self._database.change(
+                "INSERT INTO events VALUES (?, ?, ?, ?)", run_id, number + 1, at, data
+            )
+            self._database.change(
+                "UPDATE runs SET events = ?, bytes = ?, is_cut = ? WHERE id = ?",
+                *(number + 1, size + len(data), is_cut, run_id),
+            )
+        return RunEvent(run_id=run_id, number=number + 1, at=at, data=data)
+
+    def transcript(self, run_id: str, /, *, after: int = 0) -> list[RunEvent]:
+        rows = self._database.rows(
+            "SELECT number, at, data FROM events WHERE run_id = ? AND number > ? ORDER BY number",
+            run_id,
+            after,
+        )
+        return [RunEvent(run_id=run_id, number=each, at=at, data=data) for each, at, data in rows]
+
+    # Rows
+
+    def _known(self, run_id: str) -> Run:
+        run = self.get(run_id)
+        if run is None:
+            raise unknown_run(run_id)
+        return run
+
+    def _put(self, run: Run, changes: dict[str, Any]) -> Run:
+        run = replace(run, **changes)
+        self._database.change(
+            "UPDATE runs SET state = ?, is_delivered = ?, ended_at = ?, run = ? WHERE id = ?",
+            *(run.state, run.is_delivered, run.ended_at, msgspec.json.encode(run), run.id),
+        )
+        return run
+
+    def _select(self, condition: str, *values: Any) -> list[Run]:
+        rows: list[sqlite3.Row] = self._database.rows(
+            f"SELECT run FROM runs WHERE {condition} ORDER BY number",  # noqa: S608 - ours
+            *values,
+        )
+        return [_read_run(row["run"]) for row in rows]
+
+
+def unknown_run(run_id: str) -> Fault:
+    """The fault of whoever names a run that is not known, or not any more."""
+    return Fault(
+        FaultCode.NOT_FOUND,
+        "unknown-run",
+        f"there is no run `{run_id}`, or it ended so long ago that it was forgotten",
+        hint="switchboard runs list",
+    )

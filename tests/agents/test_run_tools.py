@@ -1,0 +1,157 @@
+"""The tools and the resource that lead to runs."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.ground import AgentBoard, text_of
+from fakes.engines import Hangs, Runs, Says, ScriptedEngine
+from fakes.runs import MemoryRuns
+from support.processes import until_true
+from switchboard.core.contents import Reading
+from switchboard.core.sessions import Session
+from switchboard.providers.agents.run_tools.specs import run_specs
+
+SESSION = Session(id="session", via="stdio", workspace="/workspace")
+
+
+@asynccontextmanager
+async def board(home: Path, *scenes: Any, **more: Any) -> AsyncGenerator[AgentBoard]:
+    made = AgentBoard(home, engine=ScriptedEngine(*scenes), **more)
+    try:
+        yield made
+    finally:
+        await made.aclose()
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path.resolve()
+
+
+async def test_a_run_that_was_left_is_waited_for_and_delivered(home: Path) -> None:
+    async with board(home, Runs("touch a", asks=True), Says("done"), patience=1) as desk:
+        await desk.ask_agent()
+        waiting = asyncio.ensure_future(desk.outcome("run_wait", {"run_id": desk.run.id}))
+        await desk.decide(await desk.until_asked())
+        assert text_of(await waiting) == {"ok": True, "output": "done"}
+        assert desk.run.is_delivered
+
+
+async def test_a_wait_is_no_longer_than_it_is_told(home: Path) -> None:
+    async with board(home, Hangs(), patience=1) as desk:
+        await desk.ask_agent()
+        outcome = await desk.outcome("run_wait", {"run_id": desk.run.id, "timeout_s": 0})
+        assert "goes on" in text_of(outcome)["output"]
+
+
+async def test_the_status_tells_what_a_run_does(home: Path) -> None:
+    async with board(home, Runs("touch a"), Hangs(), patience=1) as desk:
+        await desk.ask_agent()
+        told = text_of(await desk.outcome("run_status", {"run_id": desk.run.id}))
+        assert told["ok"] is True
+        assert told["run"]["state"] == "working"
+        assert told["run"]["doing"] == "runs touch a"
+
+
+async def test_the_output_goes_on_where_it_stopped(home: Path) -> None:
+    async with board(home, Runs("touch a"), Says("done")) as desk:
+        await desk.ask_agent()
+        first = text_of(await desk.outcome("run_output", {"run_id": desk.run.id}))
+        assert "completed: $ touch a (status 0)" in first["output"]
+        assert first["output"].endswith("done")
+        rest = text_of(
+            await desk.outcome("run_output", {"run_id": desk.run.id, "after": first["after"]})
+        )
+        assert rest["output"] == ""
+
+
+async def test_a_run_is_cancelled_once(home: Path) -> None:
+    async with board(home, Hangs(), patience=1) as desk:
+        await desk.ask_agent()
+        told = text_of(await desk.outcome("run_cancel", {"run_id": desk.run.id}))
+        assert told["run"]["state"] == "cancelled"
+        again = text_of(await desk.outcome("run_cancel", {"run_id": desk.run.id}))
+        assert "had ended already" in again["output"]
+        assert len(desk.runs.cancelled) == 1
+
+
+async def test_a_run_that_works_is_told_more(home: Path) -> None:
+    async with board(home, Hangs(), patience=1) as desk:
+        await desk.ask_agent()
+        await desk.outcome("run_steer", {"run_id": desk.run.id, "text": "faster"})
+        assert desk.conversation.steered == ["faster"]
+
+
+async def test_a_reply_goes_on_with_the_conversation_in_its_folder(home: Path) -> None:
+    async with board(home, Says("done")) as desk:
+        await desk.ask_agent()
+        first = desk.run
+        outcome = await desk.outcome("run_reply", {"run_id": first.id, "task": "and now?"})
+        assert text_of(outcome)["ok"] is True
+        one, two = desk.engine.conversations
+        assert two.spec.resume == first.thread_id == two.thread_id
+        assert two.spec.folder == one.spec.folder
+        assert two.tasks == ["and now?"]
+        assert len(desk.runs.runs) == 2
+
+
+async def test_a_reply_to_a_run_that_works_is_refused(home: Path) -> None:
+    async with board(home, Hangs(), patience=1) as desk:
+        await desk.ask_agent()
+        fault = await desk.refusal("run_reply", {"run_id": desk.run.id, "task": "x"})
+        assert fault.reason == "run-not-ended"
+        assert "run_steer" in fault.hint
+
+
+async def test_a_session_sees_no_run_of_another_workspace(home: Path) -> None:
+    runs = MemoryRuns()
+    async with board(home, Hangs(), patience=1, runs=runs) as desk:
+        await desk.ask_agent()
+        other = AgentBoard(home, runs=runs, workspace="/elsewhere")
+        for tool, more in {
+            "run_wait": {},
+            "run_status": {},
+            "run_output": {},
+            "run_cancel": {},
+            "run_steer": {"text": "x"},
+            "run_reply": {"task": "x"},
+        }.items():
+            fault = await other.refusal(tool, {"run_id": desk.run.id, **more})
+            missing = await other.refusal(tool, {"run_id": "r-nothing", **more})
+            assert fault.reason == missing.reason == "unknown-run"
+        uri = f"run://{desk.run.id}"
+        assert await other.provider.offers("resources", SESSION, None, uri) == ()
+        assert not desk.run.has_ended
+        await other.guard.aclose()
+
+
+async def test_a_run_is_a_resource_that_is_told_of(home: Path) -> None:
+    async with board(home, Runs("touch a", asks=True), Says("done"), patience=1) as desk:
+        await desk.ask_agent()
+        [offer] = await desk.provider.offers("resources", SESSION, None)
+        uri = f"run://{desk.run.id}"
+        assert offer.name == uri
+        told: list[str] = []
+        stop = await desk.provider.follow(offer, SESSION, told.append)
+        await desk.decide(await desk.until_asked())
+        await until_true(lambda: desk.run.state == "completed")
+        stop()
+        assert set(told) == {uri}
+        call = desk.a_call("run_status", {"run_id": desk.run.id})
+        outcome = await desk.provider.fetch(call, offer, Reading(uri))
+        assert outcome.raw is not None
+        [content] = json.loads(bytes(outcome.raw))["contents"]
+        read = json.loads(content["text"])
+        assert read["state"] == "completed"
+        assert read["output"] == "done"
+
+
+def test_only_what_reads_says_so() -> None:
+    reads = {spec.name for spec in run_specs() if spec.effects.read_only}
+    assert reads == {"run_wait", "run_status", "run_output"}
