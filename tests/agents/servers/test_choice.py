@@ -192,7 +192,7 @@ async def test_strictness_decides_over_a_named_server_that_cannot_be_asked(
 async def test_a_server_that_never_answers_costs_no_more_than_its_time(bench: HostBench) -> None:
     silent = {"command": sys.executable, "args": ["-c", "import time; time.sleep(600)"]}
     bench.cursor_user(silent=silent, talk=echo("talk"))
-    options = {**ASKED, "enum_timeout_ms": 3_000}
+    options: dict[str, Any] = {**ASKED, "enum_timeout_ms": 3_000}
     got = await bench.attached("echo", **options)
     assert [server.name for server in got.servers] == ["talk"]
     assert got.notices == ("`silent` could not be asked for tools in time",)

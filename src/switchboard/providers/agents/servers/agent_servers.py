@@ -127,8 +127,8 @@ class AgentServers:
         most = self._options.enum_max_servers
         if len(asked) > most:
             notices.append(
-                f"{len(asked)} servers could have the tools of this agent, and only the first {most}"
-                " were asked; raise `enum_max_servers`, or name servers as `server::tool`"
+                f"{len(asked)} servers could have the tools of this agent, and only the first"
+                f" {most} were asked; raise `enum_max_servers`, or name servers as `server::tool`"
             )
         census = self._context.state.of(ToolCensus)
         found = await census.of(asked[:most], self._context, self._options.enum_timeout_ms / 1000)
