@@ -82,6 +82,7 @@ def read_agents(resolution: Resolution) -> FoundAgents:
         omitted=collected.omitted,
         problems=tuple(problems),
         map_file=map_file,
+        trusts_workspace=resolution.record is None,
         watched=tuple(_watched(folders, readings, map_path)),
     )
 
