@@ -55,7 +55,7 @@ class ClaudeConversation(ProcessConversation):
     async def answer(self, request_id: str, reply: Reply) -> None:
         question = self._questions.pop(request_id, None)
         if question is not None:
-            await self._respond(request_id, response_to(question, reply))
+            await self._reply(question, reply)
 
     async def begin(self) -> None:
         spec = self.spec
@@ -159,8 +159,7 @@ class ClaudeConversation(ProcessConversation):
             self._questions[request_id] = question
             await turn.tell(question.event)
         else:
-            reply = Reply(verdict="accept" if decided else "decline")
-            await self._respond(request_id, response_to(question, reply))
+            await self._reply(question, Reply(verdict="accept" if decided else "decline"))
 
     async def _say(self, text: str) -> None:
         name = str(uuid4())
@@ -175,6 +174,12 @@ class ClaudeConversation(ProcessConversation):
         await self.process.send(line)
         return name
 
-    async def _respond(self, request_id: str, response: Json) -> None:
-        answer = {"subtype": "success", "request_id": request_id, "response": response}
+    async def _reply(self, question: ClaudeQuestion, reply: Reply) -> None:
+        if reply.verdict != "accept":
+            self._telling.decline(str(question.request.get("tool_use_id")))
+        answer = {
+            "subtype": "success",
+            "request_id": question.event.request_id,
+            "response": response_to(question, reply),
+        }
         await self.process.send({"type": "control_response", "response": answer})

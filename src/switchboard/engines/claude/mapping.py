@@ -75,8 +75,8 @@ def _sandbox(value: str) -> ClaudeFlags:
         )
     if value == "workspace-write":
         return ClaudeFlags(
-            gap="Claude Code has no sandbox: with `workspace-write` it edits files of the "
-            "workspace unasked, and its commands are not confined but asked for"
+            gap="Claude Code has no sandbox: with `workspace-write` it changes files of the "
+            "workspace unasked, by simple commands, too; others are not confined but asked for"
         )
     return ClaudeFlags()
 

@@ -1,9 +1,12 @@
 """The engines of one board, each loaded by the first run that needs it."""
 
 import os
+import shlex
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
+
+from msgspec.structs import replace
 
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.engines.engine import Engine
@@ -51,8 +54,8 @@ class EngineSet:
         if kind == "claude":
             claude = import_module("switchboard.engines.claude.engine")
             return claude.ClaudeEngine(program) if program else claude.ClaudeEngine()
-        entry = acp.get(name)
-        if kind != "acp" or entry is None:
+        agent = _acp_agent(name, acp.get(name)) if kind == "acp" else None
+        if agent is None:
             raise Fault(
                 FaultCode.FAILED_PRECONDITION,
                 "engine-unknown",
@@ -61,11 +64,18 @@ class EngineSet:
                 if kind == "acp"
                 else "use `codex`, `claude` or `acp:NAME`",
             )
-        return import_module("switchboard.engines.acp.engine").AcpEngine(
-            name, entry.command, args=entry.args, env=entry.env
-        )
+        return import_module("switchboard.engines.acp.engine").AcpEngine(agent)
 
     async def aclose(self) -> None:
         """End what waits for the next run."""
         if self._spares is not None:
             await self._spares.aclose()
+
+
+def _acp_agent(name: str, entry: AcpProgram | None) -> Any:
+    """What is known of an agent that speaks ACP, with what the user wrote of it."""
+    agents = import_module("switchboard.engines.acp.agents")
+    if entry is None:
+        return agents.agent_named(name)
+    agent = agents.agent_named(name, shlex.join((entry.command, *entry.args)))
+    return replace(agent, habits={**agent.habits, **entry.env})
