@@ -300,7 +300,7 @@ async def test_a_server_that_does_not_start_ends_the_run_only_where_it_is_requir
 
 
 async def test_a_server_that_asks_is_answered_by_who_follows_the_run(tmp_path: Path) -> None:
-    command, *args = child_command("talkative_child")
+    command, *args = child_command("talkative_child", "zebra-4720")
     server = AttachedServer(name="talk", command=command, args=tuple(args))
     async with claude_stage(tmp_path, [use("talk__ask"), say("done")]) as stage:
         conversation = stage.converse(profile=_profile(servers=(server,)))
