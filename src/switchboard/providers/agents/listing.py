@@ -11,6 +11,7 @@ from switchboard.config.documents import is_inside
 from switchboard.config.locate import Places, expand_user
 from switchboard.config.problems import Problem
 from switchboard.core.tools import Effects, Policy, ToolSpec
+from switchboard.ipc.environment import BASE_NAMES
 from switchboard.providers.agents.agent import Agent, AgentFormat
 from switchboard.providers.agents.calls.answers import fault_text
 from switchboard.providers.agents.files.agent_file import AgentReading
@@ -83,7 +84,33 @@ def read_agents(resolution: Resolution) -> FoundAgents:
         problems=tuple(problems),
         map_file=map_file,
         trusts_workspace=resolution.record is None,
+        user_home=places.user_home,
+        host_variables=_host_variables(options, resolution, collected.usable),
         watched=tuple(_watched(folders, readings, map_path)),
+    )
+
+
+def _host_variables(
+    options: AgentOptions, resolution: Resolution, agents: Mapping[str, Agent]
+) -> frozenset[str]:
+    """The variables of other hosts' servers, each looked up: a client is asked for them by that."""
+    if not options.mcp_discovery or not any(
+        agent.tools or not options.limit_mcp_to_referenced for agent in agents.values()
+    ):
+        return frozenset()
+    # Only agents that may be given servers of others need to know of hosts.
+    from switchboard.providers.agents.servers.host_trust import print_of  # noqa: PLC0415
+    from switchboard.providers.agents.servers.hosts import (  # noqa: PLC0415
+        HostPlaces,
+        variables_in_hosts,
+    )
+
+    places = HostPlaces.of(resolution.workspace, resolution.environ, options.vscode_user_mcp)
+    names = variables_in_hosts(
+        places, lambda path, digest: not resolution.waits(print_of(path, digest))
+    )
+    return frozenset(
+        name for name in names if resolution.environ.get(name) and name not in BASE_NAMES
     )
 
 
