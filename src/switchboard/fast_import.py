@@ -6,7 +6,7 @@ Switchboard to start, and we use none of its types. So it is hidden while msgspe
 the first time, and for no longer.
 
 Modules that load make no garbage, but thousands of objects, which the collector would look through
-again and again. It rests until `started` is called, and then leaves all those objects alone.
+again and again. It rests until `keep_loaded` is called, and then leaves all those objects alone.
 """
 
 import gc
@@ -25,8 +25,8 @@ if "msgspec" not in sys.modules and "typing_extensions" not in sys.modules:
         del sys.modules["typing_extensions"]
 
 
-def started() -> None:
-    """What is loaded now stays until the end."""
+def keep_loaded() -> None:
+    """Keep what is loaded now until the end, and collect garbage from here on."""
     gc.freeze()
     # A call makes objects by the dozen and hardly any garbage.
     gc.set_threshold(_YOUNG_OBJECTS)

@@ -343,7 +343,7 @@ def test_watching_shows_questions_and_takes_answers(
         table.post(a_question("secondxx", digest="d2"), "")
         screen.until("Enter: later >")
         table.decide("secondxx", decision("denied"))
-        screen.until("it does not wait any more")
+        screen.until("it is no longer waiting")
 
 
 def test_watching_as_json_gives_a_line_for_each_question(

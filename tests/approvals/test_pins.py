@@ -154,4 +154,4 @@ async def test_what_differs_beyond_what_is_kept_is_told_as_such(home: Path) -> N
     ground.change(tool=a_tool("read", effects=READS, description=long + " and more"))
     await held(ground)
     [found] = await ground.store.held()
-    assert held_difference(found) == ("… it may differ beyond what is kept of it",)
+    assert held_difference(found) == ("… it may differ further on: only its beginning is kept",)

@@ -83,7 +83,7 @@ async def test_what_is_decided_elsewhere_goes_away(workspace: Workspace) -> None
         screen.until(ASKS)
         [waiting] = await ground.store.held()
         await ground.store.accept(waiting)
-        screen.until("it does not wait any more")
+        screen.until("it is no longer waiting")
 
 
 async def test_as_json_it_is_a_line_of_its_own_kind(workspace: Workspace) -> None:

@@ -94,7 +94,7 @@ def test_a_limit_on_the_size_of_files_is_like_a_full_disk(ground: Ground) -> Non
     refused = [line for line in lines if line.startswith("!")]
     assert len(kept) > 20
     assert len(refused) == 2
-    assert all("the disk does not take it" in line or "full" in line for line in refused)
+    assert all("the disk refuses it" in line or "full" in line for line in refused)
     assert set(kept) <= set(ground.calls())
     assert ground.verified().findings == ()
 

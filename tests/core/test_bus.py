@@ -1,5 +1,8 @@
 """Whoever watches can fail without anybody else noticing."""
 
+import io
+import sys
+
 import pytest
 
 from fakes.calls import FakeProvider, a_call
@@ -42,3 +45,21 @@ def test_each_subscriber_that_fails_is_told_of_and_one_that_left_hears_nothing(
     bus.unsubscribe(second)
     bus.emit(event)
     assert capsys.readouterr().err.count("Traceback") == 2
+
+
+class Closed(io.StringIO):
+    """A stderr that nobody reads any more."""
+
+    def write(self, text: str, /) -> int:
+        raise BrokenPipeError(text)
+
+
+def test_a_failure_that_cannot_be_told_reaches_nobody_either(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[Event] = []
+    monkeypatch.setattr(sys, "stderr", Closed())
+    EventBus(Broken(), seen.append).emit(
+        CallStarted(call_id="c", session_id="s", tool="t", protocol="")
+    )
+    assert len(seen) == 1

@@ -55,8 +55,14 @@ def test_a_daemon_of_another_version_is_shown_as_far_as_it_is_understood(
         done = switchboard(workspace, "status")
     assert done.code == 0
     assert "daemon 0.0.1" in done.out
-    assert "tells of itself in other words" in done.out
+    assert "understands only in part" in done.out
     assert f"the daemon is of version 0.0.1, and this is {__version__}" in done.err
+
+
+def test_a_daemon_of_another_build_is_not_told_apart_by_its_number(workspace: Workspace) -> None:
+    with one_of_another_version(workspace, {"version": __version__, "abi": f"{__version__}/0"}):
+        done = switchboard(workspace, "status")
+    assert f"the daemon is of another build of version {__version__}, and this is" in done.err
 
 
 def test_an_answer_in_other_words_is_one_clear_error(workspace: Workspace) -> None:

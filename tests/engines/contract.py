@@ -19,7 +19,8 @@ from switchboard.engines.events import EngineEvent, Opened, Permission, TurnEnde
 from switchboard.engines.profile import EngineSpec
 from switchkit.reaper_client import Reaper
 
-PATIENCE = 60.0
+# Programs of this size take long to start where others run beside them.
+PATIENCE = 120.0
 # Nobody else's command has this length.
 LONG = "sleep 98765"
 Kind = TypeVar("Kind", bound=EngineEvent)

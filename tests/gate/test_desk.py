@@ -96,7 +96,7 @@ async def test_an_approval_that_is_not_used_in_time_is_gone(gate: Gate) -> None:
         # The command line has the usual five minutes, so the question itself is made to end.
         denied = await gate.type("approvals", "approve", entry["id"], "--yes")
         assert denied.code != 0
-        assert "it does not wait any more: approved" in denied.err
+        assert "it is no longer waiting: approved" in denied.err
     # The session that asked is over, and what it was given with it.
     async with gate.window(capabilities={}, command=gate.hurried(hold_s=0.2)) as client:
         assert fault(await run(client, "write", text="late"))["reason"] == "approval-required"

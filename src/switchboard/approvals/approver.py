@@ -70,7 +70,7 @@ class Approver:
             raise Fault(
                 FaultCode.PERMISSION_DENIED,
                 "approver-unknown",
-                "this system does not tell who started this command, which may be who asks",
+                "this system cannot tell who started this command: it may be the client that asks",
                 hint="answer where the client asks",
             )
         asking = {client for client in clients if client[0] > 0}

@@ -32,7 +32,7 @@ def difference(before: str, after: str, *, is_short: bool = False) -> tuple[str,
     most_lines, most_letters = _SHORT if is_short else _LONG
     found = list(_lines(before, after))
     if not found and before.endswith(_CUT):
-        return ("… it may differ beyond what is kept of it",)
+        return ("… it may differ further on: only its beginning is kept",)
     shown: list[str] = []
     letters = 0
     for line in found:
@@ -46,7 +46,7 @@ def difference(before: str, after: str, *, is_short: bool = False) -> tuple[str,
 
 def held_difference(held: Held) -> tuple[str, ...]:
     """What was changed of a held definition, as lines with `+` and `-`."""
-    return difference(held.before, held.after) or ("… only what is hidden of it differs",)
+    return difference(held.before, held.after) or ("… only hidden parts of it differ",)
 
 
 def _lines(before: str, after: str) -> Iterator[str]:

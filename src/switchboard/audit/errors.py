@@ -11,7 +11,7 @@ _FULL = "the disk is full"
 _FORBIDDEN = "its folder cannot be written"
 _NOT_OURS = "one of its files is a link, or belongs to somebody else"
 _LOCKED = "another process holds it"
-_REFUSED = "the disk does not take it"
+_REFUSED = "the disk refuses it"
 _NO_KEY = "its key file holds no key"
 
 _BY_ERRNO = {
@@ -33,7 +33,7 @@ _BY_SQLITE = {
 _HINTS = {
     _FULL: "free some disk space and call again",
     _FORBIDDEN: "make `audit` and `state` in the home of Switchboard writable for you",
-    _NOT_OURS: "look at `audit` and `state` in the home of Switchboard: all is to be yours alone",
+    _NOT_OURS: "look at `audit` and `state` in the home of Switchboard: they must be yours alone",
     _LOCKED: "a stopped process of Switchboard may hold it: `switchboard status`, then call again",
     _REFUSED: "look at the disk: its space, its limits, its health",
     _NO_KEY: "move `state/audit.key` in the home of Switchboard away; the log will note that",

@@ -26,7 +26,7 @@ class SegmentReader:
 
     def __init__(self, path: Path) -> None:
         check_private_file(path)
-        self._database = _opened(path)
+        self._database = _open(path)
         self._database.execute("BEGIN")
 
     def __enter__(self) -> Self:
@@ -81,7 +81,7 @@ class SegmentReader:
                 yield row_of(found)
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _open(path: Path) -> sqlite3.Connection:
     try:
         return connect(path, "ro")
     except sqlite3.OperationalError:

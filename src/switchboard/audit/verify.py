@@ -86,13 +86,15 @@ class _Walk:
         self._judge_start()
         self._judge_end()
         if self._bad_seals > 1:
-            self._find("seal-invalid", 0, f"{self._bad_seals} seals in all are not of our key")
+            self._find(
+                "seal-invalid", 0, f"in all, {self._bad_seals} seals were not made with our key"
+            )
         if self._expect is not None and not self._expected_is_met:
             self._find(
                 "unexpected",
                 self._expect.seq,
-                "it is not there with the hash that was noted elsewhere: all was replaced by"
-                " something older or other",
+                "it does not have the hash that was noted elsewhere: the log was replaced by an"
+                " older or another one",
             )
         ahead = 0
         if self._head is not None and self._head_is_met:
@@ -127,7 +129,7 @@ class _Walk:
             again = f"record {row.seq} comes after record {self._end.seq}"
             self._find("missing", row.seq, gone if row.seq > self._end.seq else again)
         elif row.prev != self._end.hash:
-            self._find("replaced", row.seq, f"it does not follow record {row.seq - 1} as that is")
+            self._find("replaced", row.seq, f"it does not follow record {row.seq - 1} as it is now")
         if row.hash != hash_of(row.seq, row.prev, row.body):
             self._find("edited", row.seq, "its content is not what was written")
         self._read(row)
@@ -167,7 +169,9 @@ class _Walk:
         self._bad_seals += 1
         if self._bad_seals == 1:
             self._find(
-                "seal-invalid", row.seq, "its seal is not of our key: computed anew, or moved"
+                "seal-invalid",
+                row.seq,
+                "its seal was not made with our key, or not for this record",
             )
 
     def _judge_start(self) -> None:

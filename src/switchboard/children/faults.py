@@ -68,7 +68,7 @@ def fault_from_malformed_listing(name: str, error: Exception) -> Fault:
     return Fault(
         FaultCode.INTERNAL,
         "listing-malformed",
-        f"`{name}` answered `tools/list` with something that is no list of tools",
+        f"`{name}` answered `tools/list` with something that is not a list of tools",
         private=str(error),
     )
 

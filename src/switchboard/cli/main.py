@@ -88,7 +88,7 @@ def _module(name: str) -> VerbModule:
         hint = f"did you mean `switchboard {meant}`?" if meant else "switchboard --help"
         raise UsageError(f"there is no command `{name}`", hint)
     module = cast("VerbModule", loaded(verb.module))
-    fast_import.started()
+    fast_import.keep_loaded()
     return module
 
 

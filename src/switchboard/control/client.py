@@ -181,7 +181,7 @@ def read_answer(text: str, kind: type[T], pid: int) -> T:
         raise Fault(
             FaultCode.UNAVAILABLE,
             "daemon-of-another-version",
-            f"the daemon (process {pid}) answers in the words of another version",
+            f"the daemon (process {pid}) answers as another version does",
             hint="switchboard daemon restart",
             private=str(error),
         ) from None

@@ -123,6 +123,6 @@ def _decided_already(state: str) -> Fault:
     return Fault(
         FaultCode.FAILED_PRECONDITION,
         "decided-already",
-        f"it does not wait any more: {state}",
+        f"it is no longer waiting: {state}",
         hint="switchboard approvals list --all",
     )

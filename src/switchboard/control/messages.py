@@ -41,7 +41,7 @@ def unexpected() -> Fault:
     return Fault(
         FaultCode.INTERNAL,
         "unexpected",
-        "something went wrong inside the daemon, which its log tells",
+        "something went wrong inside the daemon; its log says what",
         hint="switchboard daemon logs",
     )
 

@@ -97,7 +97,7 @@ def read_status(told: Mapping[str, Any], pid: int) -> DaemonStatus:
     except msgspec.ValidationError:
         return little_known(
             pid,
-            "it is of another version, and tells of itself in other words",
+            "it is of another version, which this command understands only in part",
             version=str(told.get("version") or "unknown"),
             abi=str(told.get("abi") or ""),
         )

@@ -1,5 +1,6 @@
 """Hands every event to everyone who wants it."""
 
+import contextlib
 import traceback
 from collections.abc import Callable
 
@@ -34,4 +35,6 @@ class EventBus:
         """Say once of each subscriber that it fails: there may be thousands of events."""
         if subscriber not in self._failed:
             self._failed.add(subscriber)
-            traceback.print_exc()
+            # Where stderr is a pipe that nobody reads any more, this fails too.
+            with contextlib.suppress(Exception):
+                traceback.print_exc()

@@ -58,7 +58,7 @@ def canonical(value: Any) -> bytes:
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise _Refused("a key stands twice in one object")
+        raise _Refused("a key appears twice in one object")
     return members
 
 

@@ -240,7 +240,7 @@ def _refuse_subtool(tool: str, subtool: str) -> None:
         raise Fault(
             FaultCode.INVALID_ARGUMENT,
             USAGE,
-            f"`{tool}` is no suite, so it has no tool `{subtool}`",
+            f"`{tool}` is not a suite, so it has no tool `{subtool}`",
             hint=f'switchboard call {tool} --args \'{{"name": "value"}}\'',
         )
 

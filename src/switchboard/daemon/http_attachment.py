@@ -33,7 +33,9 @@ async def serve_handed_over(
         request = msgspec.json.decode(line, type=ListenRequest)
     except msgspec.MsgspecError as error:
         raise Fault(
-            FaultCode.INVALID_ARGUMENT, "listen-refused", f"this is no request to listen: {error}"
+            FaultCode.INVALID_ARGUMENT,
+            "listen-refused",
+            f"this is not a request to listen: {error}",
         ) from None
     check_token(request.token, "the request")
     with adopted(number) as listening:

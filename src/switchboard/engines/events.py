@@ -22,6 +22,7 @@ FailureKind = Literal[
     "server-missing",
     "sandbox-failed",
     "configuration-refused",
+    "workspace-untrusted",
     "empty-answer",
     "other",
 ]

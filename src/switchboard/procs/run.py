@@ -65,7 +65,7 @@ class ProcessRun:
         running = await spawn(self._spec, reaper=reaper, timeout_s=start_s, errors=self._stderr)
         self._running = running
         try:
-            await self._connected(running)
+            await self._connect_whole(running)
             await asyncio.shield(running.exited)
             await running.kill_rest()
             await self._last_words()
@@ -95,7 +95,7 @@ class ProcessRun:
             appeared=self._appeared,
         )
 
-    async def _connected(self, running: Running) -> None:
+    async def _connect_whole(self, running: Running) -> None:
         """Connect whatever happens: a process whose pipes are closed cannot say goodbye."""
         connecting = asyncio.ensure_future(self._connect(running))
         try:

@@ -170,11 +170,11 @@ async def spawn(
 
 def _start(spec: SpawnSpec) -> "Started":
     if spec.wrap is None:
-        return _opened(spec.argv, spec.cwd, spec.env), None
+        return _open(spec.argv, spec.cwd, spec.env), None
     wrapped = spec.wrap(spec)
     try:
         inherited = tuple(file.fileno() for file in wrapped.inherits)
-        process = _opened(wrapped.argv, wrapped.cwd, wrapped.env, inherited)
+        process = _open(wrapped.argv, wrapped.cwd, wrapped.env, inherited)
         try:
             wrapped.release(process.pid)
         except BaseException:
@@ -185,7 +185,7 @@ def _start(spec: SpawnSpec) -> "Started":
     return process, wrapped
 
 
-def _opened(
+def _open(
     argv: tuple[str, ...], cwd: str, env: Mapping[str, str], inherited: tuple[int, ...] = ()
 ) -> "subprocess.Popen[bytes]":
     process = subprocess.Popen(

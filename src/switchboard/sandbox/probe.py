@@ -102,7 +102,7 @@ class Probe:
             until, failed_key, why = self._failed
             if failed_key == key and self._clock() < until:
                 return why
-        result = _tried(path, self._system.machine)
+        result = _try_out(path, self._system.machine)
         if isinstance(result, Unusable):
             self._failed = (self._clock() + _TRY_AGAIN_S, key, result)
         else:
@@ -140,7 +140,7 @@ def _wrong_system(system: System) -> Unusable | None:
     return None
 
 
-def _tried(path: str, machine: str) -> Bubblewrap | Unusable:
+def _try_out(path: str, machine: str) -> Bubblewrap | Unusable:
     """Run it with what every sandbox needs; what it runs is itself, telling its version."""
     with FileIO(scratch_file("seccomp"), "r+b") as file:
         file.write(seccomp_filter(MACHINES[machine], allow_network=False))

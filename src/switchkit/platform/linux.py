@@ -119,7 +119,7 @@ def signal_exactly(pid: int, began: int, number: int) -> bool:
         return False
     except OSError:
         # An old kernel: a moment lies between the look and the signal.
-        return _is_same(pid, began) and _sent(pid, number)
+        return _is_same(pid, began) and _send(pid, number)
     try:
         # What the handle stands for cannot change any more, so this is the last look.
         if not _is_same(pid, began):
@@ -137,7 +137,7 @@ def _is_same(pid: int, began: int) -> bool:
     return found is not None and found.began == began
 
 
-def _sent(pid: int, number: int) -> bool:
+def _send(pid: int, number: int) -> bool:
     try:
         os.kill(pid, number)
     except OSError:

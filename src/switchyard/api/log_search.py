@@ -25,8 +25,8 @@ _BOOT = (
 )
 
 
-def searched(scope: ProjectScope, wanted: dict[str, Any]) -> dict[str, Any]:
-    """What `answers.logs` says. Raises `YardFault` when the pattern takes too long."""
+def search_logs(scope: ProjectScope, wanted: dict[str, Any]) -> dict[str, Any]:
+    """What `queries.logs` finds. Raises `YardFault` when the pattern takes too long."""
     grep: str = wanted["grep"] or ""
     if not any(sign in grep for sign in RISKY):
         return logs(scope, **wanted)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from switchyard.api.log_search import searched
+from switchyard.api.log_search import search_logs
 from switchyard.control import actions
 from switchyard.core.environ import caller
 from switchyard.core.fault import NOT_READY, YardFault
@@ -34,7 +34,7 @@ def _logs(scope: ProjectScope, given: Arguments) -> dict[str, Any]:
         "grep": given.get("grep"),
         "errors": given.get("errors", False),
     }
-    return searched(scope, wanted)
+    return search_logs(scope, wanted)
 
 
 def _create(scope: ProjectScope, given: Arguments) -> dict[str, Any]:

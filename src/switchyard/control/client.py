@@ -56,7 +56,7 @@ def _start(home: Home, root: Path, places: ProjectPlaces) -> None:
 
 
 @contextlib.contextmanager
-def _connected(home: Home, root: Path) -> Generator[_socket.socket]:
+def _connection(home: Home, root: Path) -> Generator[_socket.socket]:
     places = Registry(home).places(root)
     until, pause_s, started_at = time.monotonic() + START_S, 0.001, 0.0
     while (connection := _connect(places)) is None:
@@ -84,7 +84,7 @@ def ask(
     Raises `YardFault` with the supervisor's own words when it fails.
     """
     for _ in range(3):
-        with _connected(home, root) as connection:
+        with _connection(home, root) as connection:
             try:
                 connection.sendall(encode_request(request))
                 with os.fdopen(os.dup(connection.fileno()), "rb") as stream:

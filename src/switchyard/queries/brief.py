@@ -21,7 +21,6 @@ MOST_ERRORS_EACH = 8
 MOST_SERVICES = 20
 MOST_NAMES = 60
 LONGEST_ERROR = 240
-ERROR_LINES = 200
 _SHOWN = ("service", "branch", "status", "phase", "pid", "port", "url")
 _TOLD = ("reason", "exit_code")
 
@@ -58,7 +57,7 @@ def _errors(found: list[ObservedRun], config: Config | None) -> list[dict[str, s
     return made[-MOST_ERRORS:]
 
 
-def _bounded(made: dict[str, Any], key: str, values: list[Any], limit: int) -> None:
+def _put_bounded(made: dict[str, Any], key: str, values: list[Any], limit: int) -> None:
     made[key] = values[:limit]
     if len(values) > limit:
         made[f"{key}_omitted"] = len(values) - limit
@@ -98,19 +97,19 @@ def _compose(
     }
     if problem:
         made["config_error"] = problem
-    _bounded(made, "configured_services", list(config.services) if config else [], MOST_NAMES)
-    _bounded(made, "configured_profiles", list(config.profiles) if config else [], MOST_NAMES)
+    _put_bounded(made, "configured_services", list(config.services) if config else [], MOST_NAMES)
+    _put_bounded(made, "configured_profiles", list(config.profiles) if config else [], MOST_NAMES)
     shown = [view(one, supervised=supervised) for one in found]
     compact = [
         {key: one.get(key) for key in _SHOWN}
         | {key: told for key in _TOLD if (told := one.get(key)) is not None}
         for one in shown
     ]
-    _bounded(made, "services", compact, MOST_SERVICES)
-    _bounded(made, "checkouts", checkouts(scope), MOST_SERVICES)
+    _put_bounded(made, "services", compact, MOST_SERVICES)
+    _put_bounded(made, "checkouts", checkouts(scope), MOST_SERVICES)
     errors = _errors(found[:MOST_SERVICES], config)
     changed = query.changed_files()
-    _bounded(made, "changed_files", [one[:200] for one in changed], MOST_FILES)
-    _bounded(made, "env_warnings", env_warnings(scope, config) if config else [], MOST_SERVICES)
+    _put_bounded(made, "changed_files", [one[:200] for one in changed], MOST_FILES)
+    _put_bounded(made, "env_warnings", env_warnings(scope, config) if config else [], MOST_SERVICES)
     made["recent_errors"] = errors
     return made

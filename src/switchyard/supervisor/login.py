@@ -9,7 +9,7 @@ SHELL_S = 10.0
 
 
 @cache
-def _captured(shell: str) -> tuple[tuple[str, str], ...]:
+def _capture(shell: str) -> tuple[tuple[str, str], ...]:
     """Read once; kept in memory only."""
     try:
         done = subprocess.run(
@@ -27,4 +27,4 @@ def _captured(shell: str) -> tuple[tuple[str, str], ...]:
 
 def login_environment(caller: Mapping[str, str]) -> dict[str, str]:
     """The login shell's variables, overridden by the caller's."""
-    return {**dict(_captured(caller.get("SHELL") or "/bin/sh")), **caller}
+    return {**dict(_capture(caller.get("SHELL") or "/bin/sh")), **caller}

@@ -127,7 +127,7 @@ class QuestionTable:
             raise Fault(
                 FaultCode.RESOURCE_EXHAUSTED,
                 "too-many-questions",
-                f"{row['own']} questions of this session wait for an answer already",
+                f"{row['own']} questions of this session are already waiting for an answer",
                 hint="have them answered first: switchboard approvals list",
             )
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 # More than any person looks at side by side.
 MOST_AT_ONCE = 32
 PER_MINUTE = 20
-TOO_FAST = f"too many questions in a short time; a person is asked {PER_MINUTE} a minute"
+TOO_FAST = f"too many questions in a short time; a person is asked at most {PER_MINUTE} a minute"
 _SHOWN_TO_A_PERSON = "elicitation/create"
 _REST_S = 60 / PER_MINUTE
 

@@ -43,8 +43,8 @@ CHANGED = {
 }
 _MOST_PAGES = 64
 _NOBODY = (
-    "`{}`: several clients share this server or none waits, so nobody knows whom it means; "
-    "with `scope` set to `session` each has its own"
+    "`{}`: several clients share this server, or none is waiting, so it is unclear which one this "
+    "is for; with `scope` set to `session` each client has a server of its own"
 )
 _CALLED_OFF = "the client went away or called its request off"
 

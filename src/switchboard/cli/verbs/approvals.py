@@ -163,7 +163,7 @@ class DecidedReport(Report, frozen=True, kw_only=True, tag="switchboard.approval
     def notes(self, style: Style) -> Iterator[str]:
         del style
         if self.verdict == "approved" and self.kind == "call":
-            yield "it runs now if its client still waits, else with the same call made again"
+            yield "it runs now if its client is still waiting; otherwise make the same call again"
 
 
 class WatchedReport(Report, frozen=True, kw_only=True, tag="switchboard.approvals-watched/1"):

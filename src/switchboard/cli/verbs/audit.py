@@ -50,7 +50,7 @@ _EXPECTED = re.compile(r"(\d{1,18}):([0-9a-f]{8,64})")
 
 USAGE = Usage(
     verb="audit",
-    summary="Show what was called, with whose leave and how it went; check that all is there.",
+    summary="Show what was called, who approved it and how it went; check that the log is whole.",
     words=(
         Word(name="ACTION", about="what to do", choices=("tail", "show", "verify", "export")),
         Word(

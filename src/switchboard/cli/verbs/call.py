@@ -21,7 +21,7 @@ USAGE = Usage(
     verb="call",
     summary="Call a tool and print what it answers.",
     words=(
-        Word(name="SUITE", about="a suite, the server behind it, or a tool that is in none"),
+        Word(name="SUITE", about="a suite, the server behind it, or a tool of no suite"),
         Word(name="TOOL", about="one of the suite's tools", optional=True),
     ),
     options=(

@@ -61,7 +61,7 @@ def run(request: CommandRequest) -> Report:
         raise Fault(
             FaultCode.UNAVAILABLE,
             "no-daemon",
-            "no daemon is running, so nothing happens",
+            "no daemon is running, so there is nothing to show",
             hint="switchboard daemon start",
         )
     follow = request.arguments.has("follow")

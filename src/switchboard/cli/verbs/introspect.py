@@ -21,7 +21,7 @@ USAGE = Usage(
     words=(
         Word(
             name="SUITE",
-            about="a suite, the server behind it, or a tool that is in none; all without",
+            about="a suite, the server behind it, or a tool of no suite; all of them without it",
             optional=True,
         ),
         Word(name="TOOL", about="show only this tool, with its whole schema", optional=True),

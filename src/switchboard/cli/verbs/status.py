@@ -60,10 +60,15 @@ class StatusReport(Report, frozen=True, kw_only=True, tag="switchboard.status/1"
             yield hint(style, "switchboard daemon start")
         elif self.daemon.abi != ABI:
             yield (
-                f"the daemon is of version {self.daemon.version}, and this is {__version__}:"
+                f"the daemon is of {_named(self.daemon.version)}, and this is {__version__}:"
                 " the next client gets a daemon of its own, and this one ends with its last"
             )
             yield hint(style, "switchboard daemon restart")
+
+
+def _named(version: str) -> str:
+    """A daemon of another protocol may have our number, as between two releases."""
+    return f"another build of version {version}" if version == __version__ else f"version {version}"
 
 
 def run(request: CommandRequest) -> Report:

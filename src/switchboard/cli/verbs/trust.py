@@ -25,7 +25,7 @@ _FILES = tuple(f"`{row.file}`" for row in TABLE.values() if row.file)
 
 USAGE = Usage(
     verb="trust",
-    summary="Let servers that this workspace brings along run.",
+    summary="Let the servers of this workspace run.",
     words=(
         Word(
             name="NAME",

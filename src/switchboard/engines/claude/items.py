@@ -27,12 +27,13 @@ def item_of(use_id: str, tool: str, given: Json, cwd: str) -> Item:
     return ToolItem(id=use_id, status="started", tool=name, server=server, arguments=_json(given))
 
 
-def ended(item: Item, block: Json) -> Item:
+def ended(item: Item, block: Json, *, is_declined: bool) -> Item:
     """The same call, once its result is there."""
     text = text_of(block.get("content"))
     status: ItemStatus = "completed"
     if block.get("is_error"):
-        status = "declined" if text.startswith(_REFUSED) else "failed"
+        # What its own rules refuse, it tells in its own words only.
+        status = "declined" if is_declined or text.startswith(_REFUSED) else "failed"
     if isinstance(item, CommandItem):
         # Claude Code tells no number but where there is one to complain about.
         code = 0 if status == "completed" else _exit_status(text)

@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from switchboard.engines.events import Permission
 from switchboard.engines.profile import Profile, RunFields
 
 _EFFORTS = ("low", "medium", "high", "xhigh", "max")
@@ -32,7 +31,7 @@ _BUILT_IN = frozenset(
 )
 
 
-class Flags(Struct, frozen=True, kw_only=True):
+class ClaudeFlags(Struct, frozen=True, kw_only=True):
     """What a field asks of the command line."""
 
     words: tuple[str, ...] = ()
@@ -44,63 +43,67 @@ class Flags(Struct, frozen=True, kw_only=True):
     gap: str = ""
 
 
-class Row(Struct, frozen=True, kw_only=True):
+class FieldRow(Struct, frozen=True, kw_only=True):
     """How one field is mapped."""
 
     field: str
     # For people: what becomes of it.
     means: str
-    flags: Callable[[Any], Flags]
+    flags: Callable[[Any], ClaudeFlags]
 
 
-def _no(what: str) -> Callable[[Any], Flags]:
-    return lambda _value: Flags(gap=what)
+def _no(what: str) -> Callable[[Any], ClaudeFlags]:
+    return lambda _value: ClaudeFlags(gap=what)
 
 
-def _tools(*names: str) -> Callable[[Any], Flags]:
-    return lambda value: Flags(besides=names) if value else Flags(without=names)
+def _tools(*names: str) -> Callable[[Any], ClaudeFlags]:
+    return lambda value: ClaudeFlags(besides=names) if value else ClaudeFlags(without=names)
 
 
-def _effort(value: str) -> Flags:
+def _effort(value: str) -> ClaudeFlags:
     if value in _EFFORTS:
-        return Flags(words=("--effort", value))
+        return ClaudeFlags(words=("--effort", value))
     known = ", ".join(_EFFORTS)
-    return Flags(gap=f"Claude Code knows no reasoning effort `{value}`, only {known}")
+    return ClaudeFlags(gap=f"Claude Code knows no reasoning effort `{value}`, only {known}")
 
 
-def _sandbox(value: str) -> Flags:
+def _sandbox(value: str) -> ClaudeFlags:
     if value == "read-only":
-        return Flags(
+        return ClaudeFlags(
             gap="Claude Code has no sandbox: `read-only` takes away every tool that writes, the "
             "shell included, while tools of MCP servers are asked for"
         )
     if value == "workspace-write":
-        return Flags(
-            gap="Claude Code has no sandbox: with `workspace-write` it edits files of the "
-            "workspace unasked, and its commands are not confined but asked for"
+        return ClaudeFlags(
+            gap="Claude Code has no sandbox: with `workspace-write` it changes files of the "
+            "workspace unasked, by simple commands, too; others are not confined but asked for"
         )
-    return Flags()
+    return ClaudeFlags()
 
 
-def _approval(value: str) -> Flags:
+def _approval(value: str) -> ClaudeFlags:
     if value == "on-failure":
-        return Flags(gap="Claude Code cannot ask only after a failure: it asks before, instead")
-    return Flags()
+        return ClaudeFlags(
+            gap="Claude Code cannot ask only after a failure: it asks before, instead"
+        )
+    return ClaudeFlags()
 
 
 TABLE = (
-    Row(field="model", means="`--model`", flags=lambda value: Flags(words=("--model", value))),
-    Row(
+    FieldRow(
+        field="model", means="`--model`", flags=lambda value: ClaudeFlags(words=("--model", value))
+    ),
+    FieldRow(
         field="model_provider",
         means="nothing",
         flags=_no("Claude Code has no model providers, so `model_provider` is left out"),
     ),
-    Row(
+    FieldRow(
         field="approval_policy",
         means="`--permission-mode`; with `never` nobody is asked",
         flags=_approval,
     ),
-    Row(
+    FieldRow(
         field="disable_response_storage",
         means="nothing",
         flags=_no(
@@ -108,47 +111,49 @@ TABLE = (
             "`disable_response_storage` is left out"
         ),
     ),
-    Row(field="model_reasoning_effort", means="`--effort`", flags=_effort),
-    Row(
+    FieldRow(field="model_reasoning_effort", means="`--effort`", flags=_effort),
+    FieldRow(
         field="model_reasoning_summary",
         means="nothing",
         flags=_no("Claude Code cannot shape its thoughts: `model_reasoning_summary` is left out"),
     ),
-    Row(
+    FieldRow(
         field="model_verbosity",
         means="nothing",
         flags=_no("Claude Code has no setting for `model_verbosity`, so it is left out"),
     ),
-    Row(
+    FieldRow(
         field="chatgpt_base_url",
         means="nothing",
         flags=_no("`chatgpt_base_url` means nothing to Claude Code, so it is left out"),
     ),
-    Row(
+    FieldRow(
         field="sandbox_mode",
         means="`--tools` without what writes (`read-only`), `--permission-mode`",
         flags=_sandbox,
     ),
-    Row(
+    FieldRow(
         field="include_plan_tool",
         means="the tools that keep a list of tasks",
         flags=_tools(*_PLANNING),
     ),
-    Row(
+    FieldRow(
         field="include_apply_patch_tool",
         means="the tools that edit files",
         flags=_tools(*_WRITING),
     ),
-    Row(
+    FieldRow(
         field="include_view_image_tool",
         means="nothing",
         flags=_no("Claude Code sees images with `Read`, which no toggle can take apart"),
     ),
-    Row(field="tools_web_search_request", means="the tool `WebSearch`", flags=_tools("WebSearch")),
+    FieldRow(
+        field="tools_web_search_request", means="the tool `WebSearch`", flags=_tools("WebSearch")
+    ),
 )
 
 
-def field_flags(fields: RunFields) -> tuple[Flags, ...]:
+def field_flags(fields: RunFields) -> tuple[ClaudeFlags, ...]:
     """The flags of every field that somebody wrote, in the order of the table."""
     values = msgspec.structs.asdict(fields)
     return tuple(row.flags(values[row.field]) for row in TABLE if values[row.field] is not None)
@@ -186,15 +191,6 @@ def unsupported(profile: Profile) -> tuple[str, ...]:
     return tuple(said)
 
 
-def unasked(fields: RunFields, permission: Permission) -> bool | None:
-    """What is answered without asking anybody: yes, no, or nothing, if a person has to be asked."""
-    if fields.sandbox_mode == "read-only" and permission.kind in ("command", "patch"):
-        return False
-    if fields.approval_policy != "never":
-        return None
-    return fields.sandbox_mode == "danger-full-access"
-
-
 def _permission_mode(fields: RunFields) -> str:
     if fields.sandbox_mode is None and fields.approval_policy is None:
         return ""
@@ -204,7 +200,7 @@ def _permission_mode(fields: RunFields) -> str:
     return "default"
 
 
-def _available(profile: Profile, flags: tuple[Flags, ...]) -> tuple[str, ...] | None:
+def _available(profile: Profile, flags: tuple[ClaudeFlags, ...]) -> tuple[str, ...] | None:
     """The built-in tools that exist; nothing where nobody listed any."""
     listed = _known_tools(profile)
     if listed:

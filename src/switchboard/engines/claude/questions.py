@@ -15,7 +15,7 @@ Json = dict[str, Any]
 _DECLINED = "This was not allowed. Go on without it, or say what you would need it for."
 
 
-class Question(Struct, frozen=True, kw_only=True):
+class ClaudeQuestion(Struct, frozen=True, kw_only=True):
     """A request that waits for an answer."""
 
     event: Permission | Form
@@ -23,13 +23,13 @@ class Question(Struct, frozen=True, kw_only=True):
     request: dict[str, Any]
 
 
-def question_of(request_id: str, request: Json, cwd: str) -> Question | None:
+def question_of(request_id: str, request: Json, cwd: str) -> ClaudeQuestion | None:
     """The question that a request asks; nothing when it is none that a person could answer."""
     match request.get("subtype"):
         case "can_use_tool" if request.get("tool_name") == "AskUserQuestion":
-            return Question(event=_form_of_questions(request_id, request), request=request)
+            return ClaudeQuestion(event=_form_of_questions(request_id, request), request=request)
         case "can_use_tool":
-            return Question(event=permission_of(request_id, request, cwd), request=request)
+            return ClaudeQuestion(event=permission_of(request_id, request, cwd), request=request)
         case "elicitation":
             schema = request.get("requested_schema")
             event = Form(
@@ -39,12 +39,12 @@ def question_of(request_id: str, request: Json, cwd: str) -> Question | None:
                 schema=msgspec.json.encode(schema).decode() if schema else "",
                 url=str(request.get("url") or ""),
             )
-            return Question(event=event, request=request)
+            return ClaudeQuestion(event=event, request=request)
         case _:
             return None
 
 
-def response_to(question: Question, reply: Reply) -> Json:
+def response_to(question: ClaudeQuestion, reply: Reply) -> Json:
     """The answer, in the words of Claude Code."""
     if question.request.get("subtype") == "elicitation":
         response: Json = {"action": reply.verdict}

@@ -28,6 +28,7 @@ class Telling:
         self._cwd = cwd
         self.session = session
         self._items: dict[str, Item] = {}
+        self._declined: set[str] = set()
         self._answer = ""
         self._usage = Usage()
         # A process counts what it spent itself.
@@ -37,8 +38,13 @@ class Telling:
     def begin(self) -> None:
         """Another process goes on from here."""
         self._items.clear()
+        self._declined.clear()
         self._answer = ""
         self._spent_before = self._usage.cost_usd or 0.0
+
+    def decline(self, use_id: str) -> None:
+        """A call of a tool was not allowed, as its result will not say."""
+        self._declined.add(use_id)
 
     def events(self, line: Json) -> Iterator[EngineEvent]:
         """What a line tells; what only concerns helpers of the agent is left out."""
@@ -68,6 +74,7 @@ class Telling:
         self._usage = usage
         end = ending_of(line, is_interrupted=is_interrupted, answer=self._answer)
         self._items.clear()
+        self._declined.clear()
         self._answer = ""
         return usage, end
 
@@ -105,9 +112,10 @@ class Telling:
 
     def _results(self, blocks: list[Json]) -> Iterator[EngineEvent]:
         for block in blocks:
-            item = self._items.pop(str(block.get("tool_use_id", "")), None)
+            name = str(block.get("tool_use_id", ""))
+            item = self._items.pop(name, None)
             if item is not None and block.get("type") == "tool_result":
-                yield ended(item, block)
+                yield ended(item, block, is_declined=name in self._declined)
 
 
 def _blocks(line: Json) -> list[Json]:

@@ -36,7 +36,8 @@ def build_agents(context: Context, found: FoundAgents) -> AgentsProvider:
                 spec=specs[tool],
                 engine=plan.engine,
                 profile=plan.profile,
-                references=plan.tools.references,
+                # Bare names too: a server may have a tool of the name.
+                references=(*plan.tools.references, *plan.tools.bare),
                 injected=plan.injected,
                 limit_s=limit_s,
             )
@@ -66,6 +67,7 @@ def build_agents(context: Context, found: FoundAgents) -> AgentsProvider:
         waiters=context.state.of(Waiters),
         folders=ConversationFolders(settings.home),
         environ=environ,
+        root=ground.root,
         reaper=context.reaper,
         hide=context.book,
         pass_env=options.pass_env,

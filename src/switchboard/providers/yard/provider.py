@@ -104,7 +104,7 @@ class YardProvider:
     async def invoke(self, call: Call) -> Outcome:
         given: dict[str, Any] = msgspec.json.decode(call.arguments)
         name = call.tool.name
-        result = await self._done(call, lambda scope: self._called(scope, name, given))
+        result = await self._done(call, lambda scope: self._run_tool(scope, name, given))
         return Outcome(raw=_raw(result), is_error=result["isError"])
 
     # Resources and prompts
@@ -165,7 +165,7 @@ class YardProvider:
         """Where the session works."""
         return call.session.cwd or call.session.workspace or str(self._root)
 
-    def _called(self, scope: ProjectScope, name: str, given: dict[str, Any]) -> dict[str, Any]:
+    def _run_tool(self, scope: ProjectScope, name: str, given: dict[str, Any]) -> dict[str, Any]:
         try:
             scope = seen_from(scope, given)
         except YardFault as fault:

@@ -73,7 +73,7 @@ def _not_listening() -> Fault:
     return Fault(
         FaultCode.INVALID_ARGUMENT,
         "listen-refused",
-        "what came with the request is no TCP socket that listens",
+        "what came with the request is not a listening TCP socket",
     )
 
 

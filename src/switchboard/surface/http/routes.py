@@ -69,7 +69,7 @@ class ControlRoutes:
             fields = msgspec.json.decode(body or b"{}", type=dict[str, Raw])
             request = read_request(encode({**fields, "do": word}))
         except msgspec.MsgspecError as error:
-            raise Refusal(400, f"this is no request: {error}") from None
+            raise Refusal(400, f"this is not a valid request: {error}") from None
         await exchange.reply(await self._answered(exchange, request))
 
     async def _answered(self, exchange: Exchange, request: AnyRequest) -> HttpReply:

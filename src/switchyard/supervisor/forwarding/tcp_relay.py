@@ -16,7 +16,6 @@ from typing import NamedTuple
 from switchkit.platform.light import wake_pipe
 
 CHUNK = 1 << 18
-BACKLOG = 1024
 ACCEPTS = 64
 LARGEST_HEAD = 1 << 16
 _READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE

@@ -66,7 +66,7 @@ class AuditReport(Report, frozen=True, kw_only=True, tag="switchboard.audit/1"):
 
     def notes(self, style: Style) -> Iterator[str]:
         if not self.records and not self.unreadable:
-            yield "no record is like that"
+            yield "no record matches"
         yield from _unreadable(self.unreadable, style)
 
 

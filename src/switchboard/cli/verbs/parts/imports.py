@@ -7,6 +7,7 @@ from typing import Any, cast
 from msgspec import Struct
 
 from switchboard.config.documents import read_json_document
+from switchboard.config.itself import is_switchboard
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.core.origins import Scope
 from switchboard.settings.edit import add_server
@@ -15,7 +16,6 @@ from switchboard.settings.files.file_layers import given_layer
 FOREIGN_FILES = (".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json")
 # How Claude Code, VS Code and Cursor name a variable of the environment.
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}")
-_SELF = "switchboard"
 
 
 class ImportedServer(Struct, frozen=True, kw_only=True):
@@ -66,8 +66,7 @@ def take_over(candidate: Candidate, path: str, taken: set[str]) -> ImportedServe
 
 
 def _candidate(name: str, file: str, fields: dict[str, Any]) -> Candidate:
-    command = os.path.basename(str(fields.get("command") or ""))
-    if _SELF in {name, command}:
+    if is_switchboard(name, str(fields.get("command") or ""), fields.get("args") or ()):
         return Candidate(name=name, file=file, fields={}, reason="it is Switchboard itself")
     ours = {key: value for key, value in fields.items() if key != "cwd"}
     reason = "it runs in a folder of its own" if fields.get("cwd") not in {None, "", "."} else ""

@@ -14,7 +14,7 @@ from switchkit.cli.style import is_terminal
 
 # How soon a question is shown, and it is seen that another was answered elsewhere.
 _LOOK_S = 0.2
-_GONE = "it does not wait any more"
+_GONE = "it is no longer waiting"
 _ENDED = frozenset({"decided-already", "unknown-approval", "changed-again"})
 # Whether it is agreed to, and for how long.
 _ANSWERS: dict[str, tuple[bool, Extent]] = {

@@ -51,19 +51,19 @@ class EngineSet:
         if kind == "claude":
             claude = import_module("switchboard.engines.claude.engine")
             return claude.ClaudeEngine(program) if program else claude.ClaudeEngine()
-        entry = acp.get(name)
-        if kind != "acp" or entry is None:
+        if kind != "acp":
             raise Fault(
                 FaultCode.FAILED_PRECONDITION,
                 "engine-unknown",
                 f"there is no engine `{key}`",
-                hint=f"write `[agents.acp.{name or 'NAME'}]` with its `command`"
-                if kind == "acp"
-                else "use `codex`, `claude` or `acp:NAME`",
+                hint="use `codex`, `claude` or `acp:NAME`",
             )
-        return import_module("switchboard.engines.acp.engine").AcpEngine(
-            name, entry.command, args=entry.args, env=entry.env
-        )
+        engines = import_module("switchboard.engines.acp.engine")
+        entry = acp.get(name)
+        if entry is None:
+            # Some are known by name alone; it raises for the others.
+            return engines.AcpEngine(name)
+        return engines.AcpEngine(name, entry.command, args=entry.args, env=entry.env)
 
     async def aclose(self) -> None:
         """End what waits for the next run."""

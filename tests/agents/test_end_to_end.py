@@ -1,0 +1,197 @@
+"""A client on stdio, Switchboard, the real Codex, and a model that plays on loopback."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engines.codex_stage import ASKING
+from support.hosts import codex_program
+from support.mcp_stdio import StdioClient, talking_to, text_of
+from support.models.loopback import ScriptedModel
+from support.models.responses import responses_model
+from support.models.script import Step, say, shell
+from support.processes import wait_until_none_mention
+from support.requirements import requirement
+from support.workspace import Workspace
+from switchboard.providers.agents.run_tools.tools import RUN_TOOLS
+
+PATIENCE = 60.0
+_CODEX = """
+model = "mock-model"
+model_provider = "loopback"
+
+[model_providers.loopback]
+name = "loopback"
+base_url = "{url}/v1"
+wire_api = "responses"
+request_max_retries = 1
+stream_max_retries = 1
+"""
+_AGENT = """
+name = "reviewer"
+description = "Reviews."
+instructions = "You review."
+
+[run]
+sandbox_mode = "workspace-write"
+approval_policy = "on-request"
+"""
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Generator[Workspace]:
+    made = Workspace(tmp_path, daemon=True)
+    try:
+        yield made
+    finally:
+        made.stop_daemon()
+        wait_until_none_mention(str(tmp_path))
+
+
+@contextmanager
+def playing(workspace: Workspace, *steps: Step) -> Generator[ScriptedModel]:
+    """Have Codex talk to a model that plays these steps."""
+    with responses_model(*steps) as model:
+        home = workspace.user_home / ".codex"
+        home.mkdir(exist_ok=True)
+        (home / "config.toml").write_text(_CODEX.format(url=model.url), "utf-8")
+        yield model
+
+
+def configure(workspace: Workspace, more: str = "") -> None:
+    program = json.dumps(str(codex_program()))
+    workspace.config_toml(f"[agents]\nprograms = {{ codex = {program} }}\n{more}", scope="home")
+    folder = workspace.home / "agents"
+    folder.mkdir(exist_ok=True)
+    (folder / "reviewer.toml").write_text(_AGENT, "utf-8")
+
+
+async def call(client: StdioClient, workspace: Workspace, task: str = "look") -> Any:
+    given = {"task": task, "cwd": str(workspace.root)}
+    return await client.call("agent_reviewer", given, patience=PATIENCE)
+
+
+@requirement("S0.01", "S0.02", "S0.03", "S0.08")
+async def test_an_agent_runs_on_the_real_codex(workspace: Workspace) -> None:
+    configure(workspace)
+    with playing(workspace, say("two bugs")) as model:
+        argv = workspace.command("mcp")
+        async with talking_to(argv, cwd=workspace.root, env=workspace.env) as client:
+            await client.initialize()
+            tools = await client.tools()
+            schema = tools["agent_reviewer"]["inputSchema"]
+            assert set(schema["properties"]) == {"task", "cwd"}
+            assert {each["type"] for each in schema["properties"].values()} == {"string"}
+            assert sorted(schema["required"]) == ["cwd", "task"]
+            result = await call(client, workspace)
+            assert json.loads(text_of(result)) == {"ok": True, "output": "two bugs"}
+            assert len(result["content"]) == 1
+            assert not result.get("isError")
+            assert result["_meta"]["switchboard/run"]["state"] == "completed"
+        assert model.requests
+
+
+async def test_a_run_stops_until_it_is_approved_at_the_queue(workspace: Workspace) -> None:
+    configure(workspace)
+    outside = workspace.user_home / "made"
+    asks = shell(f"touch {outside}", **ASKING)
+    with playing(workspace, asks, say("made it")):
+        async with another_program(workspace) as client:
+            calling = asyncio.ensure_future(call(client, workspace))
+            question = await asked(workspace)
+            assert not outside.exists()
+            assert f"touch {outside}" in question["facts"]["runs"]
+            assert question["facts"]["server"].startswith("agent reviewer, run r-")
+            await run_command(workspace, "approvals", "approve", question["id"], "--yes")
+            assert json.loads(text_of(await calling)) == {"ok": True, "output": "made it"}
+            assert outside.exists()
+
+
+async def test_the_client_of_a_run_cannot_answer_for_its_user(workspace: Workspace) -> None:
+    configure(workspace)
+    outside = workspace.user_home / "made"
+    with playing(workspace, shell(f"touch {outside}", **ASKING), say("then not")):
+        argv = workspace.command("mcp")
+        async with talking_to(argv, cwd=workspace.root, env=workspace.env) as client:
+            await client.initialize()
+            calling = asyncio.ensure_future(call(client, workspace))
+            question = await asked(workspace)
+            code, said = await ended(workspace, "approvals", "approve", question["id"], "--yes")
+            assert code != 0
+            assert "cannot answer itself" in said
+            # To say no is nobody's privilege.
+            await run_command(workspace, "approvals", "deny", question["id"])
+            assert json.loads(text_of(await calling)) == {"ok": True, "output": "then not"}
+            assert not outside.exists()
+
+
+@requirement("S3.113")
+async def test_the_tools_of_codex_are_back_by_one_word(workspace: Workspace) -> None:
+    configure(workspace)
+    with playing(workspace, say("two bugs"), say("and a third")):
+        argv = workspace.command("codex")
+        async with talking_to(argv, cwd=workspace.root, env=workspace.env) as client:
+            await client.initialize()
+            tools = await client.tools()
+            assert set(tools) == {"codex", "codex-reply", *RUN_TOOLS}
+            result = await client.call("codex", {"prompt": "look"}, patience=PATIENCE)
+            assert result["structuredContent"]["content"] == "two bugs"
+            thread = result["structuredContent"]["threadId"]
+            told = await client.message("codex/event")
+            assert told["params"]["_meta"]["threadId"] == thread
+            again = await client.call(
+                "codex-reply", {"prompt": "more", "threadId": thread}, patience=PATIENCE
+            )
+            assert again["structuredContent"] == {"threadId": thread, "content": "and a third"}
+
+
+@asynccontextmanager
+async def another_program(workspace: Workspace) -> AsyncGenerator[StdioClient]:
+    """Let a program between us be the client: who started it may decide for it."""
+    command = f"{workspace.command('mcp')[0]} mcp; true"
+    argv = ["/bin/sh", "-c", command]
+    async with talking_to(argv, cwd=workspace.root, env=workspace.env) as client:
+        await client.initialize()
+        try:
+            yield client
+        finally:
+            # The program between us ends when what it started does.
+            await client.close()
+
+
+async def asked(workspace: Workspace) -> Any:
+    """Wait until one question waits at the desk."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        listed = json.loads(await run_command(workspace, "approvals", "list", "--json"))
+        if waiting := [each for each in listed["approvals"] if each["state"] == "pending"]:
+            shown = await run_command(workspace, "approvals", "show", waiting[0]["id"], "--json")
+            return json.loads(shown)["question"]
+        await asyncio.sleep(0.1)
+    raise AssertionError("nobody asked")
+
+
+async def run_command(workspace: Workspace, *words: str) -> str:
+    code, said = await ended(workspace, *words)
+    assert code == 0, said
+    return said
+
+
+async def ended(workspace: Workspace, *words: str) -> tuple[int, str]:
+    """Type a command, and give its exit code with what it said."""
+    process = await asyncio.create_subprocess_exec(
+        *workspace.command(*words),
+        cwd=workspace.root,
+        env=workspace.env,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, errors = await asyncio.wait_for(process.communicate(), PATIENCE)
+    code = process.returncode or 0
+    return code, (errors if code else out).decode()
