@@ -69,11 +69,30 @@ def _yard(workspace: Workspace) -> None:
         subprocess.run(["git", *name, *words], cwd=workspace.root, check=True)
 
 
+def _agents(workspace: Workspace) -> None:
+    program, *args = child_command("acp_agent")
+    workspace.config_toml(
+        f"[agents.acp.player]\ncommand = {json.dumps(program)}\nargs = {json.dumps(args)}\n",
+        scope="home",
+    )
+    agent = workspace.home / "agents" / "parrot.toml"
+    agent.parent.mkdir()
+    agent.write_text('name = "parrot"\nengine = "acp:player"\n', "utf-8")
+
+
 def _suite_call(subtool: str, **args: Any) -> Json:
     return {"action": "call", "subtool": subtool, "args": args}
 
 
 CASES: dict[str, Case] = {
+    "agents": Case(
+        _agents,
+        Use("agent_parrot", {"task": "ahoy", "cwd": "/"}),
+        "ahoy",
+        Use("agent_parrot", {"task": "ahoy", "cwd": "/no/such/folder"}),
+        "cwd-missing",
+        slow=Use("agent_parrot", {"task": "stall", "cwd": "/"}),
+    ),
     "suites": Case(
         _suites,
         Use("echo_suite", _suite_call("echo", text="ahoy")),
