@@ -70,14 +70,16 @@ def _yard(workspace: Workspace) -> None:
 
 
 def _agents(workspace: Workspace) -> None:
-    program, *args = child_command("acp_agent")
-    workspace.config_toml(
-        f"[agents.acp.player]\ncommand = {json.dumps(program)}\nargs = {json.dumps(args)}\n",
-        scope="home",
-    )
-    agent = workspace.home / "agents" / "parrot.toml"
-    agent.parent.mkdir()
-    agent.write_text('name = "parrot"\nengine = "acp:player"\n', "utf-8")
+    command, *args = child_command("acp_child")
+    lines = [
+        "[agents.acp.parrot]",
+        f"command = {json.dumps(command)}",
+        f"args = {json.dumps(args)}",
+    ]
+    workspace.config_toml("\n".join(lines), scope="home")
+    folder = workspace.home / "agents"
+    folder.mkdir()
+    (folder / "parrot.toml").write_text('name = "parrot"\nengine = "acp:parrot"\n', "utf-8")
 
 
 def _suite_call(subtool: str, **args: Any) -> Json:
@@ -85,14 +87,6 @@ def _suite_call(subtool: str, **args: Any) -> Json:
 
 
 CASES: dict[str, Case] = {
-    "agents": Case(
-        _agents,
-        Use("agent_parrot", {"task": "ahoy", "cwd": "/"}),
-        "ahoy",
-        Use("agent_parrot", {"task": "ahoy", "cwd": "/no/such/folder"}),
-        "cwd-missing",
-        slow=Use("agent_parrot", {"task": "stall", "cwd": "/"}),
-    ),
     "suites": Case(
         _suites,
         Use("echo_suite", _suite_call("echo", text="ahoy")),
@@ -124,5 +118,13 @@ CASES: dict[str, Case] = {
         "services",
         Use("switchyard_status", {"no": "such"}),
         "arguments-invalid",
+    ),
+    "agents": Case(
+        _agents,
+        Use("agent_parrot", {"task": "ahoy", "cwd": "/"}),
+        "ahoy",
+        Use("agent_parrot", {"task": "ahoy", "cwd": "here"}),
+        "cwd-not-absolute",
+        slow=Use("agent_parrot", {"task": "hang", "cwd": "/"}),
     ),
 }
