@@ -172,6 +172,10 @@ def arguments(profile: Profile) -> list[str]:
     gone = [name for each in flags for name in each.without]
     if gone:
         words += ["--disallowedTools", ",".join(gone)]
+    gated = [f"mcp__{server.name}" for server in profile.servers if server.is_gated]
+    if gated:
+        # Our own gate asks about them.
+        words += ["--allowedTools", ",".join(gated)]
     return words
 
 
