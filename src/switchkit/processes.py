@@ -116,6 +116,17 @@ class Family:
                 signal_exactly(each.pid, each.began, number)
         return living
 
+    def hold(self) -> None:
+        """Stop the leader and its group where they are, without a look: that takes too long.
+
+        One that ends by itself meanwhile would leave behind whom nobody has seen yet. Whoever is
+        held goes on with a SIGCONT.
+        """
+        from signal import SIGSTOP  # noqa: PLC0415
+
+        if SHOWS_PROCESSES and began(self._leader) == self._began:
+            _send_to_group(self._leader, SIGSTOP)
+
     def kill(self, within_s: float = _KILL_S) -> list[Vitals]:
         """End every member, those that are born meanwhile included; tell who is left. Blocks.
 

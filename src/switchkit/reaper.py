@@ -2,16 +2,17 @@
 
 A separate small process, in a session of its own, that holds one end of a pipe. While we live we
 tell it which processes are ours (`+PID BEGAN`) and which have ended (`-PID`), and from time to time
-it looks at what came of them. End of file means that we died: it asks every family that is left to
-end, then makes it. `reaper_client` is our side.
+it looks at what came of them. `=NAME=VALUE` is a variable that marks whoever has it as ours. End of
+file means that we died: it asks every family that is left to end, then makes it. `reaper_client` is
+our side.
 """
 
 import os
 from select import POLLIN, poll
-from signal import SIG_IGN, SIGHUP, SIGINT, SIGTERM, signal
+from signal import SIG_IGN, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGTERM, signal
 from time import monotonic, sleep
 
-from switchkit.processes import Family, ProcessTable
+from switchkit.processes import Family, ProcessTable, is_marked, signal_exactly
 
 _GRACE_S = 1.0
 _STEP_S = 0.02
@@ -27,6 +28,7 @@ class FamilyWatch:
         self._stream = stream
         self._pending = b""
         self._families: dict[int, Family] = {}
+        self._mark = b""
         # Who was nobody of ours at the last look, and who at the last two.
         self._others: frozenset[int] = frozenset()
         self._strangers: frozenset[int] = frozenset()
@@ -52,6 +54,9 @@ class FamilyWatch:
     def _take(self, data: bytes) -> None:
         *lines, self._pending = (self._pending + data).split(b"\n")
         for line in lines:
+            if line[:1] == b"=":
+                self._mark = b"\0" + line[1:] + b"\0"
+                continue
             number, _, began = line[1:].partition(b" ")
             if line[:1] == b"+":
                 self._families[int(number)] = Family(int(number), int(began))
@@ -76,15 +81,37 @@ class FamilyWatch:
 
     def end(self) -> None:
         """TERM, a moment of grace, KILL."""
+        # Their pipes broke when we died, and they may end by that before we have seen whom they
+        # have started since the last look.
+        for family in self._families.values():
+            family.hold()
         table = ProcessTable()
         for family in self._families.values():
             family.send(table, SIGTERM)
+            family.send(table, SIGCONT)
         self._trust_nobody()
         deadline = monotonic() + _GRACE_S
         while self._look() and monotonic() < deadline:
             sleep(_STEP_S)
         for family in self._families.values():
             family.kill()
+        self._kill_marked()
+
+    def _kill_marked(self) -> None:
+        """End whoever bears our mark and was not seen to belong to anybody of ours."""
+        deadline = monotonic() + _GRACE_S
+        while self._mark and monotonic() < deadline:
+            table = ProcessTable()
+            marked = [
+                each
+                for each in table.processes.values()
+                if not each.is_dead and is_marked(each.pid, self._mark)
+            ]
+            if not marked:
+                return
+            for each in marked:
+                signal_exactly(each.pid, each.began, SIGKILL)
+            sleep(_STEP_S)
 
 
 def main() -> None:

@@ -15,6 +15,8 @@ _PROGRAM = (
     f"import sys; sys.path.insert(0, {os.path.abspath(f'{__file__}/../..')!r})\n"
     "from switchkit.reaper import main; main()"
 )
+# In the environment of whoever may leave processes behind that nobody has seen.
+MARK = "SWITCHBOARD_GUARD"
 # After so many in a row the next one is not started before there is something to tell.
 _MOST_REPLACEMENTS = 5
 
@@ -23,6 +25,8 @@ class Reaper:
     """The process that ends our children after us. One per program, started late, replaced."""
 
     def __init__(self) -> None:
+        # Whoever is started with this variable is found after us, whatever became of its parents.
+        self.mark = (MARK, os.urandom(16).hex())
         self._guarded: dict[int, int] = {}
         self._process: subprocess.Popen[bytes] | None = None
         self._replacements = 0
@@ -60,6 +64,7 @@ class Reaper:
             cwd="/",
             start_new_session=True,
         )
+        _written(process, "=" + "=".join(self.mark) + "\n")
         _written(process, "".join(f"+{pid} {since}\n" for pid, since in self._guarded.items()))
         # Where its end cannot be watched it is noticed when there is something to tell it.
         with contextlib.suppress(OSError, RuntimeError, Unknown):

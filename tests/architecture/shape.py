@@ -126,11 +126,12 @@ THIRD_PARTY = {
     "bpe_openai": Outsider(("cli/*",), "only the count of tokens needs a tokenizer"),
     "switchyard": Outsider(("providers/yard/*",), "one provider shows the local runtime"),
     "opentelemetry": Outsider(("daemon/logs/otel.py",), "one subscriber exports, if wanted"),
+    "dbos": Outsider(("runs/dbos_engine.py",), "one module makes runs last"),
     "uvloop": Outsider(("daemon/*",), "the daemon chooses the loop"),
 }
 # The shim has to start in a blink, so it and what it stands on use the standard library alone.
 WITHOUT_OUTSIDERS = ("shim/*", "ipc/*")
-ONLY_IN_ONE_MODULE = ("bpe_openai",)
+ONLY_IN_ONE_MODULE = ("bpe_openai", "dbos")
 
 # What is imported inside a function, and why. Everywhere else imports sit on top.
 LATE_IMPORTS: dict[tuple[str, str], str] = {
@@ -245,6 +246,10 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
             ("yard/source.py", "yard.specs.WORDS"),
         )
     },
+    (
+        "runs/durable_engine.py",
+        "switchboard.runs.dbos_engine.DbosEngine",
+    ): "half a second and 50 MB, with the first run only",
     ("daemon/logs/telemetry.py", "switchboard.daemon.logs.otel.Telemetry"): "few export anything",
     ("daemon/serve.py", "uvloop"): "absent on some systems",
     ("shim/main.py", "switchboard.shim.start_daemon.start_daemon"): "mostly there is a daemon",
@@ -255,6 +260,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ): "slow to load; who only looks signals nobody",
     ("platform/linux.py", "resource"): "as above",
     ("processes.py", "signal.SIGKILL"): "as above",
+    ("processes.py", "signal.SIGSTOP"): "as above",
     ("processes.py", "signal.SIGCONT"): "as above",
     ("processes.py", "switchkit.exits.wait_ended"): "as above",
     ("exits.py", "threading.Thread"): "only old kernels have no event for the end of a process",

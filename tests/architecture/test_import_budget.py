@@ -14,10 +14,13 @@ from support.workspace import Workspace
 
 LOADED_LATER = {
     "argparse": "the command line of a server needs no parser of options",
+    "dbos": "only a run needs it",
     "httpx2": "only remote children need it",
     "jsonschema_rs": "only a call with arguments needs it",
     "mcp": "the SDK is a partner in tests",
     "pydantic": "values are structs",
+    "sqlalchemy": "as `dbos`",
+    "sqlite3": "only approvals, the audit log and runs need it",
     "starlette": "only the HTTP surface needs it",
     "uvicorn": "only the HTTP surface needs it",
     "yaml": "only front matter needs it",

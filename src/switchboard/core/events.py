@@ -164,6 +164,12 @@ class RunEnded(Struct, frozen=True, kw_only=True):
     private: str = ""
 
 
+class RunEngineFailed(Struct, frozen=True, kw_only=True):
+    """What makes runs last does not work as it should."""
+
+    message: str
+
+
 Event = (
     CallStarted
     | CallNarrowed
@@ -186,4 +192,5 @@ Event = (
     | RunStarted
     | RunChanged
     | RunEnded
+    | RunEngineFailed
 )

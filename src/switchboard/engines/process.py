@@ -32,7 +32,8 @@ class EngineProcess:
         cls, argv: tuple[str, ...], *, cwd: str, env: Mapping[str, str], reaper: Reaper
     ) -> "EngineProcess":
         """Start it. Raises a fault."""
-        spec = SpawnSpec(argv=argv, cwd=cwd, env=env)
+        # Engines start what they like, where they like: the mark leads to it after our end.
+        spec = SpawnSpec(argv=argv, cwd=cwd, env={**env, **dict((reaper.mark,))})
         running = await spawn(spec, reaper=reaper, timeout_s=_START_S)
         try:
             loop = asyncio.get_running_loop()

@@ -21,6 +21,7 @@ from switchboard.core.events import (
     Event,
     ProtectedFilesAppeared,
     RunEnded,
+    RunEngineFailed,
 )
 from switchboard.daemon.logs.log_sink import LogSink
 from switchboard.settings.sections import Settings
@@ -52,14 +53,16 @@ def threshold(directives: str) -> int:
     return level
 
 
-def level_of(event: Event) -> int:
+def level_of(event: Event) -> int:  # noqa: PLR0911 - a case for each kind of event
     """How much an event matters. A call that went well is news only to who debugs."""
     match event:
         case CallFinished(outcome="ok" | "error" | "cancelled"):
             return LEVELS["debug"]
         case CallFinished() | ChildFailed() | ChildToolsSkipped() | ConfigRejected():
             return LEVELS["warn"]
-        case AuditFailed() | AuditRecovered() | ProtectedFilesAppeared() | RunEnded(state="failed"):
+        case AuditFailed() | AuditRecovered() | ProtectedFilesAppeared():
+            return LEVELS["warn"]
+        case RunEnded(state="failed") | RunEngineFailed():
             return LEVELS["warn"]
         case ChildExited():
             return LEVELS["info"] if event.expected else LEVELS["warn"]
