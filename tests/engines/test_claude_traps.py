@@ -13,15 +13,22 @@ from support.models.script import say, shell, use
 from support.processes import descendants_of, mentioning, until_true
 from support.workspace import child_command
 from switchboard.engines.engine import Reply
-from switchboard.engines.events import CommandItem, FileItem, Permission, ToolItem, TurnEnded, Usage
-from switchboard.engines.profile import AttachedServer, Profile, RunFields
+from switchboard.engines.events import (
+    CommandItem,
+    FileItem,
+    Permission,
+    TokenUsage,
+    ToolItem,
+    TurnEnded,
+)
+from switchboard.engines.profile import AgentProfile, AttachedServer, RunFields
 
 BOTH = pytest.mark.parametrize("package", [OLD, NEW], ids=["old", "new"])
 MODEL = RunFields(model="mock-model")
 
 
-def _profile(**more: Any) -> Profile:
-    return Profile(name="tester", **{"fields": MODEL, **more})
+def _profile(fields: RunFields = MODEL, **more: Any) -> AgentProfile:
+    return AgentProfile(name="tester", fields=fields, **more)
 
 
 def _echo(**more: Any) -> AttachedServer:
@@ -294,7 +301,7 @@ async def test_what_a_conversation_costs_is_summed_up_over_its_turns(tmp_path: P
         conversation = stage.converse()
         events = await heard(conversation) + await heard(conversation, "More.")
         await conversation.aclose()
-        told = [event for event in events if isinstance(event, Usage)]
+        told = [event for event in events if isinstance(event, TokenUsage)]
         assert [use.output_tokens for use in told] == [20, 40]
         costs = [use.cost_usd or 0 for use in told]
         assert 0 < costs[0] < costs[1]

@@ -3,7 +3,7 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
-from switchboard.engines.profile import AttachedServer, Profile
+from switchboard.engines.profile import AgentProfile, AttachedServer
 from switchboard.providers.agents.agent import Agent
 from switchboard.providers.agents.maps.engine_choice import chosen_engine
 from switchboard.providers.agents.maps.model_map import ModelMap
@@ -16,7 +16,7 @@ class AgentPlan(Struct, frozen=True, kw_only=True):
 
     engine: str
     # Without servers: which of them count is decided when the agent is used.
-    profile: Profile
+    profile: AgentProfile
     # What its tools came to; the references decide over servers.
     tools: MappedTools = MappedTools()
     # Servers that names of tools stand for.
@@ -44,7 +44,7 @@ def plan_for(agent: Agent, options: AgentOptions, models: ModelMap) -> AgentPlan
     fields = replace(rewrite.fields, **dict.fromkeys(tools.toggles, True))
     return AgentPlan(
         engine=chosen_engine(agent.engine, rewrite.engine, options.engine, fields),
-        profile=Profile(
+        profile=AgentProfile(
             name=agent.safe_name,
             fields=fields,
             base_instructions=agent.instructions,
