@@ -150,6 +150,7 @@ class AgentBoard:
                 waiters=self.waiters,
                 folders=ConversationFolders(str(home)),
                 environ=environ or {"PATH": "/usr/bin:/bin"},
+                root=root,
                 reaper=self._reaper,
                 hide=NO_SECRETS,
             ),

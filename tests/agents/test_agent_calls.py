@@ -1,6 +1,7 @@
 """A call of an agent: what it may say, what it starts, and what it answers."""
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -157,6 +158,50 @@ async def test_a_registered_worktree_belongs_to_the_project(home: Path) -> None:
         await desk.outcome("reviewer", {"task": "look", "cwd": str(tree)})
         fault = await desk.refusal("reviewer", {"task": "look", "cwd": str(forged)})
         assert fault.reason == "cwd-outside-project"
+
+
+async def test_a_project_cannot_name_the_repository_of_another_as_its_own(home: Path) -> None:
+    project, other, tree = home / "project", home / "other", home / "tree"
+    registered = other / ".git" / "worktrees" / "tree"
+    for folder in (project, registered, tree):
+        folder.mkdir(parents=True)
+    (registered / "gitdir").write_text(f"{tree}/.git\n")
+    (tree / ".git").write_text(f"gitdir: {registered}\n")
+    async with board(home, Says("done"), root=str(project)) as desk:
+        (project / ".git").write_text(f"gitdir: {registered}\n")
+        for outside in (other, tree):
+            fault = await desk.refusal("reviewer", {"task": "look", "cwd": str(outside)})
+            assert fault.reason == "cwd-outside-project"
+        (project / ".git").unlink()
+        (project / ".git").symlink_to(other / ".git")
+        fault = await desk.refusal("reviewer", {"task": "look", "cwd": str(tree)})
+        assert fault.reason == "cwd-outside-project"
+    async with board(home, Says("done"), root=str(tree)) as desk:
+        await desk.outcome("reviewer", {"task": "look", "cwd": str(other)})
+
+
+async def test_a_pipe_in_the_place_of_a_file_of_git_holds_nobody_up(home: Path) -> None:
+    project = home / "project"
+    registered = project / ".git" / "worktrees" / "tree"
+    registered.mkdir(parents=True)
+    os.mkfifo(registered / "gitdir")
+    async with board(home, Says("done"), root=str(project)) as desk:
+        fault = await desk.refusal("reviewer", {"task": "look", "cwd": str(home)})
+        assert fault.reason == "cwd-outside-project"
+
+
+async def test_a_folder_that_became_a_link_since_is_not_worked_in(home: Path) -> None:
+    part, elsewhere = home / "part", home / "elsewhere"
+    part.mkdir()
+    elsewhere.mkdir()
+    async with board(home, Says("done")) as desk:
+        await desk.outcome("reviewer", {"task": "look", "cwd": str(part)})
+        run_id = desk.run.id
+        part.rmdir()
+        part.symlink_to(elsewhere)
+        outcome = await desk.outcome("run_reply", {"run_id": run_id, "task": "more"})
+        assert outcome.is_error
+        assert len(desk.engine.conversations) == 1
 
 
 @requirement("S0.12", "S0.14", "S0.15", "S0.119")

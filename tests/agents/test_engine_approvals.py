@@ -14,6 +14,7 @@ from fakes.engines import Runs, Says, ScriptedEngine
 from support.processes import until_true
 from switchboard.core.events import ApprovalAsked, ApprovalDecided
 from switchboard.core.questions import Answer, Question
+from switchboard.core.sessions import Session
 
 ASKS = Runs("touch wanted", asks=True)
 
@@ -126,6 +127,23 @@ async def test_who_waits_next_is_asked_next(home: Path) -> None:
         assert not outcome.is_error
         assert len(asker.asked) == 1
         assert (home / "wanted").exists()
+
+
+async def test_who_waits_for_a_run_of_another_client_is_not_asked_in_the_name_of_a_person(
+    home: Path,
+) -> None:
+    # A shell of the agent can connect, and wait for the very run that it works in.
+    async with board(home, ASKS, Says("done"), patience=1) as desk:
+        await desk.ask_agent()
+        posted = await desk.until_asked()
+        stranger = Session(id="stranger", via="stdio", workspace="/workspace")
+        asker = ScriptedAsker()
+        waiting = {"run_id": desk.run.id}
+        await desk.outcome("run_wait", waiting, asker=asker, session=stranger)
+        assert not asker.asked
+        assert not (home / "wanted").exists()
+        await desk.decide(posted, "denied")
+        await until_true(lambda: desk.run.state == "completed")
 
 
 async def test_trust_for_the_session_is_trust_in_the_same_command_of_the_same_run(

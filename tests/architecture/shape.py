@@ -158,6 +158,15 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("daemon/attachment.py", "switchboard.control.socket.serve_requests"): "as above",
     ("daemon/server.py", "switchboard.control.socket.serve_requests"): "as above",
     ("daemon/server.py", "switchboard.daemon.control.DaemonControl"): "as above",
+    **{
+        (f"providers/agents/{place}.py", f"switchboard.providers.agents.servers.{name}"): why
+        for place, name, why in (
+            ("source", "host_trust.host_items", "it reads files that only trust is about"),
+            ("listing", "host_trust.print_of", "most agents need no server of others"),
+            ("listing", "hosts.HostPlaces", "as above"),
+            ("listing", "hosts.variables_in_hosts", "as above"),
+        )
+    },
     ("daemon/server.py", "switchboard.settings.bridged.bridged"): "few clients are bridges",
     **{
         ("cli/verbs/bridge.py", f"switchboard.{name}"): "the daemon has a board already"

@@ -14,7 +14,6 @@ from support.models.loopback import ScriptedModel
 from support.models.messages import messages_model, refused
 from support.models.script import Hang, Json, Step, say, shell, stumble
 from support.processes import wait_until_none_mention
-from switchboard.engines.acp.agents import agent_named
 from switchboard.engines.acp.engine import AcpEngine
 from switchboard.engines.engine import EngineConversation
 from switchboard.engines.profile import AgentProfile, EngineSpec, RunFields
@@ -49,9 +48,7 @@ class OpencodeStage:
         for made in (self.user, self.cwd):
             made.mkdir(parents=True)
         self.reaper = Reaper()
-        agent = agent_named("opencode", f"{opencode_program()} acp")
-        assert agent is not None
-        self.engine = AcpEngine(agent)
+        self.engine = AcpEngine("opencode", str(opencode_program()), args=("acp",))
         self._count = 0
 
     @property

@@ -15,7 +15,9 @@ from support.workspace import child_command
 from switchboard.engines.engine import Reply
 from switchboard.engines.events import (
     CommandItem,
+    EngineEvent,
     FileItem,
+    Form,
     Permission,
     TokenUsage,
     ToolItem,
@@ -27,8 +29,9 @@ BOTH = pytest.mark.parametrize("package", [OLD, NEW], ids=["old", "new"])
 MODEL = RunFields(model="mock-model")
 
 
-def _profile(fields: RunFields = MODEL, **more: Any) -> AgentProfile:
-    return AgentProfile(name="tester", fields=fields, **more)
+def _profile(**more: Any) -> AgentProfile:
+    given: dict[str, Any] = {"fields": MODEL, **more}
+    return AgentProfile(name="tester", **given)
 
 
 def _echo(**more: Any) -> AttachedServer:
@@ -294,6 +297,40 @@ async def test_a_server_that_does_not_start_ends_the_run_only_where_it_is_requir
             assert stage.model.requests == []
         else:
             assert last.text == "done"
+
+
+async def test_a_server_that_asks_is_answered_by_who_follows_the_run(tmp_path: Path) -> None:
+    command, *args = child_command("talkative_child", "zebra-4720")
+    server = AttachedServer(name="talk", command=command, args=tuple(args))
+    async with claude_stage(tmp_path, [use("talk__ask"), say("done")]) as stage:
+        conversation = stage.converse(profile=_profile(servers=(server,)))
+        forms: list[Form] = []
+        async for event in conversation.turn("Please do as the script says."):
+            if isinstance(event, Permission):
+                await conversation.answer(event.request_id, Reply(verdict="accept"))
+            if isinstance(event, Form):
+                forms.append(event)
+                reply = Reply(verdict="accept", content={"right": True})
+                await conversation.answer(event.request_id, reply)
+        await conversation.aclose()
+        assert [form.server for form in forms] == ["talk"]
+        assert "right" in json.loads(forms[0].schema)["properties"]
+        assert "accept" in stage.model.results[0]
+
+
+async def test_what_is_added_to_a_turn_reaches_the_model_before_its_end(tmp_path: Path) -> None:
+    async with claude_stage(tmp_path, [shell("touch made"), say("one"), say("two")]) as stage:
+        conversation = stage.converse()
+        events: list[EngineEvent] = []
+        async for event in conversation.turn("Please do as the script says."):
+            events.append(event)
+            if isinstance(event, Permission):
+                await conversation.steer("And mind the ZEBRA.")
+                await conversation.answer(event.request_id, Reply(verdict="accept"))
+        assert ended(events).status == "completed"
+        assert "ZEBRA" in json.dumps(stage.model.conversation)
+        assert ended(await heard(conversation, "More.")).status == "completed"
+        await conversation.aclose()
 
 
 async def test_what_a_conversation_costs_is_summed_up_over_its_turns(tmp_path: Path) -> None:

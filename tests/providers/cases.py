@@ -69,6 +69,19 @@ def _yard(workspace: Workspace) -> None:
         subprocess.run(["git", *name, *words], cwd=workspace.root, check=True)
 
 
+def _agents(workspace: Workspace) -> None:
+    command, *args = child_command("acp_child")
+    lines = [
+        "[agents.acp.parrot]",
+        f"command = {json.dumps(command)}",
+        f"args = {json.dumps(args)}",
+    ]
+    workspace.config_toml("\n".join(lines), scope="home")
+    folder = workspace.home / "agents"
+    folder.mkdir()
+    (folder / "parrot.toml").write_text('name = "parrot"\nengine = "acp:parrot"\n', "utf-8")
+
+
 def _suite_call(subtool: str, **args: Any) -> Json:
     return {"action": "call", "subtool": subtool, "args": args}
 
@@ -105,5 +118,13 @@ CASES: dict[str, Case] = {
         "services",
         Use("switchyard_status", {"no": "such"}),
         "arguments-invalid",
+    ),
+    "agents": Case(
+        _agents,
+        Use("agent_parrot", {"task": "ahoy", "cwd": "/"}),
+        "ahoy",
+        Use("agent_parrot", {"task": "ahoy", "cwd": "here"}),
+        "cwd-not-absolute",
+        slow=Use("agent_parrot", {"task": "hang", "cwd": "/"}),
     ),
 }

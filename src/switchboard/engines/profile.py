@@ -41,6 +41,8 @@ class AttachedServer(Struct, frozen=True, kw_only=True):
     env: dict[str, str] = {}
     # Whether the run may not begin without it.
     required: bool = True
+    # Whether its calls pass our own gate: nobody need be asked by the engine, too.
+    is_gated: bool = False
 
 
 class AgentProfile(Struct, frozen=True, kw_only=True):

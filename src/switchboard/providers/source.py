@@ -140,6 +140,11 @@ class Source(Generic[S]):
         del settings
         return ()
 
+    def trusted_files(self, settings: Settings) -> Iterable[str]:
+        """Files whose own servers may be started, because all that they are part of is trusted."""
+        del settings
+        return ()
+
     def rows(self, settings: Settings, environ: Mapping[str, str]) -> Iterable[Item]:
         """Its lines of `switchboard list`."""
         del settings, environ

@@ -1,10 +1,13 @@
 """The settings of a bridge: one server alone, whose tools have the names that it gives them."""
 
+import os
+
 from msgspec.structs import replace
 
 from switchboard.config.problems import ConfigInvalid
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.visibility import Visibility
+from switchboard.providers.table import configured
 from switchboard.settings.sections import Settings, ToolFilters
 from switchboard.settings.server_names import suite_for
 from switchboard.settings.session_servers import servers_in_scope
@@ -54,4 +57,14 @@ def _with_servers_of(settings: Settings, agent: str) -> Settings:
             f"the servers of the agent cannot be used: {invalid.problems[0].message}",
             hint="switchboard agents check",
         ) from None
-    return replace(settings, servers=scoped.servers, untrusted=scoped.untrusted)
+    trusted = {
+        os.path.realpath(file)
+        for source in configured(settings)
+        for file in source.trusted_files(settings)
+    }
+    own = [each for each in scoped.untrusted if os.path.realpath(each.origin.path) in trusted]
+    return replace(
+        settings,
+        servers=(*scoped.servers, *own),
+        untrusted=tuple(each for each in scoped.untrusted if each not in own),
+    )

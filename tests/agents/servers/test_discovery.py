@@ -11,7 +11,6 @@ from support.requirements import requirement
 from support.workspace import Json
 from switchboard.providers.agents.servers.host_file import MAX_HOST_BYTES
 from switchboard.providers.agents.servers.host_trust import host_items
-from switchboard.providers.agents.servers.hosts import HostPlaces
 from switchboard.settings.load import load_settings
 from switchboard.settings.trust import read_trust
 
@@ -182,12 +181,12 @@ async def test_files_of_an_untrusted_workspace_do_not_count(bench: HostBench) ->
 def _trust(bench: HostBench) -> None:
     root = str(bench.workspace.root)
     settings = load_settings(workspace=root, environ=bench.environ)
-    (item,) = host_items(settings, HostPlaces.of(root, bench.environ, ""))
+    (item,) = host_items(settings, str(bench.home))
     assert (item.name, item.trust, item.runs) == (".mcp.json", "waiting", "theirs")
     record = read_trust(settings.home, [])
     record.add(settings.workspace, item.fingerprint, item.name)
     record.save()
-    (item,) = host_items(settings, HostPlaces.of(root, bench.environ, ""))
+    (item,) = host_items(settings, str(bench.home))
     assert item.trust == "trusted"
 
 

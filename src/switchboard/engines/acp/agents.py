@@ -4,7 +4,7 @@ Any other is a name with a command; of its own settings nothing is known.
 """
 
 import os
-import shlex
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -56,15 +56,17 @@ _KNOWN = (
 KNOWN = {agent.name: agent for agent in _KNOWN}
 
 
-def agent_named(name: str, command: str = "") -> AcpAgent | None:
-    """The agent of this name, started by a command line of the user's own if there is one."""
-    words = tuple(shlex.split(command))
+def agent_named(
+    name: str, command: str = "", args: Sequence[str] = (), env: Mapping[str, str] | None = None
+) -> AcpAgent | None:
+    """The agent of this name, started by a command of the user's own if there is one."""
     known = KNOWN.get(name)
-    if not words:
-        return known
-    if known is None:
-        return AcpAgent(name=name, command=words)
-    return msgspec.structs.replace(known, command=words)
+    if known is None and not command:
+        return None
+    agent = known or AcpAgent(name=name, command=(command,))
+    if command:
+        agent = msgspec.structs.replace(agent, command=(command, *args))
+    return msgspec.structs.replace(agent, habits={**agent.habits, **(env or {})})
 
 
 def followed_settings(agent: AcpAgent, cwd: str, home: str) -> str:

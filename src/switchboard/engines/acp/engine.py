@@ -1,8 +1,9 @@
 """Agents that speak the Agent Client Protocol as engines, one for each name."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from switchboard.engines.acp.agents import AcpAgent
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.engines.acp.agents import KNOWN, agent_named
 from switchboard.engines.acp.conversation import AcpConversation
 from switchboard.engines.acp.mapping import unsupported
 from switchboard.engines.engine import EngineConversation, Readiness
@@ -14,7 +15,23 @@ from switchkit.reaper_client import Reaper
 class AcpEngine:
     """One agent that speaks ACP, in a process for each conversation."""
 
-    def __init__(self, agent: AcpAgent) -> None:
+    def __init__(
+        self,
+        name: str,
+        command: str = "",
+        *,
+        args: Sequence[str] = (),
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        agent = agent_named(name, command, args, env)
+        if agent is None:
+            raise Fault(
+                FaultCode.FAILED_PRECONDITION,
+                "engine-unknown",
+                f"there is no engine `acp:{name}`",
+                hint=f"write `[agents.acp.{name}]` with its `command`, or use one of "
+                + ", ".join(f"`acp:{known}`" for known in KNOWN),
+            )
         self._agent = agent
 
     @property

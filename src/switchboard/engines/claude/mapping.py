@@ -172,6 +172,10 @@ def arguments(profile: AgentProfile) -> list[str]:
     gone = [name for each in flags for name in each.without]
     if gone:
         words += ["--disallowedTools", ",".join(gone)]
+    gated = [f"mcp__{server.name}" for server in profile.servers if server.is_gated]
+    if gated:
+        # Our own gate asks about them.
+        words += ["--allowedTools", ",".join(gated)]
     return words
 
 
@@ -181,8 +185,13 @@ def unsupported(profile: AgentProfile) -> tuple[str, ...]:
     if profile.compact_prompt:
         said.append("Claude Code cannot be told how to compact, so the compact prompt is left out")
     said += [f"`config.{key}` is a setting of Codex, so it is left out" for key in profile.config]
-    known = _known_tools(profile)
-    if known:
+    said += [
+        f"Claude Code gets `{_plain(name)}` whole for `{name}`; what its rules do not know to be "
+        "harmless is asked for"
+        for name in profile.vendor_tools
+        if "(" in name and _plain(name) in _BUILT_IN
+    ]
+    if _known_tools(profile):
         said += [
             f"Claude Code has no tool `{name}`, so it is left out"
             for name in profile.vendor_tools

@@ -84,7 +84,9 @@ def servers_of(profile: AgentProfile) -> dict[str, Json]:
                 hint="rename one of them",
             )
         found[name] = _server(server)
-        if profile.fields.approval_policy != "never":
+        if server.is_gated:
+            found[name]["default_tools_approval_mode"] = "approve"
+        elif profile.fields.approval_policy != "never":
             # What is not declared to only read has to be asked for. An agent that never asks is
             # left to Codex, which would otherwise refuse each of these calls.
             found[name]["default_tools_approval_mode"] = "writes"

@@ -32,7 +32,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     tools: tuple[str, ...] = ()
     # What the agent's own files declare to be started.
     servers: tuple[AttachedServer, ...] = ()
-    # Names of servers that they declare and that are reached over the network.
+    # Names of servers that they declare and that only we reach: over the network, or with secrets.
     remote_servers: tuple[str, ...] = ()
     # `codex`, `claude` or `acp:NAME`; empty: by the model.
     engine: str = ""

@@ -67,6 +67,7 @@ def build_agents(context: Context, found: FoundAgents) -> AgentsProvider:
         waiters=context.state.of(Waiters),
         folders=ConversationFolders(settings.home),
         environ=environ,
+        root=ground.root,
         reaper=context.reaper,
         hide=context.book,
         pass_env=options.pass_env,

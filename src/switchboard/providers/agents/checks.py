@@ -1,5 +1,7 @@
 """What is to be known of an agent before it runs: what engines lack, and what is ignored."""
 
+from switchboard.engines.acp import mapping as acp
+from switchboard.engines.acp.agents import AcpAgent, agent_named
 from switchboard.engines.claude import mapping as claude
 from switchboard.engines.codex import mapping as codex
 from switchboard.providers.agents.agent import Agent
@@ -29,4 +31,5 @@ def lacks(plan: AgentPlan) -> tuple[str, ...]:
         return codex.lacking(plan.profile)
     if plan.engine == "claude":
         return claude.unsupported(plan.profile)
-    return ()
+    name = plan.engine.removeprefix("acp:")
+    return acp.unsupported(agent_named(name) or AcpAgent(name=name, command=(name,)), plan.profile)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from switchboard.engines.acp.mapping import TABLE as ACP
 from switchboard.engines.claude.mapping import TABLE as CLAUDE
 from switchboard.engines.codex.mapping import RULES as CODEX
 from switchboard.providers.agents.maps.engine_choice import DEFAULT, MODELS, PROVIDERS
@@ -22,7 +23,7 @@ def tables() -> str:
     return "\n".join(
         (
             "### What engines make of `[run]`\n",
-            _table(("field", "Codex", "Claude Code"), _fields()),
+            _table(("field", "Codex", "Claude Code", "ACP"), _fields()),
             "### What the names of tools mean\n",
             _table(("format", "names", "mean"), _tools()),
             "### What the names of models mean\n",
@@ -55,6 +56,7 @@ def _fields() -> Iterator[tuple[str, ...]]:
             f"`{rule.field}`",
             f"{place}: {said}" if said else place,
             claude.get(rule.field, "nothing"),
+            ACP.get(rule.field) or "nothing",
         )
 
 

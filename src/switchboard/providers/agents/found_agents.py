@@ -48,6 +48,9 @@ class FoundAgents(Struct, frozen=True, kw_only=True, dict=True):
     map_file: MapFile | None = None
     # Whether the user trusts everything that the workspace holds.
     trusts_workspace: bool = False
+    user_home: str = ""
+    # The variables that the servers of other hosts are filled from.
+    host_variables: frozenset[str] = frozenset()
     # Files and folders whose change may change any of this.
     watched: tuple[str, ...] = ()
 

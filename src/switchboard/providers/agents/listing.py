@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shlex
 from collections.abc import Iterator, Mapping
 
 from msgspec import Raw, to_builtins
@@ -11,6 +12,7 @@ from switchboard.config.documents import is_inside
 from switchboard.config.locate import Places, expand_user
 from switchboard.config.problems import Problem
 from switchboard.core.tools import Effects, Policy, ToolSpec
+from switchboard.ipc.environment import BASE_NAMES
 from switchboard.providers.agents.agent import Agent, AgentFormat
 from switchboard.providers.agents.calls.answers import fault_text
 from switchboard.providers.agents.files.agent_file import AgentReading
@@ -65,8 +67,9 @@ def read_agents(resolution: Resolution) -> FoundAgents:
         problems += reading.problems
         agent = agent_from(found, reading, options)
         if agent is not None:
-            print_ = _fingerprint(agent, reading, map_file, places) if agent.is_workspace else ""
-            agents.append(replace(agent, fingerprint=print_))
+            is_theirs = agent.is_workspace or _borrows(reading, places)
+            print_ = _fingerprint(agent, reading, map_file, places) if is_theirs else ""
+            agents.append(replace(agent, fingerprint=print_, is_workspace=is_theirs))
         elif reading.agent is not None:
             problems.append(_unnamable(reading))
     collected = collect(
@@ -83,7 +86,33 @@ def read_agents(resolution: Resolution) -> FoundAgents:
         problems=tuple(problems),
         map_file=map_file,
         trusts_workspace=resolution.record is None,
+        user_home=places.user_home,
+        host_variables=_host_variables(options, resolution, collected.usable),
         watched=tuple(_watched(folders, readings, map_path)),
+    )
+
+
+def _host_variables(
+    options: AgentOptions, resolution: Resolution, agents: Mapping[str, Agent]
+) -> frozenset[str]:
+    """The variables of other hosts' servers, each looked up: a client is asked for them by that."""
+    if not options.mcp_discovery or not any(
+        agent.tools or not options.limit_mcp_to_referenced for agent in agents.values()
+    ):
+        return frozenset()
+    # Only agents that may be given servers of others need to know of hosts.
+    from switchboard.providers.agents.servers.host_trust import print_of  # noqa: PLC0415
+    from switchboard.providers.agents.servers.hosts import (  # noqa: PLC0415
+        HostPlaces,
+        variables_in_hosts,
+    )
+
+    places = HostPlaces.of(resolution.workspace, resolution.environ, options.vscode_user_mcp)
+    names = variables_in_hosts(
+        places, lambda path, digest: not resolution.waits(print_of(path, digest))
+    )
+    return frozenset(
+        name for name in names if resolution.environ.get(name) and name not in BASE_NAMES
     )
 
 
@@ -131,6 +160,18 @@ def _map_file(
     print_ = _digest("agent-models", places.workspace, document.digest) if is_theirs else ""
     waits = bool(print_) and resolution.waits(print_)
     return MapFile(path=path, map=read, fingerprint=print_, waits=waits), path
+
+
+def _borrows(reading: AgentReading, places: Places) -> bool:
+    """Whether an agent of the user is made of a file of the workspace, too."""
+    if is_inside(places.user_home, places.workspace):
+        return False
+    return any(
+        is_inside(path, places.workspace) and not is_inside(path, places.home)
+        for part in reading.parts
+        if part.digest
+        for path in (os.path.normpath(part.path), os.path.realpath(part.path))
+    )
 
 
 def _fingerprint(
@@ -225,7 +266,10 @@ def summary_of(agent: Agent, entry: FoundAgents) -> str:
     said += [f"{key}={value}" for key, value in fields.items()]
     said += [f"tool {each}" for each in (*plan.tools.references, *plan.tools.bare)]
     for server in (*agent.servers, *plan.injected):
-        said.append(f"server {server.name}: {' '.join((server.command, *server.args))}")
+        # In the words of a shell: nothing in them can be taken for another server.
+        words = [f"{name}={value}" for name, value in server.env.items()]
+        words += (server.command, *server.args)
+        said.append(f"server {shlex.quote(server.name)}: {shlex.join(words)}")
     said += [f"remote server {name}" for name in agent.remote_servers]
     if agent.instructions:
         digest = hashlib.sha256(agent.instructions.encode()).hexdigest()[:12]

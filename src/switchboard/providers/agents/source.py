@@ -9,7 +9,7 @@ from switchboard.core.origins import Origin, Scope
 from switchboard.providers.agents.found_agents import FoundAgents
 from switchboard.providers.agents.listing import agent_specs, read_agents, rewrites, summary_of
 from switchboard.providers.agents.section import SECTION
-from switchboard.providers.source import Finding, Item, Listed, ListingContext, Source
+from switchboard.providers.source import Finding, Item, Listed, ListingContext, Secrets, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -65,6 +65,14 @@ class AgentSource(Source[FoundAgents]):
 
         return engine_names(more=found.options.pass_env)
 
+    def secrets(self, settings: Settings) -> Secrets:
+        """What the servers of other hosts are filled from is between them and us."""
+        return Secrets(variables=self.agents(settings).host_variables)
+
+    def trusted_files(self, settings: Settings) -> Iterator[str]:
+        for agent in self.agents(settings).usable.values():
+            yield from (agent.path, *agent.files)
+
     def agents(self, settings: Settings) -> FoundAgents:
         """Every agent of these settings."""
         return self.configured(settings) or FoundAgents()
@@ -75,6 +83,11 @@ class AgentSource(Source[FoundAgents]):
         for agent in every:
             if agent.fingerprint:
                 yield self._item(agent, entry)
+        if every and entry.options.mcp_discovery:
+            # Few look at this, and it reads the files of other hosts.
+            from switchboard.providers.agents.servers.host_trust import host_items  # noqa: PLC0415
+
+            yield from host_items(settings, entry.user_home)
         file = entry.map_file
         if file is not None and file.fingerprint:
             yield Item(

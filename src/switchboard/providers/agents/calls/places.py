@@ -3,11 +3,13 @@
 # Strings of other programs, not paths of ours; links are followed on purpose.
 
 import os
+import stat
 from pathlib import Path
 
 from switchboard.core.faults import Fault, FaultCode
 
 _WORKTREES = 1_000
+_LONGEST_PATH = 8_192
 
 
 def judge_cwd(cwd: str, root: str = "") -> str:
@@ -32,27 +34,64 @@ def judge_cwd(cwd: str, root: str = "") -> str:
     return real
 
 
+def check_unmoved(cwd: str, root: str = "") -> None:
+    """Refuse a folder that was judged earlier and is not itself any more.
+
+    Between a call and its run, or the next run of its conversation, whoever works there may have
+    put a link in its place.
+    """
+    if judge_cwd(cwd, root) != cwd:
+        raise Fault(
+            FaultCode.FAILED_PRECONDITION,
+            "cwd-moved",
+            "the folder to work in leads elsewhere now",
+            hint="look at what lies there, then give the task again",
+        )
+
+
 def _trees(root: str) -> list[str]:
     """The worktrees that the repository of a folder has registered, as git keeps them."""
     git = Path(root) / ".git"
+    # Whoever may write in the project can write both of these, so neither is believed alone.
+    if git.is_symlink():
+        return []
+    is_tree = git.is_file()
     try:
-        if git.is_file():
+        if is_tree:
             # A worktree itself: its siblings are known to the repository.
-            git = Path(git.read_text("utf-8").removeprefix("gitdir:").strip()).parent.parent
+            git = Path(_short_text(git).removeprefix("gitdir:").strip()).parent.parent
         entries = sorted((git / "worktrees").iterdir())[:_WORKTREES]
     except (OSError, ValueError):
         return []
-    found = [str(git.parent)] if git.name == ".git" else []
-    for entry in entries:
-        try:
-            link = Path((entry / "gitdir").read_text("utf-8").strip())
-            # Both ends have to know of each other: a folder that is gone may be another's now.
-            back = link.read_text("utf-8").removeprefix("gitdir:").strip()
-        except (OSError, ValueError):
-            continue
-        if os.path.realpath(back) == os.path.realpath(entry):
-            found.append(os.path.realpath(link.parent))
-    return found
+    found = [tree for entry in entries if (tree := _tree_of(entry))]
+    if not is_tree:
+        return found
+    # The repository has to know of this folder, or it is somebody else's.
+    if os.path.realpath(root) not in found:
+        return []
+    return [*found, str(git.parent)] if git.name == ".git" else found
+
+
+def _tree_of(entry: Path) -> str:
+    """The folder of a registered worktree; empty where its two ends do not know of each other."""
+    try:
+        link = Path(_short_text(entry / "gitdir").strip())
+        # A folder that is gone may be another's now.
+        back = _short_text(link).removeprefix("gitdir:").strip()
+    except (OSError, ValueError):
+        return ""
+    is_known = os.path.realpath(back) == os.path.realpath(entry)
+    return os.path.realpath(link.parent) if is_known else ""
+
+
+def _short_text(path: Path) -> str:
+    """The text of a file of git. Raises OSError or ValueError for anything else in its place."""
+    # A pipe in its place would hold up who opens it, and a device would never end.
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise ValueError(path)
+        return file.read(_LONGEST_PATH).decode()
 
 
 def _is_within(path: str, root: str) -> bool:

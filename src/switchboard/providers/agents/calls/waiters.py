@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
+from switchboard.approvals.trust import bound_session
 from switchboard.core.calls import Call
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.questions import Answer, Question
@@ -74,6 +75,16 @@ class Waiters:
         """The session that started a run, if that is still known."""
         return self._starters.get(run_id)
 
+    def askable(self, run_id: str) -> tuple[Waiter, ...]:
+        """Those who wait and may be asked in the name of a person: the client that began the run.
+
+        Anybody in the workspace may wait for a run, and a shell of its own agent can, too.
+        """
+        starter = self._starters.get(run_id)
+        if starter is None:
+            return ()
+        return tuple(each for each in self.of(run_id) if _is_same(starter, each.call.session))
+
     def hand_out(self, run_id: str) -> None:
         """A client was told the id: it may come back for the run."""
         self._handed_out[run_id] = None
@@ -90,9 +101,10 @@ class Waiters:
 
 
 class WaitingClientAsker:
-    """Asks whoever waits for the run and can be asked, one after the other.
+    """Asks the client that began the run, wherever it waits and can be asked, call after call.
 
-    While nobody does it waits; the queue may be answered meanwhile, and so may the next who waits.
+    While it does not wait, this does; the queue may be answered meanwhile, or the client's next
+    call.
     """
 
     def __init__(self, waiters: Waiters, run_id: str) -> None:
@@ -102,13 +114,21 @@ class WaitingClientAsker:
     async def ask(self, question: Question, /) -> Answer:
         asked: set[Waiter] = set()
         while True:
-            waiting = [each for each in self._waiters.of(self._run_id) if each not in asked]
+            waiting = [each for each in self._waiters.askable(self._run_id) if each not in asked]
             for waiter in waiting:
                 asked.add(waiter)
                 if (answer := await _asked(waiter, question)) is not None:
                     return answer
             if not waiting:
                 await self._waiters.changed(self._run_id)
+
+
+def _is_same(starter: Session, session: Session) -> bool:
+    """Whether a session belongs to the client that began a run."""
+    if session.via != "http" or starter.via != "http":
+        return session.id == starter.id
+    # Of the modern era it has no session of its own, but it has shown the token.
+    return (bound_session(session), session.client) == (bound_session(starter), starter.client)
 
 
 async def _asked(waiter: Waiter, question: Question) -> Answer | None:

@@ -35,6 +35,7 @@ class CodexEvents:
         self._thread_id = run.thread_id
         # Each run is one turn of its thread.
         self._turn_id = run.id
+        self._had_pieces = False
 
     def of(self, events: Iterable[RunEvent]) -> Iterator[bytes]:
         """The parameters of each notification."""
@@ -56,14 +57,13 @@ class CodexEvents:
             case Opened():
                 yield from self._opened(event)
             case TextDelta(text=text):
-                yield {
-                    "type": "agent_message_content_delta",
-                    "thread_id": self._thread_id,
-                    "turn_id": self._turn_id,
-                    "item_id": "",
-                    "delta": text,
-                }
+                self._had_pieces = True
+                yield self._piece(text)
             case AgentMessage(text=text):
+                # Pieces are not kept, but there are clients that show nothing else.
+                if not self._had_pieces:
+                    yield self._piece(text)
+                self._had_pieces = False
                 yield {"type": "agent_message", "message": text, "phase": None}
             case Reasoning(text=text):
                 yield {"type": "agent_reasoning", "text": text}
@@ -77,6 +77,15 @@ class CodexEvents:
                 yield from self._ended(event)
             case _:
                 return
+
+    def _piece(self, text: str) -> Json:
+        return {
+            "type": "agent_message_content_delta",
+            "thread_id": self._thread_id,
+            "turn_id": self._turn_id,
+            "item_id": "",
+            "delta": text,
+        }
 
     def _opened(self, event: Opened) -> Iterator[Json]:
         self._thread_id = event.thread_id

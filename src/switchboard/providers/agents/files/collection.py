@@ -1,7 +1,8 @@
 """From the agent files that were found to the agents that are shown: names, filters, collisions."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from msgspec import Struct
 
@@ -52,7 +53,7 @@ def agent_from(found: FoundFile, reading: AgentReading, options: AgentOptions) -
         models=file.models,
         tools=file.tools,
         servers=tuple(_attached(file)),
-        remote_servers=tuple(name for name, each in file.servers.items() if each.get("url")),
+        remote_servers=tuple(name for name, each in file.servers.items() if _is_ours(each)),
         engine=file.engine,
         on_crash=file.on_crash or options.on_crash,
         limit_s=None if file.run_minutes is None else file.run_minutes * 60.0,
@@ -76,9 +77,14 @@ def _description(file: AgentFile, safe: str) -> str:
     return (file.description or "").strip() or f"Agent '{file.name or safe}': Execute tasks"
 
 
+def _is_ours(fields: Mapping[str, Any]) -> bool:
+    """Whether only Switchboard reaches a server: over the network, or with secrets that it has."""
+    return bool(fields.get("url") or fields.get("secret_env"))
+
+
 def _attached(file: AgentFile) -> Iterable[AttachedServer]:
     for name, fields in file.servers.items():
-        if fields.get("command"):
+        if fields.get("command") and not _is_ours(fields):
             yield AttachedServer(
                 name=name,
                 command=fields["command"],

@@ -107,7 +107,10 @@ def agent_folders(
             real = os.path.realpath(path)
             # By its name too: a link must not make a stranger's folder the user's own.
             is_theirs = real not in own and (is_inside(real, work) or is_inside(path, work))
-            folder = AgentFolder(path=path, format=kind, patterns=patterns, is_workspace=is_theirs)
+            # What is believed to be the user's own is read there, not through a link that the
+            # workspace may turn to another place meanwhile.
+            read = path if is_theirs or not is_inside(path, work) else real
+            folder = AgentFolder(path=read, format=kind, patterns=patterns, is_workspace=is_theirs)
             # The workspace may be the user's own folder: then both lead to the same files.
             found.setdefault((kind, real), folder)
     return tuple(found.values())

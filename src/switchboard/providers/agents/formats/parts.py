@@ -30,10 +30,10 @@ class Parts:
     def found(self) -> tuple[AgentPart, ...]:
         return tuple(self._found.values())
 
-    def text(self, path: str, problems: list[Problem]) -> str | None:
-        """The text of a file; nothing where there is none."""
+    def text(self, path: str, problems: list[Problem], within: str = "") -> str | None:
+        """The text of a file, which may have to lie in another folder; nothing where it is none."""
         before = signature_of(path)
-        read = read_text(path, problems, within=self.within)
+        read = read_text(path, problems, within=within or self.within)
         self._found[path] = AgentPart(path, before, "" if read is None else read[1])
         return None if read is None else read[0]
 

@@ -123,9 +123,12 @@ def _instructions(read: AgentDocument, path: str, workspace: str, parts: Parts) 
         return (parts.text(path.removesuffix(".toml") + _PROMPT, read.problems) or "").strip()
     found = ""
     refused: list[Problem] = []
-    # In the words of the workspace first, then of the agent's own folder.
-    for folder in (workspace, os.path.dirname(path)):
-        found = (parts.text(os.path.join(folder, named), refused) or "").strip()
+    # In the words of the workspace first, then of the agent's own folder. An agent of the user
+    # takes a stranger's words only where it has none of its own, and then waits for trust.
+    folders = (workspace, os.path.dirname(path))
+    for folder in folders if parts.within else reversed(folders):
+        within = workspace if folder == workspace and not os.path.isabs(named) else parts.within
+        found = (parts.text(os.path.join(folder, named), refused, within) or "").strip()
         if found or refused:
             break
     if not found:

@@ -26,11 +26,12 @@ def trusts_host_file(settings: Settings) -> TrustsFile:
     if found is not None and found.trusts_workspace:
         return lambda _path, _digest: True
     record = read_trust(settings.home, [])
-    return lambda path, digest: record.holds(settings.workspace, _print(path, digest))
+    return lambda path, digest: record.holds(settings.workspace, print_of(path, digest))
 
 
-def host_items(settings: Settings, places: HostPlaces) -> Iterator[Item]:
+def host_items(settings: Settings, user_home: str) -> Iterator[Item]:
     """The files that wait for trust, or have it, as people see them. Blocks: files are read."""
+    places = HostPlaces(workspace=settings.workspace, user_home=user_home)
     trusts = trusts_host_file(settings)
     for file, read, entries in waiting_files(places):
         name = os.path.relpath(file.path, places.workspace)
@@ -38,14 +39,15 @@ def host_items(settings: Settings, places: HostPlaces) -> Iterator[Item]:
             name=name,
             kind="project",
             trust="trusted" if trusts(file.path, read.digest) else "waiting",
-            fingerprint=_print(file.path, read.digest),
+            fingerprint=print_of(file.path, read.digest),
             runs="; ".join(_runs(fields) for fields in entries.values()),
             description=f"servers of {file.host} that agents may get",
             origin=Origin(scope=Scope.WORKSPACE, path=file.path),
         )
 
 
-def _print(path: str, digest: str) -> str:
+def print_of(path: str, digest: str) -> str:
+    """What is trusted of a file with these bytes."""
     return f"{_MARK}{os.path.basename(path)}:{digest}"
 
 

@@ -18,6 +18,7 @@ from switchboard.engines.engine import AgentEngine, EngineConversation, Reply
 from switchboard.engines.events import Form, Permission, TurnEnded, TurnFailure
 from switchboard.engines.profile import AgentProfile, AttachedServer, EngineSpec
 from switchboard.ipc.environment import DEPTH_VARIABLE
+from switchboard.providers.agents.calls.places import check_unmoved
 from switchboard.providers.agents.calls.waiters import Waiters, WaitingClientAsker
 from switchboard.providers.agents.servers.depth import check_depth
 from switchboard.providers.agents.work.conversation_folders import ConversationFolders
@@ -67,6 +68,8 @@ class WorkPlace(Struct, frozen=True, kw_only=True, eq=False):
     folders: ConversationFolders
     environ: Mapping[str, str]
     reaper: Reaper
+    # The folder that runs may not leave; empty where they are not pinned to a project.
+    root: str = ""
     # Takes secrets out of what is kept.
     hide: Redact
     # Further variables that engines may see.
@@ -154,6 +157,8 @@ class AgentWork:
         run, place = self._run, self._place
         spec = run.spec
         check_depth(spec.depth)
+        # Right before it starts: it may have waited for hours.
+        await asyncio.to_thread(check_unmoved, spec.cwd, place.root)
         task = await self._tasks.task(run)
         engine = place.engines(spec.engine)
         earlier = await self._earlier()
@@ -235,7 +240,7 @@ class AgentWork:
         """Have the client that waits fill in a form; where none can, the answer is no."""
         reply = Reply(verdict="decline", reason="nobody who could fill it in waits for this run")
         with self._asking(""):
-            for waiter in self._place.waiters.of(self._run.id):
+            for waiter in self._place.waiters.askable(self._run.id):
                 channel = waiter.call.channel
                 if channel is None:
                     continue

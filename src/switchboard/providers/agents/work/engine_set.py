@@ -1,12 +1,9 @@
 """The engines of one board, each loaded by the first run that needs it."""
 
 import os
-import shlex
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
-
-from msgspec.structs import replace
 
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.engines.engine import AgentEngine
@@ -54,28 +51,21 @@ class EngineSet:
         if kind == "claude":
             claude = import_module("switchboard.engines.claude.engine")
             return claude.ClaudeEngine(program) if program else claude.ClaudeEngine()
-        agent = _acp_agent(name, acp.get(name)) if kind == "acp" else None
-        if agent is None:
+        if kind != "acp":
             raise Fault(
                 FaultCode.FAILED_PRECONDITION,
                 "engine-unknown",
                 f"there is no engine `{key}`",
-                hint=f"write `[agents.acp.{name or 'NAME'}]` with its `command`"
-                if kind == "acp"
-                else "use `codex`, `claude` or `acp:NAME`",
+                hint="use `codex`, `claude` or `acp:NAME`",
             )
-        return import_module("switchboard.engines.acp.engine").AcpEngine(agent)
+        engines = import_module("switchboard.engines.acp.engine")
+        entry = acp.get(name)
+        if entry is None:
+            # Some are known by name alone; it raises for the others.
+            return engines.AcpEngine(name)
+        return engines.AcpEngine(name, entry.command, args=entry.args, env=entry.env)
 
     async def aclose(self) -> None:
         """End what waits for the next run."""
         if self._spares is not None:
             await self._spares.aclose()
-
-
-def _acp_agent(name: str, entry: AcpProgram | None) -> Any:
-    """What is known of an agent that speaks ACP, with what the user wrote of it."""
-    agents = import_module("switchboard.engines.acp.agents")
-    if entry is None:
-        return agents.agent_named(name)
-    agent = agents.agent_named(name, shlex.join((entry.command, *entry.args)))
-    return replace(agent, habits={**agent.habits, **entry.env})
