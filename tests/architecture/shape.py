@@ -138,7 +138,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("cli/table.py", "*"): "one verb of many is loaded, by its name in the table",
     **{
         ("providers/agents/work/engine_set.py", f"switchboard.engines.{name}"): "those that run"
-        for name in ("codex.spare", "codex.engine", "claude.engine", "acp.engine", "acp.agents")
+        for name in ("codex.spare", "codex.engine", "claude.engine", "acp.engine")
     },
     ("providers/table.py", "*"): "a provider is loaded when it is configured, by its name",
     ("cli/verbs/daemon.py", "switchboard.daemon.serve.run"): "only the daemon itself needs it",
