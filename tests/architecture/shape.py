@@ -36,7 +36,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("core", "config", "children:schema", "children:exposure", "providers:table"),
         "runs:limits",
     },
-    "control": {"core", "wire", "ipc", "approvals", "audit"},
+    "control": {"core", "wire", "ipc", "approvals", "audit", "runs"},
     "surface": {"core", "wire", "ipc", "control"},
     "web": {"control"},
     "daemon": {
@@ -91,6 +91,8 @@ ALSO_MAY_IMPORT = (
     Allowance("cli/verbs/agents.py", {"providers/*"}, "it shows what agent files come to"),
     Allowance("cli/verbs/*audit*.py", {"audit"}, "the log is read where no daemon runs, too"),
     Allowance("cli/verbs/approvals.py", {"approvals", "audit"}, "it decides daemon or not"),
+    Allowance("cli/verbs/*runs.py", {"runs"}, "runs are looked at where no daemon runs, too"),
+    Allowance("cli/verbs/parts/run_lines.py", {"runs"}, "as above"),
     Allowance("cli/verbs/parts/watching.py", {"approvals"}, "as above"),
     Allowance(
         "cli/verbs/parts/http_endpoint.py",
