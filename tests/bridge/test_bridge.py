@@ -2,9 +2,7 @@
 
 import asyncio
 import json
-import os
 import re
-import socket
 import sys
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncGenerator, Sequence
@@ -18,6 +16,7 @@ from support.hosts import codex_program, run_codex
 from support.mcp_stdio import StdioClient, talking_to, text_of
 from support.models.responses import responses_model
 from support.models.script import say, use
+from support.remotes import everything_over_http
 from support.requirements import requirement
 from support.workspace import NODE_MODULES, Json, Workspace, child_command, server
 from switchboard.config.problems import ConfigInvalid
@@ -33,27 +32,6 @@ NPM = NODE_MODULES / "@modelcontextprotocol"
 
 def npm(name: str, *args: str, **more: Json) -> Json:
     return server(["node", NPM / f"server-{name}" / "dist" / "index.js", *args], **more)
-
-
-@asynccontextmanager
-async def everything_over_http() -> AsyncGenerator[str]:
-    """The reference server as a remote one; gives its URL."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-    process = await asyncio.create_subprocess_exec(
-        *("node", str(NPM / "server-everything" / "dist" / "index.js"), "streamableHttp"),
-        stderr=PIPE,
-        env={"PATH": os.environ["PATH"], "PORT": str(port)},
-    )
-    assert process.stderr is not None
-    try:
-        async with asyncio.timeout(60):
-            while b"on port" not in await process.stderr.readline():
-                pass
-        yield f"http://127.0.0.1:{port}/mcp"
-    finally:
-        process.kill()
-        await process.wait()
 
 
 @asynccontextmanager

@@ -41,9 +41,11 @@ class AttachedServer(Struct, frozen=True, kw_only=True):
     env: dict[str, str] = {}
     # Whether the run may not begin without it.
     required: bool = True
+    # Whether its calls pass our own gate: nobody need be asked by the engine, too.
+    is_gated: bool = False
 
 
-class Profile(Struct, frozen=True, kw_only=True):
+class AgentProfile(Struct, frozen=True, kw_only=True):
     """Everything of an agent that an engine is told."""
 
     # The safe version of the agent's name.
@@ -59,12 +61,14 @@ class Profile(Struct, frozen=True, kw_only=True):
     servers: tuple[AttachedServer, ...] = ()
     # Tools by the names of the vendor whose format the agent file has, as written there.
     vendor_tools: tuple[str, ...] = ()
+    # Tools that the agent must not have, in the same words.
+    refused_tools: tuple[str, ...] = ()
 
 
 class EngineSpec(Struct, frozen=True, kw_only=True):
     """One conversation with an engine."""
 
-    profile: Profile
+    profile: AgentProfile
     # Absolute, with every link followed, and looked at by us.
     cwd: str
     # What the engine may see of the environment. What the model's shells see is less.

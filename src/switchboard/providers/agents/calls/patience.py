@@ -8,8 +8,6 @@ from switchboard.core.calls import Call
 # Seconds, by a part of the name that a client gives itself. Codex gives up after 300.
 KNOWN: dict[str, float] = {"codex": 280.0}
 DEFAULT_S = 45.0
-# How commands come in. A person waits as long as it takes, sees what goes on, and has Ctrl-C.
-_COMMAND = "cli"
 # Longer than any run.
 LONGEST_S = 7 * 86_400.0
 # An answer has to be there before the client gives up.
@@ -32,7 +30,8 @@ def patience_of(
 def _whole(call: Call, configured: Mapping[str, int], otherwise: float | None) -> float:
     if call.client_timeout_s is not None:
         return call.client_timeout_s * _SHARE
-    if call.session.via == _COMMAND:
+    if call.session.via == "cli":
+        # A person waits, and can stop waiting at any time.
         return LONGEST_S
     client = call.session.client.lower()
     # What is configured counts first, and the longest name says most.

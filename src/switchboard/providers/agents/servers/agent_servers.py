@@ -55,6 +55,7 @@ class AgentServers:
             home=settings.home,
             environ=self._context.environ,
             depth=depth,
+            is_guarded=settings.is_guarded,
             config=self._config,
         )
         return Attachments(

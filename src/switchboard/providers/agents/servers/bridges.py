@@ -19,6 +19,8 @@ class Bridges(Struct, frozen=True, kw_only=True):
     environ: Mapping[str, str]
     # How many runs stand above the one that gets the servers.
     depth: int = 0
+    # Whether the board judges what is called on it.
+    is_guarded: bool = False
     # The file of the configuration that the user named, if any.
     config: str = ""
 
@@ -38,4 +40,5 @@ class Bridges(Struct, frozen=True, kw_only=True):
                 DEPTH_VARIABLE: str(self.depth + 1),
             },
             required=required,
+            is_gated=self.is_guarded,
         )

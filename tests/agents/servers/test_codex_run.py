@@ -1,0 +1,176 @@
+"""A real Codex gets the servers of its agent: embedded, found, and those of Switchboard."""
+
+import json
+import re
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from agents.servers.host_bench import echo
+from support.daemons import shim, status
+from support.hosts import PRIVATE, codex_program
+from support.mcp_stdio import StdioClient, text_of
+from support.models.loopback import ScriptedModel
+from support.models.responses import responses_model
+from support.models.script import Step, say, use
+from support.processes import mentioning, wait_until_none_mention
+from support.remotes import everything_over_http
+from support.requirements import requirement
+from support.workspace import NODE_MODULES, Json, Workspace, server
+from switchboard.providers.agents.servers.depth import MOST_DEPTH
+
+MEMORY = NODE_MODULES / "@modelcontextprotocol" / "server-memory" / "dist" / "index.js"
+PROVIDER = """
+model = "mock-model"
+model_provider = "loopback"
+[model_providers.loopback]
+name = "loopback"
+base_url = "{url}/v1"
+wire_api = "responses"
+request_max_retries = 1
+"""
+
+
+@pytest.fixture
+def workspace() -> Iterator[Workspace]:
+    # Codex will not have its home in the system's folder for temporary files.
+    PRIVATE.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=PRIVATE, prefix="s", ignore_cleanup_errors=True) as folder:
+        workspace = Workspace(Path(folder), daemon=True)
+        workspace.config_toml(
+            f"[agents]\nprograms = {{ codex = {json.dumps(str(codex_program()))} }}\n",
+            scope="home",
+        )
+        yield workspace
+        workspace.stop_daemon()
+        wait_until_none_mention(folder)
+
+
+@asynccontextmanager
+async def playing(
+    workspace: Workspace, *steps: Step
+) -> AsyncGenerator[tuple[StdioClient, ScriptedModel]]:
+    with responses_model(*steps) as model:
+        folder = workspace.user_home / ".codex"
+        folder.mkdir(exist_ok=True)
+        (folder / "config.toml").write_text(PROVIDER.format(url=model.url), "utf-8")
+        async with shim(workspace, patience=120) as client:
+            yield client, model
+
+
+def agent(workspace: Workspace, tools: list[str], more: str = "") -> None:
+    workspace.write(
+        ".agents/helper.toml",
+        f'name = "helper"\ntools = {json.dumps(tools)}\n'
+        f'[run]\nsandbox_mode = "read-only"\napproval_policy = "never"\n{more}',
+    )
+
+
+async def answer(client: StdioClient, workspace: Workspace) -> Json:
+    given = {"task": "do it", "cwd": str(workspace.root)}
+    return json.loads(text_of(await client.call("agent_helper", given)))
+
+
+def offered(model: ScriptedModel) -> set[str]:
+    return {tool.namespace or tool.name for situation in model.offers for tool in situation.tools}
+
+
+@requirement("S0.53", "S0.102", "S0.110", "S0.118")
+async def test_the_engine_calls_servers_of_the_agent_and_of_switchboard(
+    workspace: Workspace,
+) -> None:
+    file = workspace.root / "memory.jsonl"
+    workspace.mcp_json(
+        {"memory": server(["node", MEMORY], secret_env={"MEMORY_FILE_PATH": "env:WHERE"})},
+        scope="home",
+    )
+    # Codex passes on few variables, and this is none of them: the board is found by its mark.
+    workspace.env["WHERE"] = str(file)
+    talk = echo("talk")
+    agent(
+        workspace,
+        ["memory::create_entities"],
+        f"[mcp_servers.talk]\ncommand = {json.dumps(talk['command'])}\n"
+        f"args = {json.dumps(talk['args'])}\n",
+    )
+    entity = {"name": "Ada", "entityType": "person", "observations": ["wrote notes"]}
+    steps = (use("echo", text="marco"), use("create_entities", entities=[entity]), say("done"))
+    async with playing(workspace, *steps) as (client, model):
+        got = await answer(client, workspace)
+        assert got == {"ok": True, "output": got["output"]}, got
+        assert got["output"].strip() == "done"
+        namespaces = offered(model)
+        assert any("talk" in name for name in namespaces), namespaces
+        assert any("memory" in name for name in namespaces), namespaces
+        assert "marco" in model.results[0]
+        assert json.loads(file.read_text("utf-8").splitlines()[0])["name"] == "Ada"
+        # It is the child of the board, which everybody shares, and not one of the engine.
+        children = (status(workspace) or {})["children"]
+        (memory,) = [child for child in children if child["name"] == "memory"]
+        assert memory["calls"] == 1
+
+
+async def test_an_agent_never_gets_switchboard_itself_as_a_found_server(
+    workspace: Workspace,
+) -> None:
+    """Whoever lists it among their servers would otherwise start one agent in another."""
+    ours = {"command": str(workspace.command("mcp")[0]), "args": ["mcp"]}
+    path = workspace.user_home / ".cursor" / "mcp.json"
+    path.parent.mkdir()
+    found = {"switchboard": ours, "board": ours, "talk": echo("talk")}
+    path.write_text(json.dumps({"mcpServers": found}), "utf-8")
+    agent(workspace, ["whatever"])
+    async with playing(workspace, use("echo", text="polo"), say("done")) as (client, model):
+        got = await answer(client, workspace)
+        assert got["ok"], got
+        assert "polo" in model.results[0]
+        assert not any("board" in name for name in offered(model))
+        assert len(mentioning(str(workspace.root))) < 10
+
+
+@requirement("S0.112")
+async def test_a_remote_server_beside_the_agents_file_is_a_bridge_for_the_engine(
+    workspace: Workspace,
+) -> None:
+    agent(workspace, [])
+    async with everything_over_http() as url:
+        far = {"mcpServers": {"far": {"transport": "http", "url": url}}}
+        workspace.write(".agents/helper.mcp.json", json.dumps(far))
+        async with playing(workspace, use("echo", message="hi"), say("done")) as (client, model):
+            got = await answer(client, workspace)
+            assert got["ok"], got
+            assert "Echo: hi" in model.results[0]
+
+
+async def test_what_an_agent_starts_knows_how_many_runs_stand_above_it(
+    workspace: Workspace,
+) -> None:
+    talk = echo("talk")
+    agent(
+        workspace,
+        [],
+        f"[mcp_servers.talk]\ncommand = {json.dumps(talk['command'])}\n"
+        f"args = {json.dumps(talk['args'])}\n",
+    )
+    async with playing(workspace, use("report"), say("done")) as (client, model):
+        assert (await answer(client, workspace))["ok"]
+        assert re.search(r"SWITCHBOARD_DEPTH\W+1\b", model.results[0]), model.results[0]
+
+
+async def test_a_run_too_deep_below_others_is_refused_with_a_sentence(
+    workspace: Workspace,
+) -> None:
+    """An agent that has Switchboard among its own servers could go on without end."""
+    agent(workspace, [])
+    async with playing(workspace, say("done")) as (client, model):
+        async with shim(workspace, env={"SWITCHBOARD_DEPTH": str(MOST_DEPTH)}) as deep:
+            got = await answer(deep, workspace)
+            assert got["ok"] is False
+            assert "calls itself" in got["output"]
+            assert model.offers == []
+        # Sessions share a board whatever their depth.
+        assert len((status(workspace) or {})["boards"]) == 1
+        assert (await answer(client, workspace))["ok"]
