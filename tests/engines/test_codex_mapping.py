@@ -101,12 +101,11 @@ async def test_the_real_codex_takes_every_one_of_them_and_shows_it_to_the_model(
         tools_web_search_request=False,
     )
     async with codex_stage(tmp_path, [say("all done")]) as stage:
-<<<<<<< HEAD
-        for profile in (AgentProfile(name="t"), AgentProfile(name="t", fields=fields)):
-=======
         config: dict[str, object] = {"features.shell_tool": False}
-        for profile in (Profile(name="t"), Profile(name="t", fields=fields, config=config)):
->>>>>>> main
+        for profile in (
+            AgentProfile(name="t"),
+            AgentProfile(name="t", fields=fields, config=config),
+        ):
             conversation = stage.converse(profile=profile)
             assert ended(await heard(conversation)).text == "all done"
             await conversation.aclose()

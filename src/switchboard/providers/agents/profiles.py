@@ -3,11 +3,7 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
-<<<<<<< HEAD
-from switchboard.engines.profile import AgentProfile, AttachedServer
-=======
-from switchboard.engines.profile import AttachedServer, AgentProfile, RunFields
->>>>>>> main
+from switchboard.engines.profile import AgentProfile, AttachedServer, RunFields
 from switchboard.providers.agents.agent import Agent
 from switchboard.providers.agents.maps.engine_choice import chosen_engine
 from switchboard.providers.agents.maps.model_map import ModelMap
@@ -58,13 +54,8 @@ def plan_for(agent: Agent, options: AgentOptions, models: ModelMap) -> AgentPlan
         # Claude Code knows its own words; others are held to what they have for them.
         fields, config, unheld = _without(agent.refused_tools, fields, engine)
     return AgentPlan(
-<<<<<<< HEAD
-        engine=chosen_engine(agent.engine, rewrite.engine, options.engine, fields),
-        profile=AgentProfile(
-=======
         engine=engine,
         profile=AgentProfile(
->>>>>>> main
             name=agent.safe_name,
             fields=fields,
             base_instructions=agent.instructions,
