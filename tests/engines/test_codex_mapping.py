@@ -101,14 +101,15 @@ async def test_the_real_codex_takes_every_one_of_them_and_shows_it_to_the_model(
         tools_web_search_request=False,
     )
     async with codex_stage(tmp_path, [say("all done")]) as stage:
-        for profile in (Profile(name="t"), Profile(name="t", fields=fields)):
+        config: dict[str, object] = {"features.shell_tool": False}
+        for profile in (Profile(name="t"), Profile(name="t", fields=fields, config=config)):
             conversation = stage.converse(profile=profile)
             assert ended(await heard(conversation)).text == "all done"
             await conversation.aclose()
         plain, told = (request.body for request in stage.model.requests)
     names = [{tool.get("name") or tool["type"] for tool in body["tools"]} for body in (plain, told)]
     assert names[1] - names[0] == {"update_plan"}
-    assert names[0] - names[1] == {"view_image", "web_search"}
+    assert names[0] - names[1] == {"view_image", "web_search", "exec_command", "write_stdin"}
     assert told["reasoning"]["effort"] == "high"
     assert "read-only" in json.dumps(told["input"])
 

@@ -61,6 +61,8 @@ class Profile(Struct, frozen=True, kw_only=True):
     servers: tuple[AttachedServer, ...] = ()
     # Tools by the names of the vendor whose format the agent file has, as written there.
     vendor_tools: tuple[str, ...] = ()
+    # Tools that the agent must not have, in the same words.
+    refused_tools: tuple[str, ...] = ()
 
 
 class EngineSpec(Struct, frozen=True, kw_only=True):

@@ -170,6 +170,7 @@ def arguments(profile: Profile) -> list[str]:
     if tools is not None:
         words += ["--tools", ",".join(tools)]
     gone = [name for each in flags for name in each.without]
+    gone += [name for name in profile.refused_tools if name not in gone]
     if gone:
         words += ["--disallowedTools", ",".join(gone)]
     gated = [f"mcp__{server.name}" for server in profile.servers if server.is_gated]
