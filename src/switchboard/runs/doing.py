@@ -2,11 +2,11 @@
 
 from switchboard.core.privacy.cleaning import written_out
 from switchboard.engines.events import (
+    AgentMessage,
     CommandItem,
     EngineEvent,
     FileItem,
     Form,
-    Message,
     Notice,
     Opened,
     Permission,
@@ -24,7 +24,7 @@ def doing_of(event: EngineEvent) -> str:  # noqa: PLR0911 - a case for each kind
             return "has begun"
         case Reasoning():
             return "thinks"
-        case Message():
+        case AgentMessage():
             return "writes"
         case CommandItem(status="started"):
             return _short(f"runs {event.command}")

@@ -5,7 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from switchboard.core.faults import Fault
-from switchboard.engines.events import Failure, TurnEnded
+from switchboard.engines.events import TurnEnded, TurnFailure
 from switchboard.runs.run import Run, RunState
 
 # Why somebody ends a run from outside.
@@ -30,7 +30,7 @@ def turn_ending(turn: TurnEnded, run: Run) -> Ending:
     """The end of a run whose engine came to an end by itself."""
     if turn.status == "completed" and turn.text.strip():
         return Ending(state="completed", output=_bounded(turn.text, run.id))
-    failure = turn.failure or Failure(
+    failure = turn.failure or TurnFailure(
         kind="empty-answer" if turn.status == "completed" else "engine-crashed"
     )
     return Ending(
@@ -132,7 +132,7 @@ def unexpected_ending(error: Exception) -> Ending:
     )
 
 
-def failure_sentence(failure: Failure, engine: str) -> str:
+def failure_sentence(failure: TurnFailure, engine: str) -> str:
     """What is told of an engine's failure. Its own words are for the log."""
     if failure.kind == "empty-answer":
         return f"{engine} ended without an answer; give the task again, in other words"
