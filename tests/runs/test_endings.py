@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 
 from support.requirements import requirement
-from switchboard.engines.events import Failure, FailureKind, TurnEnded
+from switchboard.engines.events import FailureKind, TurnEnded, TurnFailure
 from switchboard.engines.failures import sentence
 from switchboard.runs.endings import turn_ending
 from switchboard.runs.run import Run, RunSpec
@@ -21,7 +21,7 @@ def _run() -> Run:
 @requirement("S0.09", "S0.11")
 @pytest.mark.parametrize("kind", get_args(FailureKind))
 def test_a_failure_is_told_in_the_sentence_that_says_what_to_do(kind: FailureKind) -> None:
-    failure = Failure(kind=kind, private="panicked at /secret/path")
+    failure = TurnFailure(kind=kind, private="panicked at /secret/path")
     ending = turn_ending(TurnEnded(status="failed", failure=failure), _run())
     assert (ending.state, ending.reason) == ("failed", kind)
     assert ending.output == sentence(failure, "claude")

@@ -5,7 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from switchboard.core.faults import Fault
-from switchboard.engines.events import Failure, TurnEnded
+from switchboard.engines.events import TurnEnded, TurnFailure
 from switchboard.engines.failures import sentence
 from switchboard.runs.run import Run, RunState
 
@@ -31,7 +31,7 @@ def turn_ending(turn: TurnEnded, run: Run) -> Ending:
     """The end of a run whose engine came to an end by itself."""
     if turn.status == "completed" and turn.text.strip():
         return Ending(state="completed", output=_bounded(turn.text, run.id))
-    failure = turn.failure or Failure(
+    failure = turn.failure or TurnFailure(
         kind="empty-answer" if turn.status == "completed" else "engine-crashed"
     )
     return Ending(

@@ -3,7 +3,7 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
-from switchboard.engines.profile import AttachedServer, Profile, RunFields
+from switchboard.engines.profile import AgentProfile, AttachedServer, RunFields
 from switchboard.providers.agents.agent import Agent
 from switchboard.providers.agents.maps.engine_choice import chosen_engine
 from switchboard.providers.agents.maps.model_map import ModelMap
@@ -19,7 +19,7 @@ class AgentPlan(Struct, frozen=True, kw_only=True):
 
     engine: str
     # Without servers: which of them count is decided when the agent is used.
-    profile: Profile
+    profile: AgentProfile
     # What its tools came to; the references decide over servers.
     tools: MappedTools = MappedTools()
     # Servers that names of tools stand for.
@@ -55,7 +55,7 @@ def plan_for(agent: Agent, options: AgentOptions, models: ModelMap) -> AgentPlan
         fields, config, unheld = _without(agent.refused_tools, fields, engine)
     return AgentPlan(
         engine=engine,
-        profile=Profile(
+        profile=AgentProfile(
             name=agent.safe_name,
             fields=fields,
             base_instructions=agent.instructions,
