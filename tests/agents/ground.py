@@ -27,7 +27,7 @@ from switchboard.core.stores import Posted
 from switchboard.core.tools import ToolSpec
 from switchboard.core.visibility import Visibility
 from switchboard.daemon.board.guard import Guard
-from switchboard.engines.profile import AttachedServer, Profile, RunFields
+from switchboard.engines.profile import AgentProfile, AttachedServer, RunFields
 from switchboard.pipeline.gates.placement import PlacementGate
 from switchboard.pipeline.order import build_road
 from switchboard.providers.agents.agent import Agent
@@ -61,7 +61,7 @@ def an_agent(name: str = "reviewer", *, fields: RunFields | None = None) -> Runn
         agent=Agent(name=name, safe_name=name, tool=name, format="codex", fingerprint=f"f-{name}"),
         spec=spec,
         engine="codex",
-        profile=Profile(name=name, fields=fields or RunFields()),
+        profile=AgentProfile(name=name, fields=fields or RunFields()),
     )
 
 

@@ -1,6 +1,7 @@
 """A call of an agent: what it may say, what it starts, and what it answers."""
 
 import asyncio
+import contextlib
 import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from agents.ground import AgentBoard, HeardChannel, an_agent, text_of
 from fakes.engines import Fails, Hangs, Runs, Says, ScriptedEngine
@@ -19,6 +21,7 @@ from switchboard.engines.engine import Readiness
 from switchboard.engines.events import FailureKind
 from switchboard.engines.profile import AttachedServer, RunFields
 from switchboard.providers.agents.calls.answers import RUN_KEY, fault_text
+from switchboard.providers.agents.work.conversation_folders import ConversationFolders
 
 Scenes = Any
 
@@ -340,3 +343,35 @@ async def test_a_call_that_is_cancelled_leaves_a_run_that_another_waits_for(home
         assert not desk.runs.cancelled
         second.cancel()
         await until_true(lambda: desk.run.state == "cancelled")
+
+
+# Folders, and runs that are taken up again
+
+
+async def test_folders_of_runs_that_are_forgotten_go_and_young_ones_stay(home: Path) -> None:
+    folders = ConversationFolders(str(home))
+    for name in ("known", "forgotten", "young"):
+        made = folders.make(name)
+        if name != "young":
+            os.utime(made, (1, 1))
+    folders.sweep({"known"})
+    assert left_in(home / "conversations") == ["known", "young"]
+
+
+def left_in(folder: Path) -> list[str]:
+    return sorted(each.name for each in folder.iterdir())
+
+
+@pytest.mark.parametrize("on_crash", ["resume", "retry"])
+async def test_a_run_is_taken_up_as_its_agent_says(home: Path, on_crash: Any) -> None:
+    async with board(home, Says("done")) as desk:
+        await desk.ask_agent()
+        run = desk.run
+        [worker] = desk.runs.workers
+        again = replace(run, spec=replace(run.spec, on_crash=on_crash), attempts=2, state="working")
+        work = worker.work(again, lambda _: contextlib.nullcontext())
+        assert [each async for each in work.events()]
+        await work.aclose()
+        goes_on = on_crash == "resume"
+        assert desk.conversation.spec.resume == (run.thread_id if goes_on else "")
+        assert (desk.conversation.tasks == ["look"]) is not goes_on

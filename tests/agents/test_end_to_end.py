@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from cli.commands import on_terminal
 from engines.codex_stage import ASKING
 from support.hosts import codex_program
 from support.mcp_stdio import StdioClient, talking_to, text_of
@@ -108,9 +109,22 @@ async def test_a_run_stops_until_it_is_approved_at_the_queue(workspace: Workspac
             assert not outside.exists()
             assert f"touch {outside}" in question["facts"]["runs"]
             assert question["facts"]["server"].startswith("agent reviewer, run r-")
+            # What would happen, and nothing of how Codex counts its requests.
+            assert set(json.loads(question["arguments"])) == {"command", "the agent says", "cwd"}
             await run_command(workspace, "approvals", "approve", question["id"], "--yes")
             assert json.loads(text_of(await calling)) == {"ok": True, "output": "made it"}
             assert outside.exists()
+
+
+def test_whoever_runs_an_agent_sees_what_it_does_until_the_end(workspace: Workspace) -> None:
+    configure(workspace, "patience = { default = 1 }\n")
+    with playing(workspace, shell("sleep 2; echo made"), say("made it")):
+        words = ("agents", "run", "Reviewer", "--task", "make it")
+        shown = on_terminal(workspace, *words, env={"TERM": "xterm"})
+    steps = [line for line in shown.splitlines() if "r-" in line]
+    assert any(" has begun" in line for line in steps), shown
+    assert any(" runs " in line and "sleep 2" in line for line in steps), shown
+    assert shown.rstrip().endswith("made it")
 
 
 async def test_the_client_of_a_run_cannot_answer_for_its_user(workspace: Workspace) -> None:

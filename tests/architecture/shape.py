@@ -36,7 +36,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("core", "config", "children:schema", "children:exposure", "providers:table"),
         "runs:limits",
     },
-    "control": {"core", "wire", "ipc", "approvals", "audit"},
+    "control": {"core", "wire", "ipc", "approvals", "audit", "runs"},
     "surface": {"core", "wire", "ipc", "control"},
     "web": {"control"},
     "daemon": {
@@ -91,6 +91,8 @@ ALSO_MAY_IMPORT = (
     Allowance("cli/verbs/agents.py", {"providers/*"}, "it shows what agent files come to"),
     Allowance("cli/verbs/*audit*.py", {"audit"}, "the log is read where no daemon runs, too"),
     Allowance("cli/verbs/approvals.py", {"approvals", "audit"}, "it decides daemon or not"),
+    Allowance("cli/verbs/*runs.py", {"runs"}, "runs are looked at where no daemon runs, too"),
+    Allowance("cli/verbs/parts/run_lines.py", {"runs"}, "as above"),
     Allowance("cli/verbs/parts/watching.py", {"approvals"}, "as above"),
     Allowance(
         "cli/verbs/parts/http_endpoint.py",
@@ -138,7 +140,13 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("cli/table.py", "*"): "one verb of many is loaded, by its name in the table",
     **{
         ("providers/agents/work/engine_set.py", f"switchboard.engines.{name}"): "those that run"
-        for name in ("codex.spare", "codex.engine", "claude.engine", "acp.engine", "acp.agents")
+        for name in ("codex.spare", "codex.engine", "claude.engine", "acp.engine")
+    },
+    **{
+        ("providers/agents/source.py", f"switchboard.providers.agents.work.engine_health.{name}"): (
+            "it loads the engines, and only the doctor asks after them without a run"
+        )
+        for name in ("engine_health", "engines_of")
     },
     ("providers/table.py", "*"): "a provider is loaded when it is configured, by its name",
     ("cli/verbs/daemon.py", "switchboard.daemon.serve.run"): "only the daemon itself needs it",

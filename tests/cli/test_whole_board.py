@@ -77,8 +77,8 @@ def test_a_command_tool_is_called_by_its_name(mixed: Workspace) -> None:
     ("words", "says"),
     [
         (("call", "one"), "`one` is a suite: say which of its tools"),
-        (("call", "copies", "{}"), "`copies` is no suite"),
-        (("introspect", "copies", "more"), "`copies` is no suite"),
+        (("call", "copies", "{}"), "`copies` is not a suite"),
+        (("introspect", "copies", "more"), "`copies` is not a suite"),
     ],
 )
 def test_a_suite_has_tools_and_a_tool_has_none(

@@ -62,7 +62,7 @@ class MemoryChannel:
         self.news.set()
 
     def notify(self, method: str, params: bytes) -> None:
-        raise AssertionError(f"no command knows such clients: {method}")
+        raise AssertionError(f"no command knows such clients: {method} {params!r}")
 
     def visited(self, params: Raw) -> None:
         raise AssertionError(f"no command opens a page: {bytes(params)!r}")

@@ -16,7 +16,7 @@ from switchboard.engines.acp.agents import agent_named, followed_settings, permi
 from switchboard.engines.acp.engine import AcpEngine
 from switchboard.engines.engine import Reply
 from switchboard.engines.events import EngineEvent, Permission
-from switchboard.engines.profile import AttachedServer, Profile, RunFields
+from switchboard.engines.profile import AgentProfile, AttachedServer, RunFields
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -61,7 +61,7 @@ async def test_neither_shells_nor_servers_of_opencode_see_a_secret(tmp_path: Pat
     server = AttachedServer(
         name="echo", command=command, args=tuple(args), env={"OWN_TOKEN": "own-4718"}
     )
-    profile = Profile(
+    profile = AgentProfile(
         name="tester",
         fields=RunFields(approval_policy="untrusted", model="mock-model"),
         developer_instructions="Mind the ZEBRA.",
@@ -94,7 +94,7 @@ async def test_neither_shells_nor_servers_of_opencode_see_a_secret(tmp_path: Pat
 
 async def test_a_model_that_the_agent_does_not_offer_is_named(tmp_path: Path) -> None:
     async with opencode_stage(tmp_path, [say("done")]) as stage:
-        profile = Profile(name="tester", fields=RunFields(model="model-4719"))
+        profile = AgentProfile(name="tester", fields=RunFields(model="model-4719"))
         conversation = stage.converse(profile=profile)
         last = ended(await heard(conversation))
         await conversation.aclose()

@@ -19,19 +19,19 @@ from switchboard.engines.events import (
     FileItem,
     Form,
     Permission,
+    TokenUsage,
     ToolItem,
     TurnEnded,
-    Usage,
 )
-from switchboard.engines.profile import AttachedServer, Profile, RunFields
+from switchboard.engines.profile import AgentProfile, AttachedServer, RunFields
 
 BOTH = pytest.mark.parametrize("package", [OLD, NEW], ids=["old", "new"])
 MODEL = RunFields(model="mock-model")
 
 
-def _profile(**more: Any) -> Profile:
+def _profile(**more: Any) -> AgentProfile:
     given: dict[str, Any] = {"fields": MODEL, **more}
-    return Profile(name="tester", **given)
+    return AgentProfile(name="tester", **given)
 
 
 def _echo(**more: Any) -> AttachedServer:
@@ -340,7 +340,7 @@ async def test_what_a_conversation_costs_is_summed_up_over_its_turns(tmp_path: P
         conversation = stage.converse()
         events = await heard(conversation) + await heard(conversation, "More.")
         await conversation.aclose()
-        told = [event for event in events if isinstance(event, Usage)]
+        told = [event for event in events if isinstance(event, TokenUsage)]
         assert [use.output_tokens for use in told] == [20, 40]
         costs = [use.cost_usd or 0 for use in told]
         assert 0 < costs[0] < costs[1]

@@ -8,22 +8,22 @@ from typing import NamedTuple
 from uuid import uuid4
 
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.engines.engine import Conversation, Readiness, Reply
+from switchboard.engines.engine import EngineConversation, Readiness, Reply
 from switchboard.engines.events import (
+    AgentMessage,
     CommandItem,
     EngineEvent,
-    Failure,
     FailureKind,
     Form,
-    Message,
     Notice,
     Opened,
     Permission,
     TextDelta,
+    TokenUsage,
     TurnEnded,
-    Usage,
+    TurnFailure,
 )
-from switchboard.engines.profile import EngineSpec, Profile
+from switchboard.engines.profile import AgentProfile, EngineSpec
 from switchkit.reaper_client import Reaper
 
 
@@ -72,13 +72,13 @@ class ScriptedEngine:
         del env
         return self.readiness
 
-    def converse(self, spec: EngineSpec, *, reaper: Reaper) -> Conversation:
+    def converse(self, spec: EngineSpec, *, reaper: Reaper) -> EngineConversation:
         del reaper
         conversation = ScriptedConversation(spec, self.scenes, self.readiness)
         self.conversations.append(conversation)
         return conversation
 
-    def unsupported(self, profile: Profile) -> tuple[str, ...]:
+    def unsupported(self, profile: AgentProfile) -> tuple[str, ...]:
         del profile
         return self.refused
 
@@ -108,7 +108,9 @@ class ScriptedConversation:
         try:
             if self._problem or self.is_closed:
                 kind: FailureKind = "engine-missing" if self._problem else "engine-crashed"
-                yield TurnEnded(status="failed", failure=Failure(kind=kind, private=self._problem))
+                yield TurnEnded(
+                    status="failed", failure=TurnFailure(kind=kind, private=self._problem)
+                )
                 return
             if not self.thread_id:
                 self.thread_id = self.spec.resume or f"t-{uuid4().hex}"
@@ -125,9 +127,9 @@ class ScriptedConversation:
             match self._left.pop(0) if self._left else Says("the script is over"):
                 case Says(said):
                     yield TextDelta(text=said)
-                    yield Message(text=said)
-                    yield Usage(input_tokens=10, output_tokens=2)
-                    empty = Failure(kind="empty-answer")
+                    yield AgentMessage(text=said)
+                    yield TokenUsage(input_tokens=10, output_tokens=2)
+                    empty = TurnFailure(kind="empty-answer")
                     yield TurnEnded(
                         status="completed" if said else "failed",
                         text=said,
@@ -136,7 +138,7 @@ class ScriptedConversation:
                     return
                 case Fails(kind):
                     yield Notice(text="it tries again", is_retry=True)
-                    yield TurnEnded(status="failed", failure=Failure(kind=kind, private=kind))
+                    yield TurnEnded(status="failed", failure=TurnFailure(kind=kind, private=kind))
                     return
                 case Hangs():
                     yield await self._end
@@ -185,7 +187,7 @@ class ScriptedConversation:
     def crash(self) -> None:
         """End as a program does that is killed."""
         self.is_closed = True
-        self._finish(TurnEnded(status="failed", failure=Failure(kind="engine-crashed")))
+        self._finish(TurnEnded(status="failed", failure=TurnFailure(kind="engine-crashed")))
 
     async def aclose(self) -> None:
         self.crash()

@@ -13,7 +13,7 @@ from runs.ground import OPENED, PATIENCE, ScriptedWork, ScriptedWorker, a_spec
 from support.requirements import requirement
 from switchboard.core.events import RunChanged, RunEnded, RunStarted
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.engines.events import CommandItem, Failure, TextDelta, TurnEnded, Usage
+from switchboard.engines.events import CommandItem, TextDelta, TokenUsage, TurnEnded, TurnFailure
 from switchboard.runs.endings import MOST_OUTPUT
 from switchboard.runs.limits import RunLimits
 from switchboard.runs.run import Run
@@ -45,13 +45,13 @@ async def test_a_run_works_and_its_answer_is_kept(runs: RunService, machine: Mac
     work = await worker.next()
     work.say(OPENED)
     work.say(CommandItem(id="1", status="started", command="ls -l"))
-    work.say(Usage(input_tokens=7, output_tokens=2))
+    work.say(TokenUsage(input_tokens=7, output_tokens=2))
     work.say(TextDelta(text="al"))
     work.finish("all tidy")
     run = await ended(runs, run.id)
     assert (run.state, run.output, run.attempts) == ("completed", "all tidy", 1)
     assert (run.thread_id, run.model) == ("t-1", "m-1")
-    assert run.usage == Usage(input_tokens=7, output_tokens=2)
+    assert run.usage == TokenUsage(input_tokens=7, output_tokens=2)
     lines = [msgspec.json.decode(line.data) for line in await runs.transcript(run.id)]
     kinds = [line["event"] for line in lines]
     assert kinds == ["state", "opened", "command", "usage", "turn-ended", "state"]
@@ -261,7 +261,7 @@ async def test_a_failure_of_the_engine_is_told_in_our_words(
     worker = ScriptedWorker()
     runs.attach(worker)
     run = await runs.start(a_spec())
-    failure = Failure(kind="quota-exceeded", private="HTTP 429 org-secret")
+    failure = TurnFailure(kind="quota-exceeded", private="HTTP 429 org-secret")
     (await worker.next()).say(TurnEnded(status="failed", failure=failure))
     run = await ended(runs, run.id)
     assert (run.state, run.reason) == ("failed", "quota-exceeded")

@@ -32,6 +32,7 @@ VERBS: dict[str, Verb] = {
         ("introspect", "introspect", "Show the tools of one suite, or of all", "Use"),
         ("call", "call", "Call a tool of a suite", "Use"),
         ("approvals", "approvals", "Answer what clients want to do", "Use"),
+        ("runs", "runs", "Show, follow, cancel or go on with runs of agents", "Use"),
         ("tokens", "tokens", "Count the tokens that suites save", "Use"),
         ("mcp", "mcp", "Serve one client on stdin and stdout; what a client launches", "Serve"),
         ("codex", "codex", "Serve `codex` and `codex-reply`, as Codex itself did once", "Serve"),

@@ -110,6 +110,34 @@ class VerifyRequest(ControlRequest, frozen=True, kw_only=True, tag="verify"):
     hash: str = ""
 
 
+class RunsRequest(ControlRequest, frozen=True, kw_only=True, tag="runs"):
+    """The latest runs of agents, in one workspace or in all."""
+
+    workspace: str = ""
+    last: int = 20
+
+
+class RunEventsRequest(ControlRequest, frozen=True, kw_only=True, tag="run"):
+    """One run, and what it did after a line; waits for more if there is none yet."""
+
+    id: str
+    after: int = 0
+    wait_s: float = 0.0
+
+
+class RunCancelRequest(ControlRequest, frozen=True, kw_only=True, tag="run-cancel"):
+    """End a run and everything that it started."""
+
+    id: str
+
+
+class RunSteerRequest(ControlRequest, frozen=True, kw_only=True, tag="run-steer"):
+    """More input for a run that works."""
+
+    id: str
+    text: str
+
+
 class ReloadRequest(ControlRequest, frozen=True, kw_only=True, tag="reload"):
     """Read the configuration of every board again, now."""
 
@@ -131,6 +159,7 @@ class ListenRequest(ControlRequest, frozen=True, kw_only=True, tag="listen"):
 
 
 AuditQuestion = AuditRequest | AuditAfterRequest | VerifyRequest
+RunQuestion = RunsRequest | RunEventsRequest | RunCancelRequest | RunSteerRequest
 BoardRequest = CallRequest | IntrospectRequest | TokensRequest
 AnyRequest = (
     StatusRequest
@@ -145,6 +174,10 @@ AnyRequest = (
     | AuditRequest
     | AuditAfterRequest
     | VerifyRequest
+    | RunsRequest
+    | RunEventsRequest
+    | RunCancelRequest
+    | RunSteerRequest
     | ReloadRequest
     | DrainRequest
     | StopRequest

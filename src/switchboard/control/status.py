@@ -56,6 +56,19 @@ class ChildStatus(Struct, frozen=True, kw_only=True):
     last_error: str = ""
 
 
+class RunStatus(Struct, frozen=True, kw_only=True):
+    """One run of an agent that has not ended."""
+
+    id: str
+    agent: str
+    engine: str
+    workspace: str
+    state: str
+    age_s: float
+    doing: str = ""
+    approval_id: str = ""
+
+
 class DaemonStatus(Struct, frozen=True, kw_only=True):
     """The daemon and everything in it."""
 
@@ -74,6 +87,7 @@ class DaemonStatus(Struct, frozen=True, kw_only=True):
     sessions: tuple[SessionStatus, ...] = ()
     boards: tuple[BoardStatus, ...] = ()
     children: tuple[ChildStatus, ...] = ()
+    runs: tuple[RunStatus, ...] = ()
 
 
 def read_status(told: Mapping[str, Any], pid: int) -> DaemonStatus:

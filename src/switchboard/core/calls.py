@@ -39,6 +39,8 @@ class Call(Struct, frozen=True, kw_only=True, eq=False):
     asker: Asker | None = None
     # Entered with the id of the question for as long as a person is asked about this call.
     while_asked: Callable[[str], AbstractContextManager[None]] | None = None
+    # Told what goes on meanwhile, where a person watches who has no channel.
+    tell: Callable[[str], None] | None = None
     # Set by the approval gate on a call that needed an answer and got it.
     approval: Approval | None = None
     # When it came, by the monotonic clock: its client has waited since.

@@ -29,13 +29,24 @@ from switchboard.control.requests import (
     EventsRequest,
     IntrospectRequest,
     ReloadRequest,
+    RunCancelRequest,
+    RunEventsRequest,
+    RunsRequest,
+    RunSteerRequest,
     SessionsRequest,
     StatusRequest,
     StopRequest,
     TokensRequest,
     VerifyRequest,
 )
-from switchboard.control.status import BoardStatus, ChildStatus, DaemonStatus, SessionStatus
+from switchboard.control.run_desk import run_answer
+from switchboard.control.status import (
+    BoardStatus,
+    ChildStatus,
+    DaemonStatus,
+    RunStatus,
+    SessionStatus,
+)
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Asker
 from switchboard.daemon.attachment import Attachment
@@ -49,6 +60,7 @@ from switchkit.processes import program_behind
 
 if TYPE_CHECKING:
     from switchboard.daemon.board.guard import Guard
+    from switchboard.runs.service import RunService
 
 T = TypeVar("T")
 
@@ -117,6 +129,10 @@ class DaemonControl:
                 return await self._whole(self._decide(request))
             case AuditRequest() | AuditAfterRequest() | VerifyRequest():
                 return await audit_answer(self._guard.audit, request)
+            case RunCancelRequest() | RunSteerRequest():
+                return await self._whole(run_answer(self._runs, request))
+            case RunsRequest() | RunEventsRequest():
+                return await run_answer(self._runs, request)
             case ReloadRequest():
                 return await self._reload()
             case DrainRequest():
@@ -150,6 +166,7 @@ class DaemonControl:
                 _status_of(child, workspace, session_id)
                 for child, workspace, session_id in self._children()
             ),
+            runs=tuple(self._runs_under_way()),
         )
 
     def events(self, last: int) -> Iterator[str]:
@@ -222,6 +239,10 @@ class DaemonControl:
         return self._state.shared_children.guard(self._state.places.home)
 
     @property
+    def _runs(self) -> "RunService":
+        return self._state.shared_children.runs(self._state.places.home)
+
+    @property
     def _decisions(self) -> Decisions:
         return Decisions(self._guard.approvals, self._guard.audit)
 
@@ -243,6 +264,20 @@ class DaemonControl:
                     failures=tally.failures,
                     last_failure=tally.last_failure,
                 )
+
+    def _runs_under_way(self) -> Iterator[RunStatus]:
+        runs = self._state.shared_children.open_runs
+        for run in runs.under_way() if runs is not None else ():
+            yield RunStatus(
+                id=run.id,
+                agent=run.spec.agent,
+                engine=run.spec.engine,
+                workspace=run.spec.workspace,
+                state=run.state,
+                age_s=_age(run.created_at),
+                doing=run.doing,
+                approval_id=run.approval_id,
+            )
 
     def _boards(self) -> Iterator[BoardStatus]:
         for board in self._state.boards:

@@ -53,7 +53,15 @@ def _built(environ: Mapping[str, str], more: Sequence[Subscriber]) -> Daemon:
         directives=settings.logging.filter if settings else "info",
     )
     keeping = settings.keeping if settings else Keeping()
-    return Daemon(DaemonState(places, log=log, idle_s=keeping.idle_ms / 1000, more=more))
+    return Daemon(
+        DaemonState(
+            places,
+            log=log,
+            idle_s=keeping.idle_ms / 1000,
+            more=more,
+            run_limits=settings.runs if settings else None,
+        )
+    )
 
 
 def _home_settings(environ: Mapping[str, str], home: str) -> Settings | None:

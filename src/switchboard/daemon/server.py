@@ -35,6 +35,7 @@ from switchboard.ipc.protocol import (
     READY,
     REFUSED,
 )
+from switchboard.runs.places import has_runs
 
 if TYPE_CHECKING:
     from switchboard.control.api import Control
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 _TIDY_S = 1.0
 # Longer than HTTP takes to let its last clients go.
 _LAST_CALLS_S = 5.0
+# So long a daemon that makes way for another waits for its runs.
+_LAST_RUNS_S = 3600.0
 
 
 class Daemon:
@@ -64,6 +67,8 @@ class Daemon:
             os.close(ready)
         self._tasks.start(self._beat())
         self._tasks.start(self._tidy())
+        if has_runs(self._state.places.home):
+            self._tasks.start(self._settle_runs())
         await asyncio.wait({self._state.stopping, signalled}, return_when=asyncio.FIRST_COMPLETED)
         await self._aclose()
         return 0
@@ -166,11 +171,19 @@ class Daemon:
             for attachment in tuple(self._state.attachments):
                 attachment.beat()
 
+    async def _settle_runs(self) -> None:
+        """A daemon before us may have been killed with runs at work."""
+        try:
+            await self._state.shared_children.runs(self._state.places.home).settle()
+        except Fault:
+            # Whoever asks for runs is told.
+            write_failure()
+
     async def _tidy(self) -> None:
         state = self._state
         while True:
             await asyncio.sleep(_TIDY_S)
-            if state.attachments:
+            if state.attachments or self._is_held_by_runs():
                 self._busy_at = time.monotonic()
             elif state.is_draining or 0 < state.idle_s <= time.monotonic() - self._busy_at:
                 state.stop()
@@ -179,6 +192,13 @@ class Daemon:
                 await state.boards.close_unused()
             except Exception:  # noqa: BLE001 - whatever it is, we must go on to end ourselves
                 write_failure()
+
+    def _is_held_by_runs(self) -> bool:
+        """Whether agents are at work. One that asks a person who never comes drains in the end."""
+        state = self._state
+        if not state.shared_children.works_in(""):
+            return False
+        return not state.drains_since or time.monotonic() - state.drains_since < _LAST_RUNS_S
 
     async def _aclose(self) -> None:
         state = self._state
@@ -190,6 +210,9 @@ class Daemon:
                 while state.attachments:  # noqa: ASYNC110 - each of them ends by itself
                     await asyncio.sleep(0.005)
                 await state.unfinished.wait()
+        # They say that they were interrupted, for which they need their boards.
+        with contextlib.suppress(Fault):
+            await state.shared_children.end_runs()
         async with contextlib.AsyncExitStack() as then:
             then.callback(state.log.close)
             then.push_async_callback(state.shared_children.aclose)

@@ -13,13 +13,20 @@ from switchboard.daemon.daemon_socket import DaemonSocket
 from switchboard.daemon.logs.log import Log
 from switchboard.daemon.logs.recent_events import RecentEvents
 from switchboard.ipc.paths import DaemonPlaces
+from switchboard.runs.limits import RunLimits
 
 
 class DaemonState:
     """Shared by the server, which changes it, and by the control API, which shows it."""
 
     def __init__(
-        self, places: DaemonPlaces, *, log: Log, idle_s: float, more: Sequence[Subscriber] = ()
+        self,
+        places: DaemonPlaces,
+        *,
+        log: Log,
+        idle_s: float,
+        more: Sequence[Subscriber] = (),
+        run_limits: RunLimits | None = None,
     ) -> None:
         """Raises a fault when another daemon listens already."""
         self.places = places
@@ -28,19 +35,22 @@ class DaemonState:
         self.started_at = time.time()
         self.recent_events = RecentEvents()
         self.shared_children = SharedChildren(
-            EventBus(log, self.recent_events.subscriber(""), *more)
+            EventBus(log, self.recent_events.subscriber(""), *more), run_limits or RunLimits()
         )
         self.boards = BoardRegistry(self.recent_events, self.shared_children, *more)
         self.attachments: set[Attachment] = set()
         # What is done to the end, whoever asked for it is there or not.
         self.unfinished = TaskSet()
         self.is_draining = False
+        # By the monotonic clock; 0 as long as it does not drain.
+        self.drains_since = 0.0
         self.stopping: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.socket = DaemonSocket(places)
 
     def drain(self) -> None:
         """Take no client any more; those who are here finish in peace, and commands are heard."""
         self.is_draining = True
+        self.drains_since = self.drains_since or time.monotonic()
         self.socket.step_aside()
 
     def stop(self) -> None:

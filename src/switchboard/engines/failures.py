@@ -3,7 +3,7 @@
 The engine's own words are not in them: those may hold paths, addresses and secrets.
 """
 
-from switchboard.engines.events import Failure, FailureKind
+from switchboard.engines.events import FailureKind, TurnFailure
 
 _SENTENCES: dict[FailureKind, str] = {
     "engine-missing": "The program {engine} was not found; install it, or name its path in the "
@@ -43,7 +43,7 @@ _SENTENCES: dict[FailureKind, str] = {
 _NAMES = {"codex": "Codex", "claude": "Claude Code"}
 
 
-def sentence(failure: Failure, engine: str) -> str:
+def sentence(failure: TurnFailure, engine: str) -> str:
     """What a person is told of a failure of the engine with this key."""
     name = _NAMES.get(engine) or engine.removeprefix("acp:") or "of the agent"
     return _SENTENCES[failure.kind].format(engine=name)

@@ -13,6 +13,7 @@ from switchboard.control.requests import StatusRequest
 from switchboard.control.status import (
     ChildStatus,
     DaemonStatus,
+    RunStatus,
     SessionStatus,
     little_known,
     read_status,
@@ -118,6 +119,9 @@ def _daemon_lines(daemon: DaemonStatus, style: Style) -> Iterator[str]:
     if daemon.children:
         yield ""
         yield from _child_rows(daemon.children, style)
+    if daemon.runs:
+        yield ""
+        yield from _run_rows(daemon.runs, style)
 
 
 def _session_rows(sessions: Sequence[SessionStatus], style: Style) -> Iterator[str]:
@@ -154,6 +158,18 @@ def _child_rows(children: Sequence[ChildStatus], style: Style) -> Iterator[str]:
         for each in children
     ]
     yield from columns(heads, rows, style, right=(5, 6))
+
+
+def _run_rows(runs: Sequence[RunStatus], style: Style) -> Iterator[str]:
+    heads = ("RUN", "AGENT", "ENGINE", "STATE", "AGE", "WORKSPACE", "DOING")
+    rows = [
+        (
+            *(each.id, each.agent, each.engine, each.state, _span(each.age_s), each.workspace),
+            each.doing or "-",
+        )
+        for each in runs
+    ]
+    yield from columns(heads, rows, style)
 
 
 def _span(seconds: float) -> str:

@@ -210,7 +210,7 @@ class Engine:
 
     def _open_runs(self, settings: Settings) -> RunService:
         if self._shared_children is not None:
-            return self._shared_children.runs(settings.home, settings.runs)
+            return self._shared_children.runs(settings.home)
         if self._runs is None:
             # Few boards have agents.
             from switchboard.daemon.board.run_service import open_runs  # noqa: PLC0415
@@ -241,6 +241,11 @@ class Engine:
         if self._guard is not None:
             self._guard.leave(session_id)
 
+    async def end_runs(self) -> None:
+        """Interrupt the runs of a board in a process of its own, while its providers are there."""
+        if self._runs is not None:
+            await self._runs.aclose()
+
     async def aclose(self) -> None:
         """End every child."""
         # From the last to the first, each of them whatever became of the others.
@@ -249,8 +254,6 @@ class Engine:
                 then.push_async_callback(self._guard.aclose)
             if self._own_reaper is not None:
                 then.callback(self._own_reaper.close)
-            if self._runs is not None:
-                then.push_async_callback(self._runs.aclose)
             if self._shared_children is not None:
                 then.callback(self._shared_children.leave, self._environ)
             then.push_async_callback(self.pool.aclose)

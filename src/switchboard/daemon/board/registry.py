@@ -215,7 +215,10 @@ class BoardRegistry:
         """Close the boards that have had no session for a while."""
         now = time.monotonic()
         for key, board in tuple(self._handles.items()):
-            if not board.attachments and now - board.unused_since >= rest_s:
+            if self._shared_children.works_in(board.runtime.settings.workspace):
+                # Its agents are at work, though nobody watches.
+                board.unused_since = now
+            elif not board.attachments and now - board.unused_since >= rest_s:
                 del self._handles[key]
                 try:
                     await board.aclose()

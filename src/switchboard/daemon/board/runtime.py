@@ -164,6 +164,7 @@ class Runtime:
         """End every child."""
         if self._engine is not None:
             try:
+                await self._engine.end_runs()
                 built = (board.built for board in self._boards)
                 await close_all(each.aclose() for each in built if each is not None)
             finally:

@@ -26,12 +26,16 @@ if TYPE_CHECKING:
     from switchboard.runs.service import RunService
 
 
+_LIMITS = RunLimits()
+
+
 class SharedChildren:
     """Owned by the daemon; a board in a process of its own does without."""
 
-    def __init__(self, events: Events) -> None:
+    def __init__(self, events: Events, run_limits: RunLimits = _LIMITS) -> None:
         self._events = events
         self.reaper = Reaper()
+        self._run_limits = run_limits
         self._guard: Guard | None = None
         # Nothing before the first board that may have runs.
         self.open_runs: RunService | None = None
@@ -79,13 +83,22 @@ class SharedChildren:
             self._guard = Guard(home, self._events)
         return self._guard
 
-    def runs(self, home: str, limits: RunLimits) -> "RunService":
+    def runs(self, home: str) -> "RunService":
         """The runs of the daemon's home, opened by the first board that wants them."""
         if self.open_runs is None:
             from switchboard.daemon.board.run_service import open_runs  # noqa: PLC0415 - as above
 
-            self.open_runs = open_runs(home, self._events, limits)
+            self.open_runs = open_runs(home, self._events, self._run_limits)
         return self.open_runs
+
+    def works_in(self, workspace: str) -> bool:
+        """Whether a run works or waits in a workspace; in any one, if none is named."""
+        return self.open_runs is not None and bool(self.open_runs.under_way(workspace))
+
+    async def end_runs(self) -> None:
+        """Interrupt every run, while boards and their providers are still there."""
+        if self.open_runs is not None:
+            await self.open_runs.aclose()
 
     def _audit(self) -> AuditStore | None:
         return self._guard.audit if self._guard is not None else None
@@ -107,6 +120,4 @@ class SharedChildren:
             then.push_async_callback(asyncio.to_thread, self.reaper.close)
             if self._guard is not None:
                 then.push_async_callback(self._guard.aclose)
-            if self.open_runs is not None:
-                then.push_async_callback(self.open_runs.aclose)
             await close_all(pool.aclose() for pool in self._pools.values())

@@ -14,6 +14,17 @@ from switchboard.engines.events import Form, Permission
 
 Json = dict[str, Any]
 NO = Reply(verdict="decline")
+# How Codex counts its requests and what else it would take for an answer: it says nothing of what
+# would happen, and is another each time, so that no question would be the same as one before.
+_BOOKKEEPING = frozenset(
+    {
+        *("threadId", "turnId", "itemId", "approvalId", "conversationId", "callId"),
+        *("startedAtMs", "environmentId", "availableDecisions", "commandActions", "parsedCmd"),
+        *("proposedExecpolicyAmendment", "proposedNetworkPolicyAmendments"),
+        # These are told beside it.
+        *("kind", "reason"),
+    }
+)
 
 
 class CodexQuestion(Struct, frozen=True, kw_only=True):
@@ -61,6 +72,14 @@ def _call_of(params: Json, items: Mapping[str, Mapping[str, Any]]) -> Mapping[st
     return found[-1] if found else {}
 
 
+def _facts(params: Json) -> Json:
+    return {
+        name: value
+        for name, value in params.items()
+        if name not in _BOOKKEEPING and value is not None
+    }
+
+
 Made = tuple[Permission | Form, Callable[[Reply], Json]]
 
 
@@ -77,7 +96,7 @@ def _command(request_id: str, params: Json, item: Mapping[str, Any]) -> Made:
         subject=subject,
         cwd=str(params.get("cwd") or item.get("cwd") or ""),
         reason=str(params.get("reason") or ""),
-        detail=as_json(params),
+        detail=as_json(_facts(params)),
     )
     return permission, _decision
 
@@ -91,7 +110,7 @@ def _patch(request_id: str, params: Json, item: Mapping[str, Any]) -> Made:
         kind="patch",
         subject=f"{names} (and then anything below {root})" if root else names,
         reason=str(params.get("reason") or ""),
-        detail=as_json({**params, "changes": changes}),
+        detail=as_json(_facts({**params, "changes": changes})),
     )
     return permission, _decision
 
@@ -109,7 +128,7 @@ def _more_permissions(request_id: str, params: Json, item: Mapping[str, Any]) ->
         subject=f"more rights for this turn: {as_json(wanted)}",
         cwd=str(params.get("cwd") or ""),
         reason=str(params.get("reason") or ""),
-        detail=as_json(params),
+        detail=as_json(_facts(params)),
     )
 
     def result(reply: Reply) -> Json:

@@ -1,5 +1,7 @@
 """Agents, the runs that they work in, and the tools that are an engine themselves."""
 
+import asyncio
+import contextlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from msgspec import Struct
@@ -7,6 +9,7 @@ from msgspec import Struct
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.channel import Channel
 from switchboard.core.contents import ContentRequest
+from switchboard.core.faults import Fault
 from switchboard.core.launches import Launch
 from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
@@ -27,6 +30,7 @@ from switchboard.providers.agents.work.agent_worker import (
 from switchboard.runs.run import Run, RunSpec
 
 PROVIDER = "agents"
+_ALL = 1_000_000
 
 
 class RoadOptions(Struct, frozen=True, kw_only=True):
@@ -85,6 +89,13 @@ class AgentsProvider:
         """Take the runs of this board, those too that a process before us left."""
         if self._detach is None:
             self._detach = self._place.runs().attach(self._worker)
+            self._place.waiters.tasks.start(self._sweep())
+
+    async def _sweep(self) -> None:
+        # What cannot be removed now can be later.
+        with contextlib.suppress(Fault, OSError):
+            known = {run.id for run in await self._place.runs().listed(last=_ALL)}
+            await asyncio.to_thread(self._place.folders.sweep, known)
 
     # Tools
 

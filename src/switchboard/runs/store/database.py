@@ -7,10 +7,9 @@ from collections.abc import Generator
 from typing import Any
 
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.runs.places import FILE, FOLDER
 from switchkit.files import make_folder, make_private_file
 
-_FOLDER = "state"
-_FILE = "runs.db"
 # Whoever holds the lock is done in milliseconds; a process that was stopped in between is not.
 _BUSY_S = 5.0
 
@@ -61,7 +60,7 @@ class RunDatabase:
     def __init__(self, home: str) -> None:
         """Open or make the file of this home. Raises a fault when it is not ours alone."""
         with _told():
-            self._connection = _connect(os.path.join(home, _FOLDER))
+            self._connection = _connect(os.path.join(home, FOLDER))
 
     def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
         """What a query finds."""
@@ -94,11 +93,6 @@ class RunDatabase:
         self._connection.close()
 
 
-def has_runs(home: str) -> bool:
-    """Whether a run was ever started in this home."""
-    return os.path.exists(os.path.join(home, _FOLDER, _FILE))
-
-
 @contextlib.contextmanager
 def _told() -> Generator[None]:
     try:
@@ -109,7 +103,7 @@ def _told() -> Generator[None]:
 
 def _connect(folder: str) -> sqlite3.Connection:
     make_folder(folder)
-    path = os.path.join(folder, _FILE)
+    path = os.path.join(folder, FILE)
     # Made by us, so that nobody else can read it from the first moment. SQLite gives the files
     # that it puts beside it the same mode.
     make_private_file(path)

@@ -30,6 +30,9 @@ def patience_of(
 def _whole(call: Call, configured: Mapping[str, int], otherwise: float | None) -> float:
     if call.client_timeout_s is not None:
         return call.client_timeout_s * _SHARE
+    if call.session.via == "cli":
+        # A person waits, and can stop waiting at any time.
+        return LONGEST_S
     client = call.session.client.lower()
     # What is configured counts first, and the longest name says most.
     for table in (configured, KNOWN if otherwise is None else {}):

@@ -126,21 +126,28 @@ class _Pulse:
 
     def __init__(self, call: Call) -> None:
         self._channel = call.channel
+        self._tell = call.tell
         self._count = 0
         self._said = ""
 
     def tell(self, run: Run) -> None:
         """Something has changed."""
-        said = run.doing or run.state
-        if said != self._said:
-            self._said = said
+        if self._is_new(run):
             self._report()
 
     def beat(self, run: Run) -> None:
         """Nothing may have."""
         if not run.has_ended:
-            self._said = run.doing or run.state
+            self._is_new(run)
             self._report()
+
+    def _is_new(self, run: Run) -> bool:
+        said = run.doing or run.state
+        is_new = said != self._said
+        self._said = said
+        if is_new and self._tell is not None and not run.has_ended:
+            self._tell(f"{run.id} {said}")
+        return is_new
 
     def _report(self) -> None:
         if self._channel is not None and not self._channel.is_pressed:

@@ -34,6 +34,8 @@ class AgentFile(Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     instructions: str = ""
     tools: tuple[str, ...] = ()
+    # Tools that it must not have, in the words of the vendor.
+    refused_tools: tuple[str, ...] = ()
     run: RunFields = RunFields()
     # Further models, in the order in which the file prefers them.
     models: tuple[str, ...] = ()

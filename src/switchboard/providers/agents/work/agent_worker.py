@@ -16,9 +16,9 @@ from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.privacy.cleaning import cleaned_line
 from switchboard.core.privacy.secrets import Redact
 from switchboard.core.sessions import Session
-from switchboard.engines.engine import Conversation, Engine, Reply
-from switchboard.engines.events import Failure, Form, Permission, TurnEnded
-from switchboard.engines.profile import AttachedServer, EngineSpec, Profile
+from switchboard.engines.engine import AgentEngine, EngineConversation, Reply
+from switchboard.engines.events import Form, Permission, TurnEnded, TurnFailure
+from switchboard.engines.profile import AgentProfile, AttachedServer, EngineSpec
 from switchboard.ipc.environment import DEPTH_VARIABLE
 from switchboard.providers.agents.calls.places import check_unmoved
 from switchboard.providers.agents.calls.waiters import Waiters, WaitingClientAsker
@@ -41,7 +41,7 @@ _encode = msgspec.json.Encoder().encode
 class EngineTask(Struct, frozen=True, kw_only=True):
     """What a run asks of its engine."""
 
-    profile: Profile
+    profile: AgentProfile
     # The program of the engine, where the user named one.
     program: str = ""
     # Whether the user has trusted the workspace with its settings and hooks.
@@ -65,7 +65,7 @@ class WorkPlace(Struct, frozen=True, kw_only=True, eq=False):
 
     runs: Callable[[], Runs]
     # An engine by its key. Raises a fault where there is none.
-    engines: Callable[[str], Engine]
+    engines: Callable[[str], AgentEngine]
     approvals: EngineApprovals
     waiters: Waiters
     folders: ConversationFolders
@@ -107,7 +107,7 @@ class AgentWork:
         self._asking = asking
         self._tasks = tasks
         self._place = place
-        self._conversation: Conversation | None = None
+        self._conversation: EngineConversation | None = None
         self._under_way = TaskSet()
         self._is_cancelled = False
 
@@ -123,7 +123,7 @@ class AgentWork:
                     self._start(self._decide(conversation, event))
                 case Form():
                     self._start(self._fill(conversation, event))
-                case TurnEnded(failure=Failure() as failure):
+                case TurnEnded(failure=TurnFailure() as failure):
                     await self._explain(failure)
                 case _:
                     pass
@@ -156,7 +156,7 @@ class AgentWork:
 
     # The beginning
 
-    async def _begin(self) -> tuple[Conversation, str]:
+    async def _begin(self) -> tuple[EngineConversation, str]:
         run, place = self._run, self._place
         spec = run.spec
         check_depth(spec.depth)
@@ -190,7 +190,7 @@ class AgentWork:
             thread = thread or root.thread_id
         return root.id, thread
 
-    async def _explain(self, failure: Failure) -> None:
+    async def _explain(self, failure: TurnFailure) -> None:
         """Raise a fault where the engine itself can say what is missing."""
         if failure.kind not in {"engine-missing", "engine-version"}:
             return
@@ -211,7 +211,7 @@ class AgentWork:
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         self._under_way.start(work)
 
-    async def _decide(self, conversation: Conversation, permission: Permission) -> None:
+    async def _decide(self, conversation: EngineConversation, permission: Permission) -> None:
         run = self._run
         await self._place.approvals.decide(
             run,
@@ -222,7 +222,7 @@ class AgentWork:
             while_asked=self._asking,
         )
 
-    def _session(self, conversation: Conversation) -> Session:
+    def _session(self, conversation: EngineConversation) -> Session:
         """Who asks: the run itself, which outlives the session that started it."""
         run = self._run
         starter = self._place.waiters.starter(run.id)
@@ -239,7 +239,7 @@ class AgentWork:
             on_behalf_of=() if starter is None else (starter.client_pid, *starter.on_behalf_of),
         )
 
-    async def _fill(self, conversation: Conversation, form: Form) -> None:
+    async def _fill(self, conversation: EngineConversation, form: Form) -> None:
         """Have the client that waits fill in a form; where none can, the answer is no."""
         reply = Reply(verdict="decline", reason="nobody who could fill it in waits for this run")
         with self._asking(""):
@@ -258,7 +258,7 @@ class AgentWork:
         return self._place.hide(_encode(event).decode())
 
 
-def _with_depth(profile: Profile, depth: int) -> Profile:
+def _with_depth(profile: AgentProfile, depth: int) -> AgentProfile:
     """Engines start servers with little of their own environment; the depth has to get there."""
     env = {DEPTH_VARIABLE: str(depth + 1)}
     servers = [_with_env(server, env) for server in profile.servers]

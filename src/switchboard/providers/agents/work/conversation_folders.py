@@ -6,11 +6,13 @@ Not in the temporary folder: others write there, and engines refuse to trust it.
 import contextlib
 import os
 import shutil
+import time
 from collections.abc import Collection
 
 from switchkit.files import make_private_folder
 
 _NAME = "conversations"
+_YOUNG_S = 86_400.0
 
 
 class ConversationFolders:
@@ -27,8 +29,12 @@ class ConversationFolders:
         return folder
 
     def sweep(self, known: Collection[str]) -> None:
-        """Remove the folders of conversations that nobody knows any more. Blocks."""
+        """Remove the folders of conversations whose runs are forgotten. Blocks.
+
+        A young one may belong to a run that began after somebody looked.
+        """
+        before = time.time() - _YOUNG_S
         with contextlib.suppress(FileNotFoundError):
-            for name in os.listdir(self._root):
-                if name not in known:
-                    shutil.rmtree(os.path.join(self._root, name), ignore_errors=True)
+            for each in os.scandir(self._root):
+                if each.name not in known and each.stat(follow_symlinks=False).st_mtime < before:
+                    shutil.rmtree(each.path, ignore_errors=True)

@@ -1,0 +1,305 @@
+"""`switchboard runs`: what agents do and have done."""
+
+import asyncio
+import contextlib
+import os
+import time
+from collections.abc import Iterator
+from typing import ClassVar, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+from switchboard.cli.render import columns, hint
+from switchboard.cli.report import DONE, FAILED, Report, Silent
+from switchboard.cli.request import CommandRequest
+from switchboard.cli.verbs.parts.asking import can_ask
+from switchboard.cli.verbs.parts.board import IN_PROCESS, ask_board
+from switchboard.cli.verbs.parts.daemon_answer import daemon_answer
+from switchboard.cli.verbs.parts.run_lines import event_lines, run_lines
+from switchboard.control.requests import (
+    CallRequest,
+    RunCancelRequest,
+    RunEventsRequest,
+    RunQuestion,
+    RunsRequest,
+    RunSteerRequest,
+)
+from switchboard.control.run_desk import RunAnswer, RunList, run_answer
+from switchboard.control.tools import CallAnswer
+from switchboard.core.bus import EventBus
+from switchboard.daemon.board.run_service import open_runs
+from switchboard.ipc.paths import places_from
+from switchboard.runs.limits import RunLimits
+from switchboard.runs.run import Run, RunEvent
+from switchkit.cli.style import Style
+from switchkit.cli.usage import Option, Usage, UsageError, Word
+
+T = TypeVar("T", RunList, RunAnswer)
+
+_ACTIONS = ("list", "show", "follow", "cancel", "reply", "steer")
+_TAKE_TEXT = frozenset({"reply", "steer"})
+_LAST = 20
+# So long one question waits for the next line.
+_WAIT_S = 10.0
+_TASK_CHARS = 50
+
+USAGE = Usage(
+    verb="runs",
+    summary="Show, follow, cancel or go on with runs of agents.",
+    words=(
+        Word(name="ACTION", about="what to do", choices=_ACTIONS, optional=True),
+        Word(name="ID", about="a run", optional=True),
+        Word(name="TEXT", about="reply: the next task; steer: more input", optional=True),
+    ),
+    options=(
+        Option(name="last", value="N", about=f"list: how many ({_LAST})"),
+        IN_PROCESS,
+    ),
+    details=(
+        "`list` and `show` need no daemon. `reply` starts a new run in the conversation of one\n"
+        "that has ended; `steer` gives more input to one that works."
+    ),
+    examples=(
+        "switchboard runs",
+        "switchboard runs follow r-7k3m9xw2qd",
+        "switchboard runs cancel r-7k3m9xw2qd",
+        "switchboard runs reply r-7k3m9xw2qd 'Now the tests'",
+    ),
+)
+
+
+class ListedRun(Struct, frozen=True, kw_only=True):
+    """One line of the list."""
+
+    id: str
+    agent: str
+    engine: str
+    state: str
+    task: str
+    workspace: str
+    created_at: float
+    ended_at: float = 0.0
+    reason: str = ""
+    doing: str = ""
+    approval_id: str = ""
+
+
+class RunsReport(Report, frozen=True, kw_only=True, tag="switchboard.runs/1"):
+    """The latest runs, newest first."""
+
+    runs: tuple[ListedRun, ...]
+
+    def lines(self, style: Style) -> Iterator[str]:
+        if self.runs:
+            heads = ("ID", "AGENT", "ENGINE", "STATE", "STARTED", "TASK", "DOING")
+            rows = [
+                (
+                    *(each.id, each.agent, each.engine, each.state),
+                    time.strftime("%m-%d %H:%M", time.localtime(each.created_at)),
+                    " ".join(each.task.split())[:_TASK_CHARS],
+                    each.doing or each.reason or "-",
+                )
+                for each in self.runs
+            ]
+            yield from columns(heads, rows, style)
+
+    def notes(self, style: Style) -> Iterator[str]:
+        if not self.runs:
+            yield "no agent has been given a task yet"
+        elif asking := next((each for each in self.runs if each.approval_id), None):
+            yield hint(style, f"switchboard approvals show {asking.approval_id}")
+        else:
+            yield hint(style, f"switchboard runs show {self.runs[0].id}")
+
+
+class RunReport(Report, frozen=True, kw_only=True, tag="switchboard.run/1"):
+    """One run, whole."""
+
+    run: Run
+    events: tuple[RunEvent, ...] = ()
+
+    def exit_code(self) -> int:
+        return FAILED if self.run.state in {"failed", "cancelled"} else DONE
+
+    def lines(self, style: Style) -> Iterator[str]:
+        for event in self.events:
+            yield from event_lines(event, style)
+        if self.events:
+            yield ""
+        yield from run_lines(self.run, style)
+
+
+class FollowedRunReport(Report, frozen=True, kw_only=True, tag="switchboard.run-ended/1"):
+    """The end of a run that was followed."""
+
+    one_of_many: ClassVar[bool] = True
+    run: Run
+
+    def exit_code(self) -> int:
+        return DONE if self.run.state == "completed" else FAILED
+
+    def lines(self, style: Style) -> Iterator[str]:
+        yield ""
+        yield from run_lines(self.run, style)
+
+
+class CancelledRunReport(Report, frozen=True, kw_only=True, tag="switchboard.runs-changed/1"):
+    """A run after it was cancelled, or got more input."""
+
+    run: Run
+
+    def lines(self, style: Style) -> Iterator[str]:
+        del style
+        yield f"{self.run.id} {self.run.state}"
+
+
+class RunEventReport(Report, frozen=True, kw_only=True, tag="switchboard.run-event/1"):
+    """One line of a transcript, when it is written."""
+
+    one_of_many: ClassVar[bool] = True
+    event: RunEvent
+
+    def lines(self, style: Style) -> Iterator[str]:
+        yield from event_lines(self.event, style)
+
+
+class RunReplyReport(Report, frozen=True, kw_only=True, tag="switchboard.runs-reply/1"):
+    """What the agent answered to the next turn, or that it goes on."""
+
+    is_error: bool
+    text: str
+
+    def exit_code(self) -> int:
+        return FAILED if self.is_error else DONE
+
+    def lines(self, style: Style) -> Iterator[str]:
+        del style
+        yield self.text
+
+
+class _Answered(Struct):
+    output: str = ""
+
+
+class _Block(Struct):
+    text: str = ""
+
+
+class _Result(Struct, rename="camel"):
+    content: tuple[_Block, ...] = ()
+    is_error: bool = False
+
+
+def run(request: CommandRequest) -> Report:
+    arguments = request.arguments
+    action, run_id, text = arguments.word(0) or "list", arguments.word(1), arguments.word(2)
+    _check(action, run_id, text)
+    match action:
+        case "list":
+            return _listed(request)
+        case "show":
+            return _whole(request, run_id)
+        case "follow":
+            return _follow(request, run_id)
+        case "cancel":
+            answer = _ask(request, RunCancelRequest(id=run_id), RunAnswer)
+            return CancelledRunReport(run=answer.run)
+        case "steer":
+            answer = _ask(request, RunSteerRequest(id=run_id, text=text), RunAnswer)
+            return CancelledRunReport(run=answer.run)
+        case _:
+            return _reply(request, run_id, text)
+
+
+def _check(action: str, run_id: str, text: str) -> None:
+    if action == "list" and run_id:
+        raise UsageError("`list` takes no id", f"switchboard runs show {run_id}")
+    if action != "list" and not run_id:
+        raise UsageError(f"`{action}` needs the id of a run", "switchboard runs list")
+    if (action in _TAKE_TEXT) != bool(text):
+        needs = "needs a text" if action in _TAKE_TEXT else "takes no text"
+        raise UsageError(f"`{action}` {needs}", f"switchboard runs reply {run_id} TEXT")
+
+
+def _listed(request: CommandRequest) -> Report:
+    last = request.arguments.one("last") or str(_LAST)
+    if not last.isdigit():
+        raise UsageError("`--last` must be a whole number")
+    # Those of all workspaces, unless one is named.
+    workspace = os.path.realpath(request.workspace) if request.workspace else ""
+    answer = _ask(request, RunsRequest(last=int(last), workspace=workspace), RunList)
+    return RunsReport(
+        runs=tuple(
+            ListedRun(
+                id=each.id,
+                agent=each.spec.agent,
+                engine=each.spec.engine,
+                state=each.state,
+                task=each.spec.task,
+                workspace=each.spec.workspace,
+                created_at=each.created_at,
+                ended_at=each.ended_at,
+                reason=each.reason,
+                doing=each.doing,
+                approval_id=each.approval_id,
+            )
+            for each in answer.runs
+        )
+    )
+
+
+def _whole(request: CommandRequest, run_id: str) -> Report:
+    events: list[RunEvent] = []
+    while True:
+        after = events[-1].number if events else 0
+        answer = _ask(request, RunEventsRequest(id=run_id, after=after), RunAnswer)
+        events += answer.events
+        if not answer.has_more:
+            return RunReport(run=answer.run, events=tuple(events))
+
+
+def _follow(request: CommandRequest, run_id: str) -> Report:
+    after = 0
+    while True:
+        wanted = RunEventsRequest(id=run_id, after=after, wait_s=_WAIT_S)
+        answer = _ask(request, wanted, RunAnswer)
+        for event in answer.events:
+            request.show(RunEventReport(event=event))
+            after = event.number
+        if answer.run.has_ended and not answer.events:
+            report = FollowedRunReport(run=answer.run)
+            request.show(report)
+            return Silent(code=report.exit_code())
+
+
+def _reply(request: CommandRequest, run_id: str, text: str) -> Report:
+    """The next turn, as a call like any other: it passes the same gates."""
+    wanted = CallRequest(
+        name="run_reply",
+        arguments=Raw(msgspec.json.encode({"run_id": run_id, "task": text})),
+        asks=can_ask(),
+    )
+    answer = ask_board(request, wanted, CallAnswer)
+    result = msgspec.json.decode(answer.result, type=_Result)
+    said = "\n".join(block.text for block in result.content)
+    # A refusal is told in plain words.
+    with contextlib.suppress(msgspec.MsgspecError):
+        said = msgspec.json.decode(said, type=_Answered).output or said
+    return RunReplyReport(is_error=result.is_error, text=said)
+
+
+def _ask(request: CommandRequest, wanted: RunQuestion, kind: type[T]) -> T:
+    answer = daemon_answer(request, wanted, kind)
+    return answer if answer is not None else asyncio.run(_own(request, wanted, kind))
+
+
+async def _own(request: CommandRequest, wanted: RunQuestion, kind: type[T]) -> T:
+    """What the runs on disk say, where there is no daemon to ask."""
+    runs = open_runs(places_from(dict(request.environ)).home, EventBus(), RunLimits())
+    try:
+        answer = await run_answer(runs, wanted)
+    finally:
+        await runs.aclose()
+    assert isinstance(answer, kind)
+    return answer
