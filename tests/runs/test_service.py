@@ -331,6 +331,23 @@ async def test_limits_in_all_and_of_one_engine_hold(machine: Machine) -> None:
         assert (await ended(runs, run.id)).state == "completed"
 
 
+async def test_a_limit_of_one_workspace_holds_up_no_other(machine: Machine) -> None:
+    runs = machine.process(RunLimits(max_per_workspace=1))
+    here, there = ScriptedWorker(), ScriptedWorker("/elsewhere")
+    for worker in (here, there):
+        runs.attach(worker)
+    first, second = [await runs.start(a_spec(may_write=False)) for _ in range(2)]
+    other = await runs.start(a_spec(may_write=False, workspace="/elsewhere"))
+    work, beside = await here.next(), await there.next()
+    assert (work.run.id, beside.run.id) == (first.id, other.id)
+    assert (await runs.get(second.id)).state == "queued"
+    work.finish()
+    (await here.next()).finish()
+    beside.finish()
+    for run in (first, second, other):
+        assert (await ended(runs, run.id)).state == "completed"
+
+
 # After a crash
 
 

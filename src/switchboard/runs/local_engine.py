@@ -63,7 +63,11 @@ class LocalEngine:
             working = [each for each in working if each.spec.depth >= run.spec.depth]
         if len(working) >= limits.max_runs:
             return False
-        if Counter(each.spec.engine for each in working)[run.spec.engine] >= limits.max_per_engine:
+        engines = Counter(each.spec.engine for each in working)
+        workspaces = Counter(each.spec.workspace for each in working)
+        if engines[run.spec.engine] >= limits.max_per_engine:
+            return False
+        if workspaces[run.spec.workspace] >= limits.max_per_workspace:
             return False
         return (
             limits.parallel_writes

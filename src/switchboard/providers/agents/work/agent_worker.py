@@ -17,7 +17,7 @@ from switchboard.core.privacy.cleaning import cleaned_line
 from switchboard.core.privacy.secrets import Redact
 from switchboard.core.sessions import Session
 from switchboard.engines.engine import AgentEngine, EngineConversation, Reply
-from switchboard.engines.events import Form, Permission, TurnEnded, TurnFailure
+from switchboard.engines.events import Form, Notice, Permission, TurnEnded, TurnFailure
 from switchboard.engines.profile import AgentProfile, AttachedServer, EngineSpec
 from switchboard.ipc.environment import DEPTH_VARIABLE
 from switchboard.providers.agents.calls.places import check_unmoved
@@ -46,6 +46,8 @@ class EngineTask(Struct, frozen=True, kw_only=True):
     program: str = ""
     # Whether the user has trusted the workspace with its settings and hooks.
     is_trusted: bool = False
+    # What whoever follows the run should know, before anything else.
+    notices: tuple[str, ...] = ()
 
 
 class EngineTasks:
@@ -113,7 +115,10 @@ class AgentWork:
 
     async def events(self) -> AsyncIterator[str]:
         """Each event as JSON. The last one is a `turn-ended`, or a fault is raised."""
-        conversation, text = await self._begin()
+        task = await self._task()
+        for notice in task.notices:
+            yield self._json(Notice(text=notice))
+        conversation, text = await self._begin(task)
         if self._is_cancelled:
             yield self._json(TurnEnded(status="interrupted"))
             return
@@ -156,13 +161,16 @@ class AgentWork:
 
     # The beginning
 
-    async def _begin(self) -> tuple[EngineConversation, str]:
-        run, place = self._run, self._place
-        spec = run.spec
+    async def _task(self) -> EngineTask:
+        spec = self._run.spec
         check_depth(spec.depth)
         # Right before it starts: it may have waited for hours.
-        await asyncio.to_thread(check_unmoved, spec.cwd, place.root)
-        task = await self._tasks.task(run)
+        await asyncio.to_thread(check_unmoved, spec.cwd, self._place.root)
+        return await self._tasks.task(self._run)
+
+    async def _begin(self, task: EngineTask) -> tuple[EngineConversation, str]:
+        run, place = self._run, self._place
+        spec = run.spec
         engine = place.engines(spec.engine)
         earlier = await self._earlier()
         folder = await asyncio.to_thread(place.folders.make, earlier[0])
