@@ -10,14 +10,18 @@ from typing import Any
 import pytest
 
 from agents.ground import AgentBoard
+from agents.lab import Lab
 from fakes.calls import a_session
 from fakes.endpoints import Visitor
 from fakes.engines import Fails, Hangs, Runs, Says, ScriptedEngine
 from support.mcp_stdio import META, Json
 from support.processes import until_true
 from switchboard.core.board import Board
+from switchboard.core.bus import EventBus
 from switchboard.core.catalog import Catalog
 from switchboard.daemon.board.lease import CurrentBoard
+from switchboard.daemon.board.runtime import running
+from switchboard.providers.agents.provider import AgentsProvider
 from switchboard.surface.endpoint import Endpoint
 
 EXTENSION = "io.modelcontextprotocol/tasks"
@@ -211,3 +215,14 @@ async def test_discovery_tells_of_tasks_where_there_are_agents(home: Path) -> No
     async with board(home) as desk:
         found = await TaskClient(desk).ask("server/discover")
         assert found["capabilities"]["extensions"] == {EXTENSION: {}}
+
+
+async def test_a_workspace_has_tasks_when_it_has_an_agent(lab: Lab) -> None:
+    for has_agent in (False, True):
+        if has_agent:
+            lab.agent('name = "one"\ndescription = "d"\ninstructions = "i"\n')
+        async with running(lab.load(), environ=lab.environ(), events=EventBus()) as runtime:
+            with runtime.boards.lease() as leased:
+                assert (leased.tasks is not None) is has_agent
+                if leased.tasks is not None:
+                    assert isinstance(leased.tasks(), AgentsProvider)
