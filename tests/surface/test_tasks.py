@@ -7,7 +7,7 @@ import pytest
 from msgspec import Raw
 
 from fakes.endpoints import Visitor
-from support.mcp_stdio import META, modern_meta
+from support.mcp_stdio import META, Json, modern_meta
 from switchboard.surface.http.exchange import Exchange
 from switchboard.surface.http.modern import check_headers
 from switchboard.wire.messages import Envelope, RpcError
@@ -28,7 +28,7 @@ async def test_a_board_without_agents_does_not_offer_tasks(method: str, modern: 
     if modern:
         visitor.be_modern()
         assert visitor.meta is not None
-        declared = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
+        declared: Json = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
         visitor.meta[META + "clientCapabilities"] = declared
     else:
         await visitor.shake_hands()
@@ -46,7 +46,7 @@ def test_the_header_has_to_name_the_task(method: str) -> None:
 
 def _message(method: str) -> Envelope:
     params = json.dumps({"taskId": "r-1", "_meta": modern_meta()}).encode()
-    return Envelope(id=Raw(b"1"), method=method, params=Raw(params))
+    return Envelope(id=1, method=method, params=Raw(params))
 
 
 def _exchange(method: str, name: str | None) -> Exchange:
