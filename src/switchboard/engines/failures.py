@@ -14,9 +14,10 @@ _SENTENCES: dict[FailureKind, str] = {
     "happens twice, `switchboard daemon logs` says more.",
     "not-logged-in": "The model service did not accept the login of {engine}; {login}, then try "
     "again.",
-    "model-unknown": "The model service does not know the model that the agent names; correct "
-    "`model` in the agent file, or add it to the model map.",
-    "model-refused": "The model service refused the request; `switchboard daemon logs` has its reason.",
+    "model-unknown": "The model service does not know the model; correct `model` in the agent file "
+    "or in the model map, or where the agent names none, the model that {engine} is set to.",
+    "model-refused": "The model service refused the request; `switchboard daemon logs` has "
+    "its reason.",
     "model-unreachable": "The model service could not be reached; check the network and the "
     "address of the provider, then try again.",
     "stream-cut": "The connection to the model service broke before the answer was whole; try "
