@@ -20,6 +20,8 @@ OnDisconnect = Literal["auto", "keep", "cancel"]
 # A client that hears nothing for long gives up, whatever the run does.
 _PULSE_S = 5.0
 
+_IN_LINE = "waits for its turn: another run works in this workspace, or as many as may work at once"
+
 # What goes on while a call waits for a run.
 Beside = Callable[[Call, Run], AbstractAsyncContextManager[None]]
 # What is made of a run for the client: its end, or that it goes on.
@@ -142,7 +144,7 @@ class _Pulse:
             self._report()
 
     def _is_new(self, run: Run) -> bool:
-        said = run.doing or run.state
+        said = run.doing or (_IN_LINE if run.state == "queued" else run.state)
         is_new = said != self._said
         self._said = said
         if is_new and self._tell is not None and not run.has_ended:
