@@ -24,6 +24,7 @@ _PULSE_S = 5.0
 
 # How long a client that can come back for the answer is kept from knowing that it has to.
 _MOMENT_S = 1.0
+_IN_LINE = "waits for its turn: another run works in this workspace, or as many as may work at once"
 
 # What goes on while a call waits for a run.
 Beside = Callable[[Call, Run], AbstractAsyncContextManager[None]]
@@ -155,7 +156,7 @@ class _Pulse:
             self._report()
 
     def _is_new(self, run: Run) -> bool:
-        said = run.doing or run.state
+        said = run.doing or (_IN_LINE if run.state == "queued" else run.state)
         is_new = said != self._said
         self._said = said
         if is_new and self._tell is not None and not run.has_ended:
