@@ -27,7 +27,7 @@ from switchboard.core.stores import Posted
 from switchboard.core.tools import ToolSpec
 from switchboard.core.visibility import Visibility
 from switchboard.daemon.board.guard import Guard
-from switchboard.engines.profile import AttachedServer, Profile, RunFields
+from switchboard.engines.profile import AgentProfile, AttachedServer, RunFields
 from switchboard.pipeline.gates.placement import PlacementGate
 from switchboard.pipeline.order import build_road
 from switchboard.providers.agents.agent import Agent
@@ -38,6 +38,7 @@ from switchboard.providers.agents.calls.waiters import Waiters
 from switchboard.providers.agents.codex_tools.specs import codex_specs
 from switchboard.providers.agents.provider import AgentsProvider, RoadOptions
 from switchboard.providers.agents.run_tools.specs import run_specs
+from switchboard.providers.agents.servers.known_server import Attachments
 from switchboard.providers.agents.work.agent_worker import WorkPlace
 from switchboard.providers.agents.work.conversation_folders import ConversationFolders
 from switchboard.providers.agents.work.engine_approvals import EngineActions, EngineApprovals
@@ -61,7 +62,7 @@ def an_agent(name: str = "reviewer", *, fields: RunFields | None = None) -> Runn
         agent=Agent(name=name, safe_name=name, tool=name, format="codex", fingerprint=f"f-{name}"),
         spec=spec,
         engine="codex",
-        profile=Profile(name=name, fields=fields or RunFields()),
+        profile=AgentProfile(name=name, fields=fields or RunFields()),
     )
 
 
@@ -133,8 +134,8 @@ class AgentBoard:
         self._depth = depth
         runnable = {each.spec.name: each for each in agents or (an_agent(),)}
 
-        async def attach(_: RunnableAgent, __: RunSpec) -> tuple[AttachedServer, ...]:
-            return servers
+        async def attach(_: RunnableAgent, __: RunSpec) -> Attachments:
+            return Attachments(servers=servers)
 
         def guarded(actions: EngineActions) -> GuardedRoad:
             return GuardedRoad(self._road(actions, approval_timeout), self.guard.leave)

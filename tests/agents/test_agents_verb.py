@@ -77,7 +77,7 @@ def test_the_list_names_what_waits_and_what_is_broken(
 
 
 def test_an_agent_is_shown_as_its_engine_is_told(workspace: Workspace) -> None:
-    for name in ("Review", "review", "agent_review"):
+    for name in ("Review", "review", "REVIEW", "agent_review"):
         done = switchboard(workspace, "agents", "show", name)
         assert (done.code, done.out) == (0, SHOW)
         assert "hush" not in done.out + done.err
@@ -88,6 +88,16 @@ def test_a_check_tells_every_mistake_with_its_place(workspace: Workspace) -> Non
     assert (done.code, done.out) == (1, CHECK)
     assert ".agents/broken.toml:3:1  run.sandbox_mode\n" in done.err
     assert "`sandbox_mode` must be `read-only`, `workspace-write`" in done.err
+
+
+def test_a_check_says_how_many_agents_wait_for_trust(workspace: Workspace) -> None:
+    (workspace.root / ".agents" / "broken.toml").unlink()
+    done = switchboard(workspace, "agents", "check", env=UNTRUSTING)
+    assert (done.code, done.out.splitlines()[0]) == (
+        0,
+        "2 agents without a mistake; 2 wait for your trust",
+    )
+    assert done.err.rstrip().endswith("hint: look at what would run: switchboard trust")
 
 
 def test_programs_read_the_same(workspace: Workspace) -> None:
@@ -129,7 +139,8 @@ def test_an_agent_that_waits_for_trust_is_not_run(workspace: Workspace) -> None:
         (("check", "x"), 2, "`agents check` takes no name"),
         (("list", "--task", "x"), 2, "`--task` belongs to `agents run`"),
         (("run", "review"), 2, "`--task` is missing"),
-        (("show", "reviw"), 1, "there is no agent `reviw`"),
+        (("show", "reviw"), 1, "there is no agent `reviw`\n\nhint: did you mean `Review`?"),
+        (("show", "todya"), 1, "there is no agent `todya`\n\nhint: did you mean `today`?"),
     ],
 )
 def test_a_wrong_command_line_says_what_to_type(

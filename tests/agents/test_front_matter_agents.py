@@ -4,7 +4,9 @@ import pytest
 
 from agents.lab import Lab
 from support.requirements import requirement
+from switchboard.engines.claude.mapping import arguments
 from switchboard.engines.profile import RunFields
+from switchboard.providers.agents.checks import notes_on
 
 CLAUDE = """---
 name: deep-reader
@@ -97,11 +99,46 @@ def test_todays_agents_of_claude_are_found_by_their_plain_names(lab: Lab) -> Non
     )
     lab.claude("# About these agents", name="README.md")
     agent = lab.only()
-    assert agent.run == RunFields()
+    assert agent.run == RunFields(sandbox_mode="read-only")
     assert agent.tools == ("github::*",)
     assert [(each.name, each.command) for each in agent.servers] == [("files", "serve")]
-    assert set(agent.unused) == {"permissionMode", "color"}
+    assert set(agent.unused) == {"color"}
     assert lab.found().problems == ()
+
+
+def test_what_an_agent_of_claude_must_not_have_is_taken_away_on_every_engine(lab: Lab) -> None:
+    lab.claude(
+        "---\nname: careful\ntools: WebSearch, Write, TodoWrite\n"
+        "disallowedTools: Write, WebSearch, Bash, Bash(rm *), mcp__x__y\n---\nbody"
+    )
+    codex = lab.plan()
+    assert codex.engine == "codex"
+    assert lab.told() == {
+        "sandbox_mode": "read-only",
+        "tools_web_search_request": False,
+        "include_plan_tool": True,
+    }
+    assert codex.profile.config == {"features.shell_tool": False}
+    assert codex.unheld == ("Bash(rm *)", "mcp__x__y")
+    [agent] = lab.found().usable.values()
+    assert (
+        "codex cannot be kept from `Bash(rm *)`, `mcp__x__y`, which the agent must not have."
+        in notes_on(agent, lab.found())
+    )
+    lab.claude("---\nname: careful\nengine: claude\ndisallowedTools: [Write, Bash(rm *)]\n---\n")
+    claude = lab.plan()
+    assert lab.told() == {}
+    assert arguments(claude.profile) == ["--disallowedTools", "Write,Bash(rm *)"]
+    assert claude.unheld == ()
+
+
+def test_a_mode_that_loosens_what_is_asked_is_ignored_and_said(lab: Lab) -> None:
+    lab.claude("---\nname: bold\npermissionMode: bypassPermissions\n---\n")
+    assert lab.told() == {}
+    [agent] = lab.found().usable.values()
+    assert "`permissionMode` means nothing to codex, and is ignored." in notes_on(
+        agent, lab.found()
+    )
 
 
 @requirement("S0.82", "S0.83", "S0.85", "S0.88", "S0.89", "S0.98", "S0.99", "S0.86", "S0.87")

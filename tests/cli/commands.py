@@ -1,6 +1,8 @@
 """Whole commands as a user types them: exit code, stdout, stderr."""
 
 import json
+import os
+import pty
 import subprocess
 from collections.abc import Mapping
 from functools import cache
@@ -69,3 +71,28 @@ def _validator(schema: str) -> jsonschema_rs.Validator:
 
 # Trust is decided by the record, not by the variable that trusts everything.
 UNTRUSTING = {"SWITCHBOARD_TRUST_WORKSPACE": "-"}
+
+
+def on_terminal(workspace: Workspace, *words: str, env: dict[str, str]) -> str:
+    """Run a command whose stdout and stderr are one terminal, and give what it shows."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        workspace.command(*words),
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=theirs,
+        cwd=workspace.root,
+        env={**workspace.env, **env},
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        try:
+            while data := os.read(ours, 4096):
+                shown += data
+        except OSError:
+            # Linux says so when the last writer has gone.
+            pass
+        finally:
+            os.close(ours)
+        process.wait(20)
+    return shown.decode().replace("\r\n", "\n")

@@ -1,37 +1,9 @@
 """On a terminal there is colour and progress; `NO_COLOR` takes the colour away."""
 
-import os
-import pty
-import subprocess
-
 import pytest
 
+from cli.commands import on_terminal
 from support.workspace import Workspace
-
-
-def on_terminal(workspace: Workspace, *words: str, env: dict[str, str]) -> str:
-    """Run a command whose stdout and stderr are one terminal, and give what it shows."""
-    ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        workspace.command(*words),
-        stdin=subprocess.DEVNULL,
-        stdout=theirs,
-        stderr=theirs,
-        cwd=workspace.root,
-        env={**workspace.env, **env},
-    ) as process:
-        os.close(theirs)
-        shown = b""
-        try:
-            while data := os.read(ours, 4096):
-                shown += data
-        except OSError:
-            # Linux says so when the last writer has gone.
-            pass
-        finally:
-            os.close(ours)
-        process.wait(20)
-    return shown.decode().replace("\r\n", "\n")
 
 
 def test_a_terminal_gets_colour_and_progress(workspace: Workspace) -> None:

@@ -15,8 +15,8 @@ from support.models.script import Hang, Step, say, shell, stumble
 from support.processes import wait_until_none_mention
 from switchboard.engines.codex.engine import CodexEngine
 from switchboard.engines.codex.spare import Spares
-from switchboard.engines.engine import Conversation
-from switchboard.engines.profile import EngineSpec, Profile, RunFields
+from switchboard.engines.engine import EngineConversation
+from switchboard.engines.profile import AgentProfile, EngineSpec, RunFields
 from switchkit.reaper_client import Reaper
 
 # What Codex needs to want out of its sandbox.
@@ -80,7 +80,7 @@ class CodexStage:
         own = self.folder / f"run-{self._count}"
         own.mkdir()
         given: dict[str, Any] = {
-            "profile": Profile(name="tester", fields=FIELDS),
+            "profile": AgentProfile(name="tester", fields=FIELDS),
             "env": self.env,
             "cwd": str(self.cwd),
             "folder": str(own),
@@ -88,10 +88,10 @@ class CodexStage:
         }
         return EngineSpec(**given)
 
-    def converse(self, **more: Any) -> Conversation:
+    def converse(self, **more: Any) -> EngineConversation:
         return self.engine.converse(self.spec(**more), reaper=self.reaper)
 
-    async def kill(self, conversation: Conversation) -> None:
+    async def kill(self, conversation: EngineConversation) -> None:
         os.kill(conversation.pid, signal.SIGKILL)
 
     async def aclose(self) -> None:

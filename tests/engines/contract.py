@@ -14,7 +14,7 @@ import pytest
 from fakes.engines import Fails, Hangs, Runs, Says, Scene
 from support.processes import descendants_of, until_gone, until_true
 from switchboard.core.faults import Fault
-from switchboard.engines.engine import Conversation, Engine, Reply, Verdict
+from switchboard.engines.engine import AgentEngine, EngineConversation, Reply, Verdict
 from switchboard.engines.events import EngineEvent, Opened, Permission, TurnEnded
 from switchboard.engines.profile import EngineSpec
 from switchkit.reaper_client import Reaper
@@ -32,7 +32,7 @@ class Stage(Protocol):
     reaper: Reaper
 
     @property
-    def engine(self) -> Engine:
+    def engine(self) -> AgentEngine:
         """The engine under test."""
         ...
 
@@ -40,13 +40,13 @@ class Stage(Protocol):
         """A conversation in a working directory of its own, with `more` in its spec."""
         ...
 
-    async def kill(self, conversation: Conversation) -> None:
+    async def kill(self, conversation: EngineConversation) -> None:
         """Kill the program in the middle, as a person might."""
         ...
 
 
 async def heard(
-    conversation: Conversation,
+    conversation: EngineConversation,
     task: str = "Please do as the script says.",
     *,
     verdict: Verdict = "accept",

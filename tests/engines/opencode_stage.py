@@ -15,8 +15,8 @@ from support.models.messages import messages_model, refused
 from support.models.script import Hang, Json, Step, say, shell, stumble
 from support.processes import wait_until_none_mention
 from switchboard.engines.acp.engine import AcpEngine
-from switchboard.engines.engine import Conversation
-from switchboard.engines.profile import EngineSpec, Profile, RunFields
+from switchboard.engines.engine import EngineConversation
+from switchboard.engines.profile import AgentProfile, EngineSpec, RunFields
 from switchkit.reaper_client import Reaper
 
 SECRET = "sk-opencode-loopback-4712"
@@ -78,7 +78,7 @@ class OpencodeStage:
     def spec(self, **more: Any) -> EngineSpec:
         self._count += 1
         given: dict[str, Any] = {
-            "profile": Profile(name="tester", fields=FIELDS),
+            "profile": AgentProfile(name="tester", fields=FIELDS),
             "env": self.env,
             "cwd": str(self.cwd),
             "folder": str(self.folder / f"run-{self._count}"),
@@ -86,10 +86,10 @@ class OpencodeStage:
         }
         return EngineSpec(**given)
 
-    def converse(self, **more: Any) -> Conversation:
+    def converse(self, **more: Any) -> EngineConversation:
         return self.engine.converse(self.spec(**more), reaper=self.reaper)
 
-    async def kill(self, conversation: Conversation) -> None:
+    async def kill(self, conversation: EngineConversation) -> None:
         os.kill(conversation.pid, signal.SIGKILL)
 
 

@@ -16,7 +16,7 @@ from switchboard.engines.acp.agents import agent_named, followed_settings, permi
 from switchboard.engines.acp.engine import AcpEngine
 from switchboard.engines.engine import Reply
 from switchboard.engines.events import EngineEvent, Permission
-from switchboard.engines.profile import AttachedServer, Profile, RunFields
+from switchboard.engines.profile import AgentProfile, AttachedServer, RunFields
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -61,7 +61,7 @@ async def test_neither_shells_nor_servers_of_opencode_see_a_secret(tmp_path: Pat
     server = AttachedServer(
         name="echo", command=command, args=tuple(args), env={"OWN_TOKEN": "own-4718"}
     )
-    profile = Profile(
+    profile = AgentProfile(
         name="tester",
         fields=RunFields(approval_policy="untrusted", model="mock-model"),
         developer_instructions="Mind the ZEBRA.",
@@ -70,7 +70,8 @@ async def test_neither_shells_nor_servers_of_opencode_see_a_secret(tmp_path: Pat
     steps = [shell(dump, description="look"), use("echo_echo", text="hello"), say("done")]
     async with opencode_stage(tmp_path, steps) as stage:
         (stage.cwd / "AGENTS.md").write_text("HOSTILE", "utf-8")
-        conversation = stage.converse(profile=profile)
+        env = {**stage.env, "OF_A_PROVIDER": "unseen"}
+        conversation = stage.converse(profile=profile, env=env)
         held: list[bytes] = []
         events: list[EngineEvent] = []
         async for event in conversation.turn("Please do as the script says."):
@@ -81,7 +82,8 @@ async def test_neither_shells_nor_servers_of_opencode_see_a_secret(tmp_path: Pat
         await conversation.aclose()
         assert ended(events).text == "done"
         assert "LOOPBACK_API_KEY" not in stage.model.results[0]
-        assert "PATH" in stage.model.results[0]
+        assert "OF_A_PROVIDER" not in stage.model.results[0]
+        assert "'PATH'" in stage.model.results[0]
         assert held
         assert all(b"OWN_TOKEN=own-4718" in each for each in held)
         assert not any(SECRET.encode() in each for each in held)
@@ -92,7 +94,7 @@ async def test_neither_shells_nor_servers_of_opencode_see_a_secret(tmp_path: Pat
 
 async def test_a_model_that_the_agent_does_not_offer_is_named(tmp_path: Path) -> None:
     async with opencode_stage(tmp_path, [say("done")]) as stage:
-        profile = Profile(name="tester", fields=RunFields(model="model-4719"))
+        profile = AgentProfile(name="tester", fields=RunFields(model="model-4719"))
         conversation = stage.converse(profile=profile)
         last = ended(await heard(conversation))
         await conversation.aclose()

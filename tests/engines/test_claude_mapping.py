@@ -13,7 +13,7 @@ from support.requirements import requirement
 from switchboard.engines.acp import mapping as acp
 from switchboard.engines.acp.agents import KNOWN
 from switchboard.engines.claude.mapping import TABLE, arguments, unsupported
-from switchboard.engines.profile import Profile, RunFields
+from switchboard.engines.profile import AgentProfile, RunFields
 
 # A value of each field, and the words that it becomes; none where it has no counterpart.
 GIVEN: dict[str, tuple[Any, list[str]]] = {
@@ -33,8 +33,8 @@ GIVEN: dict[str, tuple[Any, list[str]]] = {
 }
 
 
-def _profile(*tools: str, **fields: Any) -> Profile:
-    return Profile(name="tester", fields=RunFields(**fields), vendor_tools=tools)
+def _profile(*tools: str, **fields: Any) -> AgentProfile:
+    return AgentProfile(name="tester", fields=RunFields(**fields), vendor_tools=tools)
 
 
 @requirement("S0.15")
@@ -81,7 +81,7 @@ def test_read_only_wins_over_the_listed_tools() -> None:
 
 
 def test_what_cannot_be_held_is_said() -> None:
-    profile = Profile(
+    profile = AgentProfile(
         name="tester",
         fields=RunFields(model_reasoning_effort="minimal", approval_policy="on-failure"),
         compact_prompt="short",
@@ -95,7 +95,7 @@ def test_what_cannot_be_held_is_said() -> None:
 @requirement("S0.12")
 async def test_without_a_model_the_one_of_claude_code_itself_is_asked(tmp_path: Path) -> None:
     async with claude_stage(tmp_path, [say("done")]) as stage:
-        conversation = stage.converse(profile=Profile(name="tester"))
+        conversation = stage.converse(profile=AgentProfile(name="tester"))
         assert ended(await heard(conversation)).text == "done"
         await conversation.aclose()
         assert stage.model.conversation["model"].startswith("claude-")

@@ -19,19 +19,19 @@ from switchboard.engines.events import (
     FileItem,
     Form,
     Permission,
+    TokenUsage,
     ToolItem,
     TurnEnded,
-    Usage,
 )
-from switchboard.engines.profile import AttachedServer, Profile, RunFields
+from switchboard.engines.profile import AgentProfile, AttachedServer, RunFields
 
 BOTH = pytest.mark.parametrize("package", [OLD, NEW], ids=["old", "new"])
 MODEL = RunFields(model="mock-model")
 
 
-def _profile(**more: Any) -> Profile:
+def _profile(**more: Any) -> AgentProfile:
     given: dict[str, Any] = {"fields": MODEL, **more}
-    return Profile(name="tester", **given)
+    return AgentProfile(name="tester", **given)
 
 
 def _echo(**more: Any) -> AttachedServer:
@@ -117,7 +117,7 @@ async def test_neither_shells_nor_servers_nor_the_process_table_see_a_secret(
     steps = [shell(dump), use("report"), say("done")]
     server = _echo(env={"OWN_TOKEN": "own-4713"})
     async with claude_stage(tmp_path, steps, package=package) as stage:
-        env = {**stage.env, "GITHUB_TOKEN": "gh-4714", "PLAIN": "seen"}
+        env = {**stage.env, "GITHUB_TOKEN": "gh-4714", "OF_A_PROVIDER": "unseen"}
         conversation = stage.converse(env=env, profile=_profile(servers=(server,)))
         seen: dict[int, bytes] = {}
         turn = conversation.turn("Please do as the script says.")
@@ -138,7 +138,9 @@ async def test_neither_shells_nor_servers_nor_the_process_table_see_a_secret(
         whole = b"".join(seen.values())
         assert all(value not in whole for value in (SECRET.encode(), b"own-4713", b"gh-4714"))
         names = stage.model.results[0]
-        assert "PLAIN" in names
+        assert "'PATH'" in names
+        # Nobody can guess what a credential is called.
+        assert "OF_A_PROVIDER" not in names
         assert "ANTHROPIC_API_KEY" not in names
         assert "GITHUB_TOKEN" not in names
         modes = [path.stat().st_mode & 0o077 for path in (tmp_path / "run-1").iterdir()]
@@ -338,7 +340,7 @@ async def test_what_a_conversation_costs_is_summed_up_over_its_turns(tmp_path: P
         conversation = stage.converse()
         events = await heard(conversation) + await heard(conversation, "More.")
         await conversation.aclose()
-        told = [event for event in events if isinstance(event, Usage)]
+        told = [event for event in events if isinstance(event, TokenUsage)]
         assert [use.output_tokens for use in told] == [20, 40]
         costs = [use.cost_usd or 0 for use in told]
         assert 0 < costs[0] < costs[1]

@@ -16,19 +16,19 @@ from support.requirements import requirement
 from support.workspace import NODE_MODULES
 from switchboard.core.faults import Fault
 from switchboard.engines.events import (
+    AgentMessage,
     CommandItem,
     FailureKind,
-    Message,
     Notice,
     Opened,
     Permission,
     RawItem,
     TextDelta,
+    TokenUsage,
     TurnEnded,
-    Usage,
 )
 from switchboard.engines.failures import sentence
-from switchboard.engines.profile import AttachedServer, Profile, RunFields
+from switchboard.engines.profile import AgentProfile, AttachedServer, RunFields
 
 HTML = Refuse(500, {"error": {"message": "SECRET-DETAIL of the service"}})
 TOO_MANY = Refuse(429, {"error": {"message": "slow down", "type": "rate_limit"}})
@@ -115,7 +115,7 @@ async def test_a_working_directory_that_is_none_fails_the_turn(tmp_path: Path, c
 async def test_an_unknown_setting_fails_the_turn_and_names_it_in_the_log_only(
     tmp_path: Path,
 ) -> None:
-    profile = Profile(name="tester", config={"no_such_setting": 1})
+    profile = AgentProfile(name="tester", config={"no_such_setting": 1})
     async with codex_stage(tmp_path, [say("never")]) as stage:
         conversation = stage.converse(profile=profile)
         last = ended(await heard(conversation))
@@ -131,7 +131,7 @@ async def test_a_server_that_does_not_start_fails_the_turn_only_where_it_is_requ
     tmp_path: Path, required: bool
 ) -> None:
     broken = AttachedServer(name="broken", command="/no/such/server", required=required)
-    profile = Profile(name="tester", fields=FIELDS, servers=(broken,))
+    profile = AgentProfile(name="tester", fields=FIELDS, servers=(broken,))
     async with codex_stage(tmp_path, [say("without it")]) as stage:
         conversation = stage.converse(profile=profile)
         events = await heard(conversation)
@@ -176,8 +176,8 @@ async def test_a_turn_tells_its_messages_its_usage_and_codex_own_words(tmp_path:
         await conversation.aclose()
     assert isinstance(events[0], Opened)
     assert TextDelta(text="all done") in events
-    assert Message(text="all done") in events
-    assert Usage(input_tokens=200, output_tokens=40) in events
+    assert AgentMessage(text="all done") in events
+    assert TokenUsage(input_tokens=200, output_tokens=40) in events
     commands = [event for event in events if isinstance(event, CommandItem)]
     assert [event.status for event in commands] == ["started", "completed"]
     assert (commands[1].exit_status, commands[1].output) == (0, "hello\n")
@@ -188,7 +188,7 @@ async def test_a_turn_tells_its_messages_its_usage_and_codex_own_words(tmp_path:
 async def test_a_command_that_the_sandbox_denies_is_at_least_told_raw(tmp_path: Path) -> None:
     fields = RunFields(sandbox_mode="read-only", approval_policy="never")
     async with codex_stage(tmp_path, [shell("touch denied"), say("it was denied")]) as stage:
-        conversation = stage.converse(profile=Profile(name="tester", fields=fields))
+        conversation = stage.converse(profile=AgentProfile(name="tester", fields=fields))
         events = await heard(conversation)
         await conversation.aclose()
         assert not (stage.cwd / "denied").exists()

@@ -16,16 +16,16 @@ from support.models.script import say, shell
 from support.processes import alive, descendants_of, until_gone, until_true
 from switchboard.engines.codex.engine import CodexEngine
 from switchboard.engines.codex.spare import Spares
-from switchboard.engines.engine import Conversation
+from switchboard.engines.engine import EngineConversation
 from switchboard.engines.events import TurnEnded
-from switchboard.engines.profile import Profile, RunFields
+from switchboard.engines.profile import AgentProfile, RunFields
 
 # A shell, its child and its grandchild.
 FAMILY = "sh -c 'sh -c \"touch up; sleep 87654; true\" & wait'"
 KINDS = {"sandboxed": {}, "free": ASKING}
 
 
-async def with_family(stage: CodexStage, conversation: Conversation) -> tuple[Any, list[int]]:
+async def with_family(stage: CodexStage, conversation: EngineConversation) -> tuple[Any, list[int]]:
     """Let the family of the script run; gives the end of the turn to come, and the processes."""
     ending = asyncio.ensure_future(heard(conversation))
     await until_true((stage.cwd / "up").exists)
@@ -222,8 +222,8 @@ async def test_the_oldest_codex_that_is_allowed_works(tmp_path: Path) -> None:
 async def test_instructions_of_the_agent_replace_or_join_those_of_codex(tmp_path: Path) -> None:
     async with codex_stage(tmp_path, [say("all done")]) as stage:
         for profile in (
-            Profile(name="t", fields=FIELDS),
-            Profile(name="t", fields=FIELDS, base_instructions="You are a clerk."),
+            AgentProfile(name="t", fields=FIELDS),
+            AgentProfile(name="t", fields=FIELDS, base_instructions="You are a clerk."),
         ):
             conversation = stage.converse(profile=profile)
             await heard(conversation)
@@ -236,7 +236,7 @@ async def test_instructions_of_the_agent_replace_or_join_those_of_codex(tmp_path
 
 async def test_nothing_is_said_that_the_agent_does_not_set(tmp_path: Path) -> None:
     async with codex_stage(tmp_path, [say("all done")]) as stage:
-        conversation = stage.converse(profile=Profile(name="t", fields=RunFields()))
+        conversation = stage.converse(profile=AgentProfile(name="t", fields=RunFields()))
         assert ended(await heard(conversation)).text == "all done"
         await conversation.aclose()
         assert stage.model.conversation["model"] == "mock-model"

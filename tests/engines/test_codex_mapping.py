@@ -14,9 +14,9 @@ from support.requirements import requirement
 from support.workspace import CHECKOUT
 from switchboard.engines.codex.mapping import EFFORTS, RULES, lacking, table
 from switchboard.engines.codex.opening import opening_of
-from switchboard.engines.events import Failure, FailureKind
+from switchboard.engines.events import FailureKind, TurnFailure
 from switchboard.engines.failures import sentence
-from switchboard.engines.profile import EngineSpec, Profile, RunFields
+from switchboard.engines.profile import AgentProfile, EngineSpec, RunFields
 
 GIVEN: dict[str, tuple[Any, str, Any]] = {
     "model": ("gpt-x", "model", "gpt-x"),
@@ -41,7 +41,7 @@ def flat(opening: dict[str, Any]) -> dict[str, Any]:
 
 
 def opened(tmp_path: Path, **fields: Any) -> dict[str, Any]:
-    profile = Profile(name="t", fields=RunFields(**fields))
+    profile = AgentProfile(name="t", fields=RunFields(**fields))
     spec = EngineSpec(profile=profile, cwd=str(tmp_path), env={}, folder=str(tmp_path))
     return flat(opening_of(spec, ""))
 
@@ -71,17 +71,17 @@ def test_what_is_set_is_told_where_codex_looks_for_it(tmp_path: Path, field: str
 def test_what_codex_has_no_more_is_said_and_not_told(tmp_path: Path, field: str) -> None:
     assert opened(tmp_path, **{field: GONE[field]}) == opened(tmp_path)
     given: dict[str, Any] = {field: GONE[field]}
-    said = lacking(Profile(name="t", fields=RunFields(**given)))
+    said = lacking(AgentProfile(name="t", fields=RunFields(**given)))
     assert len(said) == 1
     assert f"`{field}`" in said[0]
 
 
 def test_an_effort_that_no_model_has_is_said_and_not_told(tmp_path: Path) -> None:
     assert opened(tmp_path, model_reasoning_effort="bogus") == opened(tmp_path)
-    profile = Profile(name="t", fields=RunFields(model_reasoning_effort="bogus"))
+    profile = AgentProfile(name="t", fields=RunFields(model_reasoning_effort="bogus"))
     assert len(lacking(profile)) == 1
     for effort in EFFORTS:
-        fine = Profile(name="t", fields=RunFields(model_reasoning_effort=effort))
+        fine = AgentProfile(name="t", fields=RunFields(model_reasoning_effort=effort))
         assert lacking(fine) == ()
 
 
@@ -101,14 +101,18 @@ async def test_the_real_codex_takes_every_one_of_them_and_shows_it_to_the_model(
         tools_web_search_request=False,
     )
     async with codex_stage(tmp_path, [say("all done")]) as stage:
-        for profile in (Profile(name="t"), Profile(name="t", fields=fields)):
+        config: dict[str, object] = {"features.shell_tool": False}
+        for profile in (
+            AgentProfile(name="t"),
+            AgentProfile(name="t", fields=fields, config=config),
+        ):
             conversation = stage.converse(profile=profile)
             assert ended(await heard(conversation)).text == "all done"
             await conversation.aclose()
         plain, told = (request.body for request in stage.model.requests)
     names = [{tool.get("name") or tool["type"] for tool in body["tools"]} for body in (plain, told)]
     assert names[1] - names[0] == {"update_plan"}
-    assert names[0] - names[1] == {"view_image", "web_search"}
+    assert names[0] - names[1] == {"view_image", "web_search", "exec_command", "write_stdin"}
     assert told["reasoning"]["effort"] == "high"
     assert "read-only" in json.dumps(told["input"])
 
@@ -123,7 +127,7 @@ def test_the_page_has_the_table_of_the_code() -> None:
 def test_each_failure_has_a_sentence_that_tells_nothing_of_the_engines_own_words(
     kind: FailureKind,
 ) -> None:
-    told = sentence(Failure(kind=kind, private="token=abc /home/x"), "codex")
+    told = sentence(TurnFailure(kind=kind, private="token=abc /home/x"), "codex")
     assert told[0].isupper()
     assert told.endswith(".")
     assert "{" not in told

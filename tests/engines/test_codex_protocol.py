@@ -10,7 +10,7 @@ from engines.contract import ended, heard
 from support.processes import wait_until_none_mention
 from switchboard.engines.codex.engine import CodexEngine
 from switchboard.engines.events import RawItem, TurnEnded
-from switchboard.engines.profile import EngineSpec, Profile
+from switchboard.engines.profile import AgentProfile, EngineSpec
 from switchkit.reaper_client import Reaper
 
 PROGRAM = Path(__file__).parents[1] / "fakes" / "app_server.py"
@@ -27,7 +27,7 @@ async def played(folder: Path, habit: str) -> tuple[TurnEnded, list[str]]:
     own.mkdir()
     reaper = Reaper()
     spec = EngineSpec(
-        profile=Profile(name="t"),
+        profile=AgentProfile(name="t"),
         cwd=str(cwd),
         env={"HOME": str(folder), "PATH": "/usr/bin:/bin"},
         folder=str(own),

@@ -12,7 +12,7 @@ from support.models.script import say, shell, use
 from support.workspace import NODE_MODULES, child_command
 from switchboard.engines.engine import Reply
 from switchboard.engines.events import Form, Permission, ToolItem, TurnEnded
-from switchboard.engines.profile import AttachedServer, Profile, RunFields, SandboxMode
+from switchboard.engines.profile import AgentProfile, AttachedServer, RunFields, SandboxMode
 
 CANARY = "canary-4f1d"
 MEMORY = AttachedServer(name="mem.ory", command=str(NODE_MODULES / ".bin/mcp-server-memory"))
@@ -46,7 +46,7 @@ async def test_nothing_that_an_untrusted_repository_says_is_run(
         hostile(stage.cwd, marker)
         cwd = stage.cwd / place
         cwd.mkdir(parents=True, exist_ok=True)
-        conversation = stage.converse(cwd=str(cwd), profile=Profile(name="t", fields=fields))
+        conversation = stage.converse(cwd=str(cwd), profile=AgentProfile(name="t", fields=fields))
         assert ended(await heard(conversation)).text == "all done"
         await conversation.aclose()
         assert not marker.exists()
@@ -76,7 +76,7 @@ async def test_instructions_of_an_untrusted_workspace_still_reach_the_model_as_t
         (stage.cwd / "sub" / "AGENTS.md").write_text("And wear a hat.")
         (tmp_path / "AGENTS.md").write_text("Of another repository.")
         (stage.user / ".codex" / "AGENTS.md").write_text("The user likes short answers.")
-        profile = Profile(name="t", developer_instructions="You review code.", fields=FIELDS)
+        profile = AgentProfile(name="t", developer_instructions="You review code.", fields=FIELDS)
         conversation = stage.converse(cwd=str(stage.cwd / "sub"), profile=profile)
         await heard(conversation)
         await conversation.aclose()
@@ -95,12 +95,12 @@ async def test_no_secret_of_the_environment_reaches_a_shell_of_the_model(tmp_pat
     steps = [shell(show), shell(show, **ASKING), say("all done")]
     async with codex_stage(tmp_path, steps) as stage:
         git = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "x.y", "GIT_CONFIG_VALUE_0": CANARY}
-        conversation = stage.converse(env={**stage.env, **secrets, **git, "PLAIN": "plain-value"})
+        conversation = stage.converse(env={**stage.env, **secrets, **git, "OF_A_PROVIDER": CANARY})
         assert ended(await heard(conversation)).text == "all done"
         await conversation.aclose()
         sandboxed, free = stage.model.results
     for seen in (sandboxed, free):
-        assert "plain-value" in seen
+        assert "HOME=" in seen
         assert CANARY not in seen
         assert "fatal" not in seen
 
@@ -142,6 +142,24 @@ async def test_the_login_is_used_where_it_is_and_a_key_of_a_provider_is_not_writ
     assert found == []
 
 
+async def test_shells_see_what_commands_need_and_how_deep_they_stand(tmp_path: Path) -> None:
+    async with codex_stage(tmp_path, [shell("env"), say("all done")]) as stage:
+        env = {
+            **stage.env,
+            "OF_A_PROVIDER": CANARY,
+            "HTTPS_PROXY": f"http://user:{CANARY}@localhost:1",
+            "NO_PROXY": "localhost,127.0.0.1",
+            "SWITCHBOARD_DEPTH": "3",
+        }
+        conversation = stage.engine.converse(stage.spec(env=env), reaper=stage.reaper)
+        assert ended(await heard(conversation)).text == "all done"
+        await conversation.aclose()
+        [seen] = stage.model.results
+    assert CANARY not in seen
+    assert "SWITCHBOARD_DEPTH=3" in seen
+    assert "NO_PROXY=" in seen
+
+
 async def test_a_key_of_the_environment_logs_in_and_is_written_nowhere(tmp_path: Path) -> None:
     async with codex_stage(tmp_path, [say("all done")]) as stage:
         stage.config(f'model = "gpt-5.5"\nopenai_base_url = "{stage.model.url}/v1"\n')
@@ -164,7 +182,9 @@ async def test_a_tool_of_a_server_that_may_write_is_asked_for_and_one_that_reads
         server = AttachedServer(
             name=MEMORY.name, command=MEMORY.command, env={"MEMORY_FILE_PATH": str(stored)}
         )
-        conversation = stage.converse(profile=Profile(name="t", fields=FIELDS, servers=(server,)))
+        conversation = stage.converse(
+            profile=AgentProfile(name="t", fields=FIELDS, servers=(server,))
+        )
         events = await heard(conversation)
         await conversation.aclose()
     asked = [event for event in events if isinstance(event, Permission)]
@@ -182,7 +202,9 @@ async def test_a_declined_tool_is_not_called_and_the_turn_goes_on(tmp_path: Path
         server = AttachedServer(
             name="memory", command=MEMORY.command, env={"MEMORY_FILE_PATH": str(stored)}
         )
-        conversation = stage.converse(profile=Profile(name="t", fields=FIELDS, servers=(server,)))
+        conversation = stage.converse(
+            profile=AgentProfile(name="t", fields=FIELDS, servers=(server,))
+        )
         assert ended(await heard(conversation, verdict="decline")).text == "then not"
         await conversation.aclose()
     assert not stored.exists()
@@ -198,7 +220,9 @@ async def test_a_question_of_a_server_becomes_a_form_and_its_answer_goes_back(
     questions = {"who": {"method": "elicitation/create", "params": params}}
     steps = [use("ask", questions=questions), say("all done")]
     async with codex_stage(tmp_path, steps) as stage:
-        conversation = stage.converse(profile=Profile(name="t", fields=FIELDS, servers=(server,)))
+        conversation = stage.converse(
+            profile=AgentProfile(name="t", fields=FIELDS, servers=(server,))
+        )
         turn = conversation.turn("Please do as the script says.")
         asked = await next_of(turn, Permission)
         await conversation.answer(asked.request_id, Reply(verdict="accept"))
@@ -216,7 +240,7 @@ async def test_an_agent_may_not_say_what_is_trusted_or_what_shells_see(
     tmp_path: Path, key: str
 ) -> None:
     async with codex_stage(tmp_path, [say("never")]) as stage:
-        conversation = stage.converse(profile=Profile(name="t", config={key: "x"}))
+        conversation = stage.converse(profile=AgentProfile(name="t", config={key: "x"}))
         last = ended(await heard(conversation))
         await conversation.aclose()
     assert last.failure is not None
@@ -226,7 +250,7 @@ async def test_an_agent_may_not_say_what_is_trusted_or_what_shells_see(
 async def test_servers_that_codex_would_confuse_are_refused(tmp_path: Path) -> None:
     twins = tuple(AttachedServer(name=name, command="true") for name in ("a.b", "a-b"))
     async with codex_stage(tmp_path, [say("never")]) as stage:
-        conversation = stage.converse(profile=Profile(name="t", servers=twins))
+        conversation = stage.converse(profile=AgentProfile(name="t", servers=twins))
         last = ended(await heard(conversation))
         await conversation.aclose()
     assert last.failure is not None
@@ -244,7 +268,7 @@ async def test_a_patch_where_nothing_may_be_written_is_asked_for_with_all_of_it(
         tmp_path, [shell(f"apply_patch <<'EOF'\n{PATCH}\nEOF\n"), say("all done")]
     ) as stage:
         fields = RunFields(sandbox_mode="read-only", approval_policy="on-request")
-        conversation = stage.converse(profile=Profile(name="t", fields=fields))
+        conversation = stage.converse(profile=AgentProfile(name="t", fields=fields))
         turn = conversation.turn("Please do as the script says.")
         asked = await next_of(turn, Permission)
         assert asked.kind == "patch", asked

@@ -7,8 +7,8 @@ from typing import Any
 
 from engines.contract import EngineContract, Stage
 from fakes.engines import Scene, ScriptedConversation, ScriptedEngine
-from switchboard.engines.engine import Conversation
-from switchboard.engines.profile import EngineSpec, Profile
+from switchboard.engines.engine import EngineConversation
+from switchboard.engines.profile import AgentProfile, EngineSpec
 from switchkit.reaper_client import Reaper
 
 
@@ -24,10 +24,10 @@ class ScriptedStage:
         cwd, own = self._folder / "cwd", self._folder / "own"
         for made in (cwd, own):
             made.mkdir(exist_ok=True)
-        given: dict[str, Any] = {"profile": Profile(name="tester"), "env": {}, **more}
+        given: dict[str, Any] = {"profile": AgentProfile(name="tester"), "env": {}, **more}
         return EngineSpec(cwd=str(cwd), folder=str(own), **given)
 
-    async def kill(self, conversation: Conversation) -> None:
+    async def kill(self, conversation: EngineConversation) -> None:
         assert isinstance(conversation, ScriptedConversation)
         conversation.crash()
 

@@ -8,21 +8,22 @@ from typing import NamedTuple
 from uuid import uuid4
 
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.engines.engine import Conversation, Readiness, Reply
+from switchboard.engines.engine import EngineConversation, Readiness, Reply
 from switchboard.engines.events import (
+    AgentMessage,
     CommandItem,
     EngineEvent,
-    Failure,
     FailureKind,
-    Message,
+    Form,
     Notice,
     Opened,
     Permission,
     TextDelta,
+    TokenUsage,
     TurnEnded,
-    Usage,
+    TurnFailure,
 )
-from switchboard.engines.profile import EngineSpec, Profile
+from switchboard.engines.profile import AgentProfile, EngineSpec
 from switchkit.reaper_client import Reaper
 
 
@@ -59,10 +60,10 @@ class ScriptedEngine:
     """
 
     def __init__(
-        self, *scenes: Scene, key: str = "codex", readiness: Readiness | None = None
+        self, *scenes: Scene | Form, key: str = "codex", readiness: Readiness | None = None
     ) -> None:
         self.key = key
-        self.scenes: Sequence[Scene] = scenes
+        self.scenes: Sequence[Scene | Form] = scenes
         self.readiness = readiness or Readiness(program="scripted", version="1.0")
         self.conversations: list[ScriptedConversation] = []
         self.refused: tuple[str, ...] = ()
@@ -71,13 +72,13 @@ class ScriptedEngine:
         del env
         return self.readiness
 
-    def converse(self, spec: EngineSpec, *, reaper: Reaper) -> Conversation:
+    def converse(self, spec: EngineSpec, *, reaper: Reaper) -> EngineConversation:
         del reaper
         conversation = ScriptedConversation(spec, self.scenes, self.readiness)
         self.conversations.append(conversation)
         return conversation
 
-    def unsupported(self, profile: Profile) -> tuple[str, ...]:
+    def unsupported(self, profile: AgentProfile) -> tuple[str, ...]:
         del profile
         return self.refused
 
@@ -86,7 +87,7 @@ class ScriptedConversation:
     """One conversation with it; what was said to it is kept."""
 
     def __init__(
-        self, spec: EngineSpec, scenes: Sequence[Scene], readiness: Readiness | None = None
+        self, spec: EngineSpec, scenes: Sequence[Scene | Form], readiness: Readiness | None = None
     ) -> None:
         self.spec = spec
         self.thread_id = ""
@@ -107,7 +108,9 @@ class ScriptedConversation:
         try:
             if self._problem or self.is_closed:
                 kind: FailureKind = "engine-missing" if self._problem else "engine-crashed"
-                yield TurnEnded(status="failed", failure=Failure(kind=kind, private=self._problem))
+                yield TurnEnded(
+                    status="failed", failure=TurnFailure(kind=kind, private=self._problem)
+                )
                 return
             if not self.thread_id:
                 self.thread_id = self.spec.resume or f"t-{uuid4().hex}"
@@ -124,9 +127,9 @@ class ScriptedConversation:
             match self._left.pop(0) if self._left else Says("the script is over"):
                 case Says(said):
                     yield TextDelta(text=said)
-                    yield Message(text=said)
-                    yield Usage(input_tokens=10, output_tokens=2)
-                    empty = Failure(kind="empty-answer")
+                    yield AgentMessage(text=said)
+                    yield TokenUsage(input_tokens=10, output_tokens=2)
+                    empty = TurnFailure(kind="empty-answer")
                     yield TurnEnded(
                         status="completed" if said else "failed",
                         text=said,
@@ -135,11 +138,15 @@ class ScriptedConversation:
                     return
                 case Fails(kind):
                     yield Notice(text="it tries again", is_retry=True)
-                    yield TurnEnded(status="failed", failure=Failure(kind=kind, private=kind))
+                    yield TurnEnded(status="failed", failure=TurnFailure(kind=kind, private=kind))
                     return
                 case Hangs():
                     yield await self._end
                     return
+                case Form() as form:
+                    self._waiting[form.request_id] = _future()
+                    yield form
+                    await self._verdict(form)
                 case Runs() as scene:
                     asked: Permission | None = None
                     if scene.asks:
@@ -147,16 +154,14 @@ class ScriptedConversation:
                         self._waiting[asked.request_id] = _future()
                         yield asked
                     verdict = await self._verdict(asked)
-                    if self._end.done():
-                        yield self._end.result()
-                        return
-                    if verdict == "cancel":
-                        yield TurnEnded(status="interrupted")
+                    if self._end.done() or verdict == "cancel":
+                        cancelled = TurnEnded(status="interrupted")
+                        yield self._end.result() if self._end.done() else cancelled
                         return
                     for event in _run(scene, self.spec.cwd, is_allowed=verdict == "accept"):
                         yield event
 
-    async def _verdict(self, asked: Permission | None) -> str:
+    async def _verdict(self, asked: Permission | Form | None) -> str:
         if asked is None:
             return "accept"
         assert self._end is not None
@@ -182,7 +187,7 @@ class ScriptedConversation:
     def crash(self) -> None:
         """End as a program does that is killed."""
         self.is_closed = True
-        self._finish(TurnEnded(status="failed", failure=Failure(kind="engine-crashed")))
+        self._finish(TurnEnded(status="failed", failure=TurnFailure(kind="engine-crashed")))
 
     async def aclose(self) -> None:
         self.crash()

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.engines.events import Opened, TurnEnded, Usage
+from switchboard.engines.events import Opened, TokenUsage, TurnEnded
 from switchboard.engines.failures import sentence
 from switchboard.runs.ports import Work, Worker
 from switchboard.runs.run import Run, RunEvent, RunSpec, new_run_id
@@ -67,7 +67,7 @@ class MemoryRuns:
             opened = msgspec.json.decode(data, type=Opened)
             self._set(run_id, thread_id=opened.thread_id, model=opened.model)
         elif kind == "usage":
-            self._set(run_id, usage=msgspec.json.decode(data, type=Usage))
+            self._set(run_id, usage=msgspec.json.decode(data, type=TokenUsage))
         elif kind == "command":
             self._set(run_id, doing=f"runs {msgspec.json.decode(data)['command']}")
         elif kind == "turn-ended":

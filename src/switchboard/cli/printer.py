@@ -33,6 +33,11 @@ class Talk:
         self._stream.write((safe_for_terminals(text) if self._is_terminal else text) + "\n")
         self._stream.flush()
 
+    def step(self, text: str) -> None:
+        """Say what is being done now, under what was done before."""
+        if self._is_live:
+            self.say(self.style.dim(text))
+
     def clear(self) -> None:
         """Take the progress away."""
         if self._shows:

@@ -7,8 +7,9 @@ from switchboard.control.requests import AnyRequest
 from switchboard.core.events import ApprovalAsked
 from switchboard.core.questions import Asker
 
-# Told of each question that a call waits for and that its caller cannot be asked.
-Hear = Callable[[ApprovalAsked], None]
+# Told of each question that a call waits for and that its caller cannot be asked, and in plain
+# words of what goes on meanwhile.
+Hear = Callable[[ApprovalAsked | str], None]
 
 
 class Control(Protocol):

@@ -47,7 +47,7 @@ class BoardClient:
         kind: type[T],
         *,
         terminal: PersonAtTerminal | None = None,
-        hear: Callable[[ApprovalAsked], None] = lambda _: None,
+        hear: Callable[[ApprovalAsked | str], None] = lambda _: None,
     ) -> T:
         """The answer to one request. Raises a fault."""
         say(self._line, request)
@@ -68,6 +68,10 @@ class BoardClient:
                 question = None
             elif aside.asked is not None:
                 hear(aside.asked)
+            elif aside.doing:
+                # Not in the middle of a question: its answer is being typed there.
+                if question is None:
+                    hear(aside.doing)
             elif aside.error:
                 raise Fault(FaultCode.INTERNAL, "request-refused", aside.error)
             else:

@@ -19,6 +19,8 @@ class Aside(Struct, frozen=True, kw_only=True, omit_defaults=True):
     withdrawn: str = ""
     # Somebody else is asked.
     asked: ApprovalAsked | None = None
+    # What goes on meanwhile, in words.
+    doing: str = ""
     # Why there is no answer: a fault, or that the line was no request.
     fault: Failure | None = None
     error: str = ""

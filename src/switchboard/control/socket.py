@@ -17,6 +17,7 @@ from switchboard.control.requests import (
     StopRequest,
     read_request,
 )
+from switchboard.core.events import ApprovalAsked
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.questions import Answer, Question
@@ -53,7 +54,7 @@ async def serve_requests(
                 work = control.answer(
                     request,
                     asker=_CallerAsker(connection) if _asks(request) else None,
-                    hear=lambda event: _tell(connection, Aside(asked=event)),
+                    hear=lambda news: _pass_on(connection, news),
                 )
         await connection.send(await _answered(work, connection))
 
@@ -78,6 +79,13 @@ async def _answered(work: Coroutine[Any, Any, bytes], connection: SocketConnecti
 
 def _asks(request: AnyRequest) -> bool:
     return isinstance(request, CallRequest) and request.asks
+
+
+def _pass_on(connection: SocketConnection, news: ApprovalAsked | str) -> None:
+    if not isinstance(news, str):
+        _tell(connection, Aside(asked=news))
+    elif not connection.is_behind:
+        _tell(connection, Aside(doing=news))
 
 
 def _tell(connection: SocketConnection, aside: Aside) -> None:

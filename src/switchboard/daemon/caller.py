@@ -65,17 +65,17 @@ class Caller:
         asker = asker if settings.approval_channel == "any" else None
         settings = _unopened(_as_suites(settings))
 
-        tell: Hear = hear if hear is not None and asker is None else lambda _: None
+        asked: Hear = hear if hear is not None and asker is None else lambda _: None
 
         def notice(event: Event, /) -> None:
             if isinstance(event, ApprovalAsked) and event.session_id == self._session.id:
-                tell(event)
+                asked(event)
 
         self._runtime.events.subscribe(notice)
         try:
             async with self._runtime.view(settings) as board:
                 suite, tool, arguments = _wanted(board, settings, request)
-                outcome = await self._call(board, suite or tool, arguments, asker)
+                outcome = await self._call(board, suite or tool, arguments, asker, hear)
         except Fault as fault:
             if self._calls:
                 fault.details = {**fault.details, "call_id": self._call_id}
@@ -154,6 +154,7 @@ class Caller:
         tool: str,
         arguments: Mapping[str, Any] | Raw,
         asker: Asker | None = None,
+        tell: Hear | None = None,
     ) -> Outcome:
         spec = board.catalog.tools.get(tool)
         if spec is None:
@@ -170,6 +171,7 @@ class Caller:
             tool=spec,
             arguments=Raw(msgspec.json.encode(arguments)),
             asker=asker,
+            tell=tell,
         )
         return await board.pipeline(call)
 

@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol
 from msgspec import Struct
 
 from switchboard.engines.events import EngineEvent
-from switchboard.engines.profile import EngineSpec, Profile
+from switchboard.engines.profile import AgentProfile, EngineSpec
 from switchkit.reaper_client import Reaper
 
 Verdict = Literal["accept", "decline", "cancel"]
@@ -32,7 +32,7 @@ class Readiness(Struct, frozen=True, kw_only=True):
     hint: str = ""
 
 
-class Conversation(Protocol):
+class EngineConversation(Protocol):
     """One conversation with an engine, in a process of its own."""
 
     @property
@@ -69,7 +69,7 @@ class Conversation(Protocol):
         ...
 
 
-class Engine(Protocol):
+class AgentEngine(Protocol):
     """One kind of engine."""
 
     @property
@@ -81,10 +81,10 @@ class Engine(Protocol):
         """Look for the program and its version. Starts it at most to ask for that."""
         ...
 
-    def converse(self, spec: EngineSpec, *, reaper: Reaper) -> Conversation:
+    def converse(self, spec: EngineSpec, *, reaper: Reaper) -> EngineConversation:
         """Prepare a conversation. Starts nothing."""
         ...
 
-    def unsupported(self, profile: Profile) -> tuple[str, ...]:
+    def unsupported(self, profile: AgentProfile) -> tuple[str, ...]:
         """What of the profile this engine has no counterpart for, each in a sentence."""
         ...

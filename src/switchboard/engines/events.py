@@ -28,7 +28,7 @@ FailureKind = Literal[
 ]
 
 
-class Failure(Struct, frozen=True, kw_only=True):
+class TurnFailure(Struct, frozen=True, kw_only=True):
     """Why a turn failed."""
 
     kind: FailureKind
@@ -51,7 +51,7 @@ class TextDelta(Struct, frozen=True, kw_only=True, tag_field="event", tag="text-
     text: str
 
 
-class Message(Struct, frozen=True, kw_only=True, tag_field="event", tag="message"):
+class AgentMessage(Struct, frozen=True, kw_only=True, tag_field="event", tag="message"):
     """A whole message of the agent. Only the end of the turn says which was the last."""
 
     text: str
@@ -94,7 +94,7 @@ class ToolItem(Struct, frozen=True, kw_only=True, tag_field="event", tag="tool")
     arguments: str = "{}"
 
 
-class Usage(Struct, frozen=True, kw_only=True, tag_field="event", tag="usage"):
+class TokenUsage(Struct, frozen=True, kw_only=True, tag_field="event", tag="usage"):
     """What the conversation has cost so far, as far as the engine tells."""
 
     input_tokens: int = 0
@@ -153,18 +153,18 @@ class TurnEnded(Struct, frozen=True, kw_only=True, tag_field="event", tag="turn-
     status: TurnStatus
     # The agent's answer.
     text: str = ""
-    failure: Failure | None = None
+    failure: TurnFailure | None = None
 
 
 EngineEvent = (
     Opened
     | TextDelta
-    | Message
+    | AgentMessage
     | Reasoning
     | CommandItem
     | FileItem
     | ToolItem
-    | Usage
+    | TokenUsage
     | Notice
     | RawItem
     | Permission

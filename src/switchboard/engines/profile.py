@@ -45,7 +45,7 @@ class AttachedServer(Struct, frozen=True, kw_only=True):
     is_gated: bool = False
 
 
-class Profile(Struct, frozen=True, kw_only=True):
+class AgentProfile(Struct, frozen=True, kw_only=True):
     """Everything of an agent that an engine is told."""
 
     # The safe version of the agent's name.
@@ -61,12 +61,14 @@ class Profile(Struct, frozen=True, kw_only=True):
     servers: tuple[AttachedServer, ...] = ()
     # Tools by the names of the vendor whose format the agent file has, as written there.
     vendor_tools: tuple[str, ...] = ()
+    # Tools that the agent must not have, in the same words.
+    refused_tools: tuple[str, ...] = ()
 
 
 class EngineSpec(Struct, frozen=True, kw_only=True):
     """One conversation with an engine."""
 
-    profile: Profile
+    profile: AgentProfile
     # Absolute, with every link followed, and looked at by us.
     cwd: str
     # What the engine may see of the environment. What the model's shells see is less.

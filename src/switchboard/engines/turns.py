@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 
-from switchboard.engines.events import EngineEvent, Failure, FailureKind, TurnEnded
+from switchboard.engines.events import EngineEvent, FailureKind, TurnEnded, TurnFailure
 
 # A reader that is slower than the engine holds it up; nothing piles up here.
 _WAITING = 1000
@@ -44,7 +44,7 @@ class Turn:
         if self.is_interrupted:
             self.end(TurnEnded(status="interrupted"))
         else:
-            failure = Failure(kind=kind, private=private, http_status=status)
+            failure = TurnFailure(kind=kind, private=private, http_status=status)
             self.end(TurnEnded(status="failed", failure=failure))
 
     async def wait(self, patience_s: float) -> bool:

@@ -9,9 +9,9 @@ from collections.abc import AsyncGenerator, Mapping
 from msgspec.json import encode
 
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.engines.engine import Conversation, Engine, Reply
+from switchboard.engines.engine import AgentEngine, EngineConversation, Reply
 from switchboard.engines.events import Form, Permission, TurnEnded
-from switchboard.engines.profile import EngineSpec, Profile, RunFields
+from switchboard.engines.profile import AgentProfile, EngineSpec, RunFields
 from switchboard.models.model import ModelTask
 from switchkit.files import make_private_folder
 from switchkit.reaper_client import Reaper
@@ -25,7 +25,7 @@ class EngineModel:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: AgentEngine,
         *,
         env: Mapping[str, str],
         reaper: Reaper,
@@ -63,11 +63,11 @@ class EngineModel:
                 ) from None
 
     @contextlib.asynccontextmanager
-    async def _conversation(self, task: ModelTask) -> AsyncGenerator[Conversation]:
+    async def _conversation(self, task: ModelTask) -> AsyncGenerator[EngineConversation]:
         made = await asyncio.to_thread(_two_folders, self._folder)
         try:
             spec = EngineSpec(
-                profile=Profile(
+                profile=AgentProfile(
                     name="natural_language",
                     fields=RunFields(
                         model=self._model or None,
@@ -88,7 +88,7 @@ class EngineModel:
         finally:
             await asyncio.to_thread(shutil.rmtree, made[0], ignore_errors=True)
 
-    async def _turn(self, conversation: Conversation, task: ModelTask) -> bytes:
+    async def _turn(self, conversation: EngineConversation, task: ModelTask) -> bytes:
         schema = encode(task.schema).decode()
         text = f"{task.material}\n\nAnswer with JSON of this schema alone: {schema}"
         turn = conversation.turn(text)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.tasks import TaskSet
-from switchboard.engines.events import EngineEvent, Opened, TextDelta, TurnEnded, Usage
+from switchboard.engines.events import EngineEvent, Opened, TextDelta, TokenUsage, TurnEnded
 from switchboard.runs.doing import doing_of
 from switchboard.runs.endings import (
     Ending,
@@ -155,7 +155,7 @@ def _changes(event: EngineEvent) -> dict[str, Any]:
         changes["thread_id"] = event.thread_id
         if event.model:
             changes["model"] = event.model
-    elif isinstance(event, Usage):
+    elif isinstance(event, TokenUsage):
         changes["usage"] = event
     return changes
 

@@ -2,11 +2,11 @@
 
 from switchboard.core.privacy.cleaning import written_out
 from switchboard.engines.events import (
+    AgentMessage,
     CommandItem,
     EngineEvent,
     FileItem,
     Form,
-    Message,
     Notice,
     Opened,
     Permission,
@@ -17,14 +17,14 @@ from switchboard.engines.events import (
 _MOST = 100
 
 
-def doing_of(event: EngineEvent) -> str:  # noqa: PLR0911 - a case for each kind of event
+def doing_of(event: EngineEvent) -> str:  # noqa: C901, PLR0911 - a case for each kind of event
     """The words for an event; empty where it says nothing new of that."""
     match event:
         case Opened():
             return "has begun"
         case Reasoning():
             return "thinks"
-        case Message():
+        case AgentMessage():
             return "writes"
         case CommandItem(status="started"):
             return _short(f"runs {event.command}")
@@ -32,6 +32,9 @@ def doing_of(event: EngineEvent) -> str:  # noqa: PLR0911 - a case for each kind
             return _short(f"edits {', '.join(event.paths)}")
         case ToolItem(status="started"):
             return _short(f"calls {f'{event.server}/' if event.server else ''}{event.tool}")
+        case CommandItem() | FileItem() | ToolItem():
+            # It is done, and the model has what came of it.
+            return "thinks"
         case Permission():
             return _short(f"asks whether it may: {event.subject}")
         case Form():

@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from switchboard.engines.events import Usage
+from switchboard.engines.events import TokenUsage
 from switchboard.runs.limits import OnCrash
 
 # `queued` waits for its turn, `asking` for a person; the others after `working` are ends.
@@ -66,7 +66,7 @@ class Run(Struct, frozen=True, kw_only=True):
     # What the engine calls the conversation.
     thread_id: str = ""
     model: str = ""
-    usage: Usage | None = None
+    usage: TokenUsage | None = None
     # Whether the answer reached a client.
     is_delivered: bool = False
     # The question that it waits for.

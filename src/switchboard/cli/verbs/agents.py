@@ -189,6 +189,8 @@ class AgentsCheckReport(Report, frozen=True, kw_only=True, tag="switchboard.agen
 
     workspace: str
     agents: int
+    # How many of them nobody has trusted yet.
+    waiting: int = 0
     problems: tuple[Problem, ...]
     omitted: tuple[OmittedAgent, ...]
     notices: tuple[CheckedAgent, ...]
@@ -199,7 +201,7 @@ class AgentsCheckReport(Report, frozen=True, kw_only=True, tag="switchboard.agen
 
     def lines(self, style: Style) -> Iterator[str]:
         del style
-        yield f"{counted(self.agents, 'agent')} can be used"
+        yield _counted_agents(self.agents, self.waiting)
         for each in self.notices:
             yield f"  {each.tool}"
             yield from (f"    {notice}" for notice in each.notices)
@@ -211,6 +213,8 @@ class AgentsCheckReport(Report, frozen=True, kw_only=True, tag="switchboard.agen
                 yield hint(style, each.hint)
         if self.problems:
             yield render_problems(self.problems, workspace=self.workspace).rstrip()
+        if self.waiting:
+            yield hint(style, "look at what would run: switchboard trust")
 
 
 class AgentRunReport(Report, frozen=True, kw_only=True, tag="switchboard.agents-run/1"):
@@ -260,11 +264,21 @@ def _named(found: FoundAgents, name: str) -> Agent:
     agent = found.find(name)
     if agent is not None:
         return agent
-    known = [each.tool for each in (*found.usable.values(), *found.untrusted.values())]
-    meant = did_you_mean(name, known)
+    every = (*found.usable.values(), *found.untrusted.values())
+    # Names first: they are what people know, and what is nearest to a slip of theirs.
+    meant = did_you_mean(name, [each.name for each in every]) or did_you_mean(
+        name, [each.tool for each in every]
+    )
     hint_ = f"did you mean `{meant}`?" if meant else "switchboard agents list"
     message = f"there is no agent `{name}`"
     raise Fault(FaultCode.NOT_FOUND, "unknown-agent", message, hint=hint_)
+
+
+def _counted_agents(number: int, waiting: int) -> str:
+    if not waiting:
+        return f"{counted(number, 'agent')} can be used"
+    wait = "waits" if waiting == 1 else "wait"
+    return f"{counted(number, 'agent')} without a mistake; {waiting} {wait} for your trust"
 
 
 def _list(settings: Settings, found: FoundAgents) -> AgentsReport:
@@ -312,6 +326,7 @@ def _check(settings: Settings, found: FoundAgents) -> AgentsCheckReport:
     return AgentsCheckReport(
         workspace=settings.workspace,
         agents=len(every),
+        waiting=len(found.untrusted),
         problems=found.problems,
         omitted=_omitted(settings, found),
         notices=tuple(each for each in notices if each.notices),
@@ -364,7 +379,11 @@ def _run(request: CommandRequest, agent: Agent, found: FoundAgents) -> AgentRunR
     cwd = os.path.abspath(request.arguments.one("cwd") or os.getcwd())
     arguments = Raw(msgspec.json.encode({"task": task, "cwd": cwd}))
     wanted = CallRequest(name=agent.tool, subtool="", arguments=arguments, asks=can_ask())
-    answer = ask_board(request, wanted, CallAnswer)
+    try:
+        answer = ask_board(request, wanted, CallAnswer)
+    except KeyboardInterrupt:
+        request.talk.say("\nthe run was cancelled; what it did so far: switchboard runs")
+        raise
     text = "".join(block.text for block in msgspec.json.decode(answer.result, type=_Result).content)
     said = msgspec.json.decode(text, type=_Answer)
     return AgentRunReport(tool=agent.tool, ok=said.ok, output=said.output, call_id=answer.call_id)

@@ -11,7 +11,7 @@ from switchboard.engines.acp.mapping import first_words
 from switchboard.engines.acp.telling import AcpTelling
 from switchboard.engines.conversing import ProcessConversation
 from switchboard.engines.engine import Reply
-from switchboard.engines.events import Failure, Opened, TurnEnded
+from switchboard.engines.events import Opened, TurnEnded, TurnFailure
 from switchboard.engines.profile import EngineSpec
 from switchboard.engines.programs import find_program
 from switchboard.engines.turns import Turn
@@ -229,7 +229,7 @@ class AcpConversation(ProcessConversation):
                 continue
             if "error" not in line:
                 return cast("Json", line.get("result") or {})
-            failure = failure_of(line, "") or Failure(kind="other")
+            failure = failure_of(line, "") or TurnFailure(kind="other")
             raise Fault(
                 FaultCode.UNAVAILABLE,
                 failure.kind,

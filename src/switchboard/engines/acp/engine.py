@@ -6,8 +6,8 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.engines.acp.agents import KNOWN, agent_named
 from switchboard.engines.acp.conversation import AcpConversation
 from switchboard.engines.acp.mapping import unsupported
-from switchboard.engines.engine import Conversation, Readiness
-from switchboard.engines.profile import EngineSpec, Profile
+from switchboard.engines.engine import EngineConversation, Readiness
+from switchboard.engines.profile import AgentProfile, EngineSpec
 from switchboard.engines.programs import ask_program, find_program, version_in
 from switchkit.reaper_client import Reaper
 
@@ -57,8 +57,8 @@ class AcpEngine:
             )
         return Readiness(program=program, version=".".join(map(str, version)))
 
-    def converse(self, spec: EngineSpec, *, reaper: Reaper) -> Conversation:
+    def converse(self, spec: EngineSpec, *, reaper: Reaper) -> EngineConversation:
         return AcpConversation(self._agent, spec, reaper)
 
-    def unsupported(self, profile: Profile) -> tuple[str, ...]:
+    def unsupported(self, profile: AgentProfile) -> tuple[str, ...]:
         return unsupported(self._agent, profile)

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import msgspec
 
-from switchboard.engines.events import Failure, FailureKind
+from switchboard.engines.events import FailureKind, TurnFailure
 
 Json = dict[str, Any]
 
@@ -51,20 +51,20 @@ _STOPS: dict[str, FailureKind] = {
 }
 
 
-def failure_of(line: Json, answer: str) -> Failure | None:
+def failure_of(line: Json, answer: str) -> TurnFailure | None:
     """Why it failed; nothing when it did not."""
     if "error" in line:
         error = cast("Json", line.get("error") or {})
         told = msgspec.json.encode(error).decode()
         if error.get("code") == _AUTH_REQUIRED:
-            return Failure(kind="not-logged-in", private=told)
+            return TurnFailure(kind="not-logged-in", private=told)
         status = _status_in(error)
-        return Failure(kind=kind_of(told, status), private=told, http_status=status)
+        return TurnFailure(kind=kind_of(told, status), private=told, http_status=status)
     stop = str(cast("Json", line.get("result") or {}).get("stopReason", ""))
     if stop in _STOPS:
-        return Failure(kind=_STOPS[stop], private=stop)
+        return TurnFailure(kind=_STOPS[stop], private=stop)
     if not answer:
-        return Failure(kind="empty-answer", private=stop)
+        return TurnFailure(kind="empty-answer", private=stop)
     return None
 
 

@@ -6,7 +6,7 @@ The protocol itself knows a model, servers and permissions, and nothing else.
 import msgspec
 
 from switchboard.engines.acp.agents import AcpAgent
-from switchboard.engines.profile import Profile
+from switchboard.engines.profile import AgentProfile
 
 # For people: what becomes of a field; a field without words has no counterpart.
 TABLE: dict[str, str] = {
@@ -26,7 +26,7 @@ TABLE: dict[str, str] = {
 }
 
 
-def unsupported(agent: AcpAgent, profile: Profile) -> tuple[str, ...]:
+def unsupported(agent: AcpAgent, profile: AgentProfile) -> tuple[str, ...]:
     """What of the profile has no counterpart."""
     values = msgspec.structs.asdict(profile.fields)
     name = agent.name
@@ -54,7 +54,7 @@ def unsupported(agent: AcpAgent, profile: Profile) -> tuple[str, ...]:
     return tuple(said)
 
 
-def first_words(profile: Profile) -> str:
+def first_words(profile: AgentProfile) -> str:
     """What stands before the first task: there is no other place for instructions."""
     parts = (profile.base_instructions, profile.developer_instructions)
     return "\n\n".join(part for part in parts if part)

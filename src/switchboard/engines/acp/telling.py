@@ -6,16 +6,16 @@ from typing import Any, cast
 import msgspec
 
 from switchboard.engines.events import (
+    AgentMessage,
     CommandItem,
     EngineEvent,
     FileItem,
     ItemStatus,
-    Message,
     Permission,
     Reasoning,
     TextDelta,
+    TokenUsage,
     ToolItem,
-    Usage,
 )
 
 Json = dict[str, Any]
@@ -32,7 +32,7 @@ class AcpTelling:
         self._told: set[str] = set()
         self._words: list[str] = []
         self._thoughts: list[str] = []
-        self._usage = Usage()
+        self._usage = TokenUsage()
 
     @property
     def answer(self) -> str:
@@ -70,10 +70,10 @@ class AcpTelling:
             yield Reasoning(text="".join(self._thoughts))
             self._thoughts.clear()
         if self.answer:
-            yield Message(text=self.answer)
+            yield AgentMessage(text=self.answer)
             self._words.clear()
 
-    def used(self, result: Json) -> Usage:
+    def used(self, result: Json) -> TokenUsage:
         """What the conversation has cost, with what the end of a turn tells."""
         told = _dict(result.get("usage"))
         before = self._usage
@@ -83,7 +83,7 @@ class AcpTelling:
             return value if isinstance(value, int) else 0
 
         cached = count("cachedReadTokens")
-        self._usage = Usage(
+        self._usage = TokenUsage(
             input_tokens=before.input_tokens + count("inputTokens") + cached,
             cached_tokens=before.cached_tokens + cached,
             output_tokens=before.output_tokens + count("outputTokens"),

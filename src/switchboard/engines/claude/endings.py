@@ -5,7 +5,7 @@ An error of the model's service comes as a success with `is_error`: that alone i
 
 from typing import Any, cast
 
-from switchboard.engines.events import Failure, FailureKind, TurnEnded, Usage
+from switchboard.engines.events import FailureKind, TokenUsage, TurnEnded, TurnFailure
 
 Json = dict[str, Any]
 
@@ -64,13 +64,13 @@ def ending_of(line: Json, *, is_interrupted: bool, answer: str = "") -> TurnEnde
         status = line.get("api_error_status")
         http_status = status if isinstance(status, int) else None
         kind = _BY_SUBTYPE.get(subtype) or failure_kind(told, http_status)
-        failure = Failure(kind=kind, private=f"{subtype}: {told}", http_status=http_status)
+        failure = TurnFailure(kind=kind, private=f"{subtype}: {told}", http_status=http_status)
         return TurnEnded(status="failed", text=answer, failure=failure)
     if line.get("stop_reason") == "refusal":
-        failure = Failure(kind="model-refused", private=text)
+        failure = TurnFailure(kind="model-refused", private=text)
         return TurnEnded(status="failed", text=text, failure=failure)
     if not (text or answer).strip():
-        return TurnEnded(status="failed", failure=Failure(kind="empty-answer"))
+        return TurnEnded(status="failed", failure=TurnFailure(kind="empty-answer"))
     return TurnEnded(status="completed", text=text or answer)
 
 
@@ -90,7 +90,7 @@ def failure_kind(text: str, status: int | None) -> FailureKind:
     return "model-refused" if status in _CLIENT_ERRORS else "other"
 
 
-def usage_of(line: Json, before: Usage) -> Usage:
+def usage_of(line: Json, before: TokenUsage) -> TokenUsage:
     """What the conversation has cost so far: tokens are told for the turn, the cost for all."""
     told = cast("Json", line.get("usage") or {})
 
@@ -102,7 +102,7 @@ def usage_of(line: Json, before: Usage) -> Usage:
     details = cast("Json", told.get("output_tokens_details") or {})
     thinking = details.get("thinking_tokens")
     cost = line.get("total_cost_usd")
-    return Usage(
+    return TokenUsage(
         input_tokens=before.input_tokens
         + count("input_tokens")
         + cached

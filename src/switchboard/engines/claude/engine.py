@@ -6,8 +6,8 @@ import msgspec
 
 from switchboard.engines.claude.conversation import PROGRAM, ClaudeConversation
 from switchboard.engines.claude.mapping import unsupported
-from switchboard.engines.engine import Conversation, Readiness
-from switchboard.engines.profile import EngineSpec, Profile
+from switchboard.engines.engine import EngineConversation, Readiness
+from switchboard.engines.profile import AgentProfile, EngineSpec
 from switchboard.engines.programs import ask_program, find_program, version_in
 from switchkit.reaper_client import Reaper
 
@@ -62,12 +62,12 @@ class ClaudeEngine:
             )
         return Readiness(program=program, version=name)
 
-    def converse(self, spec: EngineSpec, *, reaper: Reaper) -> Conversation:
+    def converse(self, spec: EngineSpec, *, reaper: Reaper) -> EngineConversation:
         if not spec.program:
             spec = msgspec.structs.replace(spec, program=self._program)
         return ClaudeConversation(spec, reaper)
 
-    def unsupported(self, profile: Profile) -> tuple[str, ...]:
+    def unsupported(self, profile: AgentProfile) -> tuple[str, ...]:
         return unsupported(profile)
 
 

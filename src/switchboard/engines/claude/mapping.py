@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from switchboard.engines.profile import Profile, RunFields
+from switchboard.engines.profile import AgentProfile, RunFields
 
 _EFFORTS = ("low", "medium", "high", "xhigh", "max")
 _WRITING = ("Edit", "Write", "NotebookEdit", "MultiEdit")
@@ -159,7 +159,7 @@ def field_flags(fields: RunFields) -> tuple[ClaudeFlags, ...]:
     return tuple(row.flags(values[row.field]) for row in TABLE if values[row.field] is not None)
 
 
-def arguments(profile: Profile) -> list[str]:
+def arguments(profile: AgentProfile) -> list[str]:
     """The words of the command line that the profile asks for."""
     flags = field_flags(profile.fields)
     words = [word for each in flags for word in each.words]
@@ -170,6 +170,7 @@ def arguments(profile: Profile) -> list[str]:
     if tools is not None:
         words += ["--tools", ",".join(tools)]
     gone = [name for each in flags for name in each.without]
+    gone += [name for name in profile.refused_tools if name not in gone]
     if gone:
         words += ["--disallowedTools", ",".join(gone)]
     gated = [f"mcp__{server.name}" for server in profile.servers if server.is_gated]
@@ -179,7 +180,7 @@ def arguments(profile: Profile) -> list[str]:
     return words
 
 
-def unsupported(profile: Profile) -> tuple[str, ...]:
+def unsupported(profile: AgentProfile) -> tuple[str, ...]:
     """What of the profile Claude Code has no counterpart for."""
     said = [each.gap for each in field_flags(profile.fields) if each.gap]
     if profile.compact_prompt:
@@ -209,7 +210,7 @@ def _permission_mode(fields: RunFields) -> str:
     return "default"
 
 
-def _available(profile: Profile, flags: tuple[ClaudeFlags, ...]) -> tuple[str, ...] | None:
+def _available(profile: AgentProfile, flags: tuple[ClaudeFlags, ...]) -> tuple[str, ...] | None:
     """The built-in tools that exist; nothing where nobody listed any."""
     listed = _known_tools(profile)
     if listed:
@@ -219,7 +220,7 @@ def _available(profile: Profile, flags: tuple[ClaudeFlags, ...]) -> tuple[str, .
     return listed or None
 
 
-def _known_tools(profile: Profile) -> tuple[str, ...]:
+def _known_tools(profile: AgentProfile) -> tuple[str, ...]:
     """Those of the listed tools that are built in; `Bash(git *)` lists `Bash`."""
     plain = (_plain(name) for name in profile.vendor_tools)
     return tuple(dict.fromkeys(name for name in plain if name in _BUILT_IN))

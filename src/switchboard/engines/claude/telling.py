@@ -8,14 +8,14 @@ import msgspec
 from switchboard.engines.claude.endings import ending_of, usage_of
 from switchboard.engines.claude.items import Item, ended, item_of
 from switchboard.engines.events import (
+    AgentMessage,
     EngineEvent,
-    Message,
     Notice,
     Opened,
     Reasoning,
     TextDelta,
+    TokenUsage,
     TurnEnded,
-    Usage,
 )
 
 Json = dict[str, Any]
@@ -30,7 +30,7 @@ class Telling:
         self._items: dict[str, Item] = {}
         self._declined: set[str] = set()
         self._answer = ""
-        self._usage = Usage()
+        self._usage = TokenUsage()
         # A process counts what it spent itself.
         self._spent_before = 0.0
         self._is_opened = False
@@ -65,7 +65,7 @@ class Telling:
             case _:
                 return
 
-    def end(self, line: Json, *, is_interrupted: bool) -> tuple[Usage, TurnEnded]:
+    def end(self, line: Json, *, is_interrupted: bool) -> tuple[TokenUsage, TurnEnded]:
         """The end of a turn, and what the conversation has cost by then."""
         usage = usage_of(line, self._usage)
         if usage.cost_usd is not None:
@@ -98,7 +98,7 @@ class Telling:
             match block.get("type"):
                 case "text" if is_own and block.get("text"):
                     self._answer = str(block["text"])
-                    yield Message(text=self._answer)
+                    yield AgentMessage(text=self._answer)
                 case "thinking" if is_own and block.get("thinking"):
                     yield Reasoning(text=str(block["thinking"]))
                 case "tool_use":

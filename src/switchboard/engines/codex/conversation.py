@@ -14,11 +14,11 @@ from switchboard.engines.codex.launch import CodexLaunch, CodexUnusable, Launche
 from switchboard.engines.codex.questions import NO, CodexQuestion, question_of
 from switchboard.engines.engine import Reply
 from switchboard.engines.events import (
+    AgentMessage,
     EngineEvent,
-    Failure,
-    Message,
     Opened,
     TurnEnded,
+    TurnFailure,
     TurnStatus,
 )
 
@@ -80,7 +80,7 @@ class CodexConversation:
 
     async def _turn(self, text: str) -> AsyncIterator[EngineEvent]:
         if self._is_closed:
-            yield _failed(Failure(kind="engine-crashed", private="the conversation is closed"))
+            yield _failed(TurnFailure(kind="engine-crashed", private="the conversation is closed"))
             return
         try:
             if self._launched is None:
@@ -147,7 +147,7 @@ class CodexConversation:
             return list(events_of(method, params))[:1]
         events = list(events_of(method, params))
         for event in events:
-            if isinstance(event, Message):
+            if isinstance(event, AgentMessage):
                 self._last_message = event.text
         if method == "turn/completed":
             turn = cast("Json", params.get("turn") or {})
@@ -162,7 +162,7 @@ class CodexConversation:
             return _failed(failure_of_turn(cast("Json | None", turn.get("error"))))
         text = answer_of(turn) or self._last_message
         if status == "completed" and not text.strip():
-            return _failed(Failure(kind="empty-answer"))
+            return _failed(TurnFailure(kind="empty-answer"))
         return TurnEnded(status=status, text=text)
 
     async def _asks(self, server: AppServer, message: Json) -> list[EngineEvent]:
@@ -180,7 +180,7 @@ class CodexConversation:
         if self._is_closed:
             return TurnEnded(status="interrupted")
         self._is_closed = True
-        return _failed(Failure(kind="engine-crashed", private=words))
+        return _failed(TurnFailure(kind="engine-crashed", private=words))
 
     async def steer(self, text: str) -> None:
         if not self._turn_id:
@@ -255,5 +255,5 @@ class CodexConversation:
                     await self._launched.server.look()
 
 
-def _failed(failure: Failure) -> TurnEnded:
+def _failed(failure: TurnFailure) -> TurnEnded:
     return TurnEnded(status="failed", failure=failure)

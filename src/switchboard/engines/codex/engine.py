@@ -18,11 +18,13 @@ from switchboard.engines.codex.program import (
     parts,
 )
 from switchboard.engines.codex.spare import Spares
-from switchboard.engines.engine import Conversation, Readiness
-from switchboard.engines.profile import EngineSpec, Profile
+from switchboard.engines.engine import EngineConversation, Readiness
+from switchboard.engines.profile import AgentProfile, EngineSpec
 from switchkit.reaper_client import Reaper
 
-_INSTALL = "install it with `npm install -g @openai/codex`, or name its path in the settings"
+_INSTALL = (
+    "install it with `npm install -g @openai/codex`, or name its path under `agents.programs`"
+)
 
 
 class CodexEngine:
@@ -58,12 +60,12 @@ class CodexEngine:
             problem, hint = _judged_user(user) or ("", hint)
         return replace(known, problem=problem, hint=hint)
 
-    def converse(self, spec: EngineSpec, *, reaper: Reaper) -> Conversation:
+    def converse(self, spec: EngineSpec, *, reaper: Reaper) -> EngineConversation:
         if self._program and not spec.program:
             spec = replace(spec, program=self._program)
         return CodexConversation(CodexLaunch(spec, reaper=reaper, spares=self._spares))
 
-    def unsupported(self, profile: Profile) -> tuple[str, ...]:
+    def unsupported(self, profile: AgentProfile) -> tuple[str, ...]:
         return lacking(profile)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from switchboard.engines.events import Failure, FailureKind
+from switchboard.engines.events import FailureKind, TurnFailure
 
 _BY_WORD: dict[str, FailureKind] = {
     "contextWindowExceeded": "context-overflow",
@@ -53,10 +53,10 @@ _BY_START: tuple[tuple[str, FailureKind], ...] = (
 )
 
 
-def failure_of_turn(error: Mapping[str, Any] | None) -> Failure:
+def failure_of_turn(error: Mapping[str, Any] | None) -> TurnFailure:
     """The failure that a turn ended with."""
     if error is None:
-        return Failure(kind="other")
+        return TurnFailure(kind="other")
     message = str(error.get("message") or "")
     private = "\n".join(filter(None, (message, str(error.get("additionalDetails") or ""))))
     word, status = _code(error.get("codexErrorInfo"))
@@ -69,14 +69,14 @@ def failure_of_turn(error: Mapping[str, Any] | None) -> Failure:
     elif kind == "other" and private.lstrip().startswith("{"):
         # The body of a refusal that Codex did not understand.
         kind = "model-refused"
-    return Failure(kind=kind, private=private, http_status=status)
+    return TurnFailure(kind=kind, private=private, http_status=status)
 
 
-def failure_of_start(error: Mapping[str, Any]) -> Failure:
+def failure_of_start(error: Mapping[str, Any]) -> TurnFailure:
     """The failure of a conversation that could not be opened."""
     message = str(error.get("message") or "")
     kind = _kind_of(message, _BY_START) or "other"
-    return Failure(kind=kind, private=message)
+    return TurnFailure(kind=kind, private=message)
 
 
 def _code(info: object) -> tuple[str, int | None]:

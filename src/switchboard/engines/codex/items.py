@@ -6,17 +6,17 @@ from typing import Any, cast
 import msgspec
 
 from switchboard.engines.events import (
+    AgentMessage,
     CommandItem,
     EngineEvent,
     FileItem,
     ItemStatus,
-    Message,
     Notice,
     RawItem,
     Reasoning,
     TextDelta,
+    TokenUsage,
     ToolItem,
-    Usage,
 )
 
 Json = dict[str, Any]
@@ -70,7 +70,7 @@ def _item(item: Json, *, is_done: bool) -> Iterator[EngineEvent]:
     status = _STATUSES.get(str(item.get("status")), "completed" if is_done else "started")
     match item.get("type"):
         case "agentMessage" if is_done:
-            yield Message(text=str(item.get("text") or ""))
+            yield AgentMessage(text=str(item.get("text") or ""))
         case "reasoning" if is_done:
             said = cast("list[str]", item.get("summary") or item.get("content") or [])
             if said:
@@ -123,9 +123,9 @@ def answer_of(turn: Mapping[str, Any]) -> str:
     return str(final[-1].get("text") or "") if final else ""
 
 
-def _usage(usage: Json) -> Usage:
+def _usage(usage: Json) -> TokenUsage:
     total = cast("dict[str, int]", usage.get("total") or {})
-    return Usage(
+    return TokenUsage(
         input_tokens=total.get("inputTokens") or 0,
         cached_tokens=total.get("cachedInputTokens") or 0,
         output_tokens=total.get("outputTokens") or 0,

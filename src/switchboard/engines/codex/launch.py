@@ -13,7 +13,7 @@ from switchboard.engines.codex.home import CodexHome, UserCodex, digest_of, make
 from switchboard.engines.codex.opening import opening_of
 from switchboard.engines.codex.program import CodexProgram, find_program
 from switchboard.engines.codex.spare import Spares, home_in
-from switchboard.engines.events import Failure
+from switchboard.engines.events import TurnFailure
 from switchboard.engines.profile import EngineSpec
 from switchkit.reaper_client import Reaper
 
@@ -27,7 +27,7 @@ _FLAGS = ("app-server", "--strict-config", "--disable", "unbounded_connection_re
 class CodexUnusable(Exception):
     """Codex cannot be used for this conversation."""
 
-    def __init__(self, failure: Failure) -> None:
+    def __init__(self, failure: TurnFailure) -> None:
         super().__init__(failure.private)
         self.failure = failure
 
@@ -70,10 +70,10 @@ class CodexLaunch:
             plan = await asyncio.to_thread(self._plan)
         except Fault as fault:
             raise CodexUnusable(
-                Failure(kind="configuration-refused", private=fault.message)
+                TurnFailure(kind="configuration-refused", private=fault.message)
             ) from fault
         except OSError as error:
-            raise CodexUnusable(Failure(kind="other", private=str(error))) from error
+            raise CodexUnusable(TurnFailure(kind="other", private=str(error))) from error
         spec = self._spec
         if self._spares is not None and not spec.resume:
             taken = await self._spares.take(plan.key)
@@ -100,11 +100,11 @@ class CodexLaunch:
         spec = self._spec
         if not os.path.isabs(spec.cwd) or not os.path.isdir(spec.cwd):
             raise CodexUnusable(
-                Failure(kind="configuration-refused", private="the folder does not exist")
+                TurnFailure(kind="configuration-refused", private="the folder does not exist")
             )
         program = find_program(spec.program, spec.env)
         if program is None:
-            raise CodexUnusable(Failure(kind="engine-missing", private="no codex was found"))
+            raise CodexUnusable(TurnFailure(kind="engine-missing", private="no codex was found"))
         user = user_codex(spec.env)
         return _Plan(
             program=program,
@@ -120,7 +120,7 @@ class CodexLaunch:
                 make_home, folder, plan.user, self._spec.env, plan.program.helpers
             )
         except OSError as error:
-            raise CodexUnusable(Failure(kind="other", private=str(error))) from error
+            raise CodexUnusable(TurnFailure(kind="other", private=str(error))) from error
         return await start_server(plan.program, home, self._reaper)
 
 
@@ -134,9 +134,11 @@ async def start_server(program: CodexProgram, home: CodexHome, reaper: Reaper) -
         await _log_in(server, home)
     except Fault as fault:
         kind = "engine-missing" if fault.reason == "spawn-failed" else "engine-crashed"
-        raise CodexUnusable(Failure(kind=kind, private=fault.private or fault.message)) from fault
+        raise CodexUnusable(
+            TurnFailure(kind=kind, private=fault.private or fault.message)
+        ) from fault
     except (ServerGone, ServerRefused) as refused:
-        raise CodexUnusable(Failure(kind="engine-crashed", private=str(refused))) from refused
+        raise CodexUnusable(TurnFailure(kind="engine-crashed", private=str(refused))) from refused
     return server
 
 

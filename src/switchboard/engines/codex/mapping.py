@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from switchboard.engines.profile import Profile, RunFields
+from switchboard.engines.profile import AgentProfile, RunFields
 
 # What the models of the built-in catalogue know.
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max", "ultra")
@@ -105,7 +105,7 @@ def _told(fields: RunFields, place: Callable[[FieldRule], str]) -> dict[str, Any
     return found
 
 
-def lacking(profile: Profile) -> tuple[str, ...]:
+def lacking(profile: AgentProfile) -> tuple[str, ...]:
     """What of the profile Codex has no counterpart for, each in a sentence."""
     fields = profile.fields
     return tuple(

@@ -7,7 +7,7 @@ from typing import Any
 
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.engines.codex.mapping import arguments_of, config_of
-from switchboard.engines.profile import AttachedServer, EngineSpec, Profile
+from switchboard.engines.profile import AgentProfile, AttachedServer, EngineSpec
 
 Json = dict[str, Any]
 
@@ -58,7 +58,7 @@ def _config(spec: EngineSpec) -> Json:
     return config
 
 
-def _own(profile: Profile) -> Json:
+def _own(profile: AgentProfile) -> Json:
     """Further settings of the agent, but for those that are ours."""
     for key in profile.config:
         if key.split(".", 1)[0] in _OURS:
@@ -71,7 +71,7 @@ def _own(profile: Profile) -> Json:
     return dict(profile.config)
 
 
-def servers_of(profile: Profile) -> dict[str, Json]:
+def servers_of(profile: AgentProfile) -> dict[str, Json]:
     """The MCP servers of a profile by the names that Codex gives them. Raises a fault."""
     found: dict[str, Json] = {}
     for server in profile.servers:

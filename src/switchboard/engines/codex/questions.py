@@ -14,6 +14,17 @@ from switchboard.engines.events import Form, Permission
 
 Json = dict[str, Any]
 NO = Reply(verdict="decline")
+# How Codex counts its requests and what else it would take for an answer: it says nothing of what
+# would happen, and is another each time, so that no question would be the same as one before.
+_BOOKKEEPING = frozenset(
+    {
+        *("threadId", "turnId", "itemId", "approvalId", "conversationId", "callId"),
+        *("startedAtMs", "environmentId", "availableDecisions", "commandActions", "parsedCmd"),
+        *("proposedExecpolicyAmendment", "proposedNetworkPolicyAmendments"),
+        # These are told beside it.
+        *("kind", "reason"),
+    }
+)
 
 
 class CodexQuestion(Struct, frozen=True, kw_only=True):
@@ -36,6 +47,9 @@ def question_of(
         return None
     id_ = message.get("id")
     item = items.get(str(params.get("itemId"))) or _call_of(params, items)
+    if make is _patch and not item.get("changes"):
+        # Nobody can decide on what nobody was shown.
+        return None
     event, result = make(f"q{id_}", params, item)
     return CodexQuestion(id=id_, event=event, result=result)
 
@@ -43,12 +57,27 @@ def question_of(
 def _call_of(params: Json, items: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
     """The call that a server's approval is about: it names the server and the arguments only."""
     meta = cast("Json", params.get("_meta") or {})
-    for item in reversed(tuple(items.values())):
-        is_open = item.get("type") == "mcpToolCall" and item.get("status") == "inProgress"
-        is_same = item.get("server") == params.get("serverName")
-        if is_open and is_same and (item.get("arguments") or {}) == (meta.get("tool_params") or {}):
-            return item
-    return {}
+    found = [
+        item
+        for item in items.values()
+        if item.get("type") == "mcpToolCall"
+        and item.get("status") == "inProgress"
+        and item.get("server") == params.get("serverName")
+        and (item.get("arguments") or {}) == (meta.get("tool_params") or {})
+    ]
+    tools = {str(item.get("tool")) for item in found}
+    if len(tools) > 1:
+        # It may be any of them, so whoever decides has to agree to each.
+        return {**found[-1], "tool": " or ".join(sorted(tools))}
+    return found[-1] if found else {}
+
+
+def _facts(params: Json) -> Json:
+    return {
+        name: value
+        for name, value in params.items()
+        if name not in _BOOKKEEPING and value is not None
+    }
 
 
 Made = tuple[Permission | Form, Callable[[Reply], Json]]
@@ -67,7 +96,7 @@ def _command(request_id: str, params: Json, item: Mapping[str, Any]) -> Made:
         subject=subject,
         cwd=str(params.get("cwd") or item.get("cwd") or ""),
         reason=str(params.get("reason") or ""),
-        detail=as_json(params),
+        detail=as_json(_facts(params)),
     )
     return permission, _decision
 
@@ -81,7 +110,7 @@ def _patch(request_id: str, params: Json, item: Mapping[str, Any]) -> Made:
         kind="patch",
         subject=f"{names} (and then anything below {root})" if root else names,
         reason=str(params.get("reason") or ""),
-        detail=as_json({**params, "changes": changes}),
+        detail=as_json(_facts({**params, "changes": changes})),
     )
     return permission, _decision
 
@@ -99,7 +128,7 @@ def _more_permissions(request_id: str, params: Json, item: Mapping[str, Any]) ->
         subject=f"more rights for this turn: {as_json(wanted)}",
         cwd=str(params.get("cwd") or ""),
         reason=str(params.get("reason") or ""),
-        detail=as_json(params),
+        detail=as_json(_facts(params)),
     )
 
     def result(reply: Reply) -> Json:

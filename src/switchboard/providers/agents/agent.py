@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from switchboard.core.origins import Origin
 from switchboard.engines.profile import AttachedServer, RunFields
-from switchboard.runs.run import OnCrash
+from switchboard.runs.limits import OnCrash
 
 AgentFormat = Literal["codex", "anthropic", "vscode"]
 
@@ -30,6 +30,8 @@ class Agent(Struct, frozen=True, kw_only=True):
     models: tuple[str, ...] = ()
     # References as written: bare, or `server::tool`.
     tools: tuple[str, ...] = ()
+    # Tools that it must not have, in the words of the vendor.
+    refused_tools: tuple[str, ...] = ()
     # What the agent's own files declare to be started.
     servers: tuple[AttachedServer, ...] = ()
     # Names of servers that they declare and that only we reach: over the network, or with secrets.

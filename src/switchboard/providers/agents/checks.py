@@ -22,6 +22,9 @@ def notes_on(agent: Agent, found: FoundAgents) -> tuple[str, ...]:
     if limited and plan.engine != "claude":
         names = ", ".join(f"`{each}`" for each in limited)
         said.append(f"{plan.engine} does not keep the limits of {names}.")
+    if plan.unheld:
+        names = ", ".join(f"`{each}`" for each in plan.unheld)
+        said.append(f"{plan.engine} cannot be kept from {names}, which the agent must not have.")
     return (*said, *lacks(plan))
 
 

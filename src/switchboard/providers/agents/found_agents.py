@@ -81,4 +81,9 @@ class FoundAgents(Struct, frozen=True, kw_only=True, dict=True):
             *((each.name, each) for each in every),
             *((each.safe_name, each) for each in every),
         )
-        return next((agent for known, agent in named if known == name), None)
+        exact = next((agent for known, agent in named if known == name), None)
+        if exact is not None:
+            return exact
+        folded = {each.tool: each for known, each in named if known.casefold() == name.casefold()}
+        # Two that differ in nothing else are for whoever asks to tell apart.
+        return next(iter(folded.values())) if len(folded) == 1 else None

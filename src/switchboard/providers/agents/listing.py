@@ -258,12 +258,16 @@ def described(agent: Agent, engine: str) -> str:
     return f"task, cwd: string — {words}{tags}"
 
 
+def _as_toml(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def summary_of(agent: Agent, entry: FoundAgents) -> str:
     """Everything that an agent would run, in one line, for whoever is to trust it."""
     plan = entry.plan(agent)
     fields: Mapping[str, object] = to_builtins(plan.profile.fields)
     said = [plan.engine]
-    said += [f"{key}={value}" for key, value in fields.items()]
+    said += [f"{key}={_as_toml(value)}" for key, value in fields.items()]
     said += [f"tool {each}" for each in (*plan.tools.references, *plan.tools.bare)]
     for server in (*agent.servers, *plan.injected):
         # In the words of a shell: nothing in them can be taken for another server.

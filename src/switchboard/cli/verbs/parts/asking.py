@@ -15,10 +15,14 @@ def can_ask() -> bool:
     return is_terminal(sys.stdin) and is_terminal(sys.stderr)
 
 
-def tell_where_to_answer(talk: Talk, event: ApprovalAsked) -> None:
+def tell_news(talk: Talk, news: ApprovalAsked | str) -> None:
+    """Say what goes on, and where to answer what somebody else is asked."""
+    if isinstance(news, str):
+        talk.step(news)
+        return
     talk.say(
-        f"`{event.tool}` waits for the approval of a person:"
-        f" switchboard approvals approve {event.approval_id}"
+        f"`{news.tool}` waits for the approval of a person:"
+        f" switchboard approvals approve {news.approval_id}"
     )
 
 

@@ -5,7 +5,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from switchboard.cli.request import CommandRequest
-from switchboard.cli.verbs.parts.asking import Terminal, tell_where_to_answer
+from switchboard.cli.verbs.parts.asking import Terminal, tell_news
 from switchboard.control.board_client import BoardClient
 from switchboard.control.requests import USAGE, BoardRequest, CallRequest
 from switchboard.core.faults import Fault
@@ -34,7 +34,7 @@ def ask_board(request: CommandRequest, wanted: BoardRequest, kind: type[T]) -> T
                 wanted,
                 kind,
                 terminal=Terminal(request.talk),
-                hear=lambda event: tell_where_to_answer(request.talk, event),
+                hear=lambda news: tell_news(request.talk, news),
             )
         finally:
             # Ctrl-C, too: the daemon then cancels what it does for us.

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from switchboard.cli.printer import Talk
 from switchboard.cli.request import CommandRequest
-from switchboard.cli.verbs.parts.asking import Terminal, tell_where_to_answer
+from switchboard.cli.verbs.parts.asking import Terminal, tell_news
 from switchboard.cli.verbs.parts.board import progress_of
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.control.requests import BoardRequest, CallRequest, IntrospectRequest
@@ -47,7 +47,7 @@ async def _answer(request: CommandRequest, settings: Settings, wanted: BoardRequ
             return await caller.call(
                 wanted,
                 asker=TerminalAsker(request.talk) if wanted.asks else None,
-                hear=lambda event: tell_where_to_answer(request.talk, event),
+                hear=lambda news: tell_news(request.talk, news),
             )
         if isinstance(wanted, IntrospectRequest):
             return await caller.introspect(wanted)

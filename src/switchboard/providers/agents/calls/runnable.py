@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from switchboard.core.tools import ToolSpec
-from switchboard.engines.profile import AttachedServer, Profile
+from switchboard.engines.profile import AgentProfile, AttachedServer
 from switchboard.providers.agents.agent import Agent
 
 
@@ -18,7 +18,7 @@ class RunnableAgent(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     spec: ToolSpec
     # `codex`, `claude` or `acp:NAME`.
     engine: str
-    profile: Profile
+    profile: AgentProfile
     # Its tools after the tool map, and the servers that the map brings along.
     references: tuple[str, ...] | None = None
     injected: tuple[AttachedServer, ...] = ()

@@ -7,17 +7,17 @@ from typing import Any, cast
 import msgspec
 
 from switchboard.engines.events import (
+    AgentMessage,
     CommandItem,
     EngineEvent,
     FileItem,
-    Message,
     Notice,
     Opened,
     Reasoning,
     TextDelta,
+    TokenUsage,
     ToolItem,
     TurnEnded,
-    Usage,
 )
 from switchboard.runs.run import Run, RunEvent
 
@@ -59,7 +59,7 @@ class CodexEvents:
             case TextDelta(text=text):
                 self._had_pieces = True
                 yield self._piece(text)
-            case Message(text=text):
+            case AgentMessage(text=text):
                 # Pieces are not kept, but there are clients that show nothing else.
                 if not self._had_pieces:
                     yield self._piece(text)
@@ -67,7 +67,7 @@ class CodexEvents:
                 yield {"type": "agent_message", "message": text, "phase": None}
             case Reasoning(text=text):
                 yield {"type": "agent_reasoning", "text": text}
-            case Usage():
+            case TokenUsage():
                 yield {"type": "token_count", "info": {"total_token_usage": _tokens(event)}}
             case Notice(text=text, is_retry=is_retry):
                 yield {"type": "stream_error" if is_retry else "warning", "message": text}
@@ -140,7 +140,7 @@ def _either(name: str, about: Json, ended: Json, *, has_ended: bool) -> Json:
     return {"type": f"{name}_end", **about, **ended}
 
 
-def _tokens(usage: Usage) -> Json:
+def _tokens(usage: TokenUsage) -> Json:
     numbers = cast("dict[str, int]", msgspec.structs.asdict(usage))
     return {
         "input_tokens": numbers["input_tokens"],

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from switchboard.core.calls import Call, Outcome, TextBlock
 from switchboard.core.launches import Launch
 from switchboard.core.loop.tasks import TaskSet
-from switchboard.engines.profile import ApprovalPolicy, Profile, RunFields, SandboxMode
+from switchboard.engines.profile import AgentProfile, ApprovalPolicy, RunFields, SandboxMode
 from switchboard.providers.agents.calls.agent_tools import AgentGround, request_key
 from switchboard.providers.agents.calls.answers import about, going_on
 from switchboard.providers.agents.calls.places import judge_cwd
@@ -182,14 +182,14 @@ class CodexTools(EngineTasks):
             is_trusted=self._ground.is_trusted(run.spec.cwd),
         )
 
-    def _profile(self, arguments: str) -> Profile:
+    def _profile(self, arguments: str) -> AgentProfile:
         given = msgspec.json.decode(arguments, type=_Started)
         fields = RunFields(
             model=given.model,
             sandbox_mode=given.sandbox or ("workspace-write" if self._is_guarded else None),
             approval_policy=given.approval_policy or ("on-request" if self._is_guarded else None),
         )
-        return Profile(
+        return AgentProfile(
             name=CODEX,
             fields=fields,
             base_instructions=given.base_instructions,
@@ -254,5 +254,5 @@ def _outcome(thread_id: str, content: str, *, is_error: bool, meta: dict[str, An
     )
 
 
-def _fingerprint(profile: Profile) -> str:
+def _fingerprint(profile: AgentProfile) -> str:
     return hashlib.sha256(msgspec.json.encode((CODEX, profile))).hexdigest()

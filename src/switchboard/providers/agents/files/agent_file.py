@@ -7,7 +7,7 @@ from msgspec import Struct
 from switchboard.config.problems import Problem
 from switchboard.engines.profile import RunFields
 from switchboard.providers.agents.agent import AgentFormat
-from switchboard.runs.run import OnCrash
+from switchboard.runs.limits import OnCrash
 
 # What tells a changed file from an unchanged one, without reading it.
 Signature = tuple[int, int, int, int]
@@ -34,6 +34,8 @@ class AgentFile(Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     instructions: str = ""
     tools: tuple[str, ...] = ()
+    # Tools that it must not have, in the words of the vendor.
+    refused_tools: tuple[str, ...] = ()
     run: RunFields = RunFields()
     # Further models, in the order in which the file prefers them.
     models: tuple[str, ...] = ()

@@ -52,6 +52,7 @@ def agent_from(found: FoundFile, reading: AgentReading, options: AgentOptions) -
         run=file.run,
         models=file.models,
         tools=file.tools,
+        refused_tools=file.refused_tools,
         servers=tuple(_attached(file)),
         remote_servers=tuple(name for name, each in file.servers.items() if _is_ours(each)),
         engine=file.engine,

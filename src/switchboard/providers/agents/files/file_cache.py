@@ -16,7 +16,7 @@ from switchboard.providers.agents.formats.parts import signature_of
 from switchkit.files import make_private_folder, replace_file
 
 # To be raised when files are understood otherwise.
-_VERSION = 1
+_VERSION = 2
 _MOST_BYTES = 32 * 1024 * 1024
 
 

@@ -28,6 +28,9 @@ _SHARED = {
     *("name", "description", "tools", "tags", "model", "provider", "modelProvider"),
     *("mcpServers", "mcp_servers", "mcp-servers", "metadata", *OWN),
 }
+# The mode of Claude Code in which nothing is changed. Its others loosen what is asked, and an agent
+# file of another program does not decide that here.
+_READING_MODE = "plan"
 # The model of whoever calls, which nobody knows here.
 _NO_MODEL = ("inherit",)
 
@@ -41,6 +44,8 @@ class Dialect(Struct, frozen=True, kw_only=True):
     required: str
     # Keys that the vendor has and that mean nothing to an engine here.
     unused: frozenset[str]
+    # The key that names tools which the agent must not have, if there is one.
+    refuses: str = ""
 
 
 CLAUDE = Dialect(
@@ -50,10 +55,11 @@ CLAUDE = Dialect(
     required="name",
     unused=frozenset(
         {
-            *("disallowedTools", "permissionMode", "maxTurns", "skills", "hooks", "memory"),
+            *("permissionMode", "maxTurns", "skills", "hooks", "memory"),
             *("background", "effort", "isolation", "color", "initialPrompt"),
         }
     ),
+    refuses="disallowedTools",
 )
 CHAT_MODE = Dialect(
     format="vscode",
@@ -92,6 +98,7 @@ def read_front_matter_agent(
     models = _models(read)
     tools = read.words("tools", on_blanks)
     inline, references, spelled = _servers(read)
+    is_reading = dialect is CLAUDE and document.tree.get("permissionMode") == _READING_MODE
     fields: dict[str, Any] = {
         "description": read.text("description"),
         "tags": read.words("tags", dialect.split_tags),
@@ -99,12 +106,15 @@ def read_front_matter_agent(
         "run": RunFields(
             model=models[0] if models else None,
             model_provider=_filled(read.text("provider", "modelProvider")),
+            sandbox_mode="read-only" if is_reading else None,
         ),
+        "refused_tools": read.words(dialect.refuses, on_blanks) if dialect.refuses else (),
         "models": models[1:],
         "servers": declared_servers(with_servers(document, inline, spelled), path, parts, problems),
         **read.own(),
     }
-    read.unknown(_SHARED | dialect.unused)
+    read.unknown({*_SHARED, *dialect.unused, *([dialect.refuses] if dialect.refuses else [])})
+    kept = {"permissionMode"} if is_reading else set[str]()
     if name is None or any(each.severity == "error" for each in problems):
         return None
     return AgentFile(
@@ -112,7 +122,7 @@ def read_front_matter_agent(
         path=path,
         name=name,
         instructions=body.strip(),
-        unused=tuple(key for key in document.tree if key in dialect.unused),
+        unused=tuple(key for key in document.tree if key in dialect.unused - kept),
         **read.place(),
         **fields,
     )

@@ -14,11 +14,11 @@ _ENV = "env:"
 _PLACE = re.compile(r"\$\{([^}]*)\}")
 
 
-class LeftOut(Exception):
+class EntryUnusable(Exception):
     """The server cannot be attached; the text says why."""
 
 
-class Filling:
+class HostFields:
     """What the words of one host stand for."""
 
     def __init__(self, host: Host, environ: Mapping[str, str], workspace: str, home: str) -> None:
@@ -33,12 +33,12 @@ class Filling:
         }
 
     def __call__(self, text: str) -> str:
-        """The text as the host would use it. Raises `LeftOut`."""
+        """The text as the host would use it. Raises `EntryUnusable`."""
         if self._host == "Claude Code":
             try:
                 return expand(text, self._environ)
             except Unfilled as unfilled:
-                raise LeftOut(unfilled.message) from None
+                raise EntryUnusable(unfilled.message) from None
         return _PLACE.sub(self._fill, text)
 
     def _fill(self, found: re.Match[str]) -> str:
@@ -48,7 +48,7 @@ class Filling:
             return self._environ.get(name.removeprefix(_ENV), "")
         if name in self._named:
             return self._named[name]
-        raise LeftOut(f"only its host can fill `{found[0]}`")
+        raise EntryUnusable(f"only its host can fill `{found[0]}`")
 
 
 def variables_of(fields: Any, host: Host) -> Iterator[str]:
@@ -79,23 +79,23 @@ def is_local(fields: Any) -> bool:
     )
 
 
-def launch_from(name: str, fields: Mapping[str, Any], fill: Filling) -> AttachedServer:
-    """How the entry starts its server. Raises `LeftOut`."""
+def launch_from(name: str, fields: Mapping[str, Any], fill: HostFields) -> AttachedServer:
+    """How the entry starts its server. Raises `EntryUnusable`."""
     command = fields.get("command")
     if not isinstance(command, str) or not command.strip():
-        raise LeftOut("it names no command")
+        raise EntryUnusable("it names no command")
     args: Any = fields.get("args") or []
     env: Any = fields.get("env") or {}
     if not isinstance(args, list) or not all(
         isinstance(each, str) for each in cast("list[Any]", args)
     ):
-        raise LeftOut("its `args` are not a list of strings")
+        raise EntryUnusable("its `args` are not a list of strings")
     if not isinstance(env, dict):
-        raise LeftOut("its `env` is not an object")
+        raise EntryUnusable("its `env` is not an object")
     if fields.get("envFile"):
-        raise LeftOut("it takes variables from an `envFile`")
+        raise EntryUnusable("it takes variables from an `envFile`")
     if fields.get("cwd") not in (None, "", ".", "${workspaceFolder}"):
-        raise LeftOut("it runs in a folder of its own")
+        raise EntryUnusable("it runs in a folder of its own")
     return AttachedServer(
         name=name,
         command=fill(command),
@@ -116,4 +116,4 @@ def _text(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, int | float):
         return str(value)
-    raise LeftOut("its `env` holds something that is no text")
+    raise EntryUnusable("its `env` holds something that is no text")

@@ -10,8 +10,8 @@ from switchboard.config.itself import is_switchboard
 from switchboard.config.locate import expand_user
 from switchboard.engines.profile import AttachedServer
 from switchboard.providers.agents.servers.host_fields import (
-    Filling,
-    LeftOut,
+    EntryUnusable,
+    HostFields,
     is_local,
     launch_from,
     variables_of,
@@ -92,13 +92,13 @@ def discovered(
     found: dict[str, AttachedServer] = {}
     notices: list[str] = []
     for file, entries in _entries(places, trusts, notices):
-        fill = Filling(file.host, environ, places.workspace, places.user_home)
+        fill = HostFields(file.host, environ, places.workspace, places.user_home)
         for name, fields in entries.items():
             if not is_local(fields):
                 continue
             try:
                 launch = launch_from(name, cast("dict[str, Any]", fields), fill)
-            except LeftOut as why:
+            except EntryUnusable as why:
                 notices.append(f"`{name}` of {_shown(file, places)} is left out: {why}")
                 continue
             if not (skip_self and is_switchboard(name, launch.command, launch.args)):

@@ -21,7 +21,7 @@ from switchboard.core.offers import Kind, Offer
 from switchboard.core.questions import Asker
 from switchboard.core.sessions import Session
 from switchboard.core.tools import Effects, ToolSpec
-from switchboard.engines.engine import Conversation, Reply
+from switchboard.engines.engine import EngineConversation, Reply
 from switchboard.engines.events import Permission
 from switchboard.providers.context import GuardedRoad
 from switchboard.runs.run import Run
@@ -42,9 +42,9 @@ class EngineActions:
     key = PROVIDER
 
     def __init__(self) -> None:
-        self._wanted: dict[str, tuple[Launch, Conversation, str]] = {}
+        self._wanted: dict[str, tuple[Launch, EngineConversation, str]] = {}
 
-    def add(self, call_id: str, launch: Launch, to: Conversation, request_id: str) -> None:
+    def add(self, call_id: str, launch: Launch, to: EngineConversation, request_id: str) -> None:
         """Note what a call is about."""
         self._wanted[call_id] = (launch, to, request_id)
 
@@ -90,7 +90,7 @@ class EngineApprovals:
         self,
         run: Run,
         permission: Permission,
-        conversation: Conversation,
+        conversation: EngineConversation,
         *,
         session: Session,
         asker: Asker,

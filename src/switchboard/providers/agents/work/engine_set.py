@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.engines.engine import Engine
+from switchboard.engines.engine import AgentEngine
 from switchboard.providers.agents.options import AcpProgram
 from switchkit.reaper_client import Reaper
 
@@ -18,7 +18,7 @@ class EngineSet:
 
     def __init__(self) -> None:
         # The engine of a key for one program.
-        self._made: dict[tuple[str, str], Engine] = {}
+        self._made: dict[tuple[str, str], AgentEngine] = {}
         self._spares: Any = None
 
     def get(
@@ -29,7 +29,7 @@ class EngineSet:
         reaper: Reaper,
         programs: Mapping[str, str],
         acp: Mapping[str, AcpProgram],
-    ) -> Engine:
+    ) -> AgentEngine:
         """An engine by its key. Raises a fault where there is none."""
         kind, _, name = key.partition(":")
         program = programs.get(kind, "") if kind != "acp" else repr(acp.get(name))
@@ -40,7 +40,7 @@ class EngineSet:
 
     def _make(
         self, key: str, program: str, home: str, reaper: Reaper, acp: Mapping[str, AcpProgram]
-    ) -> Engine:
+    ) -> AgentEngine:
         kind, _, name = key.partition(":")
         if kind == "codex":
             if self._spares is None:

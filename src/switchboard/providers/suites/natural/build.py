@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from switchboard.children.schema import ServerEntry
-    from switchboard.engines.engine import Engine
+    from switchboard.engines.engine import AgentEngine
     from switchboard.models.model import LanguageModel
     from switchboard.providers.context import Context
 
@@ -49,7 +49,7 @@ def build_model(
     return LateModel(make)
 
 
-def _engine(key: str, context: Context) -> Engine:
+def _engine(key: str, context: Context) -> AgentEngine:
     if key == "codex":
         from switchboard.engines.codex.engine import CodexEngine  # noqa: PLC0415 - as above
 
