@@ -13,7 +13,7 @@ import msgspec
 
 from switchboard.core.bus import EventBus
 from switchboard.daemon.board.run_service import open_runs
-from switchboard.engines.events import Message, Opened, TurnEnded
+from switchboard.engines.events import AgentMessage, Opened, TurnEnded
 from switchboard.engines.process import EngineProcess
 from switchboard.runs.limits import RunLimits
 from switchboard.runs.ports import Asking
@@ -61,7 +61,7 @@ class HeldWork:
         yield _json(Opened(thread_id=f"t-{self._run.id}"))
         await self._process.look()
         while (line := await self._process.receive()) is not None and "done" not in line:
-            yield _json(Message(text=str(line["n"])))
+            yield _json(AgentMessage(text=str(line["n"])))
         yield _json(TurnEnded(status="completed", text="done"))
 
     async def steer(self, text: str, /) -> None:
