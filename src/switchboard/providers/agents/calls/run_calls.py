@@ -10,6 +10,7 @@ from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault
 from switchboard.providers.agents.calls.answers import answer
 from switchboard.providers.agents.calls.patience import LONGEST_S, patience_of
+from switchboard.providers.agents.calls.run_watch import watched
 from switchboard.providers.agents.calls.waiters import Waiters
 from switchboard.runs.ports import Runs
 from switchboard.runs.run import Run, RunSpec
@@ -83,7 +84,8 @@ class RunCalls:
         within_s = patience if within_s is None else min(within_s, patience)
         try:
             with waiters.waiting(run.id, call):
-                run = await self._with_progress(call, run, within_s)
+                async with watched(runs, run, call.tell):
+                    run = await self._with_progress(call, run, within_s)
         except asyncio.CancelledError:
             self._let_go(run.id)
             raise
@@ -126,7 +128,6 @@ class _Pulse:
 
     def __init__(self, call: Call) -> None:
         self._channel = call.channel
-        self._tell = call.tell
         self._count = 0
         self._said = ""
 
@@ -145,8 +146,6 @@ class _Pulse:
         said = run.doing or run.state
         is_new = said != self._said
         self._said = said
-        if is_new and self._tell is not None and not run.has_ended:
-            self._tell(f"{run.id} {said}")
         return is_new
 
     def _report(self) -> None:
