@@ -38,6 +38,7 @@ from switchboard.providers.agents.calls.waiters import Waiters
 from switchboard.providers.agents.codex_tools.specs import codex_specs
 from switchboard.providers.agents.provider import AgentsProvider, RoadOptions
 from switchboard.providers.agents.run_tools.specs import run_specs
+from switchboard.providers.agents.servers.known_server import Attachments
 from switchboard.providers.agents.work.agent_worker import WorkPlace
 from switchboard.providers.agents.work.conversation_folders import ConversationFolders
 from switchboard.providers.agents.work.engine_approvals import EngineActions, EngineApprovals
@@ -133,8 +134,8 @@ class AgentBoard:
         self._depth = depth
         runnable = {each.spec.name: each for each in agents or (an_agent(),)}
 
-        async def attach(_: RunnableAgent, __: RunSpec) -> tuple[AttachedServer, ...]:
-            return servers
+        async def attach(_: RunnableAgent, __: RunSpec) -> Attachments:
+            return Attachments(servers=servers)
 
         def guarded(actions: EngineActions) -> GuardedRoad:
             return GuardedRoad(self._road(actions, approval_timeout), self.guard.leave)

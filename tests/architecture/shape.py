@@ -142,6 +142,12 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         ("providers/agents/work/engine_set.py", f"switchboard.engines.{name}"): "those that run"
         for name in ("codex.spare", "codex.engine", "claude.engine", "acp.engine")
     },
+    **{
+        ("providers/agents/source.py", f"switchboard.providers.agents.work.engine_health.{name}"): (
+            "it loads the engines, and only the doctor asks after them without a run"
+        )
+        for name in ("engine_health", "engines_of")
+    },
     ("providers/table.py", "*"): "a provider is loaded when it is configured, by its name",
     ("cli/verbs/daemon.py", "switchboard.daemon.serve.run"): "only the daemon itself needs it",
     ("cli/verbs/daemon.py", "switchboard.daemon.main.run_daemon"): "as above",

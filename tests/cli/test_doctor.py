@@ -45,6 +45,27 @@ def test_each_trouble_is_found(workspace: Workspace) -> None:
     assert any("literal" in each["subject"] for each in report["findings"])
 
 
+def test_engines_that_agents_run_on_and_that_cannot_be_used_are_found(workspace: Workspace) -> None:
+    folder = workspace.home / "agents"
+    folder.mkdir()
+    for name, engine in (("one", "codex"), ("two", "claude"), ("three", "acp:nobody")):
+        (folder / f"{name}.toml").write_text(f'name = "{name}"\nengine = "{engine}"\n', "utf-8")
+    programs = '[agents.programs]\ncodex = "/no/codex"\nclaude = "/no/claude"\n'
+    workspace.config_toml(programs, scope="home")
+    done = switchboard(workspace, "doctor", "--json")
+    assert done.code == 1
+    told = {each["subject"]: each for each in done.report["findings"]}
+    for engine, tool in (
+        ("codex", "agent_one"),
+        ("claude", "agent_two"),
+        ("acp:nobody", "agent_three"),
+    ):
+        finding = told[f"engine {engine}"]
+        assert finding["severity"] == "error"
+        assert tool in finding["message"]
+        assert finding["hint"]
+
+
 def test_servers_that_wait_for_trust_are_found(workspace: Workspace) -> None:
     workspace.echo_child("one")
     done = switchboard(workspace, "doctor", env=UNTRUSTING)

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from switchboard.core.faults import Fault
 from switchboard.engines.events import TurnEnded, TurnFailure
+from switchboard.engines.failures import sentence
 from switchboard.runs.run import Run, RunState
 
 # Why somebody ends a run from outside.
@@ -35,7 +36,7 @@ def turn_ending(turn: TurnEnded, run: Run) -> Ending:
     )
     return Ending(
         state="failed",
-        output=failure_sentence(failure, run.spec.engine),
+        output=sentence(failure, run.spec.engine),
         reason=failure.kind,
         private=failure.private,
     )
@@ -130,13 +131,6 @@ def unexpected_ending(error: Exception) -> Ending:
         reason="unexpected",
         private=f"{type(error).__name__}: {error}",
     )
-
-
-def failure_sentence(failure: TurnFailure, engine: str) -> str:
-    """What is told of an engine's failure. Its own words are for the log."""
-    if failure.kind == "empty-answer":
-        return f"{engine} ended without an answer; give the task again, in other words"
-    return f"{engine} failed ({failure.kind}); see the log: switchboard daemon logs"
 
 
 def _bounded(text: str, run_id: str) -> str:

@@ -11,9 +11,11 @@ OnCrash = Literal["fail", "resume", "retry"]
 class RunLimits(Struct, frozen=True, kw_only=True):
     """The `[runs]` section. Only the home may say."""
 
-    # At once, in one process: in all, and of one engine. An engine takes hundreds of megabytes.
+    # At once, in one process: in all, of one engine, and of one workspace. An engine takes hundreds
+    # of megabytes.
     max_runs: int = 4
     max_per_engine: int = 4
+    max_per_workspace: int = 4
     # Whether runs that may write in one workspace work side by side.
     parallel_writes: bool = False
     retention_days: int = 30

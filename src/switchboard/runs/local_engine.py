@@ -58,9 +58,16 @@ class LocalEngine:
 
     def _has_room(self, run: Run) -> bool:
         limits, working = self._limits, [run for run, _ in self._working.values()]
+        if run.spec.depth:
+            # Those above it wait for it, and would wait for ever if it waited for them.
+            working = [each for each in working if each.spec.depth >= run.spec.depth]
         if len(working) >= limits.max_runs:
             return False
-        if Counter(each.spec.engine for each in working)[run.spec.engine] >= limits.max_per_engine:
+        engines = Counter(each.spec.engine for each in working)
+        workspaces = Counter(each.spec.workspace for each in working)
+        if engines[run.spec.engine] >= limits.max_per_engine:
+            return False
+        if workspaces[run.spec.workspace] >= limits.max_per_workspace:
             return False
         return (
             limits.parallel_writes

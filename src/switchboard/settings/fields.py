@@ -95,6 +95,8 @@ RUNS = Section(name="runs", into=RunLimits, fields=(
         "How many runs of agents work at once.")), workspace="never"),
     Field("max_per_engine", Whole(minimum=1, maximum=64, about=(
         "How many of them may have the same engine.")), workspace="never"),
+    Field("max_per_workspace", Whole(minimum=1, maximum=64, about=(
+        "How many of them may belong to the same workspace.")), workspace="never"),
     Field("parallel_writes", Truth(about=(
         "Let runs that may write in one workspace work side by side.")), workspace="never"),
     Field("retention_days", Whole(minimum=1, about="Forget runs so long after their end."),

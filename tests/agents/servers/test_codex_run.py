@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from agents.servers.host_bench import echo
+from cli.commands import switchboard
 from support.daemons import shim, status
 from support.hosts import PRIVATE, codex_program
 from support.mcp_stdio import StdioClient, text_of
@@ -174,3 +175,27 @@ async def test_a_run_too_deep_below_others_is_refused_with_a_sentence(
         # Sessions share a board whatever their depth.
         assert len((status(workspace) or {})["boards"]) == 1
         assert (await answer(client, workspace))["ok"]
+
+
+async def test_whoever_follows_the_run_reads_what_it_did_not_get(workspace: Workspace) -> None:
+    agent(workspace, ["nowhere::tool"])
+    async with playing(workspace, say("done")) as (client, _):
+        result = await client.call("agent_helper", {"task": "go", "cwd": str(workspace.root)})
+        run = result["_meta"]["switchboard/run"]["id"]
+        shown = switchboard(workspace, "runs", "show", run)
+        assert "no server `nowhere` is known" in shown.out + shown.err
+
+
+async def test_a_variable_of_a_host_reaches_its_server_and_nobody_else(
+    workspace: Workspace,
+) -> None:
+    """The daemon asks a client for exactly what the files of hosts name."""
+    path = workspace.user_home / ".cursor" / "mcp.json"
+    path.parent.mkdir()
+    talk = {**echo("talk"), "env": {"KEY": "${env:TALK_KEY}"}}
+    path.write_text(json.dumps({"mcpServers": {"talk": talk}}), "utf-8")
+    workspace.env["TALK_KEY"] = "a-key-of-the-user"
+    agent(workspace, ["talk::report"])
+    async with playing(workspace, use("report"), say("done")) as (client, model):
+        assert (await answer(client, workspace))["ok"]
+        assert re.search(r"KEY\W+a-key-of-the-user", model.results[0])

@@ -16,8 +16,8 @@ from switchboard.providers.agents.work.engine_approvals import EngineActions, En
 from switchboard.providers.agents.work.engine_set import EngineSet
 
 if TYPE_CHECKING:
-    from switchboard.engines.profile import AttachedServer
     from switchboard.providers.agents.found_agents import FoundAgents
+    from switchboard.providers.agents.servers.known_server import Attachments
     from switchboard.providers.context import Context, GuardedRoad
     from switchboard.runs.run import RunSpec
 
@@ -74,14 +74,13 @@ def build_agents(context: Context, found: FoundAgents) -> AgentsProvider:
     )
     servers = AgentServers(context, options)
 
-    async def attach(runnable: RunnableAgent, spec: RunSpec) -> tuple[AttachedServer, ...]:
-        attached = await servers.attached(
+    async def attach(runnable: RunnableAgent, spec: RunSpec) -> Attachments:
+        return await servers.attached(
             runnable.agent,
             references=runnable.references,
             injected=runnable.injected,
             depth=spec.depth,
         )
-        return attached.servers
 
     return AgentsProvider(
         tuple(specs.values()),

@@ -5,7 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from switchboard.providers.agents.agent import AgentFormat
-from switchboard.runs.run import OnCrash
+from switchboard.runs.limits import OnCrash
 
 
 class AcpProgram(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -63,9 +63,6 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     run_minutes: int = 30
     approval_timeout: int = 600
     on_crash: OnCrash = "fail"
-    runs_per_workspace: int = 8
-    runs_per_engine: int = 8
-    writers_wait: bool = True
     # What becomes of a run whose client went away before it was told the id.
     on_disconnect: Literal["auto", "keep", "cancel"] = "auto"
     # Further variables that engines may see.

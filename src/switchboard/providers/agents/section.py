@@ -122,10 +122,6 @@ SECTION = Section(
             "Seconds that a question of an agent waits for an answer. Silence is no.")), ""),
         _key("on_crash", Text(choices=ON_CRASH.choices, about=(
             "What becomes of a run whose process was killed with the daemon.")), ""),
-        _key("runs_per_workspace", Whole(minimum=1, maximum=1000, about=(
-            "The most runs of a workspace that work at once; others wait.")), ""),
-        _key("runs_per_engine", Whole(minimum=1, maximum=1000, about=(
-            "The most runs of an engine that work at once; others wait.")), ""),
         _key("on_disconnect", Text(choices=("auto", "keep", "cancel"), about=(
             "What becomes of a run whose client leaves: `auto` ends it unless the client was told"
             " its id.")), ""),
@@ -134,8 +130,6 @@ SECTION = Section(
         _key("stay_in_workspace", Truth(about=(
             "Let agents work in the workspace and its worktrees only; so it is where"
             " `WORKSPACE_DIR` is set.")), ""),
-        _key("writers_wait", Truth(about=(
-            "Let two runs of a workspace that may change files wait for each other.")), ""),
     ),
 )
 # fmt: on

@@ -6,6 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from switchboard.core.origins import Origin, Scope
+from switchboard.core.privacy.secret_names import is_secret_name
 from switchboard.providers.agents.found_agents import FoundAgents
 from switchboard.providers.agents.listing import agent_specs, read_agents, rewrites, summary_of
 from switchboard.providers.agents.section import SECTION
@@ -66,8 +67,9 @@ class AgentSource(Source[FoundAgents]):
         return engine_names(more=found.options.pass_env)
 
     def secrets(self, settings: Settings) -> Secrets:
-        """What the servers of other hosts are filled from is between them and us."""
-        return Secrets(variables=self.agents(settings).host_variables)
+        """Credentials of engines, and what the servers of other hosts are filled from."""
+        own = frozenset(filter(is_secret_name, self.env_names(settings)))
+        return Secrets(variables=own | self.agents(settings).host_variables)
 
     def trusted_files(self, settings: Settings) -> Iterator[str]:
         for agent in self.agents(settings).usable.values():
@@ -102,8 +104,9 @@ class AgentSource(Source[FoundAgents]):
             )
 
     def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
-        del environ
         entry = self.agents(settings)
+        if entry.usable or entry.options.codex_tools:
+            yield from self._engine_findings(entry, settings.home, environ)
         for agent in entry.untrusted.values():
             yield Finding(
                 severity="warning",
@@ -135,6 +138,26 @@ class AgentSource(Source[FoundAgents]):
                 " the user looks at them with `switchboard trust`."
             )
         return said
+
+    def _engine_findings(
+        self, entry: FoundAgents, home: str, environ: Mapping[str, str]
+    ) -> Iterator[Finding]:
+        # It loads the engines, which only who looks for trouble needs without a run.
+        from switchboard.providers.agents.work.engine_health import (  # noqa: PLC0415
+            engine_health,
+            engines_of,
+        )
+
+        users = engines_of(entry)
+        for key, ready in engine_health(entry, home, environ).items():
+            if ready.problem or ready.hint:
+                tools = ", ".join(users[key])
+                yield Finding(
+                    severity="error" if ready.problem else "warning",
+                    subject=f"engine {key}",
+                    message=f"{ready.problem or ready.hint}; {tools} run on it",
+                    hint=ready.hint if ready.problem else "",
+                )
 
     def _item(self, agent: Agent, entry: FoundAgents) -> Item:
         waits = agent.tool in entry.untrusted and entry.untrusted[agent.tool] is agent

@@ -12,16 +12,16 @@ from switchboard.core.calls import Call, Outcome
 from switchboard.core.launches import Launch
 from switchboard.core.sessions import Session
 from switchboard.core.strict import canonical, read_strictly
-from switchboard.engines.profile import AttachedServer
 from switchboard.providers.agents.calls.places import judge_cwd
 from switchboard.providers.agents.calls.run_calls import RunCalls
 from switchboard.providers.agents.calls.runnable import RunnableAgent
 from switchboard.providers.agents.servers.depth import check_depth
+from switchboard.providers.agents.servers.known_server import Attachments
 from switchboard.providers.agents.work.agent_worker import EngineTask, EngineTasks
 from switchboard.runs.run import Run, RunSpec
 
 # The servers that an agent gets for a run.
-AttachServers = Callable[[RunnableAgent, RunSpec], Awaitable[tuple[AttachedServer, ...]]]
+AttachServers = Callable[[RunnableAgent, RunSpec], Awaitable[Attachments]]
 _NAMES = {"codex": "Codex", "claude": "Claude Code"}
 
 
@@ -95,9 +95,10 @@ class AgentTools(EngineTasks):
 
     async def task(self, run: Run) -> EngineTask:
         runnable = self._agents[run.spec.tool]
-        servers = await self._attach(runnable, run.spec)
+        attached = await self._attach(runnable, run.spec)
         return EngineTask(
-            profile=replace(runnable.profile, servers=servers),
+            profile=replace(runnable.profile, servers=attached.servers),
+            notices=attached.notices,
             program=self._ground.programs.get(runnable.engine.partition(":")[0], ""),
             is_trusted=self._ground.is_trusted(run.spec.cwd),
         )
