@@ -23,7 +23,7 @@ from switchboard.runs.event_words import event_words
         (ToolItem(id="1", status="completed", tool="read", server="fs"), "tool called: fs/read"),
         (ToolItem(id="1", status="failed", tool="plan"), "tool failed: plan"),
         (Notice(text="two\nlines"), "note: two lines"),
-        (AgentMessage(text="two\nlines\x1b[2J"), "two\nlines\\x1b[2J"),
+        (AgentMessage(text="two\nlines\x1b[2J"), "two\nlines\\u001b[2J"),
     ],
 )
 def test_a_line_says_what_was_done_and_how_it_ended(event: Any, says: str) -> None:

@@ -10,9 +10,9 @@ from msgspec import Struct, to_builtins
 from switchboard.cli.render import as_json, columns, hint, shown_origin, warning
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import CommandRequest
-from switchboard.cli.verbs.parts.agent_runs import AgentRunReport, run_agent
 from switchboard.cli.verbs.parts.board import IN_PROCESS
 from switchboard.cli.verbs.parts.loading import settings_for
+from switchboard.cli.verbs.parts.runs.agent_runs import AgentRunReport, run_agent
 from switchboard.config.problems import Problem, render_problems
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.origins import Origin

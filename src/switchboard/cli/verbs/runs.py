@@ -12,10 +12,10 @@ from msgspec import Raw, Struct
 from switchboard.cli.render import columns, hint
 from switchboard.cli.report import DONE, FAILED, Report, Silent
 from switchboard.cli.request import CommandRequest
-from switchboard.cli.verbs.parts.asked_runs import ask_runs
 from switchboard.cli.verbs.parts.asking import can_ask
 from switchboard.cli.verbs.parts.board import IN_PROCESS, ask_board
-from switchboard.cli.verbs.parts.run_lines import event_lines, run_lines
+from switchboard.cli.verbs.parts.runs.asked_runs import ask_runs
+from switchboard.cli.verbs.parts.runs.run_lines import event_lines, run_lines
 from switchboard.control.requests import (
     CallRequest,
     RunCancelRequest,

@@ -7,9 +7,9 @@ from msgspec import Raw, Struct, field
 
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import CommandRequest
-from switchboard.cli.verbs.parts.asked_runs import ask_runs
 from switchboard.cli.verbs.parts.asking import can_ask
 from switchboard.cli.verbs.parts.board import ask_board
+from switchboard.cli.verbs.parts.runs.asked_runs import ask_runs
 from switchboard.control.requests import CallRequest, RunCancelRequest
 from switchboard.control.run_desk import RunAnswer
 from switchboard.control.tools import CallAnswer
