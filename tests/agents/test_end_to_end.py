@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import signal
 import time
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager
@@ -13,7 +14,7 @@ import pytest
 from agents.real_codex import configure, playing
 from engines.codex_stage import ASKING
 from support.mcp_stdio import StdioClient, talking_to, text_of
-from support.models.script import say, shell
+from support.models.script import Hang, say, shell, stumble
 from support.processes import wait_until_none_mention
 from support.requirements import requirement
 from support.workspace import Workspace
@@ -73,6 +74,23 @@ async def test_a_run_stops_until_it_is_approved_at_the_queue(workspace: Workspac
             await run_command(workspace, "approvals", "approve", question["id"], "--yes")
             assert json.loads(text_of(await calling)) == {"ok": True, "output": "made it"}
             assert outside.exists()
+
+
+async def test_ctrl_c_ends_the_run_and_says_so(workspace: Workspace) -> None:
+    configure(workspace)
+    with playing(workspace, stumble(Hang())):
+        process = await asyncio.create_subprocess_exec(
+            *workspace.command("agents", "run", "reviewer", "--task", "wait"),
+            cwd=workspace.root,
+            env=workspace.env,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        await until_state(workspace, "working")
+        process.send_signal(signal.SIGINT)
+        _, errors = await asyncio.wait_for(process.communicate(), PATIENCE)
+        assert process.returncode == 130
+        assert " was cancelled\n" in errors.decode()
+        await until_state(workspace, "cancelled")
 
 
 async def test_the_client_of_a_run_cannot_answer_for_its_user(workspace: Workspace) -> None:
@@ -137,6 +155,17 @@ async def asked(workspace: Workspace) -> Any:
             return json.loads(shown)["question"]
         await asyncio.sleep(0.1)
     raise AssertionError("nobody asked")
+
+
+async def until_state(workspace: Workspace, state: str) -> None:
+    """Wait until the latest run is in this state."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        runs = json.loads(await run_command(workspace, "runs", "--json"))["runs"]
+        if runs and runs[0]["state"] == state:
+            return
+        await asyncio.sleep(0.1)
+    raise AssertionError(f"no run is {state}")
 
 
 async def run_command(workspace: Workspace, *words: str) -> str:

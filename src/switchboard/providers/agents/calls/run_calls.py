@@ -10,7 +10,7 @@ from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault
 from switchboard.providers.agents.calls.answers import answer
 from switchboard.providers.agents.calls.patience import LONGEST_S, patience_of
-from switchboard.providers.agents.calls.run_watch import watched
+from switchboard.providers.agents.calls.run_watch import IN_LINE, watched
 from switchboard.providers.agents.calls.waiters import Waiters
 from switchboard.runs.ports import Runs
 from switchboard.runs.run import Run, RunSpec
@@ -143,7 +143,7 @@ class _Pulse:
             self._report()
 
     def _is_new(self, run: Run) -> bool:
-        said = run.doing or run.state
+        said = run.doing or (IN_LINE if run.state == "queued" else run.state)
         is_new = said != self._said
         self._said = said
         return is_new

@@ -17,6 +17,8 @@ _LOOK_S = 0.5
 # Whoever is asked reads the whole question.
 _TOLD_ELSEWHERE = "permission"
 
+IN_LINE = "waits for its turn: another run works in this workspace, or as many as may work at once"
+
 TellStep = Callable[[CallStep], None]
 
 
@@ -43,7 +45,7 @@ class _RunWatch:
         self._held = ""
         self._step(f"run {run.id} of {one_line(run.spec.agent)} on {run.spec.engine}")
         if run.state == "queued":
-            self._step("waits for its turn", is_passing=True)
+            self._step(IN_LINE, is_passing=True)
 
     async def go_on(self) -> None:
         news = asyncio.Event()
