@@ -50,6 +50,7 @@ class AgentSource(Source[FoundAgents]):
         return Listed(
             specs=(*specs, *run_specs()),
             offers=frozenset({"resources", "templates"}),
+            has_tasks=True,
             notices=tuple(rewrites(found)),
         )
 
