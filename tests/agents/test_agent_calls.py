@@ -207,6 +207,17 @@ async def test_a_folder_that_became_a_link_since_is_not_worked_in(home: Path) ->
         assert len(desk.engine.conversations) == 1
 
 
+async def test_servers_start_where_nobody_else_wrote(home: Path) -> None:
+    own = AttachedServer(name="own", command="python3", args=("-m", "memory"))
+    theirs = AttachedServer(name="theirs", command="./server", start_in="/workspace")
+    async with board(home, Says("done"), servers=(own, theirs)) as desk:
+        await desk.ask_agent()
+        spec = desk.conversation.spec
+        places = {server.name: server.start_in for server in spec.profile.servers}
+        assert places == {"own": f"{spec.folder}/start", "theirs": "/workspace"}
+        assert is_private(Path(places["own"]))
+
+
 @requirement("S0.12", "S0.14", "S0.15", "S0.119")
 async def test_the_engine_is_told_what_the_agent_sets_and_no_more(home: Path) -> None:
     agent = an_agent(fields=RunFields(model_verbosity="low"))

@@ -307,3 +307,18 @@ def test_who_is_to_trust_an_agent_sees_every_word_of_its_servers(lab: Lab) -> No
     )
     (item,) = SOURCE.trust_items(lab.load(trusted=False))
     assert "server one: REGISTRY=http://elsewhere npx 'a; server two: b'" in item.runs
+
+
+def test_names_and_words_of_a_file_are_clean_and_short_wherever_they_are_shown(lab: Lab) -> None:
+    tags = ", ".join(f'"{"t" * 1000}"' for _ in range(200))
+    lab.agent(
+        f'name = "a\\u001b[2J\\u202eb\\nc{"x" * 9000}"\n'
+        f'description = "Über\\u0007 `all`,\\nhttps://x"\ntags = [{tags}]\n'
+    )
+    (agent,) = lab.found().usable.values()
+    (tool,) = (tool for name, tool in lab.tools().items() if name.startswith("agent_"))
+    assert len(agent.name) <= 200
+    assert agent.name.isprintable()
+    assert tool.title == agent.name
+    assert agent.description == "Über\\u0007 `all`,\nhttps://x"
+    assert len(tool.description) < 20_000

@@ -5,45 +5,22 @@ import json
 import signal
 import time
 from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cli.commands import on_terminal
+from agents.real_codex import configure, playing
 from engines.codex_stage import ASKING
-from support.hosts import codex_program
 from support.mcp_stdio import StdioClient, talking_to, text_of
-from support.models.loopback import ScriptedModel
-from support.models.responses import responses_model
-from support.models.script import Hang, Step, say, shell, stumble
+from support.models.script import Hang, say, shell, stumble
 from support.processes import wait_until_none_mention
 from support.requirements import requirement
 from support.workspace import Workspace
 from switchboard.providers.agents.run_tools.tools import RUN_TOOLS
 
 PATIENCE = 60.0
-_CODEX = """
-model = "mock-model"
-model_provider = "loopback"
-
-[model_providers.loopback]
-name = "loopback"
-base_url = "{url}/v1"
-wire_api = "responses"
-request_max_retries = 1
-stream_max_retries = 1
-"""
-_AGENT = """
-name = "reviewer"
-description = "Reviews."
-instructions = "You review."
-
-[run]
-sandbox_mode = "workspace-write"
-approval_policy = "on-request"
-"""
 
 
 @pytest.fixture
@@ -54,24 +31,6 @@ def workspace(tmp_path: Path) -> Generator[Workspace]:
     finally:
         made.stop_daemon()
         wait_until_none_mention(str(tmp_path))
-
-
-@contextmanager
-def playing(workspace: Workspace, *steps: Step) -> Generator[ScriptedModel]:
-    """Have Codex talk to a model that plays these steps."""
-    with responses_model(*steps) as model:
-        home = workspace.user_home / ".codex"
-        home.mkdir(exist_ok=True)
-        (home / "config.toml").write_text(_CODEX.format(url=model.url), "utf-8")
-        yield model
-
-
-def configure(workspace: Workspace, more: str = "") -> None:
-    program = json.dumps(str(codex_program()))
-    workspace.config_toml(f"[agents]\nprograms = {{ codex = {program} }}\n{more}", scope="home")
-    folder = workspace.home / "agents"
-    folder.mkdir(exist_ok=True)
-    (folder / "reviewer.toml").write_text(_AGENT, "utf-8")
 
 
 async def call(client: StdioClient, workspace: Workspace, task: str = "look") -> Any:
@@ -117,17 +76,6 @@ async def test_a_run_stops_until_it_is_approved_at_the_queue(workspace: Workspac
             assert outside.exists()
 
 
-def test_whoever_runs_an_agent_sees_what_it_does_until_the_end(workspace: Workspace) -> None:
-    configure(workspace, "patience = { default = 1 }\n")
-    with playing(workspace, shell("sleep 2; echo made"), say("made it")):
-        words = ("agents", "run", "Reviewer", "--task", "make it")
-        shown = on_terminal(workspace, *words, env={"TERM": "xterm"})
-    steps = [line for line in shown.splitlines() if "r-" in line]
-    assert any(" has begun" in line for line in steps), shown
-    assert any(" runs " in line and "sleep 2" in line for line in steps), shown
-    assert shown.rstrip().endswith("made it")
-
-
 async def test_ctrl_c_ends_the_run_and_says_so(workspace: Workspace) -> None:
     configure(workspace)
     with playing(workspace, stumble(Hang())):
@@ -141,7 +89,7 @@ async def test_ctrl_c_ends_the_run_and_says_so(workspace: Workspace) -> None:
         process.send_signal(signal.SIGINT)
         _, errors = await asyncio.wait_for(process.communicate(), PATIENCE)
         assert process.returncode == 130
-        assert "the run was cancelled; what it did so far: switchboard runs" in errors.decode()
+        assert " was cancelled\n" in errors.decode()
         await until_state(workspace, "cancelled")
 
 

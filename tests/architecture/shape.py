@@ -92,7 +92,7 @@ ALSO_MAY_IMPORT = (
     Allowance("cli/verbs/*audit*.py", {"audit"}, "the log is read where no daemon runs, too"),
     Allowance("cli/verbs/approvals.py", {"approvals", "audit"}, "it decides daemon or not"),
     Allowance("cli/verbs/*runs.py", {"runs"}, "runs are looked at where no daemon runs, too"),
-    Allowance("cli/verbs/parts/run_lines.py", {"runs"}, "as above"),
+    Allowance("cli/verbs/parts/runs/run_lines.py", {"runs"}, "as above"),
     Allowance("cli/verbs/parts/watching.py", {"approvals"}, "as above"),
     Allowance(
         "cli/verbs/parts/http_endpoint.py",

@@ -142,6 +142,26 @@ async def test_the_login_is_used_where_it_is_and_a_key_of_a_provider_is_not_writ
     assert found == []
 
 
+async def test_a_server_takes_no_module_from_the_folder_of_the_task(tmp_path: Path) -> None:
+    start, marker = tmp_path / "start", tmp_path / "it-ran"
+    start.mkdir()
+    server = AttachedServer(
+        name="mod", command="python3", args=("-m", "mod"), start_in=str(start), required=False
+    )
+    async with codex_stage(tmp_path, [say("all done")]) as stage:
+        (stage.cwd / "mod.py").write_text(f"open({str(marker)!r}, 'w')\n")
+        profile = AgentProfile(name="t", fields=FIELDS, servers=(server,))
+        conversation = stage.converse(profile=profile)
+        assert ended(await heard(conversation)).text == "all done"
+        await conversation.aclose()
+        assert not marker.exists()
+        (start / "mod.py").write_text(f"open({str(marker)!r}, 'w')\n")
+        again = stage.converse(profile=profile)
+        await heard(again)
+        await again.aclose()
+    assert marker.exists()
+
+
 async def test_shells_see_what_commands_need_and_how_deep_they_stand(tmp_path: Path) -> None:
     async with codex_stage(tmp_path, [shell("env"), say("all done")]) as stage:
         env = {

@@ -1,19 +1,26 @@
 """The only writer of the command line: data goes to stdout, talk to stderr."""
 
+import contextlib
 import io
+import os
 import sys
 from collections.abc import Mapping
 
 import msgspec
 
 from switchboard.cli.report import ErrorReport, Report
+from switchkit.cli.columns import fitted
 from switchkit.cli.style import Style, is_terminal, safe_for_terminals, style_for
+
+_COLUMNS = 80
 
 
 class Talk:
     """What is said while work goes on. Progress is for terminals only."""
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    def __init__(self, environ: Mapping[str, str], *, is_quiet: bool = False) -> None:
+        # Whether only what has to be said is: no steps.
+        self._is_quiet = is_quiet
         self._stream = sys.stderr
         self._is_terminal = is_terminal(self._stream)
         self._is_live = self._is_terminal and environ.get("TERM") != "dumb"
@@ -33,10 +40,23 @@ class Talk:
         self._stream.write((safe_for_terminals(text) if self._is_terminal else text) + "\n")
         self._stream.flush()
 
-    def step(self, text: str) -> None:
-        """Say what is being done now, under what was done before."""
-        if self._is_live:
+    def step(self, text: str, *, is_passing: bool = False) -> None:
+        """Say what was done, under what was done before; or what is being done, until it is."""
+        if self._is_quiet:
+            return
+        text = safe_for_terminals(text)
+        if self._is_terminal:
+            text = fitted(text, self._columns())
+        if is_passing:
+            self.progress(text)
+        else:
             self.say(self.style.dim(text))
+
+    def _columns(self) -> int:
+        """How wide the terminal is now; one that does not know is taken for an ordinary one."""
+        with contextlib.suppress(OSError, ValueError):
+            return os.get_terminal_size(self._stream.fileno()).columns or _COLUMNS
+        return _COLUMNS
 
     def clear(self) -> None:
         """Take the progress away."""
@@ -56,7 +76,7 @@ class Printer:
             if isinstance(stream, io.TextIOWrapper):
                 # A terminal of another encoding shows a code instead of stopping the command.
                 stream.reconfigure(errors="backslashreplace")
-        self.talk = Talk(environ)
+        self.talk = Talk(environ, is_quiet=as_json)
 
     def show(self, report: Report) -> int:
         """Print a report and give the exit code that it means."""

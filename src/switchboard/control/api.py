@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from switchboard.control.requests import AnyRequest
+from switchboard.core.call_steps import CallStep
 from switchboard.core.events import ApprovalAsked
 from switchboard.core.questions import Asker
 
-# Told of each question that a call waits for and that its caller cannot be asked, and in plain
-# words of what goes on meanwhile.
-Hear = Callable[[ApprovalAsked | str], None]
+# Told of each question that a call waits for and that its caller cannot be asked, and of
+# what goes on meanwhile.
+Hear = Callable[[ApprovalAsked | CallStep], None]
 
 
 class Control(Protocol):

@@ -14,6 +14,7 @@ from msgspec import Struct
 from switchboard.control.client import hear, read_answer, read_aside, say
 from switchboard.control.messages import ApprovalReply, line_of
 from switchboard.control.requests import ControlRequest, ListenRequest
+from switchboard.core.call_steps import CallStep
 from switchboard.core.events import ApprovalAsked
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Question
@@ -47,12 +48,16 @@ class BoardClient:
         kind: type[T],
         *,
         terminal: PersonAtTerminal | None = None,
-        hear: Callable[[ApprovalAsked | str], None] = lambda _: None,
+        hear: Callable[[ApprovalAsked | CallStep], None] = lambda _: None,
     ) -> T:
         """The answer to one request. Raises a fault."""
         say(self._line, request)
         question: Question | None = None
+        # Not told in the middle of a question: its answer is being typed there.
+        steps: list[CallStep] = []
         while True:
+            while question is None and steps:
+                hear(steps.pop(0))
             if question is not None and terminal is not None and self._was_typed():
                 say(self._line, ApprovalReply(id=question.id, verdict=terminal.take()))
                 question = None
@@ -68,10 +73,8 @@ class BoardClient:
                 question = None
             elif aside.asked is not None:
                 hear(aside.asked)
-            elif aside.doing:
-                # Not in the middle of a question: its answer is being typed there.
-                if question is None:
-                    hear(aside.doing)
+            elif aside.step is not None:
+                steps.append(aside.step)
             elif aside.error:
                 raise Fault(FaultCode.INTERNAL, "request-refused", aside.error)
             else:

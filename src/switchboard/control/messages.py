@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from switchboard.control.tools import Failure
+from switchboard.core.call_steps import CallStep
 from switchboard.core.events import ApprovalAsked
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Question
@@ -19,8 +20,8 @@ class Aside(Struct, frozen=True, kw_only=True, omit_defaults=True):
     withdrawn: str = ""
     # Somebody else is asked.
     asked: ApprovalAsked | None = None
-    # What goes on meanwhile, in words.
-    doing: str = ""
+    # What goes on meanwhile.
+    step: CallStep | None = None
     # Why there is no answer: a fault, or that the line was no request.
     fault: Failure | None = None
     error: str = ""

@@ -17,6 +17,7 @@ from switchboard.control.requests import (
     StopRequest,
     read_request,
 )
+from switchboard.core.call_steps import CallStep
 from switchboard.core.events import ApprovalAsked
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
@@ -81,11 +82,12 @@ def _asks(request: AnyRequest) -> bool:
     return isinstance(request, CallRequest) and request.asks
 
 
-def _pass_on(connection: SocketConnection, news: ApprovalAsked | str) -> None:
-    if not isinstance(news, str):
+def _pass_on(connection: SocketConnection, news: ApprovalAsked | CallStep) -> None:
+    if isinstance(news, ApprovalAsked):
         _tell(connection, Aside(asked=news))
     elif not connection.is_behind:
-        _tell(connection, Aside(doing=news))
+        # Whoever reads too slowly misses steps; the transcript of the run has them all.
+        _tell(connection, Aside(step=news))
 
 
 def _tell(connection: SocketConnection, aside: Aside) -> None:

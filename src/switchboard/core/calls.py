@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Raw, Struct, field
 
+from switchboard.core.call_steps import CallStep
 from switchboard.core.channel import Channel
 from switchboard.core.clock import Clock
 from switchboard.core.launches import Launch
@@ -40,7 +41,7 @@ class Call(Struct, frozen=True, kw_only=True, eq=False):
     # Entered with the id of the question for as long as a person is asked about this call.
     while_asked: Callable[[str], AbstractContextManager[None]] | None = None
     # Told what goes on meanwhile, where a person watches who has no channel.
-    tell: Callable[[str], None] | None = None
+    tell: Callable[[CallStep], None] | None = None
     # Set by the approval gate on a call that needed an answer and got it.
     approval: Approval | None = None
     # Whether the client can be told an id in place of the answer, and asks for that later.

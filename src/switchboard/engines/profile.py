@@ -39,6 +39,8 @@ class AttachedServer(Struct, frozen=True, kw_only=True):
     command: str
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
+    # The folder that it starts in; where nobody says, the one that the engine works in.
+    start_in: str = ""
     # Whether the run may not begin without it.
     required: bool = True
     # Whether its calls pass our own gate: nobody need be asked by the engine, too.

@@ -70,8 +70,12 @@ def shielded_command(server: AttachedServer, inherited: Iterable[str]) -> list[s
         for name in frozenset(inherited)
         if name not in _FOR_SERVERS and not name.startswith("LC_") and name not in server.env
     )
+    words = [server.command, *server.args]
+    if server.start_in:
+        # Engines have no word for it.
+        words = ["/bin/sh", "-c", 'cd -- "$0" && exec "$@"', server.start_in, *words]
     if not dropped:
-        return [server.command, *server.args]
+        return words
     # A name with a blank or a sign of equality cannot be one that a program looks at.
     unset = (word for name in dropped if name and "=" not in name for word in ("-u", name))
-    return ["/usr/bin/env", *unset, server.command, *server.args]
+    return ["/usr/bin/env", *unset, *words]

@@ -1,5 +1,6 @@
 """Text for people: columns, counted nouns, and nothing that deceives the eye."""
 
+import unicodedata
 from collections.abc import Iterator, Sequence
 
 _GAP = "  "
@@ -34,3 +35,19 @@ def visible(text: str) -> str:
 def counted(number: int, noun: str) -> str:
     """`1 server`, `2 servers`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def fitted(text: str, width: int) -> str:
+    """The text, cut where it would not fit into so many columns of a terminal."""
+    if _width(text) <= width:
+        return text
+    cut = text[: max(width - 1, 0)]
+    while _width(cut) > width - 1 and cut:
+        cut = cut[:-1]
+    return f"{cut}…"
+
+
+def _width(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)

@@ -5,18 +5,15 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
-from msgspec import Raw, Struct, to_builtins
+from msgspec import Struct, to_builtins
 
 from switchboard.cli.render import as_json, columns, hint, shown_origin, warning
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import CommandRequest
-from switchboard.cli.verbs.parts.asking import can_ask
-from switchboard.cli.verbs.parts.board import IN_PROCESS, ask_board
+from switchboard.cli.verbs.parts.board import IN_PROCESS
 from switchboard.cli.verbs.parts.loading import settings_for
+from switchboard.cli.verbs.parts.runs.agent_runs import AgentRunReport, run_agent
 from switchboard.config.problems import Problem, render_problems
-from switchboard.control.requests import CallRequest
-from switchboard.control.tools import CallAnswer
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.origins import Origin
 from switchboard.providers.agents.agent import Agent
@@ -51,7 +48,10 @@ USAGE = Usage(
         Option(name="cwd", value="DIR", about="run: where it works; here by default"),
         IN_PROCESS,
     ),
-    details="`list`, `show` and `check` start nothing.",
+    details=(
+        "`list`, `show` and `check` start nothing. `run` says on stderr what the agent does, and\n"
+        "prints its answer on stdout; Ctrl-C cancels the run."
+    ),
     examples=(
         "switchboard agents",
         "switchboard agents show reviewer",
@@ -217,27 +217,6 @@ class AgentsCheckReport(Report, frozen=True, kw_only=True, tag="switchboard.agen
             yield hint(style, "look at what would run: switchboard trust")
 
 
-class AgentRunReport(Report, frozen=True, kw_only=True, tag="switchboard.agents-run/1"):
-    """What an agent answered."""
-
-    tool: str
-    ok: bool
-    output: str
-    call_id: str = ""
-
-    def exit_code(self) -> int:
-        return DONE if self.ok else FAILED
-
-    def lines(self, style: Style) -> Iterator[str]:
-        del style
-        if self.ok:
-            yield self.output
-
-    def notes(self, style: Style) -> Iterator[str]:
-        if not self.ok:
-            yield f"{style.red('error:')} {self.output}"
-
-
 def run(request: CommandRequest) -> Report:
     action, name = request.arguments.word(0) or "list", request.arguments.word(1)
     if action in ("show", "run") and not name:
@@ -355,19 +334,6 @@ def _show(settings: Settings, found: FoundAgents, agent: Agent) -> AgentReport:
     )
 
 
-class _Answer(Struct):
-    ok: bool
-    output: str
-
-
-class _Text(Struct):
-    text: str = ""
-
-
-class _Result(Struct):
-    content: tuple[_Text, ...] = ()
-
-
 def _run(request: CommandRequest, agent: Agent, found: FoundAgents) -> AgentRunReport:
     task = request.arguments.one("task")
     if not task:
@@ -377,16 +343,7 @@ def _run(request: CommandRequest, agent: Agent, found: FoundAgents) -> AgentRunR
         fix = f"switchboard trust {shlex.quote(agent.tool)}"
         raise Fault(FaultCode.PERMISSION_DENIED, "not-trusted", message, hint=fix)
     cwd = os.path.abspath(request.arguments.one("cwd") or os.getcwd())
-    arguments = Raw(msgspec.json.encode({"task": task, "cwd": cwd}))
-    wanted = CallRequest(name=agent.tool, subtool="", arguments=arguments, asks=can_ask())
-    try:
-        answer = ask_board(request, wanted, CallAnswer)
-    except KeyboardInterrupt:
-        request.talk.say("\nthe run was cancelled; what it did so far: switchboard runs")
-        raise
-    text = "".join(block.text for block in msgspec.json.decode(answer.result, type=_Result).content)
-    said = msgspec.json.decode(text, type=_Answer)
-    return AgentRunReport(tool=agent.tool, ok=said.ok, output=said.output, call_id=answer.call_id)
+    return run_agent(request, agent.tool, task, cwd)
 
 
 def _place(origin: Origin, settings: Settings) -> str:

@@ -1,11 +1,10 @@
 """`switchboard runs`: what agents do and have done."""
 
-import asyncio
 import contextlib
 import os
 import time
 from collections.abc import Iterator
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import msgspec
 from msgspec import Raw, Struct
@@ -15,27 +14,20 @@ from switchboard.cli.report import DONE, FAILED, Report, Silent
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.asking import can_ask
 from switchboard.cli.verbs.parts.board import IN_PROCESS, ask_board
-from switchboard.cli.verbs.parts.daemon_answer import daemon_answer
-from switchboard.cli.verbs.parts.run_lines import event_lines, run_lines
+from switchboard.cli.verbs.parts.runs.asked_runs import ask_runs
+from switchboard.cli.verbs.parts.runs.run_lines import event_lines, run_lines
 from switchboard.control.requests import (
     CallRequest,
     RunCancelRequest,
     RunEventsRequest,
-    RunQuestion,
     RunsRequest,
     RunSteerRequest,
 )
-from switchboard.control.run_desk import RunAnswer, RunList, run_answer
+from switchboard.control.run_desk import RunAnswer, RunList
 from switchboard.control.tools import CallAnswer
-from switchboard.core.bus import EventBus
-from switchboard.daemon.board.run_service import open_runs
-from switchboard.ipc.paths import places_from
-from switchboard.runs.limits import RunLimits
 from switchboard.runs.run import Run, RunEvent
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, UsageError, Word
-
-T = TypeVar("T", RunList, RunAnswer)
 
 _ACTIONS = ("list", "show", "follow", "cancel", "reply", "steer")
 _TAKE_TEXT = frozenset({"reply", "steer"})
@@ -203,10 +195,10 @@ def run(request: CommandRequest) -> Report:
         case "follow":
             return _follow(request, run_id)
         case "cancel":
-            answer = _ask(request, RunCancelRequest(id=run_id), RunAnswer)
+            answer = ask_runs(request, RunCancelRequest(id=run_id), RunAnswer)
             return CancelledRunReport(run=answer.run)
         case "steer":
-            answer = _ask(request, RunSteerRequest(id=run_id, text=text), RunAnswer)
+            answer = ask_runs(request, RunSteerRequest(id=run_id, text=text), RunAnswer)
             return CancelledRunReport(run=answer.run)
         case _:
             return _reply(request, run_id, text)
@@ -229,7 +221,7 @@ def _listed(request: CommandRequest) -> Report:
         raise UsageError("`--last` must be a whole number")
     # Those of all workspaces, unless one is named.
     workspace = os.path.realpath(request.workspace) if request.workspace else ""
-    answer = _ask(request, RunsRequest(last=int(last), workspace=workspace), RunList)
+    answer = ask_runs(request, RunsRequest(last=int(last), workspace=workspace), RunList)
     return RunsReport(
         runs=tuple(
             ListedRun(
@@ -254,7 +246,7 @@ def _whole(request: CommandRequest, run_id: str) -> Report:
     events: list[RunEvent] = []
     while True:
         after = events[-1].number if events else 0
-        answer = _ask(request, RunEventsRequest(id=run_id, after=after), RunAnswer)
+        answer = ask_runs(request, RunEventsRequest(id=run_id, after=after), RunAnswer)
         events += answer.events
         if not answer.has_more:
             return RunReport(run=answer.run, events=tuple(events))
@@ -264,7 +256,7 @@ def _follow(request: CommandRequest, run_id: str) -> Report:
     after = 0
     while True:
         wanted = RunEventsRequest(id=run_id, after=after, wait_s=_WAIT_S)
-        answer = _ask(request, wanted, RunAnswer)
+        answer = ask_runs(request, wanted, RunAnswer)
         for event in answer.events:
             request.show(RunEventReport(event=event))
             after = event.number
@@ -288,19 +280,3 @@ def _reply(request: CommandRequest, run_id: str, text: str) -> Report:
     with contextlib.suppress(msgspec.MsgspecError):
         said = msgspec.json.decode(said, type=_Answered).output or said
     return RunReplyReport(is_error=result.is_error, text=said)
-
-
-def _ask(request: CommandRequest, wanted: RunQuestion, kind: type[T]) -> T:
-    answer = daemon_answer(request, wanted, kind)
-    return answer if answer is not None else asyncio.run(_own(request, wanted, kind))
-
-
-async def _own(request: CommandRequest, wanted: RunQuestion, kind: type[T]) -> T:
-    """What the runs on disk say, where there is no daemon to ask."""
-    runs = open_runs(places_from(dict(request.environ)).home, EventBus(), RunLimits())
-    try:
-        answer = await run_answer(runs, wanted)
-    finally:
-        await runs.aclose()
-    assert isinstance(answer, kind)
-    return answer

@@ -100,6 +100,8 @@ def _server(server: AttachedServer) -> Json:
         "required": server.required,
         "tool_timeout_sec": _TOOL_S,
     }
+    if server.start_in:
+        entry["cwd"] = server.start_in
     if server.env:
         entry["env"] = dict(server.env)
     return entry

@@ -5,6 +5,7 @@ from typing import Literal
 
 from switchboard.cli.printer import Talk
 from switchboard.cli.verbs.parts.questions import question_lines
+from switchboard.core.call_steps import CallStep
 from switchboard.core.events import ApprovalAsked
 from switchboard.core.questions import Question
 from switchkit.cli.style import is_terminal
@@ -15,10 +16,10 @@ def can_ask() -> bool:
     return is_terminal(sys.stdin) and is_terminal(sys.stderr)
 
 
-def tell_news(talk: Talk, news: ApprovalAsked | str) -> None:
+def tell_news(talk: Talk, news: ApprovalAsked | CallStep) -> None:
     """Say what goes on, and where to answer what somebody else is asked."""
-    if isinstance(news, str):
-        talk.step(news)
+    if isinstance(news, CallStep):
+        talk.step(news.text, is_passing=news.is_passing)
         return
     talk.say(
         f"`{news.tool}` waits for the approval of a person:"

@@ -1,13 +1,17 @@
 """The board of the workspace that a command is about: the daemon's, or one in this process."""
 
+from collections.abc import Callable
 from typing import TypeVar
 
 from msgspec import Struct
 
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.asking import Terminal, tell_news
+from switchboard.control.api import Hear
 from switchboard.control.board_client import BoardClient
 from switchboard.control.requests import USAGE, BoardRequest, CallRequest
+from switchboard.core.call_steps import CallStep
+from switchboard.core.events import ApprovalAsked
 from switchboard.core.faults import Fault
 from switchboard.ipc.paths import places_from
 from switchboard.shim.main import Stranded, introduce
@@ -18,23 +22,38 @@ T = TypeVar("T", bound=Struct)
 IN_PROCESS = Option(name="in-process", about="do without the daemon, in this process alone")
 
 
-def ask_board(request: CommandRequest, wanted: BoardRequest, kind: type[T]) -> T:
-    """What the board answers. Raises `UsageError`, `ConfigInvalid` or a fault."""
+def ask_board(
+    request: CommandRequest,
+    wanted: BoardRequest,
+    kind: type[T],
+    *,
+    on_step: Callable[[CallStep], None] = lambda _: None,
+) -> T:
+    """What the board answers; `on_step` hears what a call does meanwhile, which is said as well.
+
+    Raises `UsageError`, `ConfigInvalid` or a fault.
+    """
+
+    def hear(news: ApprovalAsked | CallStep) -> None:
+        if isinstance(news, CallStep):
+            on_step(news)
+        tell_news(request.talk, news)
+
     request.check_directory()
     try:
         if request.is_in_process:
-            return _ask_own(request, wanted, kind)
+            return _ask_own(request, wanted, kind, hear)
         try:
             client = attach(request)
         except Stranded as stranded:
-            return _ask_own(request, wanted, kind, str(stranded))
+            return _ask_own(request, wanted, kind, hear, str(stranded))
         request.talk.progress(progress_of(wanted))
         try:
             return client.ask(
                 wanted,
                 kind,
                 terminal=Terminal(request.talk),
-                hear=lambda news: tell_news(request.talk, news),
+                hear=hear,
             )
         finally:
             # Ctrl-C, too: the daemon then cancels what it does for us.
@@ -62,8 +81,10 @@ def progress_of(wanted: BoardRequest) -> str:
     return "asking the servers …"
 
 
-def _ask_own(request: CommandRequest, wanted: BoardRequest, kind: type[T], why: str = "") -> T:
+def _ask_own(
+    request: CommandRequest, wanted: BoardRequest, kind: type[T], hear: Hear, why: str = ""
+) -> T:
     # A board is large, and whoever asks the daemon needs none.
     from switchboard.cli.verbs.parts.own_board import ask_own_board  # noqa: PLC0415
 
-    return ask_own_board(request, wanted, kind, why)
+    return ask_own_board(request, wanted, kind, hear, why)

@@ -12,9 +12,10 @@ from msgspec import Struct
 
 from switchboard.cli.printer import Talk
 from switchboard.cli.request import CommandRequest
-from switchboard.cli.verbs.parts.asking import Terminal, tell_news
+from switchboard.cli.verbs.parts.asking import Terminal
 from switchboard.cli.verbs.parts.board import progress_of
 from switchboard.cli.verbs.parts.loading import settings_for
+from switchboard.control.api import Hear
 from switchboard.control.requests import BoardRequest, CallRequest, IntrospectRequest
 from switchboard.core.bus import EventBus
 from switchboard.core.questions import Answer, Question
@@ -27,7 +28,9 @@ from switchkit.cli.columns import counted
 T = TypeVar("T", bound=Struct)
 
 
-def ask_own_board(request: CommandRequest, wanted: BoardRequest, kind: type[T], why: str = "") -> T:
+def ask_own_board(
+    request: CommandRequest, wanted: BoardRequest, kind: type[T], hear: Hear, why: str = ""
+) -> T:
     """What a board of this process answers; `why` says what is wrong with the daemon, if anything.
 
     Ctrl-C cancels the work, which ends its children.
@@ -35,19 +38,21 @@ def ask_own_board(request: CommandRequest, wanted: BoardRequest, kind: type[T], 
     settings = settings_for(request)
     if why:
         request.talk.say(f"warning: {why}; running in this process instead")
-    answer = asyncio.run(_answer(request, settings, wanted))
+    answer = asyncio.run(_answer(request, settings, wanted, hear))
     assert isinstance(answer, kind)
     return answer
 
 
-async def _answer(request: CommandRequest, settings: Settings, wanted: BoardRequest) -> Struct:
+async def _answer(
+    request: CommandRequest, settings: Settings, wanted: BoardRequest, hear: Hear
+) -> Struct:
     request.talk.progress(_progress(settings, wanted))
     async with own_caller(settings, request.environ) as caller:
         if isinstance(wanted, CallRequest):
             return await caller.call(
                 wanted,
                 asker=TerminalAsker(request.talk) if wanted.asks else None,
-                hear=lambda news: tell_news(request.talk, news),
+                hear=hear,
             )
         if isinstance(wanted, IntrospectRequest):
             return await caller.introspect(wanted)

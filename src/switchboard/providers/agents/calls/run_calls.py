@@ -12,6 +12,7 @@ from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault
 from switchboard.providers.agents.calls.answers import answer
 from switchboard.providers.agents.calls.patience import LONGEST_S, patience_of
+from switchboard.providers.agents.calls.run_watch import IN_LINE, watched
 from switchboard.providers.agents.calls.waiters import Waiters
 from switchboard.runs.ports import Runs
 from switchboard.runs.run import Run, RunSpec
@@ -24,7 +25,6 @@ _PULSE_S = 5.0
 
 # How long a client that can come back for the answer is kept from knowing that it has to.
 _MOMENT_S = 1.0
-_IN_LINE = "waits for its turn: another run works in this workspace, or as many as may work at once"
 
 # What goes on while a call waits for a run.
 Beside = Callable[[Call, Run], AbstractAsyncContextManager[None]]
@@ -92,11 +92,12 @@ class RunCalls:
         within_s = patience if within_s is None else min(within_s, patience)
         try:
             with waiters.waiting(run.id, call):
-                if as_task:
-                    run = await self._with_progress(call, run, min(within_s, _MOMENT_S))
-                # A form that is on its way to a person is answered in this call, not by polling.
-                if not as_task or (run.state == "asking" and call.asker is not None):
-                    run = await self._with_progress(call, run, within_s)
+                async with watched(runs, run, call.tell):
+                    if as_task:
+                        run = await self._with_progress(call, run, min(within_s, _MOMENT_S))
+                    # A form on its way to a person is answered in this call, not by polling.
+                    if not as_task or (run.state == "asking" and call.asker is not None):
+                        run = await self._with_progress(call, run, within_s)
         except asyncio.CancelledError:
             self._let_go(run.id)
             raise
@@ -140,7 +141,6 @@ class _Pulse:
 
     def __init__(self, call: Call) -> None:
         self._channel = call.channel
-        self._tell = call.tell
         self._count = 0
         self._said = ""
 
@@ -156,11 +156,9 @@ class _Pulse:
             self._report()
 
     def _is_new(self, run: Run) -> bool:
-        said = run.doing or (_IN_LINE if run.state == "queued" else run.state)
+        said = run.doing or (IN_LINE if run.state == "queued" else run.state)
         is_new = said != self._said
         self._said = said
-        if is_new and self._tell is not None and not run.has_ended:
-            self._tell(f"{run.id} {said}")
         return is_new
 
     def _report(self) -> None:

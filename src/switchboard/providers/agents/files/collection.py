@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from switchboard.core.names import fold, tool_name
 from switchboard.core.origins import Origin, Scope
+from switchboard.core.privacy.cleaning import written_out
 from switchboard.engines.profile import AttachedServer
 from switchboard.providers.agents.agent import Agent
 from switchboard.providers.agents.files.agent_file import AgentFile, AgentReading
@@ -15,6 +16,10 @@ from switchboard.providers.agents.files.discovery import FoundFile
 from switchboard.providers.agents.found_agents import AgentOmission
 from switchboard.providers.agents.options import AgentOptions
 from switchboard.providers.table import is_reserved
+
+_LONGEST_NAME = 200
+_LONGEST_DESCRIPTION = 8_000
+_MOST_TAGS = 50
 
 
 class Collected(Struct, frozen=True, kw_only=True):
@@ -42,12 +47,13 @@ def agent_from(found: FoundFile, reading: AgentReading, options: AgentOptions) -
     folder = found.folder
     safe = safe_name(file.name)
     return Agent(
-        name=file.name,
+        # Clean and short from here on: it is shown to people, to models and in questions.
+        name=_shown(file.name),
         safe_name=safe,
         tool=tool_name(options.prefix(file.format) + safe),
         format=file.format,
         description=_description(file, safe),
-        tags=file.tags,
+        tags=tuple(map(_shown, file.tags[:_MOST_TAGS])),
         instructions=file.instructions,
         run=file.run,
         models=file.models,
@@ -75,7 +81,15 @@ def _description(file: AgentFile, safe: str) -> str:
     """What the file says; what a format without a word stands for."""
     if file.description is None and file.format == "codex":
         return "Agent"
-    return (file.description or "").strip() or f"Agent '{file.name or safe}': Execute tasks"
+    said = (file.description or "").strip()[:_LONGEST_DESCRIPTION]
+    lines = (written_out(line) for line in said.splitlines())
+    return "\n".join(lines) or f"Agent '{_shown(file.name or safe)}': Execute tasks"
+
+
+def _shown(word: str) -> str:
+    """A word with nothing in it that is not seen, and no longer than anybody reads."""
+    word = written_out(word[:_LONGEST_NAME])
+    return word if len(word) <= _LONGEST_NAME else word[: _LONGEST_NAME - 1] + "…"
 
 
 def _is_ours(fields: Mapping[str, Any]) -> bool:

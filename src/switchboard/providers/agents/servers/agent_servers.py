@@ -95,8 +95,11 @@ class AgentServers:
             known[entry.name] = KnownServer(
                 name=entry.name, source="settings", configured=entry.name
             )
+        # The servers of a workspace start there, wherever the run works.
+        place = self._context.settings.workspace if agent.is_workspace else ""
         for each in agent.servers:
-            known[each.name] = KnownServer(name=each.name, source="agent", launch=each)
+            launch = replace(each, start_in=place)
+            known[each.name] = KnownServer(name=each.name, source="agent", launch=launch)
         for name in agent.remote_servers:
             known[name] = KnownServer(
                 name=name, source="agent", configured=name, agent=_agent_place(agent)

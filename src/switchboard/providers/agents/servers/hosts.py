@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from switchboard.config.itself import is_switchboard
 from switchboard.config.locate import expand_user
@@ -102,7 +103,9 @@ def discovered(
                 notices.append(f"`{name}` of {_shown(file, places)} is left out: {why}")
                 continue
             if not (skip_self and is_switchboard(name, launch.command, launch.args)):
-                found[name] = launch
+                # What the workspace names lies there, and is trusted; nothing else starts there.
+                place = places.workspace if file.is_workspace else ""
+                found[name] = replace(launch, start_in=place)
     return FoundServers(servers=found, notices=tuple(notices))
 
 

@@ -174,9 +174,10 @@ class AgentWork:
         engine = place.engines(spec.engine)
         earlier = await self._earlier()
         folder = await asyncio.to_thread(place.folders.make, earlier[0])
+        start = await asyncio.to_thread(place.folders.make_start, earlier[0])
         resumed = run.thread_id if run.attempts > 1 and spec.on_crash == "resume" else ""
         engine_spec = EngineSpec(
-            profile=_with_depth(task.profile, spec.depth),
+            profile=_placed(task.profile, spec.depth, start),
             cwd=spec.cwd,
             env=engine_environment(
                 place.environ, spec.engine, depth=spec.depth, more=place.pass_env
@@ -266,15 +267,20 @@ class AgentWork:
         return self._place.hide(_encode(event).decode())
 
 
-def _with_depth(profile: AgentProfile, depth: int) -> AgentProfile:
-    """Engines start servers with little of their own environment; the depth has to get there."""
+def _placed(profile: AgentProfile, depth: int, start: str) -> AgentProfile:
+    """The profile with servers that know how deep they stand, and start where nobody else wrote.
+
+    Engines would start them in the folder of the task, which may be anybody's: interpreters and
+    package runners take modules and settings from there.
+    """
     env = {DEPTH_VARIABLE: str(depth + 1)}
-    servers = [_with_env(server, env) for server in profile.servers]
-    return replace(profile, servers=tuple(servers))
+    return replace(
+        profile, servers=tuple(_placed_server(server, env, start) for server in profile.servers)
+    )
 
 
-def _with_env(server: AttachedServer, env: dict[str, str]) -> AttachedServer:
-    return replace(server, env={**server.env, **env})
+def _placed_server(server: AttachedServer, env: dict[str, str], start: str) -> AttachedServer:
+    return replace(server, env={**server.env, **env}, start_in=server.start_in or start)
 
 
 def _wanted(form: Form, agent: str) -> Input:

@@ -28,6 +28,12 @@ class ConversationFolders:
         make_private_folder(folder)
         return folder
 
+    def make_start(self, run_id: str) -> str:
+        """The folder that servers of a conversation start in. Blocks."""
+        folder = os.path.join(self.make(run_id), "start")
+        make_private_folder(folder)
+        return folder
+
     def sweep(self, known: Collection[str]) -> None:
         """Remove the folders of conversations whose runs are forgotten. Blocks.
 

@@ -1,0 +1,1 @@
+"""What verbs share that start runs, or look at them."""

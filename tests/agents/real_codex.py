@@ -1,0 +1,50 @@
+"""The real Codex as the engine of one agent, with a model that plays on loopback."""
+
+import json
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from support.hosts import codex_program
+from support.models.loopback import ScriptedModel
+from support.models.responses import responses_model
+from support.models.script import Step
+from support.workspace import Workspace
+
+_CODEX = """
+model = "mock-model"
+model_provider = "loopback"
+
+[model_providers.loopback]
+name = "loopback"
+base_url = "{url}/v1"
+wire_api = "responses"
+request_max_retries = 1
+stream_max_retries = 1
+"""
+_AGENT = """
+name = "reviewer"
+description = "Reviews."
+instructions = "You review."
+
+[run]
+sandbox_mode = "workspace-write"
+approval_policy = "on-request"
+"""
+
+
+@contextmanager
+def playing(workspace: Workspace, *steps: Step) -> Generator[ScriptedModel]:
+    """Have Codex talk to a model that plays these steps."""
+    with responses_model(*steps) as model:
+        home = workspace.user_home / ".codex"
+        home.mkdir(exist_ok=True)
+        (home / "config.toml").write_text(_CODEX.format(url=model.url), "utf-8")
+        yield model
+
+
+def configure(workspace: Workspace, more: str = "") -> None:
+    program = json.dumps(str(codex_program()))
+    workspace.config_toml(f"[agents]\nprograms = {{ codex = {program} }}\n{more}", scope="home")
+    folder = workspace.home / "agents"
+    folder.mkdir(exist_ok=True)
+    (folder / "reviewer.toml").write_text(_AGENT, "utf-8")
