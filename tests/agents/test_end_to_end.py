@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import signal
 import time
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
@@ -16,7 +17,7 @@ from support.hosts import codex_program
 from support.mcp_stdio import StdioClient, talking_to, text_of
 from support.models.loopback import ScriptedModel
 from support.models.responses import responses_model
-from support.models.script import Step, say, shell
+from support.models.script import Hang, Step, say, shell, stumble
 from support.processes import wait_until_none_mention
 from support.requirements import requirement
 from support.workspace import Workspace
@@ -127,6 +128,23 @@ def test_whoever_runs_an_agent_sees_what_it_does_until_the_end(workspace: Worksp
     assert shown.rstrip().endswith("made it")
 
 
+async def test_ctrl_c_ends_the_run_and_says_so(workspace: Workspace) -> None:
+    configure(workspace)
+    with playing(workspace, stumble(Hang())):
+        process = await asyncio.create_subprocess_exec(
+            *workspace.command("agents", "run", "reviewer", "--task", "wait"),
+            cwd=workspace.root,
+            env=workspace.env,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        await until_state(workspace, "working")
+        process.send_signal(signal.SIGINT)
+        _, errors = await asyncio.wait_for(process.communicate(), PATIENCE)
+        assert process.returncode == 130
+        assert "the run was cancelled; what it did so far: switchboard runs" in errors.decode()
+        await until_state(workspace, "cancelled")
+
+
 async def test_the_client_of_a_run_cannot_answer_for_its_user(workspace: Workspace) -> None:
     configure(workspace)
     outside = workspace.user_home / "made"
@@ -189,6 +207,17 @@ async def asked(workspace: Workspace) -> Any:
             return json.loads(shown)["question"]
         await asyncio.sleep(0.1)
     raise AssertionError("nobody asked")
+
+
+async def until_state(workspace: Workspace, state: str) -> None:
+    """Wait until the latest run is in this state."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        runs = json.loads(await run_command(workspace, "runs", "--json"))["runs"]
+        if runs and runs[0]["state"] == state:
+            return
+        await asyncio.sleep(0.1)
+    raise AssertionError(f"no run is {state}")
 
 
 async def run_command(workspace: Workspace, *words: str) -> str:

@@ -9,12 +9,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from agents.ground import AgentBoard, ScriptedAsker, an_agent
+from agents.ground import AgentBoard, HeardChannel, ScriptedAsker, an_agent
 from fakes.engines import Runs, Says, ScriptedEngine
 from support.processes import until_true
 from switchboard.core.events import ApprovalAsked, ApprovalDecided
 from switchboard.core.questions import Answer, Question
 from switchboard.core.sessions import Session
+from switchboard.engines.events import Form
 
 ASKS = Runs("touch wanted", asks=True)
 
@@ -206,3 +207,24 @@ async def test_neither_the_agent_nor_its_client_may_answer_for_a_person(home: Pa
         assert posted.question.client_pid == 1
         await desk.decide(posted)
         await asyncio.wait_for(call, 10)
+
+
+@pytest.mark.parametrize(
+    ("form", "verdict"),
+    [
+        (Form(request_id="q", server="s", message="Switchboard asks:\x1b[2J yes?"), "accept"),
+        (Form(request_id="q", server="s", message="look", url="javascript:alert(1)"), "decline"),
+        (Form(request_id="q", server="s", message="look", schema="no JSON"), "decline"),
+    ],
+)
+async def test_a_form_is_shown_under_the_name_of_who_wants_it(
+    home: Path, form: Form, verdict: str
+) -> None:
+    async with board(home, form, Says("done")) as desk:
+        channel = HeardChannel({"action": "accept", "content": {}})
+        await desk.ask_agent(channel=channel)
+        assert desk.conversation.replies["q"].verdict == verdict
+        for asked in channel.asked:
+            assert asked["message"].startswith("The server `s of agent reviewer` asks: ")
+            assert "\x1b" not in asked["message"]
+        assert len(channel.asked) == (verdict == "accept")

@@ -5,6 +5,7 @@ YAML or argument schemas, is loaded when it is needed.
 """
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -37,3 +38,20 @@ async def test_the_first_answers_need_no_heavy_import(tmp_path: Path) -> None:
         loaded = {name.split(".")[0] for name in _LINE.findall(client.stderr)}
     assert "msgspec" in loaded
     assert loaded & set(LOADED_LATER) == set()
+
+
+def test_the_plug_of_agents_loads_nothing_of_runs_and_engines_but_what_files_are_read_into() -> (
+    None
+):
+    told = subprocess.run(
+        [
+            *(sys.executable, "-c"),
+            "import sys, switchboard.providers.agents.source; print(*sys.modules)",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    rows = ("switchboard.engines.", "switchboard.runs.")
+    loaded = {name for name in told.stdout.split() if name.startswith(rows)}
+    assert loaded == {"switchboard.engines.profile", "switchboard.runs.limits"}

@@ -70,7 +70,8 @@ async def test_neither_shells_nor_servers_of_opencode_see_a_secret(tmp_path: Pat
     steps = [shell(dump, description="look"), use("echo_echo", text="hello"), say("done")]
     async with opencode_stage(tmp_path, steps) as stage:
         (stage.cwd / "AGENTS.md").write_text("HOSTILE", "utf-8")
-        conversation = stage.converse(profile=profile)
+        env = {**stage.env, "OF_A_PROVIDER": "unseen"}
+        conversation = stage.converse(profile=profile, env=env)
         held: list[bytes] = []
         events: list[EngineEvent] = []
         async for event in conversation.turn("Please do as the script says."):
@@ -81,7 +82,8 @@ async def test_neither_shells_nor_servers_of_opencode_see_a_secret(tmp_path: Pat
         await conversation.aclose()
         assert ended(events).text == "done"
         assert "LOOPBACK_API_KEY" not in stage.model.results[0]
-        assert "PATH" in stage.model.results[0]
+        assert "OF_A_PROVIDER" not in stage.model.results[0]
+        assert "'PATH'" in stage.model.results[0]
         assert held
         assert all(b"OWN_TOKEN=own-4718" in each for each in held)
         assert not any(SECRET.encode() in each for each in held)

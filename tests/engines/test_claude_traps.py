@@ -117,7 +117,7 @@ async def test_neither_shells_nor_servers_nor_the_process_table_see_a_secret(
     steps = [shell(dump), use("report"), say("done")]
     server = _echo(env={"OWN_TOKEN": "own-4713"})
     async with claude_stage(tmp_path, steps, package=package) as stage:
-        env = {**stage.env, "GITHUB_TOKEN": "gh-4714", "PLAIN": "seen"}
+        env = {**stage.env, "GITHUB_TOKEN": "gh-4714", "OF_A_PROVIDER": "unseen"}
         conversation = stage.converse(env=env, profile=_profile(servers=(server,)))
         seen: dict[int, bytes] = {}
         turn = conversation.turn("Please do as the script says.")
@@ -138,7 +138,9 @@ async def test_neither_shells_nor_servers_nor_the_process_table_see_a_secret(
         whole = b"".join(seen.values())
         assert all(value not in whole for value in (SECRET.encode(), b"own-4713", b"gh-4714"))
         names = stage.model.results[0]
-        assert "PLAIN" in names
+        assert "'PATH'" in names
+        # Nobody can guess what a credential is called.
+        assert "OF_A_PROVIDER" not in names
         assert "ANTHROPIC_API_KEY" not in names
         assert "GITHUB_TOKEN" not in names
         modes = [path.stat().st_mode & 0o077 for path in (tmp_path / "run-1").iterdir()]

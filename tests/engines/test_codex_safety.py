@@ -95,12 +95,12 @@ async def test_no_secret_of_the_environment_reaches_a_shell_of_the_model(tmp_pat
     steps = [shell(show), shell(show, **ASKING), say("all done")]
     async with codex_stage(tmp_path, steps) as stage:
         git = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "x.y", "GIT_CONFIG_VALUE_0": CANARY}
-        conversation = stage.converse(env={**stage.env, **secrets, **git, "PLAIN": "plain-value"})
+        conversation = stage.converse(env={**stage.env, **secrets, **git, "OF_A_PROVIDER": CANARY})
         assert ended(await heard(conversation)).text == "all done"
         await conversation.aclose()
         sandboxed, free = stage.model.results
     for seen in (sandboxed, free):
-        assert "plain-value" in seen
+        assert "HOME=" in seen
         assert CANARY not in seen
         assert "fatal" not in seen
 
@@ -140,6 +140,24 @@ async def test_the_login_is_used_where_it_is_and_a_key_of_a_provider_is_not_writ
         assert _is_link(Path(spec.folder, "codex", "auth.json"), own / "auth.json")
         found = [path for path in files_below(Path(spec.folder)) if _holds(path, CANARY)]
     assert found == []
+
+
+async def test_shells_see_what_commands_need_and_how_deep_they_stand(tmp_path: Path) -> None:
+    async with codex_stage(tmp_path, [shell("env"), say("all done")]) as stage:
+        env = {
+            **stage.env,
+            "OF_A_PROVIDER": CANARY,
+            "HTTPS_PROXY": f"http://user:{CANARY}@localhost:1",
+            "NO_PROXY": "localhost,127.0.0.1",
+            "SWITCHBOARD_DEPTH": "3",
+        }
+        conversation = stage.engine.converse(stage.spec(env=env), reaper=stage.reaper)
+        assert ended(await heard(conversation)).text == "all done"
+        await conversation.aclose()
+        [seen] = stage.model.results
+    assert CANARY not in seen
+    assert "SWITCHBOARD_DEPTH=3" in seen
+    assert "NO_PROXY=" in seen
 
 
 async def test_a_key_of_the_environment_logs_in_and_is_written_nowhere(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from switchboard.engines.events import (
     CommandItem,
     EngineEvent,
     FailureKind,
+    Form,
     Notice,
     Opened,
     Permission,
@@ -59,10 +60,10 @@ class ScriptedEngine:
     """
 
     def __init__(
-        self, *scenes: Scene, key: str = "codex", readiness: Readiness | None = None
+        self, *scenes: Scene | Form, key: str = "codex", readiness: Readiness | None = None
     ) -> None:
         self.key = key
-        self.scenes: Sequence[Scene] = scenes
+        self.scenes: Sequence[Scene | Form] = scenes
         self.readiness = readiness or Readiness(program="scripted", version="1.0")
         self.conversations: list[ScriptedConversation] = []
         self.refused: tuple[str, ...] = ()
@@ -86,7 +87,7 @@ class ScriptedConversation:
     """One conversation with it; what was said to it is kept."""
 
     def __init__(
-        self, spec: EngineSpec, scenes: Sequence[Scene], readiness: Readiness | None = None
+        self, spec: EngineSpec, scenes: Sequence[Scene | Form], readiness: Readiness | None = None
     ) -> None:
         self.spec = spec
         self.thread_id = ""
@@ -142,6 +143,10 @@ class ScriptedConversation:
                 case Hangs():
                     yield await self._end
                     return
+                case Form() as form:
+                    self._waiting[form.request_id] = _future()
+                    yield form
+                    await self._verdict(form)
                 case Runs() as scene:
                     asked: Permission | None = None
                     if scene.asks:
@@ -149,16 +154,14 @@ class ScriptedConversation:
                         self._waiting[asked.request_id] = _future()
                         yield asked
                     verdict = await self._verdict(asked)
-                    if self._end.done():
-                        yield self._end.result()
-                        return
-                    if verdict == "cancel":
-                        yield TurnEnded(status="interrupted")
+                    if self._end.done() or verdict == "cancel":
+                        cancelled = TurnEnded(status="interrupted")
+                        yield self._end.result() if self._end.done() else cancelled
                         return
                     for event in _run(scene, self.spec.cwd, is_allowed=verdict == "accept"):
                         yield event
 
-    async def _verdict(self, asked: Permission | None) -> str:
+    async def _verdict(self, asked: Permission | Form | None) -> str:
         if asked is None:
             return "accept"
         assert self._end is not None

@@ -1,7 +1,9 @@
 """The runs of a home as those see them who start, watch and end runs."""
 
 import asyncio
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 
 import msgspec
 import pytest
@@ -120,6 +122,39 @@ async def test_two_runs_that_may_write_in_one_workspace_wait_for_each_other(
         work.finish()
     (await worker.next()).finish()
     assert (await ended(runs, second.id)).state == "completed"
+
+
+async def test_a_run_does_not_wait_for_the_one_that_waits_for_it(machine: Machine) -> None:
+    runs = machine.process(RunLimits(max_runs=1))
+    worker = ScriptedWorker()
+    runs.attach(worker)
+    await runs.start(a_spec(task="above"))
+    above = await worker.next()
+    await runs.start(a_spec(task="below", depth=1))
+    below = await worker.next()
+    beside = await runs.start(a_spec(task="beside", depth=1))
+    assert [above.run.spec.task, below.run.spec.task] == ["above", "below"]
+    assert (await runs.get(beside.id)).state == "queued"
+    below.finish()
+    (await worker.next()).finish()
+    assert (await ended(runs, beside.id)).state == "completed"
+
+
+async def test_a_row_that_nobody_can_read_keeps_nobody_from_the_others(
+    machine: Machine,
+) -> None:
+    runs = machine.process()
+    run = await runs.start(a_spec(workspace="/other"))
+    with closing(sqlite3.connect(f"{machine.home}/state/runs.db")) as file, file:
+        file.execute(
+            "INSERT INTO runs (id, workspace, request_key, may_write, state, is_delivered,"
+            " created_at, ended_at, owner, run) VALUES"
+            " ('r-odd', '/w', '', 1, 'working', 0, 0, 0, 'elsewhere', x'7b7d')"
+        )
+    assert [each.id for each in await runs.listed()] == [run.id]
+    assert "r-odd" not in [each.id for each in await runs.store.unfinished()]
+    with pytest.raises(Fault):
+        await runs.get("r-odd")
 
 
 async def test_writers_of_two_processes_wait_for_each_other(machine: Machine) -> None:

@@ -52,10 +52,9 @@ def codex_program(package: str = "") -> Path:
 
 
 def opencode_program() -> Path:
-    """Find the native opencode; older processors have a build of their own."""
-    flags = Path("/proc/cpuinfo").read_text("ascii", "replace")
-    is_old = _node_arch() == "x64" and " avx2 " not in flags
-    name = f"opencode-linux-{_node_arch()}" + ("-baseline" if is_old else "")
+    """Find the native opencode, in the build that runs on older processors too."""
+    name = f"opencode-linux-{_node_arch()}"
+    name += "-baseline" if _node_arch() == "x64" else ""
     return NODE_MODULES / name / "bin" / "opencode"
 
 

@@ -8,13 +8,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from switchboard.core.catalog import Catalog
-    from switchboard.core.ports import Directory, Next
+    from switchboard.core.ports import Directory, Next, TaskProvider
 
 
 class Board:
     """What serves calls right now. A reload makes a new one; nobody changes this one."""
 
-    __slots__ = ("catalog", "directory", "listing", "pipeline")
+    __slots__ = ("catalog", "directory", "listing", "pipeline", "tasks")
 
     def __init__(
         self,
@@ -23,6 +23,7 @@ class Board:
         pipeline: Next,
         directory: Callable[[], Directory] | None = None,
         listing: frozenset[str] = frozenset(),
+        tasks: Callable[[], TaskProvider] | None = None,
     ) -> None:
         self.catalog = catalog
         self.pipeline = pipeline
@@ -30,3 +31,5 @@ class Board:
         self.directory = directory
         # The kinds of things that providers have to be asked for, beside the catalog.
         self.listing = listing
+        # Who knows calls that are answered later; nothing where no call is.
+        self.tasks = tasks

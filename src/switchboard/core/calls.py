@@ -43,6 +43,8 @@ class Call(Struct, frozen=True, kw_only=True, eq=False):
     tell: Callable[[str], None] | None = None
     # Set by the approval gate on a call that needed an answer and got it.
     approval: Approval | None = None
+    # Whether the client can be told an id in place of the answer, and asks for that later.
+    takes_tasks: bool = False
     # When it came, by the monotonic clock: its client has waited since.
     began_at: float = field(default_factory=time.monotonic)
 
@@ -84,6 +86,8 @@ class Outcome(Struct, frozen=True, kw_only=True, eq=False):
     # A child's whole result, passed on as it is; `is_modern` tells which era it was written for.
     raw: Raw | None = None
     is_modern: bool = False
+    # The id of the task that goes on in place of an answer; only if the call takes tasks.
+    task_id: str = ""
     # Known when a process ran for this call alone.
     figures: Figures | None = None
 

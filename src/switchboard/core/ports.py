@@ -14,6 +14,7 @@ from switchboard.core.events import Event
 from switchboard.core.launches import Launch
 from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
+from switchboard.core.task import Task
 from switchboard.core.tools import Policy, ToolSpec
 
 Next = Callable[[Call], Awaitable[Outcome]]
@@ -107,6 +108,19 @@ class ContentProvider(Protocol):
 
     def pass_on(self, method: str, session: Session) -> None:
         """Tell those who serve this session what their client said."""
+        ...
+
+
+@runtime_checkable
+class TaskProvider(Protocol):
+    """A provider whose calls may be answered later."""
+
+    async def task(self, task_id: str) -> Task:
+        """A task of this workspace as it is now. Raises a `not_found` fault."""
+        ...
+
+    async def cancel_task(self, task_id: str) -> None:
+        """End a task of this workspace, unless it has ended. Raises a `not_found` fault."""
         ...
 
 

@@ -6,17 +6,18 @@ The engine's own words are not in them: those may hold paths, addresses and secr
 from switchboard.engines.events import FailureKind, TurnFailure
 
 _SENTENCES: dict[FailureKind, str] = {
-    "engine-missing": "The program {engine} was not found; install it, or name its path in the "
-    "settings, then try again.",
+    "engine-missing": "The program {engine} was not found; install it, or name its path under "
+    "`agents.programs` in the `config.toml` of your home.",
     "engine-version": "The installed {engine} is too old for Switchboard; update it, then try "
     "again.",
-    "engine-crashed": "The program {engine} ended in the middle of the task; try again, and look "
-    "into the log if it happens twice.",
-    "not-logged-in": "The model service did not accept the login of {engine}; log in there again, "
-    "then try again.",
-    "model-unknown": "The model service does not know the model that the agent names; correct "
-    "`model` in the agent file, or add it to the model map.",
-    "model-refused": "The model service refused the request; look into the log for its reason.",
+    "engine-crashed": "The program {engine} ended in the middle of the task; try again, and if it "
+    "happens twice, `switchboard daemon logs` says more.",
+    "not-logged-in": "The model service did not accept the login of {engine}; {login}, then try "
+    "again.",
+    "model-unknown": "The model service does not know the model; correct `model` in the agent file "
+    "or in the model map, or where the agent names none, the model that {engine} is set to.",
+    "model-refused": "The model service refused the request; `switchboard daemon logs` has "
+    "its reason.",
     "model-unreachable": "The model service could not be reached; check the network and the "
     "address of the provider, then try again.",
     "stream-cut": "The connection to the model service broke before the answer was whole; try "
@@ -34,16 +35,22 @@ _SENTENCES: dict[FailureKind, str] = {
     "configuration-refused": "The program {engine} refused a setting of the agent; run "
     "`switchboard agents check` and correct the agent file.",
     "workspace-untrusted": "The working directory holds settings that would make {engine} run "
-    "programs, and nobody has trusted them; look at them, then run `switchboard trust`.",
+    "programs; take them away, work in another folder, or give the agent another engine.",
     "empty-answer": "The agent ended without an answer; try again, or say in the task what it "
     "should answer with.",
-    "other": "The agent failed for a reason that {engine} does not explain; look into the log, "
-    "then try again.",
+    "other": "The agent failed for a reason that {engine} does not explain; look into "
+    "`switchboard daemon logs`, then try again.",
 }
 _NAMES = {"codex": "Codex", "claude": "Claude Code"}
+_LOGINS = {
+    "codex": "run `codex login`",
+    "claude": "run `claude` and type `/login`",
+    "acp:opencode": "run `opencode auth login`",
+}
 
 
 def sentence(failure: TurnFailure, engine: str) -> str:
     """What a person is told of a failure of the engine with this key."""
     name = _NAMES.get(engine) or engine.removeprefix("acp:") or "of the agent"
-    return _SENTENCES[failure.kind].format(engine=name)
+    login = _LOGINS.get(engine, "log in there again")
+    return _SENTENCES[failure.kind].format(engine=name, login=login)

@@ -16,13 +16,25 @@ _FOR_SERVERS = frozenset(
         *("XDG_DATA_HOME", "XDG_STATE_HOME", "SWITCHBOARD_HOME"),
     )
 )
-_SECRET_WORDS = ("KEY", "SECRET", "TOKEN", "PASSWORD", "PASSWD", "CREDENTIAL")
+# What commands need besides: where they stand, and the way out.
+_FOR_SHELLS = _FOR_SERVERS | {"TMP", "TEMP", "SWITCHBOARD_DEPTH", "NO_PROXY"}
+_WAYS_OUT = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"})
 
 
-def is_secret(name: str) -> bool:
-    """Whether a variable looks, by its name, as if it held a secret."""
+def kept_from_shells(env: Mapping[str, str]) -> list[str]:
+    """The variables of an engine that are not for the commands of its model.
+
+    All but those that commands are known to need: what a credential is called, nobody can guess.
+    """
+    return sorted(name for name, value in env.items() if not _is_for_shells(name, value))
+
+
+def _is_for_shells(name: str, value: str) -> bool:
     upper = name.upper()
-    return any(word in upper for word in _SECRET_WORDS)
+    if upper in _WAYS_OUT:
+        # With a user in it, there is a password, too.
+        return "@" not in value
+    return name in _FOR_SHELLS or upper == "NO_PROXY" or name.startswith("LC_")
 
 
 def without(env: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:

@@ -54,6 +54,8 @@ class Listed(Struct, frozen=True, kw_only=True):
     notices: tuple[str, ...] = ()
     # The kinds of things that it lists only when it runs: see `Provider.offers`.
     offers: frozenset[str] = frozenset()
+    # Whether calls of it may be answered later: then it is a `TaskProvider`.
+    has_tasks: bool = False
     # What was judged for it on the way, for its own `build`, which must not take long.
     judged: Any = None
 

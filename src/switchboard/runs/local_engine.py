@@ -58,6 +58,9 @@ class LocalEngine:
 
     def _has_room(self, run: Run) -> bool:
         limits, working = self._limits, [run for run, _ in self._working.values()]
+        if run.spec.depth:
+            # Those above it wait for it, and would wait for ever if it waited for them.
+            working = [each for each in working if each.spec.depth >= run.spec.depth]
         if len(working) >= limits.max_runs:
             return False
         engines = Counter(each.spec.engine for each in working)

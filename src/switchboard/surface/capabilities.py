@@ -4,6 +4,7 @@ from typing import Any
 
 from switchboard.core.board import Board
 from switchboard.core.offers import CONTENTS
+from switchboard.wire.eras import TASKS_EXTENSION
 
 _TOOLS: dict[str, Any] = {"tools": {"listChanged": True}}
 _ALL: dict[str, Any] = {
@@ -15,7 +16,14 @@ _ALL: dict[str, Any] = {
 }
 
 
-def capabilities_of(board: Board) -> dict[str, Any]:
+def capabilities_of(board: Board, *, is_modern: bool) -> dict[str, Any]:
+    """What this board can do for a client of the era."""
+    if is_modern and board.tasks is not None:
+        return {**_beside_tasks(board), "extensions": {TASKS_EXTENSION: {}}}
+    return _beside_tasks(board)
+
+
+def _beside_tasks(board: Board) -> dict[str, Any]:
     """All that a child may have, where there are children; they are not started to find out."""
     if board.listing & CONTENTS:
         return _ALL

@@ -39,12 +39,12 @@ from switchboard.surface.results import (
     fault_parts,
     is_the_childs_own,
     listing_parts,
-    outcome_parts,
     relayed_parts,
 )
 from switchboard.surface.sink import Sink
 from switchboard.surface.subscriptions import ClientSubscriptions
 from switchboard.surface.suspended_calls import SuspendedCall, SuspendedCalls
+from switchboard.surface.tasks import TASK_METHODS, answer_about_task, call_parts, takes_tasks
 from switchboard.wire.eras import (
     CLIENT_CAPABILITIES_KEY,
     MODERN_VERSIONS,
@@ -147,6 +147,8 @@ class Endpoint:
     def _of_era(self, method: str, params: Params) -> "Parts | Answer | None":
         """Methods that only one era has."""
         if self._is_modern:
+            if method in TASK_METHODS:
+                return answer_about_task(method, params, self.session, self._boards)
             found = method == "server/discover"
             return discover_parts(MODERN_VERSIONS, self._about()) if found else None
         if method in {"logging/setLevel", "resources/subscribe", "resources/unsubscribe"}:
@@ -178,7 +180,8 @@ class Endpoint:
 
     def _about(self) -> dict[str, Any]:
         with self._boards.lease() as board:
-            about: dict[str, Any] = {"capabilities": capabilities_of(board)}
+            can = capabilities_of(board, is_modern=bool(self._is_modern))
+        about: dict[str, Any] = {"capabilities": can}
         if instructions := self._instructions():
             about["instructions"] = instructions
         return about
@@ -273,7 +276,7 @@ class Endpoint:
                 raise RpcError(INVALID_PARAMS, f"no tool `{name}`")
             call = self._new_call(session, tool, arguments, channel)
             try:
-                return outcome_parts(await board.pipeline(call), session.era)
+                return await call_parts(await board.pipeline(call), session, board)
             except Fault as fault:
                 if is_the_childs_own(fault, is_shown=is_shown):
                     raise error_from_fault(fault, call.id, session.era) from fault
@@ -331,6 +334,7 @@ class Endpoint:
             channel=channel,
             client_timeout_s=channel.timeout_s,
             clock=channel.clock,
+            takes_tasks=takes_tasks(session),
             asker=ChannelAsker(channel) if channel.can_be_shown_forms else None,
         )
 

@@ -50,6 +50,7 @@ class Params(Struct, rename="camel"):
     meta: dict[str, Raw] | None = msgspec.field(name="_meta", default=None)
     name: str | UnsetType = UNSET
     uri: str | UnsetType = UNSET
+    task_id: str | UnsetType = UNSET
     arguments: Raw = EMPTY_OBJECT
     cursor: str | None = None
     level: str = ""

@@ -69,6 +69,13 @@ def outcome_parts(outcome: Outcome, era: Era) -> Parts:
     return tuple(parts)
 
 
+def task_parts(members: Mapping[str, Any], *, is_new: bool = False) -> Parts:
+    """What a client is told of a task: that there is one in place of an answer, or about it."""
+    kind = "task" if is_new else "complete"
+    about = {"resultType": kind, **members, "_meta": {SERVER_INFO_KEY: SERVER_INFO}}
+    return (encode(about),)
+
+
 def fault_parts(fault: Fault, call_id: str, era: Era, text: FaultText | None = None) -> Parts:
     """The result of a call that failed: an error that the model can read and act on.
 

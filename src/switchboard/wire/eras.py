@@ -19,6 +19,9 @@ SUBSCRIPTION_ID_KEY: Final = "io.modelcontextprotocol/subscriptionId"
 # Member of a modern request's `_meta`: from which level on it wants log messages.
 LOG_LEVEL_KEY: Final = "io.modelcontextprotocol/logLevel"
 
+# The extension by which a call is answered later.
+TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
+
 # What a server may want of a client: a request of its own before, now part of a result.
 INPUT_METHODS: Final = frozenset({"elicitation/create", "sampling/createMessage", "roots/list"})
 

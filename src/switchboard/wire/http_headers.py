@@ -15,7 +15,14 @@ JSON_TYPE: Final = "application/json"
 SSE_TYPE: Final = "text/event-stream"
 
 # Methods whose `Mcp-Name` repeats a member of their parameters, and which member that is.
-NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+NAMED_BY: Final = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    "tasks/get": "taskId",
+    "tasks/update": "taskId",
+    "tasks/cancel": "taskId",
+}
 
 _PLAIN = re.compile(r"[\x21-\x7E]([\x20-\x7E]*[\x21-\x7E])?")
 _WRAPPED = re.compile(r"=\?base64\?(?P<payload>.*)\?=")

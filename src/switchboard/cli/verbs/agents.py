@@ -379,7 +379,11 @@ def _run(request: CommandRequest, agent: Agent, found: FoundAgents) -> AgentRunR
     cwd = os.path.abspath(request.arguments.one("cwd") or os.getcwd())
     arguments = Raw(msgspec.json.encode({"task": task, "cwd": cwd}))
     wanted = CallRequest(name=agent.tool, subtool="", arguments=arguments, asks=can_ask())
-    answer = ask_board(request, wanted, CallAnswer)
+    try:
+        answer = ask_board(request, wanted, CallAnswer)
+    except KeyboardInterrupt:
+        request.talk.say("\nthe run was cancelled; what it did so far: switchboard runs")
+        raise
     text = "".join(block.text for block in msgspec.json.decode(answer.result, type=_Result).content)
     said = msgspec.json.decode(text, type=_Answer)
     return AgentRunReport(tool=agent.tool, ok=said.ok, output=said.output, call_id=answer.call_id)

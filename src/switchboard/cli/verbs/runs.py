@@ -42,7 +42,7 @@ _TAKE_TEXT = frozenset({"reply", "steer"})
 _LAST = 20
 # So long one question waits for the next line.
 _WAIT_S = 10.0
-_TASK_CHARS = 50
+_TASK_CHARS = 32
 
 USAGE = Usage(
     verb="runs",
@@ -218,8 +218,9 @@ def _check(action: str, run_id: str, text: str) -> None:
     if action != "list" and not run_id:
         raise UsageError(f"`{action}` needs the id of a run", "switchboard runs list")
     if (action in _TAKE_TEXT) != bool(text):
+        more = " TEXT" if action in _TAKE_TEXT else ""
         needs = "needs a text" if action in _TAKE_TEXT else "takes no text"
-        raise UsageError(f"`{action}` {needs}", f"switchboard runs reply {run_id} TEXT")
+        raise UsageError(f"`{action}` {needs}", f"switchboard runs {action} {run_id}{more}")
 
 
 def _listed(request: CommandRequest) -> Report:

@@ -17,7 +17,7 @@ from switchboard.children.listings.listing_cache import ListingCaches
 from switchboard.children.pool import ChildPool, ChildSource
 from switchboard.children.schema import ServerEntry
 from switchboard.core.loop.tasks import TaskSet, close_all
-from switchboard.core.ports import Directory, Events, Next, Provider
+from switchboard.core.ports import Directory, Events, Next, Provider, TaskProvider
 from switchboard.core.privacy.redacting_events import DiscreetEvents
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.core.stores import AuditStore
@@ -54,6 +54,11 @@ class Built(Struct, frozen=True, eq=False, kw_only=True):
     providers: Mapping[str, Provider]
     # Where its children come from.
     children: Sequence[ChildSource]
+
+    @property
+    def tasks(self) -> TaskProvider:
+        """The provider whose calls may be answered later; there is one where that was listed."""
+        return next(each for each in self.providers.values() if isinstance(each, TaskProvider))
 
     async def aclose(self) -> None:
         """Close its providers. The engine keeps children that another board uses too."""

@@ -179,13 +179,13 @@ class RunningBoard(Board):
     def __init__(
         self, settings: Settings, assembly: Assembly, engine: Callable[[], Engine]
     ) -> None:
+        listed = assembly.listed.values()
         super().__init__(
             catalog=assembly.catalog,
             pipeline=lambda call: self.open().pipeline(call),
             directory=lambda: self.open().directory,
-            listing=frozenset(
-                kind for listed in assembly.listed.values() for kind in listed.offers
-            ),
+            listing=frozenset(kind for each in listed for kind in each.offers),
+            tasks=(lambda: self.open().tasks) if any(each.has_tasks for each in listed) else None,
         )
         self.settings = settings
         self.assembly = assembly

@@ -8,7 +8,7 @@ import msgspec
 
 from switchboard.engines.acp.agents import AcpAgent, permissions_for
 from switchboard.engines.profile import EngineSpec
-from switchboard.engines.surroundings import is_secret, shielded_command, with_quiet_git
+from switchboard.engines.surroundings import kept_from_shells, shielded_command, with_quiet_git
 from switchkit.files import make_private_folder, replace_file
 
 _SHELLS = ("/bin/bash", "/bin/sh")
@@ -59,8 +59,9 @@ def _shell(spec: EngineSpec, env: dict[str, str]) -> str:
     """A shell that takes the secrets out of its environment, for agents that use the user's."""
     real = next((path for path in _SHELLS if os.access(path, os.X_OK)), "/bin/sh")
     path = os.path.join(spec.folder, os.path.basename(real))
-    secrets = (name for name in sorted(env) if is_secret(name) and name.isidentifier())
-    lines = ["#!/bin/sh", *(f"unset {name}" for name in secrets)]
+    # What keeps git quiet stays: all of it, or git fails.
+    kept = (name for name in kept_from_shells(env) if not name.startswith("GIT_CONFIG_"))
+    lines = ["#!/bin/sh", *(f"unset {name}" for name in kept if name.isidentifier())]
     lines.append(f'SHELL={shlex.quote(real)} exec {shlex.quote(real)} "$@"')
     replace_file(path, ("\n".join(lines) + "\n").encode(), mode=_PROGRAM, durable=False)
     return path

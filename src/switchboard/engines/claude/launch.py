@@ -12,7 +12,7 @@ import msgspec
 from switchboard.engines.claude.mapping import arguments
 from switchboard.engines.profile import EngineSpec
 from switchboard.engines.surroundings import (
-    is_secret,
+    kept_from_shells,
     shielded_command,
     with_quiet_git,
     without,
@@ -79,7 +79,7 @@ def prepare(spec: EngineSpec, program: str, session: str) -> tuple[tuple[str, ..
 def _environment(spec: EngineSpec) -> dict[str, str]:
     env = {**_HABITS, **without(spec.env, _OF_ANOTHER)}
     # It is read before every command of a shell, and takes the secrets out of its environment.
-    secrets = sorted(name for name in env if is_secret(name) and name.isidentifier())
+    secrets = [name for name in kept_from_shells(spec.env) if name.isidentifier()]
     lines = [f"unset {name}\n" for name in (*secrets, "CLAUDE_CODE_MESSAGING_TOKEN")]
     env["CLAUDE_ENV_FILE"] = _written(spec, "shell.sh", "".join(lines))
     return env if spec.is_trusted else with_quiet_git(env)

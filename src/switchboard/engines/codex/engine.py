@@ -22,7 +22,9 @@ from switchboard.engines.engine import EngineConversation, Readiness
 from switchboard.engines.profile import AgentProfile, EngineSpec
 from switchkit.reaper_client import Reaper
 
-_INSTALL = "install it with `npm install -g @openai/codex`, or name its path in the settings"
+_INSTALL = (
+    "install it with `npm install -g @openai/codex`, or name its path under `agents.programs`"
+)
 
 
 class CodexEngine:

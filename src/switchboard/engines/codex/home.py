@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 
 from switchboard.config.toml_text import TomlInvalid, read_toml
-from switchboard.engines.surroundings import with_quiet_git
+from switchboard.engines.surroundings import kept_from_shells, with_quiet_git
 from switchkit.files import make_private_folder, replace_file
 
 Json = dict[str, Any]
@@ -41,6 +41,7 @@ SECRET_NAMES = (
     *("*PRIVATE*", "*WEBHOOK*", "SWITCHBOARD_*", "NPM_CONFIG_*AUTH*", "PGPASS*", "*_PASS"),
 )
 _KEYS = ("CODEX_API_KEY", "OPENAI_API_KEY")
+_DEPTH = "SWITCHBOARD_DEPTH"
 _MOST_CONFIG = 1024 * 1024
 
 
@@ -146,7 +147,9 @@ def make_home(path: str, user: UserCodex, env: Mapping[str, str], helpers: str =
         "shell_environment_policy": {
             "inherit": "all",
             "ignore_default_excludes": False,
-            "exclude": list(SECRET_NAMES),
+            "exclude": [*SECRET_NAMES, *kept_from_shells(env)],
+            # Whoever calls an agent from a shell stands below this one.
+            "set": {name: env[name] for name in (_DEPTH,) if name in env},
         },
     }
     if user.api_key:

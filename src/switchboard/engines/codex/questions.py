@@ -47,6 +47,9 @@ def question_of(
         return None
     id_ = message.get("id")
     item = items.get(str(params.get("itemId"))) or _call_of(params, items)
+    if make is _patch and not item.get("changes"):
+        # Nobody can decide on what nobody was shown.
+        return None
     event, result = make(f"q{id_}", params, item)
     return CodexQuestion(id=id_, event=event, result=result)
 
@@ -54,12 +57,19 @@ def question_of(
 def _call_of(params: Json, items: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
     """The call that a server's approval is about: it names the server and the arguments only."""
     meta = cast("Json", params.get("_meta") or {})
-    for item in reversed(tuple(items.values())):
-        is_open = item.get("type") == "mcpToolCall" and item.get("status") == "inProgress"
-        is_same = item.get("server") == params.get("serverName")
-        if is_open and is_same and (item.get("arguments") or {}) == (meta.get("tool_params") or {}):
-            return item
-    return {}
+    found = [
+        item
+        for item in items.values()
+        if item.get("type") == "mcpToolCall"
+        and item.get("status") == "inProgress"
+        and item.get("server") == params.get("serverName")
+        and (item.get("arguments") or {}) == (meta.get("tool_params") or {})
+    ]
+    tools = {str(item.get("tool")) for item in found}
+    if len(tools) > 1:
+        # It may be any of them, so whoever decides has to agree to each.
+        return {**found[-1], "tool": " or ".join(sorted(tools))}
+    return found[-1] if found else {}
 
 
 def _facts(params: Json) -> Json:

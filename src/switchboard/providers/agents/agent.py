@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from switchboard.core.origins import Origin
 from switchboard.engines.profile import AttachedServer, RunFields
-from switchboard.runs.run import OnCrash
+from switchboard.runs.limits import OnCrash
 
 AgentFormat = Literal["codex", "anthropic", "vscode"]
 

@@ -93,6 +93,7 @@ def build_agents(context: Context, found: FoundAgents) -> AgentsProvider:
             on_disconnect=options.on_disconnect,
             is_guarded=settings.is_guarded,
             limit_s=limit_s,
+            kept_s=settings.runs.retention_days * 86_400.0,
         ),
         has_codex=options.codex_tools,
     )

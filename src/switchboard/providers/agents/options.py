@@ -5,7 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from switchboard.providers.agents.agent import AgentFormat
-from switchboard.runs.run import OnCrash
+from switchboard.runs.limits import OnCrash
 
 
 class AcpProgram(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -13,6 +13,7 @@ from switchboard.core.faults import Fault
 from switchboard.core.launches import Launch
 from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
+from switchboard.core.task import Task
 from switchboard.core.tools import Policy, ToolSpec
 from switchboard.providers.agents.calls.agent_tools import AgentGround, AgentTools, AttachServers
 from switchboard.providers.agents.calls.run_calls import OnDisconnect, RunCalls
@@ -20,6 +21,7 @@ from switchboard.providers.agents.calls.runnable import RunnableAgent
 from switchboard.providers.agents.codex_tools.specs import CODEX_TOOLS
 from switchboard.providers.agents.codex_tools.tools import CodexTools
 from switchboard.providers.agents.run_tools.resources import RunResources
+from switchboard.providers.agents.run_tools.run_tasks import RunTasks
 from switchboard.providers.agents.run_tools.tools import RUN_TOOLS, RunTools
 from switchboard.providers.agents.work.agent_worker import (
     AgentWorker,
@@ -42,6 +44,8 @@ class RoadOptions(Struct, frozen=True, kw_only=True):
     # Whether calls are judged, and the tools of Codex are kept in a sandbox unless told otherwise.
     is_guarded: bool = False
     limit_s: float = 1800.0
+    # How long a run is kept after its end.
+    kept_s: float = 30 * 86_400.0
 
 
 class AgentsProvider:
@@ -82,6 +86,7 @@ class AgentsProvider:
         )
         parts = (self._agents, *((self._codex,) if has_codex else ()))
         self._resources = RunResources(place.runs, ground.workspace)
+        self._tasks = RunTasks(place.runs, ground.workspace, kept_s=options.kept_s)
         self._worker = AgentWorker(ground.workspace, _AllTasks(parts), place)
         self._detach: Callable[[], None] | None = None
 
@@ -116,6 +121,15 @@ class AgentsProvider:
         if call.tool.name in RUN_TOOLS:
             return self._runs
         return self._codex if call.tool.name in CODEX_TOOLS else self._agents
+
+    # Tasks
+
+    async def task(self, task_id: str) -> Task:
+        self.attach()
+        return await self._tasks.task(task_id)
+
+    async def cancel_task(self, task_id: str) -> None:
+        await self._tasks.cancel(task_id)
 
     # Resources
 

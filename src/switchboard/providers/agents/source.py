@@ -6,6 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from switchboard.core.origins import Origin, Scope
+from switchboard.core.privacy.secret_names import is_secret_name
 from switchboard.providers.agents.found_agents import FoundAgents
 from switchboard.providers.agents.listing import agent_specs, read_agents, rewrites, summary_of
 from switchboard.providers.agents.section import SECTION
@@ -49,6 +50,7 @@ class AgentSource(Source[FoundAgents]):
         return Listed(
             specs=(*specs, *run_specs()),
             offers=frozenset({"resources", "templates"}),
+            has_tasks=True,
             notices=tuple(rewrites(found)),
         )
 
@@ -66,8 +68,9 @@ class AgentSource(Source[FoundAgents]):
         return engine_names(more=found.options.pass_env)
 
     def secrets(self, settings: Settings) -> Secrets:
-        """What the servers of other hosts are filled from is between them and us."""
-        return Secrets(variables=self.agents(settings).host_variables)
+        """Credentials of engines, and what the servers of other hosts are filled from."""
+        own = frozenset(filter(is_secret_name, self.env_names(settings)))
+        return Secrets(variables=own | self.agents(settings).host_variables)
 
     def trusted_files(self, settings: Settings) -> Iterator[str]:
         for agent in self.agents(settings).usable.values():

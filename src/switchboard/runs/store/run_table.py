@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.stores import Owners
-from switchboard.runs.run import ENDED, Run, RunEvent
+from switchboard.runs.run import ENDED, Run, RunEvent, RunSpec
 from switchboard.runs.store.database import RunDatabase
 from switchboard.runs.transcripts import MOST_BYTES, cut_mark, fitted, is_of_the_run
 
@@ -62,7 +62,7 @@ class RunTable:
 
     def get(self, run_id: str, /) -> Run | None:
         found = self._database.rows("SELECT run FROM runs WHERE id = ?", run_id)
-        return _read_run(found[0]["run"]) if found else None
+        return _readable(found[0]["run"]) if found else None
 
     def listed(self, *, workspace: str = "", last: int = 50) -> list[Run]:
         rows = self._database.rows(
@@ -70,7 +70,7 @@ class RunTable:
             workspace,
             last,
         )
-        return [_read_run(row["run"]) for row in rows]
+        return [run for row in rows if (run := _readable(row["run"])) is not None]
 
     def unfinished(self) -> list[Run]:
         return self._select(_UNFINISHED)
@@ -93,7 +93,7 @@ class RunTable:
             if not found:
                 return None
             run = _read_run(found[0]["run"])
-            if alone and run.spec.may_write and self._is_written_in(run.spec.workspace):
+            if alone and run.spec.may_write and self._is_written_in(run.spec):
                 return None
             changes = {
                 "state": "working",
@@ -102,14 +102,18 @@ class RunTable:
             }
             return self._put(run, changes)
 
-    def _is_written_in(self, workspace: str) -> bool:
-        """Whether a run that may write works there, in a process that lives."""
-        owners = self._database.rows(
-            "SELECT DISTINCT owner FROM runs WHERE workspace = ? AND may_write = 1"
-            " AND state IN ('working', 'asking')",
-            workspace,
+    def _is_written_in(self, spec: RunSpec) -> bool:
+        """Whether a run that may write works there, in a process that lives.
+
+        Runs above this one wait for it, and do not count.
+        """
+        working = self._select_owned(
+            "workspace = ? AND may_write = 1 AND state IN ('working', 'asking')", spec.workspace
         )
-        return any(not self._owners.is_gone(owner) for (owner,) in owners)
+        return any(
+            run.spec.depth >= spec.depth and not self._owners.is_gone(owner)
+            for run, owner in working
+        )
 
     def abandoned(self) -> list[Run]:
         owners = self._database.rows(f"SELECT DISTINCT owner FROM runs WHERE {_UNFINISHED}")  # noqa: S608 - ours
@@ -196,11 +200,23 @@ class RunTable:
         return run
 
     def _select(self, condition: str, *values: Any) -> list[Run]:
+        return [run for run, _ in self._select_owned(condition, *values)]
+
+    def _select_owned(self, condition: str, *values: Any) -> list[tuple[Run, str]]:
+        """Runs with their owners. One that cannot be read keeps nobody from the others."""
         rows: list[sqlite3.Row] = self._database.rows(
-            f"SELECT run FROM runs WHERE {condition} ORDER BY number",  # noqa: S608 - ours
+            f"SELECT run, owner FROM runs WHERE {condition} ORDER BY number",  # noqa: S608 - ours
             *values,
         )
-        return [_read_run(row["run"]) for row in rows]
+        return [(run, row["owner"]) for row in rows if (run := _readable(row["run"])) is not None]
+
+
+def _readable(data: bytes) -> Run | None:
+    """A run as it is kept; nothing if another version, or a broken disk, wrote it."""
+    try:
+        return _read_run(data)
+    except msgspec.MsgspecError:
+        return None
 
 
 def unknown_run(run_id: str) -> Fault:

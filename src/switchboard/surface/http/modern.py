@@ -44,6 +44,7 @@ class _Claims(Struct, frozen=True):
     meta: _Meta = msgspec.field(name="_meta", default=_Meta())
     name: Any = None
     uri: Any = None
+    task_id: Any = msgspec.field(name="taskId", default=None)
 
 
 class _Body(Struct, frozen=True):
@@ -133,7 +134,8 @@ def check_headers(exchange: Exchange, message: Envelope) -> None:
 
 def _check_name(exchange: Exchange, message: Envelope, claims: _Claims) -> None:
     named_by = NAMED_BY.get(str(message.method), "")
-    named = getattr(claims, named_by, None)
+    members = {"name": claims.name, "uri": claims.uri, "taskId": claims.task_id}
+    named = members.get(named_by)
     given = exchange.header(NAME)
     if named is not None and (given is None or text_of(given) != named):
         raise RpcError(HEADER_MISMATCH, f"`{NAME}` and `{named_by}` do not agree")

@@ -85,7 +85,7 @@ class AgentTools(EngineTasks):
             request_key=request_key(call),
             depth=call.session.depth,
         )
-        return await self._calls.start(call, spec)
+        return await self._calls.start(call, spec, may_be_task=True)
 
     # Runs
 

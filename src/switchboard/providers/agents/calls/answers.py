@@ -1,13 +1,18 @@
 """What calls of agents and of runs answer: `ok` and `output` as the text, the rest in `_meta`."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import asdict
 
 from switchboard.core.calls import Outcome, TextBlock
 from switchboard.core.faults import Fault
-from switchboard.runs.run import Run
+
+if TYPE_CHECKING:
+    # A listing needs the words for faults, and nothing of runs.
+    from switchboard.runs.run import Run
 
 RUN_KEY = "switchboard/run"
 

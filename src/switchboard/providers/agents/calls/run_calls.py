@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Literal
 
+from msgspec.structs import replace
+
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault
 from switchboard.providers.agents.calls.answers import answer
@@ -19,6 +21,10 @@ from switchboard.runs.run import Run, RunSpec
 OnDisconnect = Literal["auto", "keep", "cancel"]
 # A client that hears nothing for long gives up, whatever the run does.
 _PULSE_S = 5.0
+
+# How long a client that can come back for the answer is kept from knowing that it has to.
+_MOMENT_S = 1.0
+_IN_LINE = "waits for its turn: another run works in this workspace, or as many as may work at once"
 
 # What goes on while a call waits for a run.
 Beside = Callable[[Call, Run], AbstractAsyncContextManager[None]]
@@ -50,11 +56,12 @@ class RunCalls:
         *,
         beside: Beside | None = None,
         waits_whole: bool = False,
+        may_be_task: bool = False,
     ) -> Outcome:
         """Start a run, then wait for it. The same request sent again finds the run it started.
 
         `beside` goes on while it waits. With `waits_whole` a client that does not say otherwise
-        waits for the end.
+        waits for the end. With `may_be_task` one that takes tasks is soon told of one.
         """
         # Once it is on disk it has to be known here: a client that leaves now leaves a run.
         starting = self._waiters.tasks.start(self._runs().start(spec))
@@ -66,7 +73,8 @@ class RunCalls:
         self._waiters.began(run.id, call.session)
         async with beside(call, run) if beside is not None else contextlib.nullcontext():
             whole = LONGEST_S if waits_whole else None
-            return await self.wait(call, run, say, whole=whole)
+            as_task = may_be_task and call.takes_tasks
+            return await self.wait(call, run, say, whole=whole, as_task=as_task)
 
     async def wait(
         self,
@@ -76,6 +84,7 @@ class RunCalls:
         *,
         within_s: float | None = None,
         whole: float | None = None,
+        as_task: bool = False,
     ) -> Outcome:
         """Wait for the end of a run, or until the client's patience is over."""
         runs, waiters = self._runs(), self._waiters
@@ -83,7 +92,11 @@ class RunCalls:
         within_s = patience if within_s is None else min(within_s, patience)
         try:
             with waiters.waiting(run.id, call):
-                run = await self._with_progress(call, run, within_s)
+                if as_task:
+                    run = await self._with_progress(call, run, min(within_s, _MOMENT_S))
+                # A form that is on its way to a person is answered in this call, not by polling.
+                if not as_task or (run.state == "asking" and call.asker is not None):
+                    run = await self._with_progress(call, run, within_s)
         except asyncio.CancelledError:
             self._let_go(run.id)
             raise
@@ -91,7 +104,8 @@ class RunCalls:
             await runs.delivered(run.id)
         else:
             waiters.hand_out(run.id)
-        return say(run)
+        outcome = say(run)
+        return replace(outcome, task_id=run.id) if as_task and not run.has_ended else outcome
 
     async def _with_progress(self, call: Call, run: Run, within_s: float) -> Run:
         pulse = _Pulse(call)
@@ -142,7 +156,7 @@ class _Pulse:
             self._report()
 
     def _is_new(self, run: Run) -> bool:
-        said = run.doing or run.state
+        said = run.doing or (_IN_LINE if run.state == "queued" else run.state)
         is_new = said != self._said
         self._said = said
         if is_new and self._tell is not None and not run.has_ended:

@@ -7,7 +7,7 @@ from msgspec import Struct
 from switchboard.config.problems import Problem
 from switchboard.engines.profile import RunFields
 from switchboard.providers.agents.agent import AgentFormat
-from switchboard.runs.run import OnCrash
+from switchboard.runs.limits import OnCrash
 
 # What tells a changed file from an unchanged one, without reading it.
 Signature = tuple[int, int, int, int]

@@ -12,6 +12,7 @@ from switchboard.core.launches import Launch
 from switchboard.providers.agents.calls.agent_tools import AgentGround, request_key
 from switchboard.providers.agents.calls.answers import going_on, report
 from switchboard.providers.agents.calls.run_calls import RunCalls
+from switchboard.providers.agents.run_tools.own_runs import own_run
 from switchboard.providers.agents.run_tools.transcript_lines import lines_of
 from switchboard.runs.ports import Runs
 from switchboard.runs.run import Run
@@ -74,22 +75,7 @@ class RunTools:
                 return await self._reply(call, run, given.task)
 
     async def _run(self, given: _Given) -> Run:
-        unknown = Fault(
-            FaultCode.NOT_FOUND,
-            "unknown-run",
-            f"there is no run `{given.run_id}` in this workspace",
-            hint="use the id that the agent's tool answered with",
-        )
-        try:
-            run = await self._runs().get(given.run_id)
-        except Fault as fault:
-            if fault.code is FaultCode.NOT_FOUND:
-                raise unknown from None
-            raise
-        # In the same words: nobody learns that there is such a run elsewhere.
-        if run.spec.workspace != self._ground.workspace:
-            raise unknown
-        return run
+        return await own_run(self._runs(), self._ground.workspace, given.run_id)
 
     async def _output(self, run: Run, after: int) -> Outcome:
         events = await self._runs().transcript(run.id, after=after)
@@ -127,7 +113,7 @@ class RunTools:
             depth=call.session.depth,
         )
         await self._check_alone(run)
-        return await self._calls.start(call, spec)
+        return await self._calls.start(call, spec, may_be_task=True)
 
     async def _check_alone(self, run: Run) -> None:
         """Two processes must not go on with one conversation at the same time."""

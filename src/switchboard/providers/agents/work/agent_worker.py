@@ -9,9 +9,11 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
+from switchboard.children.inbound.attribution import marked_input
 from switchboard.core.channel import Input
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.tasks import TaskSet
+from switchboard.core.privacy.cleaning import cleaned_line
 from switchboard.core.privacy.secrets import Redact
 from switchboard.core.sessions import Session
 from switchboard.engines.engine import AgentEngine, EngineConversation, Reply
@@ -32,6 +34,7 @@ from switchkit.reaper_client import Reaper
 _GO_ON = "You were interrupted. Look at what is done already, and finish the task."
 # How long somebody may take to fill in a form.
 _FORM_S = 300.0
+_LONGEST_NAME = 200
 _encode = msgspec.json.Encoder().encode
 
 
@@ -252,8 +255,8 @@ class AgentWork:
                 channel = waiter.call.channel
                 if channel is None:
                     continue
-                wanted = {"form": Input("elicitation/create", _params(form))}
-                with contextlib.suppress(Fault, TimeoutError):
+                with contextlib.suppress(Fault, TimeoutError, msgspec.MsgspecError):
+                    wanted = {"form": _wanted(form, f"agent {self._run.spec.agent}")}
                     async with asyncio.timeout(_FORM_S):
                         reply = _reply((await channel.ask(wanted))["form"])
                     break
@@ -274,12 +277,19 @@ def _with_env(server: AttachedServer, env: dict[str, str]) -> AttachedServer:
     return replace(server, env={**server.env, **env})
 
 
-def _params(form: Form) -> Raw:
-    message = f"{form.server}: {form.message}"
+def _wanted(form: Form, agent: str) -> Input:
+    """A form under the name of who wants it filled in. Raises a fault for what nobody may open."""
+    members: dict[str, Any] = {"mode": "form", "message": form.message}
     if form.url:
-        return Raw(_encode({"mode": "url", "message": message, "url": form.url}))
-    schema = Raw(form.schema.encode() or b'{"type":"object","properties":{}}')
-    return Raw(_encode({"mode": "form", "message": message, "requestedSchema": schema}))
+        if not form.url.startswith(("https://", "http://")):
+            raise Fault(FaultCode.INVALID_ARGUMENT, "page-refused", "only pages of the web open")
+        members = {"mode": "url", "message": form.message, "url": form.url}
+    else:
+        schema = Raw(form.schema.encode() or b'{"type":"object","properties":{}}')
+        members["requestedSchema"] = schema
+    asks = f"{form.server} of {agent}" if form.server else agent
+    name = cleaned_line(asks, _LONGEST_NAME)
+    return marked_input(name, "elicitation/create", Raw(_encode(members)))
 
 
 def _reply(raw: Raw) -> Reply:

@@ -1,0 +1,25 @@
+"""The runs of one workspace, and no others."""
+
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.runs.ports import Runs
+from switchboard.runs.run import Run
+
+
+async def own_run(runs: Runs, workspace: str, run_id: str) -> Run:
+    """A run of the workspace, or a `not_found` fault."""
+    unknown = Fault(
+        FaultCode.NOT_FOUND,
+        "unknown-run",
+        f"there is no run `{run_id}` in this workspace",
+        hint="use the id that the agent's tool answered with",
+    )
+    try:
+        run = await runs.get(run_id)
+    except Fault as fault:
+        if fault.code is FaultCode.NOT_FOUND:
+            raise unknown from None
+        raise
+    # In the same words: nobody learns that there is such a run elsewhere.
+    if run.spec.workspace != workspace:
+        raise unknown
+    return run
