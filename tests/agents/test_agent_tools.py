@@ -69,7 +69,9 @@ def test_an_agent_of_the_workspace_waits_for_trust_and_is_only_counted(lab: Lab)
     assert "agent_a" not in said
     (item,) = SOURCE.trust_items(settings)
     assert (item.name, item.kind, item.trust) == ("agent_a", "agent", "waiting")
-    (finding,) = SOURCE.findings(settings, {})
+    # The other agent's engine is not installed here, which is told too.
+    engine, finding = SOURCE.findings(settings, {})
+    assert engine.subject == "engine codex"
     assert (finding.subject, finding.hint) == ("agent_a", "switchboard trust agent_a")
 
 
