@@ -51,7 +51,8 @@ async def test_each_refusal_of_the_service_is_a_failure_of_its_kind(
 
 @BOTH
 async def test_a_service_that_cuts_the_stream_fails_the_turn(tmp_path: Path, package: str) -> None:
-    last = await _last(tmp_path, package, stumble(Cut()))
+    # Claude Code may go on from the half that it got, and is to fail there too.
+    last = await _last(tmp_path, package, *[stumble(Cut())] * 9)
     assert last.status == "failed"
     assert last.failure is not None
     assert last.failure.kind in {"stream-cut", "model-unreachable"}, last
