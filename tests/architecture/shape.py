@@ -33,7 +33,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("providers:table", "providers:source", "providers:context"),
     },
     "settings": {
-        *("core", "config", "children:schema", "children:exposure", "providers:table"),
+        *("core", "config", "children:schema", "children:exposure", "children:secret_texts"),
+        "providers:table",
         *("runs:limits", "vault:options", "vault:references"),
     },
     "control": {"core", "wire", "ipc", "approvals", "audit", "runs"},
@@ -207,6 +208,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ): "many boards know no secret",
     ("daemon/board/secret_values.py", "urllib.parse.unquote"): "few have remote servers",
     ("daemon/board/secret_values.py", "urllib.parse.urlsplit"): "as above",
+    ("settings/trust.py", "urllib.parse.urlsplit"): "as above",
     (
         "sandbox/server_sandbox.py",
         "switchboard.sandbox.sandbox.platform_sandbox",
@@ -254,6 +256,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
             ("yard/source.py", "yard.specs.WORDS"),
         )
     },
+    ("daemon/board/vaults.py", "switchboard.vault.opening.open_vault"): "few have a vault",
     ("vault/opening.py", "switchboard.vault.kv_vault.KvVault"): "few have a server for secrets",
     ("vault/keys/keychain.py", "*"): "of several keychains, the one that is there",
     (

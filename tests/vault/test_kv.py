@@ -52,6 +52,14 @@ class TestKvVault(VaultStoreContract):
     def make(self) -> VaultStore:
         return vault_of(self.server)
 
+    @pytest.fixture(autouse=True)
+    def _time(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1_000.0
+        monkeypatch.setattr("switchboard.vault.kv_vault.time.monotonic", lambda: self.now)
+
+    def time_passes(self) -> None:
+        self.now += 60
+
 
 def refusal(store: VaultStore) -> Fault:
     with pytest.raises(Fault) as caught:

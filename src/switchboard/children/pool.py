@@ -12,11 +12,13 @@ import msgspec
 
 from switchboard.children.child import Child
 from switchboard.children.connection import ChildLimits
-from switchboard.children.environment import NotedSecrets, SecretSource, child_environment
+from switchboard.children.environment import child_environment
 from switchboard.children.faults import fault_from_change
 from switchboard.children.link import Link, MakePeer
 from switchboard.children.listings.listing_cache import ListingCaches
 from switchboard.children.schema import ServerEntry
+from switchboard.children.secret_texts import secret_headers, secret_variables
+from switchboard.children.secrets import LookedUp, SecretSource
 from switchboard.children.stdio import open_stdio
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.tasks import TaskSet, close_all
@@ -99,7 +101,7 @@ class ChildPool:
     ) -> None:
         self._environ = environ
         self.book = book if book is not None else SecretBook()
-        self._secrets = NotedSecrets(secrets, self.book.learn)
+        self._secrets = secrets
         self._events = events
         self._reaper = reaper
         self._sessions = sessions
@@ -184,10 +186,12 @@ class ChildPool:
         if not await asyncio.to_thread(self._is_trusted, entry):
             raise fault_from_change(entry.name)
         if entry.transport == "stdio":
+            secrets = LookedUp(entry, secret_variables(entry), self._secrets, self.book.learn)
             return await open_stdio(
                 entry,
                 make_peer,
-                env=child_environment(entry, self._environ, self._secrets),
+                env=child_environment(entry, self._environ, await secrets.values()),
+                secrets=secrets,
                 reaper=self._reaper,
                 wrap=self.sandboxes(entry),
                 book=self.book,
@@ -197,7 +201,12 @@ class ChildPool:
         from switchboard.children.http.remote import open_remote  # noqa: PLC0415
 
         return await open_remote(
-            entry, make_peer, environ=self._environ, book=self.book, timeout_s=timeout_s
+            entry,
+            make_peer,
+            environ=self._environ,
+            secrets=LookedUp(entry, secret_headers(entry), self._secrets, self.book.learn),
+            book=self.book,
+            timeout_s=timeout_s,
         )
 
     @property

@@ -4,6 +4,7 @@ A secret lies under `<mount>/<prefix>/<reference>`, in the field `value`.
 """
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any, TypeVar, cast
@@ -21,6 +22,7 @@ from switchboard.vault.references import check_name
 Answer = TypeVar("Answer")
 
 _FIELD = "value"
+_LOOK_AGAIN_S = 30
 # Whoever lists a vault with more has it listed by its server.
 _MOST_ENTRIES = 10_000
 
@@ -113,6 +115,10 @@ class KvVault:
         """Until when the token holds, in the server's words; empty for one without an end."""
         answer = self._with_client(lambda client: client.auth.token.lookup_self())
         return str(_inner(answer or {}, "data").get("expire_time") or "")
+
+    def mark(self) -> object:
+        # It does not tell when something changes, so it is asked again from time to time.
+        return int(time.monotonic() / _LOOK_AGAIN_S)
 
     def close(self) -> None:
         self._own = threading.local()

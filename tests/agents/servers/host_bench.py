@@ -8,7 +8,7 @@ from typing import Any
 
 from support.workspace import Json, Workspace, child_command
 from switchboard.children.connection import ChildLimits
-from switchboard.children.environment import EnvironmentSecrets
+from switchboard.children.secrets import EnvironmentSecrets
 from switchboard.children.pool import ChildPool
 from switchboard.core.bus import EventBus
 from switchboard.core.privacy.secrets import SecretBook

@@ -14,7 +14,7 @@ from msgspec import Raw
 
 from switchboard.children.child import Child
 from switchboard.children.connection import ChildLimits
-from switchboard.children.environment import EnvironmentSecrets
+from switchboard.children.secrets import EnvironmentSecrets
 from switchboard.children.pool import ChildPool
 from switchboard.children.schema import ServerEntry
 from switchboard.core.bus import EventBus

@@ -9,6 +9,8 @@ import msgspec
 
 from switchboard.children.http.proxy import proxy_for
 from switchboard.children.schema import ServerEntry
+from switchboard.children.secret_texts import secret_headers
+from switchboard.children.secrets import LookedUp
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.wire.frames import MAX_MESSAGE_BYTES, FrameTooLarge
 from switchboard.wire.http_headers import JSON_TYPE, media_type
@@ -33,15 +35,23 @@ _BUSY_GATEWAYS = frozenset({502, 503, 504})
 class RemoteClient:
     """Sends requests to one server, with the headers of its entry, and to no other origin."""
 
-    def __init__(self, entry: ServerEntry, *, timeout_s: float, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        entry: ServerEntry,
+        *,
+        timeout_s: float,
+        environ: Mapping[str, str],
+        secrets: LookedUp,
+    ) -> None:
         self._entry = entry
+        self._secrets = secrets
         self.url = httpx2.URL(entry.url)
         self._http = httpx2.AsyncClient(
             headers={
                 # What was compressed could unfold to more than the limit of a message.
                 "accept-encoding": "identity",
                 "user-agent": "switchboard",
-                **entry.headers,
+                **without_secrets(entry),
             },
             # How long an answer may take is for the road to decide, not for the connection.
             timeout=httpx2.Timeout(timeout_s, read=None, pool=None),
@@ -61,6 +71,7 @@ class RemoteClient:
         self, method: str, url: httpx2.URL, headers: Mapping[str, str], body: bytes | None = None
     ) -> AsyncGenerator[httpx2.Response]:
         """Open the answer to a request. Raises a fault when there is none to be had."""
+        headers = {**await self._secrets.values(), **headers}
         try:
             for _ in range(_MOST_REDIRECTS):
                 request = self._http.build_request(method, url, headers=headers, content=body)
@@ -162,6 +173,12 @@ class RemoteClient:
     async def aclose(self) -> None:
         """Close every connection."""
         await self._http.aclose()
+
+
+def without_secrets(entry: ServerEntry) -> dict[str, str]:
+    """The headers of an entry that are sent as they are written."""
+    looked_up = secret_headers(entry)
+    return {name: text for name, text in entry.headers.items() if name not in looked_up}
 
 
 def refusal(response: httpx2.Response, body: bytes) -> RpcError:
