@@ -143,6 +143,12 @@ class Connection:
 
     # Starting
 
+    @property
+    def ready_link(self) -> Link | None:
+        """The link, where nothing has to be looked at before it is used."""
+        link = self.link
+        return link if link is None or link.secrets is None else None
+
     async def ready(self) -> Link:
         """The link to the child; whoever comes first starts it, the rest wait with them."""
         while (link := self.link) is not None:
