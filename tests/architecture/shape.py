@@ -33,7 +33,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("providers:table", "providers:source", "providers:context"),
     },
     "settings": {
-        *("core", "config", "children:schema", "children:exposure", "children:secret_texts"),
+        *("core", "config", "children:schema", "children:exposure", "children:secrets"),
         "providers:table",
         *("runs:limits", "vault:options", "vault:references"),
     },
@@ -88,7 +88,7 @@ ALSO_MAY_IMPORT = (
     Allowance("cli/*.py", {"config"}, "it reads the environment and shows problems"),
     Allowance("cli/verbs/doctor.py", {"sandbox"}, "it says which sandbox works here"),
     Allowance("cli/verbs/*vault*.py", {"vault"}, "secrets are put away where no daemon runs, too"),
-    Allowance("cli/verbs/*.py", {"children:secret_texts"}, "it says which secrets servers ask for"),
+    Allowance("cli/verbs/*.py", {"children:secrets"}, "it says which secrets servers ask for"),
     Allowance("cli/verbs/*.py", {"settings", "daemon"}, "a verb works on settings or on a board"),
     Allowance("cli/verbs/agents.py", {"providers/*"}, "it shows what agent files come to"),
     Allowance("cli/verbs/*audit*.py", {"audit"}, "the log is read where no daemon runs, too"),
@@ -260,7 +260,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     },
     (
         "cli/verbs/doctor.py",
-        "switchboard.cli.verbs.parts.vault_findings.vault_findings",
+        "switchboard.cli.verbs.parts.vault.findings.vault_findings",
     ): "few have a vault",
     ("daemon/board/vaults.py", "switchboard.vault.opening.open_vault"): "few have a vault",
     ("vault/opening.py", "switchboard.vault.kv_vault.KvVault"): "few have a server for secrets",

@@ -17,7 +17,7 @@ from switchboard.children.child import Child
 from switchboard.children.connection import ChildLimits
 from switchboard.children.pool import ChildPool
 from switchboard.children.schema import ServerEntry
-from switchboard.children.secrets import EnvironmentSecrets
+from switchboard.children.secrets.lookup import EnvironmentSecrets
 from switchkit.reaper_client import Reaper
 
 SCRIPTED = Path(__file__).parent / "scripted_child.py"

@@ -19,7 +19,7 @@ from switchboard.children.faults import (
 from switchboard.children.greeting import Greeting, NotModern, client_capabilities, greet
 from switchboard.children.link import Link, OpenLink
 from switchboard.children.schema import Protocol, ServerEntry
-from switchboard.children.secrets import LookedUp
+from switchboard.children.secrets.lookup import LookedUp
 from switchboard.core.events import (
     ChildExited,
     ChildFailed,

@@ -17,8 +17,8 @@ from switchboard.children.faults import fault_from_change
 from switchboard.children.link import Link, MakePeer
 from switchboard.children.listings.listing_cache import ListingCaches
 from switchboard.children.schema import ServerEntry
-from switchboard.children.secret_texts import secret_headers, secret_variables
-from switchboard.children.secrets import LookedUp, SecretSource
+from switchboard.children.secrets.lookup import LookedUp, SecretSource
+from switchboard.children.secrets.texts import secret_headers, secret_variables
 from switchboard.children.stdio import open_stdio
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.tasks import TaskSet, close_all

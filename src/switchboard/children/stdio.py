@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from switchboard.children.link import MakePeer
 from switchboard.children.redaction import Redaction
 from switchboard.children.schema import ServerEntry
-from switchboard.children.secrets import LookedUp
+from switchboard.children.secrets.lookup import LookedUp
 from switchboard.core.faults import Fault
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.procs.spawn import Running, SpawnSpec, Wrap, spawn

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Mapping
 
 from switchboard.children.http.proxy import PROXY_NAMES
-from switchboard.children.secret_texts import references_of
+from switchboard.children.secrets.texts import references_of
 from switchboard.daemon.hello import Hello
 from switchboard.ipc.protocol import EVERYTHING
 from switchboard.providers.table import TABLE, configured

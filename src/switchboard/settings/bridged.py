@@ -4,7 +4,7 @@ import os
 
 from msgspec.structs import replace
 
-from switchboard.children.secret_texts import references_of
+from switchboard.children.secrets.texts import references_of
 from switchboard.config.problems import ConfigInvalid
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.visibility import Visibility

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
-from switchboard.children.secret_texts import is_reference
+from switchboard.children.secrets.texts import is_reference
 from switchboard.config.key_positions import KeyPath
 from switchboard.config.placeholders import vault_references_in
 from switchboard.config.problems import Severity

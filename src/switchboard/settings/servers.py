@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
-from switchboard.children.secret_texts import references_of
+from switchboard.children.secrets.texts import references_of
 from switchboard.config.key_positions import KeyPath
 from switchboard.config.layers import Layer, MergedLayers
 from switchboard.config.locate import Places

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from switchboard.children.schema import ServerEntry
-from switchboard.children.secret_texts import references_of
+from switchboard.children.secrets.texts import references_of
 from switchboard.config.documents import Document, is_inside, read_json_document, read_toml_document
 from switchboard.config.front_matter import read_front_matter
 from switchboard.config.layers import Layer, MergedLayers

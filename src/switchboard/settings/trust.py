@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from switchboard.children.schema import ServerEntry
-from switchboard.children.secret_texts import references_of
+from switchboard.children.secrets.texts import references_of
 from switchboard.config.documents import read_text
 from switchboard.config.placeholders import Unfilled, expand
 from switchboard.config.problems import Problem

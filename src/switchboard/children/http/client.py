@@ -9,8 +9,8 @@ import msgspec
 
 from switchboard.children.http.proxy import proxy_for
 from switchboard.children.schema import ServerEntry
-from switchboard.children.secret_texts import secret_headers
-from switchboard.children.secrets import LookedUp
+from switchboard.children.secrets.lookup import LookedUp
+from switchboard.children.secrets.texts import secret_headers
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.wire.frames import MAX_MESSAGE_BYTES, FrameTooLarge
 from switchboard.wire.http_headers import JSON_TYPE, media_type

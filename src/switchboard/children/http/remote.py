@@ -11,7 +11,7 @@ from switchboard.children.http.streamable_pipe import StreamablePipe
 from switchboard.children.link import MakePeer
 from switchboard.children.redaction import Redaction
 from switchboard.children.schema import ServerEntry
-from switchboard.children.secrets import LookedUp
+from switchboard.children.secrets.lookup import LookedUp
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.wire.peer import Peer

@@ -11,7 +11,7 @@ from importlib.metadata import version as version_of
 from msgspec import Struct
 
 from switchboard import __version__
-from switchboard.children.secret_texts import references_of, texts_with_secrets
+from switchboard.children.secrets.texts import references_of, texts_with_secrets
 from switchboard.cli.render import hint, shown_origin
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import CommandRequest
@@ -106,7 +106,7 @@ def run(request: CommandRequest) -> Report:
         findings += _about_sandbox(settings)
         if has_vault(settings):
             # Ciphers take a while to load, and few have a vault.
-            from switchboard.cli.verbs.parts.vault_findings import vault_findings  # noqa: PLC0415
+            from switchboard.cli.verbs.parts.vault.findings import vault_findings  # noqa: PLC0415
 
             vault, about_vault = vault_findings(settings, request.environ)
             findings += about_vault

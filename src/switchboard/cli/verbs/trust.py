@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from switchboard.children.schema import ServerEntry
-from switchboard.children.secret_texts import references_of
+from switchboard.children.secrets.texts import references_of
 from switchboard.cli.render import columns, hint, shown_origin
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from switchboard.children.schema import ServerEntry
-from switchboard.children.secret_texts import references_of
+from switchboard.children.secrets.texts import references_of
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import settings_for
-from switchboard.cli.verbs.parts.secret_input import passphrase_from, read_value
 from switchboard.cli.verbs.parts.servers import entries
-from switchboard.cli.verbs.parts.vault_reports import (
+from switchboard.cli.verbs.parts.vault.input import passphrase_from, read_value
+from switchboard.cli.verbs.parts.vault.reports import (
     ListedSecret,
     VaultDeleteReport,
     VaultDoctorReport,
@@ -19,7 +19,7 @@ from switchboard.cli.verbs.parts.vault_reports import (
     VaultPutReport,
     VaultRotateReport,
 )
-from switchboard.cli.verbs.parts.vault_state import state_of
+from switchboard.cli.verbs.parts.vault.state import state_of
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.stores import VaultStore
 from switchboard.settings.sections import Settings

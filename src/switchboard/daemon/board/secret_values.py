@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 
 from switchboard.children.schema import ServerEntry
-from switchboard.children.secret_texts import is_reference
+from switchboard.children.secrets.texts import is_reference
 from switchboard.core.privacy.secret_names import is_secret_name
 from switchboard.ipc.environment import BASE_NAMES
 from switchboard.providers.table import configured

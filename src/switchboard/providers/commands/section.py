@@ -25,8 +25,8 @@ from switchboard.providers.table import is_reserved
 from switchboard.settings.files.server_shapes import SERVER_OBJECT
 from switchboard.settings.fingerprints import bound_values, fingerprint, seal_of
 from switchboard.settings.secret_rules import loads_code
+from switchboard.settings.server_fields import ENV_NAME
 from switchboard.settings.servers import Resolution
-from switchboard.vault.references import ENV_NAME
 
 _SECTION = "mcp"
 _NAME = Text(pattern=ENV_NAME, says="a name of letters, digits and `_`")

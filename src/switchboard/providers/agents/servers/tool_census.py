@@ -9,7 +9,7 @@ import msgspec
 from switchboard.children.connection import ChildLimits
 from switchboard.children.pool import ChildPool
 from switchboard.children.schema import ServerEntry
-from switchboard.children.secrets import EnvironmentSecrets
+from switchboard.children.secrets.lookup import EnvironmentSecrets
 from switchboard.core.faults import Fault
 from switchboard.core.sessions import Session
 from switchboard.engines.profile import AttachedServer

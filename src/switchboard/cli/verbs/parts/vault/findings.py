@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from switchboard.children.secret_texts import references_of
-from switchboard.cli.verbs.parts.vault_state import state_of
+from switchboard.children.secrets.texts import references_of
+from switchboard.cli.verbs.parts.vault.state import state_of
 from switchboard.core.faults import Fault
 from switchboard.providers.source import Finding
 from switchboard.settings.sections import Settings

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 
 from switchboard.children.schema import ServerEntry
-from switchboard.children.secret_texts import filled
+from switchboard.children.secrets.texts import filled
 from switchboard.core.faults import Fault, FaultCode
 
 
