@@ -100,7 +100,7 @@ async def test_what_the_agent_did_before_is_no_word_of_a_stranger(home: Path) ->
     [
         (
             {"kind": "patch", "subject": "a.py", "text": "update a.py\n-x = 1\n+\tx = 2\r\n"},
-            ["wants to change files in {}", "  | update a.py", "  | -x = 1", "  | +   x = 2\\u000d"],
+            ["change files in {}", "  | update a.py", "  | -x = 1", "  | +   x = 2\\u000d"],
         ),
         (
             {"kind": "tool", "subject": "memory/wipe", "detail": '{"tool":"all","patch":"p"}'},

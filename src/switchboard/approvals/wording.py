@@ -64,28 +64,13 @@ def prompt_of(question: Question) -> str:
 
 def _lines(question: Question) -> Iterator[str]:
     facts = question.facts
-    if question.wish:
-        yield f"{_plain(question.wish)} in {_plain(facts.cwd)}"
-        yield from (f"  | {line}" for line in question.exactly.splitlines())
-    else:
-        name = _plain(question.tool)
-        yield f"May {name} run?" if not question.suite else f"May {name} of {question.suite} run?"
-        if question.chosen_for:
-            yield "A model chose this call for the words:"
-            yield from (f"  | {line}" for line in question.chosen_for.splitlines())
+    yield from _heading(question)
     yield ""
     yield f"Side effects: {', '.join(map(_plain, facts.effects))}"
     level = "HIGH" if question.risk.is_high else "low"
     yield f"Risk: {'; '.join((level, *question.risk.reasons))}"
     yield f"Folder: {_plain(facts.cwd)}"
-    if not question.wish:
-        # Of what an engine starts, nothing of this is known.
-        yield from _surroundings(question)
-    if facts.uid0:
-        yield "User: ROOT (uid 0)"
-    if not question.wish:
-        yield f"Server: {_plain(facts.server)}"
-        yield f"Runs: {_plain(facts.runs)}"
+    yield from _surroundings(question)
     for link in facts.links:
         yield f"Leads elsewhere: {_plain(link)}"
     if facts.tainted_by:
@@ -105,16 +90,41 @@ def _lines(question: Question) -> Iterator[str]:
         yield ""
         yield "The agent says:" if question.wish else "The server says:"
         words = "\n".join(filter(None, (question.title, question.description)))
-        yield from (f"  | {line}" for line in cleaned(words, _MAX_WORDS).splitlines())
+        yield from _barred(cleaned(words, _MAX_WORDS))
+
+
+def _heading(question: Question) -> Iterator[str]:
+    if question.wish:
+        yield f"{_plain(question.wish)} in {_plain(question.facts.cwd)}"
+        yield from _barred(question.exactly)
+        return
+    name = _plain(question.tool)
+    yield f"May {name} run?" if not question.suite else f"May {name} of {question.suite} run?"
+    if question.chosen_for:
+        yield "A model chose this call for the words:"
+        yield from _barred(question.chosen_for)
 
 
 def _surroundings(question: Question) -> Iterator[str]:
     facts = question.facts
+    root = ("User: ROOT (uid 0)",) if facts.uid0 else ()
+    if question.wish:
+        # Of what an engine starts, nothing else is known.
+        yield from root
+        return
     if facts.writable:
         yield f"Can write in: {', '.join(map(_plain, facts.writable))}"
     yield f"Variables: {_variables(question)}"
     yield f"Sandbox: {'NONE' if facts.sandbox == 'none' else _plain(facts.sandbox)}"
     yield f"Network: {'on' if facts.network else 'off'}"
+    yield from root
+    yield f"Server: {_plain(facts.server)}"
+    yield f"Runs: {_plain(facts.runs)}"
+
+
+def _barred(text: str) -> Iterator[str]:
+    """Words of others, and what they want to do: no line of it can be taken for one of ours."""
+    return (f"  | {line}" for line in text.splitlines())
 
 
 def _variables(question: Question) -> str:

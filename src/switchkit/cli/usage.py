@@ -50,6 +50,8 @@ class Word(Value):
     optional: bool = False
     many: bool = False
     choices: tuple[str, ...] = ()
+    # What the word names, where the program can say which there are: see `completion`.
+    names: str = ""
 
 
 class Usage(Value):

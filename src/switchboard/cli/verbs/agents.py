@@ -42,7 +42,7 @@ USAGE = Usage(
             choices=_ACTIONS,
             optional=True,
         ),
-        Word(name="NAME", about="an agent, by its name or its tool", optional=True),
+        Word(name="NAME", about="an agent, by its name or its tool", optional=True, names="agents"),
     ),
     options=(
         Option(name="task", value="TEXT", about="run: what the agent is to do"),

@@ -45,7 +45,7 @@ USAGE = Usage(
     summary="Answer what clients want to do, and look at tools that have changed.",
     words=(
         Word(name="ACTION", about="what to do", choices=_ACTIONS, optional=True),
-        Word(name="ID", about="a question, or a changed tool", optional=True),
+        Word(name="ID", about="a question, or a changed tool", optional=True, names="approvals"),
     ),
     options=(
         Option(name="session", about="approve: every call of this tool until the session ends"),

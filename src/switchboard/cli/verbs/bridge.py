@@ -18,7 +18,7 @@ from switchkit.cli.usage import Option, Usage, Word
 USAGE = Usage(
     verb="bridge",
     summary="Serve one configured server on stdin and stdout, under its own names.",
-    words=(Word(name="NAME", about="a server, or its suite"),),
+    words=(Word(name="NAME", about="a server, or its suite", names="servers"),),
     options=(
         Option(name="agent", value="FILE", about="also know the servers of this agent"),
         Option(name="in-process", about="do without the daemon, in this process alone"),

@@ -19,7 +19,7 @@ from switchkit.cli.usage import Option, Usage, Word
 USAGE = Usage(
     verb="remove",
     summary="Take an MCP server away again.",
-    words=(Word(name="NAME", about="the name of the server"),),
+    words=(Word(name="NAME", about="the name of the server", names="servers"),),
     options=(Option(name="global", about="from your home, not from this workspace"),),
     examples=("switchboard remove time",),
 )

@@ -41,7 +41,7 @@ USAGE = Usage(
     summary="Show, follow, cancel or go on with runs of agents.",
     words=(
         Word(name="ACTION", about="what to do", choices=_ACTIONS, optional=True),
-        Word(name="ID", about="a run", optional=True),
+        Word(name="ID", about="a run", optional=True, names="runs"),
         Word(name="TEXT", about="reply: the next task; steer: more input", optional=True),
     ),
     options=(

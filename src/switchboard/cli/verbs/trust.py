@@ -32,6 +32,7 @@ USAGE = Usage(
             about=" or ".join(("servers, command tools", *_FILES)),
             optional=True,
             many=True,
+            names="trust",
         ),
     ),
     options=(

@@ -15,7 +15,7 @@ from switchkit.cli.usage import Option, Usage, Word
 USAGE = Usage(
     verb="unwrap",
     summary="Take the wrapper of a child away: its file is again what it was, byte for byte.",
-    words=(Word(name="NAME", about="the name of the child"),),
+    words=(Word(name="NAME", about="the name of the child", names="servers"),),
     options=(
         Option(name="force", about="also when files of the wrapper have changed; those stay"),
     ),

@@ -16,7 +16,7 @@ from switchkit.cli.usage import Usage, Word
 USAGE = Usage(
     verb="wrap",
     summary="Let a model turn plain words into calls of one child, and show nothing else of it.",
-    words=(Word(name="NAME", about="the name of a child in `.switchboard/mcps`"),),
+    words=(Word(name="NAME", about="the name of a child in `.switchboard/mcps`", names="servers"),),
     details=(
         "The child file is kept in `original/`. `mcp-descriptions.json` in `.switchboard`, in the"
         " workspace or in your home says what clients and the model are told. A wrapped child"

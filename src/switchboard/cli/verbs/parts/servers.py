@@ -95,7 +95,8 @@ def natural_of(entry: ServerEntry, workspace: str) -> str:
         words += ", and nothing else of it is shown"
     if not entry.instructions:
         return words
-    return visible(f"{words}; the model is told {shown_path(entry.instructions, workspace=workspace)}")
+    told = shown_path(entry.instructions, workspace=workspace)
+    return visible(f"{words}; the model is told what {told} says")
 
 
 def program_of(entry: ServerEntry, environ: Mapping[str, str]) -> str | None:
