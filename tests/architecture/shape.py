@@ -23,6 +23,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "directory": {"core"},
     "sandbox": {"core", "config", "procs"},
     "children": {"core", "ipc", "wire", "config", "procs", "vault"},
+    # Behind a port of `children`; it knows what an entry says, and dials as children do.
+    "oauth": {"core", "wire", "children:schema", "children:http"},
     "providers": {
         *("core", "config", "procs", "sandbox", "children", "settings", "providers/*"),
         "runs:ports",
@@ -41,7 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "web": {"control"},
     "daemon": {
         *("core", "ipc", "wire", "config", "procs", "audit", "vault", "approvals", "pipeline"),
-        *("directory", "engines", "runs"),
+        *("directory", "engines", "runs", "oauth"),
         *("sandbox", "children", "providers", "providers/*", "settings", "surface", "control"),
         "web",
     },
@@ -115,7 +117,7 @@ class Outsider(NamedTuple):
     why: str
 
 
-_HTTP = ("wire/http_*", "surface/http/*", "children/http/*", "models/http/*")
+_HTTP = ("wire/http_*", "surface/http/*", "children/http/*", "models/http/*", "oauth/http/*")
 
 THIRD_PARTY = {
     "msgspec": Outsider(("*",), "values are frozen structs, decoded without a detour"),

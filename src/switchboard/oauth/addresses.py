@@ -1,4 +1,4 @@
-"""Which addresses may be dialled for a login. None that a server names may lead into our network."""
+"""Which addresses may be dialled for a login: no server may lead us into our own network."""
 
 import ipaddress
 from typing import Literal
@@ -24,7 +24,7 @@ _PRIVATE = tuple(
     )
 )
 _SITE_LOCAL = ipaddress.ip_network("fec0::/10")
-# IPv4 in disguise: the last four bytes of the first two, bytes two to five of the third.
+# IPv4 in disguise: its last four bytes.
 _TRANSLATED = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("::/96"))
 
 

@@ -24,6 +24,10 @@ class ClientIdentity(Struct, frozen=True, kw_only=True):
     secret: str = ""
     method: AuthMethod = "none"
 
+    def __repr__(self) -> str:
+        # As that of a grant.
+        return f"ClientIdentity({self.client_id})"
+
     def prove(self, form: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
         """The form and the headers of a request in its name."""
         if self.method == "client_secret_basic":

@@ -45,6 +45,10 @@ class Grant(Struct, frozen=True, kw_only=True):
     last_error: str = ""
     failed_at: float = 0.0
 
+    def __repr__(self) -> str:
+        # Whatever shows it, in a log or a traceback, shows no token.
+        return f"Grant({self.key})"
+
     @property
     def reference(self) -> str:
         """What the vault calls it."""

@@ -31,6 +31,10 @@ class Tokens(Struct, frozen=True, kw_only=True):
     # None when it is not said, which means those that were asked for.
     scopes: tuple[str, ...] | None = None
 
+    def __repr__(self) -> str:
+        # As that of a grant.
+        return "Tokens()"
+
 
 class TokenRefused(Exception):
     """The token endpoint said no, for good or for now."""

@@ -87,7 +87,7 @@ class GuardedWeb:
         with_body: bool = True,
     ) -> tuple[WebAnswer, str]:
         """The answer, and where it redirects to."""
-        asked = httpx2.URL(checked_url(url, what, self.rules))
+        asked = self._checked(url, what)
         try:
             async with asyncio.timeout(_WHOLE_S):
                 response = await self._send(method, asked, what, headers, body)
@@ -101,7 +101,7 @@ class GuardedWeb:
                     await response.aclose()
         except TimeoutError:
             raise unreachable(what, "did not answer in time") from None
-        except (httpx2.RequestError, httpx2.InvalidURL):
+        except httpx2.RequestError:
             # The error's own text may hold the whole address.
             raise unreachable(what, f"at {asked.host} cannot be reached") from None
         # Joined to what was asked: the address that was dialled is a number.
@@ -110,6 +110,12 @@ class GuardedWeb:
             return answer, str(asked.join(location)) if location else ""
         except httpx2.InvalidURL:
             raise url_refused(what, "it redirects to something that is no address") from None
+
+    def _checked(self, url: str, what: str) -> httpx2.URL:
+        try:
+            return httpx2.URL(checked_url(url, what, self.rules))
+        except httpx2.InvalidURL:
+            raise url_refused(what, "it is no address of the web") from None
 
     async def _send(
         self,

@@ -33,6 +33,10 @@ class DeviceCode(Struct, frozen=True, kw_only=True):
     interval_s: float
     lasts_s: float
 
+    def __repr__(self) -> str:
+        # As that of a grant.
+        return f"DeviceCode({self.url})"
+
 
 class _Answer(Struct):
     device_code: str

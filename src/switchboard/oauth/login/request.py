@@ -26,6 +26,10 @@ class LoginRequest(Struct, frozen=True, kw_only=True):
     # What the server said when it refused a request.
     challenge: Challenge | None = None
 
+    def __repr__(self) -> str:
+        # As that of a grant.
+        return f"LoginRequest({self.entry.name})"
+
 
 def wanted_scopes(request: LoginRequest, found: Found) -> tuple[str, ...]:
     """The scopes to ask for. Raises a fault when more is wanted than the configuration allows.
