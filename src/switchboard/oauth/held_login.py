@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from random import uniform
 
 from msgspec.structs import replace
@@ -22,6 +23,8 @@ _SLACK_S = 5.0
 _FIRST_PAUSE_S = 5.0
 _LONGEST_PAUSE_S = 600.0
 _LONGEST_TIMER_S = 86_400.0
+# How often a login is written anew that could not be written.
+_REWRITE_S = 10.0
 _UNAUTHORIZED, _FORBIDDEN = 401, 403
 # How many tokens are kept out of texts: the older ones are dead, and there is no end of them.
 _MOST_NOTED = 8
@@ -262,21 +265,35 @@ class HeldLogin:
             last_error="",
             failed_at=0.0,
         )
-        await self._keep(renewed)
+        if not await self._keep(renewed):
+            # The old one is worth nothing any more, so the new one is used while we are here.
+            self._tasks.start(self._keep_later(grant, renewed))
         if self._failures:
             self._tell(self.entry.name, "")
         self._failures, self._retry_at = 0, 0.0
         self._adopt(renewed)
 
-    async def _keep(self, grant: Grant) -> None:
-        """Bring it to disk before anybody uses it."""
+    async def _keep(self, grant: Grant) -> bool:
+        """Bring it to disk before anybody uses it. Says whether that could be done."""
         try:
             await asyncio.to_thread(self._grants.keep, self.reference, grant)
         except Fault as fault:
-            # The old one is worth nothing any more, so the new one is used while we are here.
-            self._tell(self.entry.name, f"its new login could not be written: {fault.message}")
-        else:
-            self._stamp = self._grants.stamp()
+            self._tell(self.entry.name, f"the login could not be written: {fault.message}")
+            return False
+        self._stamp = self._grants.stamp()
+        return True
+
+    async def _keep_later(self, old: Grant, grant: Grant) -> None:
+        """Write it as soon as that can be done, unless somebody has written another."""
+        while True:
+            await asyncio.sleep(_REWRITE_S)
+            with suppress(Fault):
+                async with self._grants.locked(grant.reference):
+                    there = await asyncio.to_thread(self._grants.find, self.reference)
+                    if there is not None and there.access_token == old.access_token:
+                        await asyncio.to_thread(self._grants.keep, self.reference, grant)
+                        self._stamp = self._grants.stamp()
+                return
 
     async def _note_failure(self, grant: Grant, why: str, *, is_final: bool) -> None:
         failed = replace(grant, last_error=why, failed_at=time.time(), is_spent=is_final)
