@@ -200,3 +200,42 @@ class AuditStore(Protocol):
     async def aclose(self) -> None:
         """Write what waits, and end. Bounded, whatever the disk does."""
         ...
+
+
+class VaultEntry(Struct, frozen=True, kw_only=True):
+    """What may be told of a secret: everything but its value."""
+
+    # Without `vault:` before it, as `mcp/github/env/GITHUB_TOKEN`.
+    reference: str
+    created_at: float
+    changed_at: float
+    # 0.0 when nobody has used it yet, or where the store does not note it.
+    used_at: float = 0.0
+
+
+class VaultStore(Protocol):
+    """Secrets by their references.
+
+    The methods block, on a disk or on a server: call them on a thread. Every method raises a fault
+    when the store cannot be used; that a secret is not there is no fault.
+    """
+
+    def get(self, reference: str, /) -> str | None:
+        """The value, or None when there is none. Never an empty text in place of a failure."""
+        ...
+
+    def put(self, reference: str, value: str, /) -> None:
+        """Keep a value, in place of an earlier one. It is safe against a crash on return."""
+        ...
+
+    def delete(self, reference: str, /) -> bool:
+        """Forget a value. False when there was none."""
+        ...
+
+    def entries(self) -> list[VaultEntry]:
+        """What there is, by reference."""
+        ...
+
+    def close(self) -> None:
+        """Let go of every file and connection."""
+        ...
