@@ -27,12 +27,12 @@ def _choices(usage: Usage) -> tuple[str, ...]:
 
 def _named(usage: Usage) -> Iterator[tuple[int, Word]]:
     """The words that name something, each with its place behind the verb."""
-    return ((place, word) for place, word in enumerate(usage.words) if word.names)
+    return ((place, word) for place, word in enumerate(usage.words) if word.is_name)
 
 
-def _asking(shell: str, kind: str) -> str:
-    """What prints the names of a kind, one a line; a shell may expand what it prints."""
-    return f"completion {shell} --names {kind} 2>/dev/null"
+def _asking(shell: str, verb: str) -> str:
+    """What prints the names that a verb takes, one a line; a shell may expand what it prints."""
+    return f"completion {shell} --names {verb} 2>/dev/null"
 
 
 def _bash(program: Program, usages: Sequence[Usage], aliases: Sequence[str]) -> Iterator[str]:
@@ -55,7 +55,7 @@ def _bash(program: Program, usages: Sequence[Usage], aliases: Sequence[str]) -> 
             yield f'    "{usage.verb} 0") words="$words {" ".join(choices)}" ;;'
         for place, word in _named(usage):
             at = f'"{usage.verb} "*' if word.many else f'"{usage.verb} {place}"'
-            yield f'    {at}) words="$words $("$1" {_asking("bash", word.names)})" ;;'
+            yield f'    {at}) words="$words $("$1" {_asking("bash", usage.verb)})" ;;'
     yield "  esac"
     yield '  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")'
     yield "}"
@@ -86,7 +86,7 @@ def _zsh(program: Program, usages: Sequence[Usage], aliases: Sequence[str]) -> I
             specs.append(_quoted(f"2:{what}:({' '.join(_choices(usage))})"))
         for place, word in _named(usage):
             at = "*" if word.many else place + 2
-            specs.append(_quoted(f"{at}:{word.name.lower()}:{{_{name}_names {word.names}}}"))
+            specs.append(_quoted(f"{at}:{word.name.lower()}:{{_{name}_names {usage.verb}}}"))
         if not any(word.many for _, word in _named(usage)):
             specs.append("'*:file:_files'")
         yield f"    {usage.verb}) _arguments {' '.join(specs)} ;;"
@@ -115,8 +115,8 @@ def _fish(program: Program, usages: Sequence[Usage], aliases: Sequence[str]) -> 
             yield f"{complete} {here} -l {option.name}{value} -d {_quoted(option.about)}"
         if _choices(usage):
             yield f"{complete} {here} -a {_quoted(' '.join(_choices(usage)))}"
-        for _, word in _named(usage):
-            asked = _quoted(f"({program.name} {_asking('fish', word.names)})")
+        if any(_named(usage)):
+            asked = _quoted(f"({program.name} {_asking('fish', usage.verb)})")
             yield f"{complete} {here} -a {asked}"
     for alias in aliases:
         yield f"complete -c {alias} -w {program.name}"

@@ -50,8 +50,8 @@ class Word(Value):
     optional: bool = False
     many: bool = False
     choices: tuple[str, ...] = ()
-    # What the word names, where the program can say which there are: see `completion`.
-    names: str = ""
+    # Whether the program can say which names there are: see `completion`.
+    is_name: bool = False
 
 
 class Usage(Value):

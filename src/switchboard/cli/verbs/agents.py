@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct, to_builtins
@@ -42,7 +42,7 @@ USAGE = Usage(
             choices=_ACTIONS,
             optional=True,
         ),
-        Word(name="NAME", about="an agent, by its name or its tool", optional=True, names="agents"),
+        Word(name="NAME", about="an agent, by its name or its tool", optional=True, is_name=True),
     ),
     options=(
         Option(name="task", value="TEXT", about="run: what the agent is to do"),
@@ -238,6 +238,12 @@ def run(request: CommandRequest) -> Report:
             return _show(settings, found, _named(found, name))
         case _:
             return _run(request, _named(found, name), found)
+
+
+def names(request: CommandRequest) -> Iterable[str]:
+    """What a shell may complete."""
+    found = SOURCE.agents(settings_for(request))
+    return (*found.usable, *found.untrusted)
 
 
 def _named(found: FoundAgents, name: str) -> Agent:

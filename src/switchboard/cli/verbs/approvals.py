@@ -45,7 +45,7 @@ USAGE = Usage(
     summary="Answer what clients want to do, and look at tools that have changed.",
     words=(
         Word(name="ACTION", about="what to do", choices=_ACTIONS, optional=True),
-        Word(name="ID", about="a question, or a changed tool", optional=True, names="approvals"),
+        Word(name="ID", about="a question, or a changed tool", optional=True, is_name=True),
     ),
     options=(
         Option(name="session", about="approve: every call of this tool until the session ends"),
@@ -209,6 +209,13 @@ def run(request: CommandRequest) -> Report:
     if action == "show":
         return _shown(found)
     return _decide(request, found, wanted, approves=action == "approve")
+
+
+def names(request: CommandRequest) -> Iterator[str]:
+    """What a shell may complete."""
+    found = _waiting(request)
+    yield from (each.question.id for each in found.calls)
+    yield from (each.id for each in found.definitions)
 
 
 def _waiting(

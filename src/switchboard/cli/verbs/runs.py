@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import ClassVar
 
@@ -33,6 +33,7 @@ from switchkit.cli.usage import Option, Usage, UsageError, Word
 _ACTIONS = ("list", "show", "follow", "cancel", "reply", "steer")
 _TAKE_TEXT = frozenset({"reply", "steer"})
 _LAST = 20
+_LAST_NAMED = 50
 # So long one question waits for the next line.
 _WAIT_S = 10.0
 
@@ -41,7 +42,7 @@ USAGE = Usage(
     summary="Show, follow, cancel or go on with runs of agents.",
     words=(
         Word(name="ACTION", about="what to do", choices=_ACTIONS, optional=True),
-        Word(name="ID", about="a run", optional=True, names="runs"),
+        Word(name="ID", about="a run", optional=True, is_name=True),
         Word(name="TEXT", about="reply: the next task; steer: more input", optional=True),
     ),
     options=(
@@ -202,6 +203,12 @@ def run(request: CommandRequest) -> Report:
             return CancelledRunReport(run=answer.run)
         case _:
             return _reply(request, run_id, text)
+
+
+def names(request: CommandRequest) -> Iterable[str]:
+    """What a shell may complete."""
+    answer = ask_runs(request, RunsRequest(last=_LAST_NAMED), RunList)
+    return (each.id for each in answer.runs)
 
 
 def _check(action: str, run_id: str, text: str) -> None:

@@ -1,7 +1,7 @@
 """`switchboard trust`: servers that a workspace brings along run only after their user agreed."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from msgspec import Struct
@@ -32,7 +32,7 @@ USAGE = Usage(
             about=" or ".join(("servers, command tools", *_FILES)),
             optional=True,
             many=True,
-            names="trust",
+            is_name=True,
         ),
     ),
     options=(
@@ -130,6 +130,11 @@ def run(request: CommandRequest) -> Report:
         revoked=arguments.has("revoke"),
         entries=tuple(_trustees(settings)),
     )
+
+
+def names(request: CommandRequest) -> Iterable[str]:
+    """What a shell may complete."""
+    return (each.name for each in _trustees(settings_for(request, trust_workspace="0")))
 
 
 def _trustees(settings: Settings) -> Iterator[Trustee]:
