@@ -17,7 +17,7 @@ from fakes.events import MemoryEvents
 from fakes.runs import MemoryRuns
 from support.processes import until_true
 from switchboard.core.calls import Call, Outcome, TextBlock
-from switchboard.core.channel import Input
+from switchboard.core.channel import Ask, Input
 from switchboard.core.faults import Fault
 from switchboard.core.ports import Next, Provider
 from switchboard.core.privacy.secrets import NO_SECRETS
@@ -103,6 +103,10 @@ class HeardChannel:
     async def ask(self, wanted: Mapping[str, Input]) -> Mapping[str, Raw]:
         self.asked += [json.loads(bytes(each.params)) for each in wanted.values()]
         return {key: raw(self.reply) for key in wanted}
+
+    def ask_elsewhere(self, ask: Ask) -> None:
+        """Nobody makes a task of its calls."""
+        raise AssertionError("a task was made")
 
 
 class AgentBoard:

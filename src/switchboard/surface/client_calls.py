@@ -25,7 +25,7 @@ from switchboard.surface.results import (
 )
 from switchboard.surface.sink import Sink
 from switchboard.surface.suspended_calls import SuspendedCall, SuspendedCalls
-from switchboard.surface.tasks import call_parts, takes_tasks
+from switchboard.surface.task_words import call_parts, takes_tasks
 from switchboard.wire.messages import INVALID_PARAMS, MessageId, Parts, RpcError
 from switchboard.wire.peer import Answer
 
@@ -68,6 +68,17 @@ class ClientCalls:
         suspended = self._suspended(params, meta, sink)
         work = partial(self._pass, spec, raw, session, suspended.channel)
         return self._converse(params, suspended, about, work)
+
+    async def act(
+        self, board: Board, spec: ToolSpec, arguments: Raw, channel: ClientChannel
+    ) -> None:
+        """What a request does to a task: judged and written down as a call is. Raises RpcError."""
+        session = self._client.session
+        call = self._new_call(session, spec, arguments, channel)
+        try:
+            await board.pipeline(call)
+        except Fault as fault:
+            raise error_from_fault(fault, call.id, session.era) from fault
 
     def close(self) -> None:
         """The client is gone: no call waits for it any more."""

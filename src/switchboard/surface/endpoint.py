@@ -18,9 +18,9 @@ from switchboard.surface.known_client import KnownClient
 from switchboard.surface.params import Meta, Params, initialize_from, meta_from, params_from
 from switchboard.surface.results import SERVER_INFO, discover_parts, entries_parts, listing_parts
 from switchboard.surface.sink import Sink
-from switchboard.surface.subscriptions import ClientSubscriptions
+from switchboard.surface.subscriptions import ClientSubscriptions, Listening
 from switchboard.surface.suspended_calls import SuspendedCalls
-from switchboard.surface.tasks import TASK_METHODS, answer_about_task
+from switchboard.surface.tasks import TASK_METHODS, ClientTasks
 from switchboard.wire.eras import MODERN_VERSIONS
 from switchboard.wire.messages import (
     INVALID_PARAMS,
@@ -57,6 +57,7 @@ class Endpoint:
         self._on_listed = on_listed
         self._client = KnownClient(session, patience_s=patience_s)
         self._calls = ClientCalls(boards, self._client, suspended_calls)
+        self._tasks = ClientTasks(boards, self._client, self._calls)
         self._subscriptions = ClientSubscriptions(sink)
 
     @property
@@ -84,8 +85,10 @@ class Endpoint:
         if method == "tools/list":
             return self._list_tools(read, meta, sink or self._sink)
         if method == "subscriptions/listen" and session.era is Era.MODERN:
-            about = (message_id, session, self._contents())
-            return self._subscriptions.listen(params, about, sink or self._sink)
+            listening = Listening(message_id, session, self._contents(), self._tasks)
+            return self._subscriptions.listen(params, listening, sink or self._sink)
+        if self._client.is_modern and method in TASK_METHODS:
+            return self._tasks.answer(method, read, meta, sink or self._sink)
         return self._of_era(method, read) or self._relayed(
             method, params, read, meta, sink or self._sink
         )
@@ -111,8 +114,6 @@ class Endpoint:
     def _of_era(self, method: str, params: Params) -> "Parts | Answer | None":
         """Methods that only one era has."""
         if self._client.is_modern:
-            if method in TASK_METHODS:
-                return answer_about_task(method, params, self.session, self._boards)
             found = method == "server/discover"
             return discover_parts(MODERN_VERSIONS, self._about()) if found else None
         if method in {"logging/setLevel", "resources/subscribe", "resources/unsubscribe"}:

@@ -3,8 +3,9 @@
 from msgspec import Raw
 from msgspec.structs import replace
 
+from switchboard.core.channel import Ask
 from switchboard.core.sessions import Session
-from switchboard.surface.channel import PATIENCE_S, Ask, ClientChannel, declared_by
+from switchboard.surface.channel import PATIENCE_S, ClientChannel, declared_by
 from switchboard.surface.params import (
     SESSION_KEY,
     Initialize,

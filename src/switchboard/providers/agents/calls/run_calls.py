@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import Literal
 
 from msgspec.structs import replace
@@ -72,9 +73,10 @@ class RunCalls:
             raise
         self._waiters.began(run.id, call.session)
         async with beside(call, run) if beside is not None else contextlib.nullcontext():
+            if may_be_task and call.takes_tasks:
+                return await self._as_task(call, run, say)
             whole = LONGEST_S if waits_whole else None
-            as_task = may_be_task and call.takes_tasks
-            return await self.wait(call, run, say, whole=whole, as_task=as_task)
+            return await self.wait(call, run, say, whole=whole)
 
     async def wait(
         self,
@@ -84,29 +86,64 @@ class RunCalls:
         *,
         within_s: float | None = None,
         whole: float | None = None,
-        as_task: bool = False,
     ) -> Outcome:
         """Wait for the end of a run, or until the client's patience is over."""
-        runs, waiters = self._runs(), self._waiters
         patience = patience_of(call, self._patience, otherwise=whole)
         within_s = patience if within_s is None else min(within_s, patience)
         try:
-            with waiters.waiting(run.id, call):
-                async with watched(runs, run, call.tell):
-                    if as_task:
-                        run = await self._with_progress(call, run, min(within_s, _MOMENT_S))
-                    # A form on its way to a person is answered in this call, not by polling.
-                    if not as_task or (run.state == "asking" and call.asker is not None):
-                        run = await self._with_progress(call, run, within_s)
+            with self._waiters.waiting(run.id, call):
+                run = await self._watched(call, run, within_s)
         except asyncio.CancelledError:
             self._let_go(run.id)
             raise
+        await self._note(run)
+        return say(run)
+
+    async def _as_task(self, call: Call, run: Run, say: Answering) -> Outcome:
+        """Wait for a moment; then the run is a task, and its questions wait there."""
+        if call.channel is not None:
+            # From the start: a question must not have two ways to its answer.
+            call.channel.ask_elsewhere(partial(self._waiters.inputs.ask, run.id))
+        drop = self._kept_until_end(run.id, call)
+        try:
+            run = await self._watched(call, run, _MOMENT_S)
+            await self._note(run)
+        except asyncio.CancelledError:
+            drop()
+            self._let_go(run.id)
+            raise
         if run.has_ended:
-            await runs.delivered(run.id)
+            drop()
+            return say(run)
+        return replace(say(run), task_id=run.id)
+
+    def _kept_until_end(self, run_id: str, call: Call) -> Callable[[], None]:
+        """The client comes back as it likes, and is asked by what it finds in its task."""
+        waiter = self._waiters.add(run_id, call)
+
+        def drop() -> None:
+            if not waiter.ended.is_set():
+                forget()
+                self._waiters.drop(run_id, waiter)
+
+        def hear(run: Run) -> None:
+            if run.has_ended:
+                drop()
+                self._waiters.inputs.forget(run_id)
+
+        forget = self._runs().follow(run_id, hear)
+        return drop
+
+    async def _watched(self, call: Call, run: Run, within_s: float) -> Run:
+        async with watched(self._runs(), run, call.tell):
+            return await self._with_progress(call, run, within_s)
+
+    async def _note(self, run: Run) -> None:
+        """The client is about to be told the end of the run, or its id."""
+        if run.has_ended:
+            await self._runs().delivered(run.id)
         else:
-            waiters.hand_out(run.id)
-        outcome = say(run)
-        return replace(outcome, task_id=run.id) if as_task and not run.has_ended else outcome
+            self._waiters.hand_out(run.id)
 
     async def _with_progress(self, call: Call, run: Run, within_s: float) -> Run:
         pulse = _Pulse(call)

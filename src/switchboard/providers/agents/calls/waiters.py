@@ -6,11 +6,12 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
-from switchboard.approvals.trust import bound_session
 from switchboard.core.calls import Call
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.questions import Answer, Question
 from switchboard.core.sessions import Session
+from switchboard.providers.agents.calls.request_keys import owner_of
+from switchboard.providers.agents.calls.task_inputs import TaskInputs
 
 # How long it may take until a client that is gone is known to be.
 _SETTLES_S = 0.2
@@ -33,6 +34,8 @@ class Waiters:
         self._news: dict[str, asyncio.Event] = {}
         self._starters: dict[str, Session] = {}
         self._handed_out: dict[str, None] = {}
+        # What they are asked that were handed a task.
+        self.inputs = TaskInputs()
         self.tasks = TaskSet()
 
     # Whoever waits
@@ -40,16 +43,27 @@ class Waiters:
     @contextmanager
     def waiting(self, run_id: str, call: Call) -> Generator[Waiter]:
         """A call waits for the end of a run, as long as the block lasts."""
-        waiter = Waiter(call, asyncio.Event())
-        self._waiting.setdefault(run_id, []).append(waiter)
-        self._tell(run_id)
+        waiter = self.add(run_id, call)
         try:
             yield waiter
         finally:
-            waiter.ended.set()
-            self._waiting[run_id].remove(waiter)
-            if not self._waiting[run_id]:
-                del self._waiting[run_id]
+            self.drop(run_id, waiter)
+
+    def add(self, run_id: str, call: Call) -> Waiter:
+        """A call waits for the end of a run, until it is dropped."""
+        waiter = Waiter(call, asyncio.Event())
+        self._waiting.setdefault(run_id, []).append(waiter)
+        self._tell(run_id)
+        return waiter
+
+    def drop(self, run_id: str, waiter: Waiter) -> None:
+        """It waits no more."""
+        waiter.ended.set()
+        waiting = self._waiting.get(run_id, [])
+        if waiter in waiting:
+            waiting.remove(waiter)
+        if not waiting:
+            self._waiting.pop(run_id, None)
 
     def of(self, run_id: str) -> tuple[Waiter, ...]:
         """Every call that waits for a run."""
@@ -83,7 +97,8 @@ class Waiters:
         starter = self._starters.get(run_id)
         if starter is None:
             return ()
-        return tuple(each for each in self.of(run_id) if _is_same(starter, each.call.session))
+        owner = owner_of(starter)
+        return tuple(each for each in self.of(run_id) if owner_of(each.call.session) == owner)
 
     def hand_out(self, run_id: str) -> None:
         """A client was told the id: it may come back for the run."""
@@ -121,14 +136,6 @@ class WaitingClientAsker:
                     return answer
             if not waiting:
                 await self._waiters.changed(self._run_id)
-
-
-def _is_same(starter: Session, session: Session) -> bool:
-    """Whether a session belongs to the client that began a run."""
-    if session.via != "http" or starter.via != "http":
-        return session.id == starter.id
-    # Of the modern era it has no session of its own, but it has shown the token.
-    return (bound_session(session), session.client) == (bound_session(starter), starter.client)
 
 
 async def _asked(waiter: Waiter, question: Question) -> Answer | None:

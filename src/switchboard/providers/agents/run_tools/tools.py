@@ -9,8 +9,9 @@ from msgspec.structs import replace
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
-from switchboard.providers.agents.calls.agent_tools import AgentGround, request_key
+from switchboard.providers.agents.calls.agent_tools import AgentGround
 from switchboard.providers.agents.calls.answers import going_on, report
+from switchboard.providers.agents.calls.request_keys import owner_of, request_key
 from switchboard.providers.agents.calls.run_calls import RunCalls
 from switchboard.providers.agents.run_tools.own_runs import own_run
 from switchboard.providers.agents.run_tools.transcript_lines import lines_of
@@ -110,6 +111,8 @@ class RunTools:
             task=task,
             replies_to=run.id,
             request_key=request_key(call),
+            owner=owner_of(call.session),
+            called=call.tool.name,
             depth=call.session.depth,
         )
         await self._check_alone(run)
