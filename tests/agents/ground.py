@@ -105,8 +105,7 @@ class HeardChannel:
         return {key: raw(self.reply) for key in wanted}
 
     def ask_elsewhere(self, ask: Ask) -> None:
-        """Nobody makes a task of its calls."""
-        raise AssertionError("a task was made")
+        raise AssertionError(f"a task was made: {ask}")
 
 
 class AgentBoard:
@@ -202,7 +201,8 @@ class AgentBoard:
         )
 
     async def outcome(self, tool: str, arguments: Any, **more: Any) -> Outcome:
-        return await asyncio.wait_for(self.road(self.a_call(tool, arguments, **more)), PATIENCE)
+        call = self.a_call(tool, arguments, **more)
+        return await received(await asyncio.wait_for(self.road(call), PATIENCE))
 
     async def ask_agent(self, task: str = "look", *, tool: str = "reviewer", **more: Any) -> Any:
         """Call an agent, and give what its one text block says."""
@@ -260,6 +260,14 @@ class AgentBoard:
         await self.provider.aclose()
         await self.guard.aclose()
         self._reaper.close()
+
+
+async def received(outcome: Outcome) -> Outcome:
+    """Take an answer as a client does that reads it."""
+    if outcome.on_delivered is not None:
+        outcome.on_delivered()
+        await asyncio.sleep(0)
+    return outcome
 
 
 def text_of(outcome: Outcome) -> Any:

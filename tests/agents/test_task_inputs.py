@@ -35,7 +35,7 @@ async def asked(client: TaskClient) -> tuple[str, Json]:
     """Wait until the task asks one thing; give its key and the request."""
     async with asyncio.timeout(10):
         while (task := await client.get())["status"] != "input_required":
-            await asyncio.sleep(0.005)
+            await client.desk.runs.wait(client.desk.run.id, within_s=0.01)
     [(key, request)] = task["inputRequests"].items()
     assert request["method"] == "elicitation/create"
     return key, request["params"]
@@ -75,7 +75,7 @@ async def test_an_answer_at_the_queue_ends_the_question_in_the_task(home: Path) 
         await client.call()
         key, _ = await asked(client)
         await desk.decide(await desk.until_asked())
-        await until_true(lambda: (home / "a").exists())
+        await until_true((home / "a").exists)
         await until_true(lambda: desk.run.state == "working")
         found = await client.get()
         assert found["status"] == "working"

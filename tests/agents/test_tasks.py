@@ -9,6 +9,7 @@ from agents.lab import Lab
 from agents.task_client import EXTENSION, TaskClient, board, said
 from fakes.calls import a_session
 from fakes.engines import Fails, Hangs, Runs, Says
+from support.mcp_stdio import Json
 from support.processes import until_true
 from switchboard.audit.filter import record_in
 from switchboard.audit.paths import AuditPaths
@@ -16,6 +17,7 @@ from switchboard.audit.reader import AuditReader
 from switchboard.core.bus import EventBus
 from switchboard.daemon.board.runtime import running
 from switchboard.providers.agents.provider import AgentsProvider
+
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
@@ -75,7 +77,7 @@ async def test_the_end_of_a_task_has_what_the_call_would_have_answered(home: Pat
         assert found["status"] == "completed"
         assert said(found["result"]) == {"ok": True, "output": "done"}
         assert found["result"]["_meta"]["switchboard/run"]["id"] == desk.run.id
-        assert desk.run.is_delivered
+        await until_true(lambda: desk.run.is_delivered)
 
 
 async def test_a_run_that_fails_later_is_a_completed_task_with_an_error(home: Path) -> None:
@@ -122,7 +124,7 @@ async def test_a_task_of_another_client_is_as_unknown_as_none(home: Path, method
         await TaskClient(desk).call()
         over_http = TaskClient(desk, session=a_session("http", via="http"))
         for stranger in (TaskClient(other), TaskClient(desk, session=a_session("t")), over_http):
-            asked = {"inputResponses": {}} if method == "tasks/update" else {}
+            asked: Json = {"inputResponses": {}} if method == "tasks/update" else {}
             foreign = await stranger.refusal(method, {"taskId": desk.run.id, **asked})
             unknown = await stranger.refusal(method, {"taskId": "r-nothing", **asked})
             assert foreign.code == unknown.code == -32602
@@ -184,7 +186,10 @@ async def test_the_tools_of_codex_are_answered_as_tasks_in_their_own_words(home:
         # A reply to the same run through the tools of runs has the words of those.
         reply = {"run_id": desk.run.id, "task": "more"}
         again = await client.ask("tools/call", {"name": "run_reply", "arguments": reply})
-        assert said(again)["ok"] is True
+        await desk.decide(await desk.until_asked())
+        await until_true(lambda: desk.runs.runs[again["taskId"]].has_ended)
+        found = await client.ask("tasks/get", {"taskId": again["taskId"]})
+        assert said(found["result"]) == {"ok": True, "output": "two bugs"}
         assert desk.conversation.spec.resume == thread
 
 

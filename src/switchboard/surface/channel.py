@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import msgspec
@@ -46,7 +46,8 @@ class ClientChannel:
     """A channel to a client of either era."""
 
     __slots__ = (
-        *("_ask", "_held", "_held_bytes", "_is_resting", "_patience_s", "_session"),
+        *("_ask", "_held", "_held_bytes", "_is_resting", "_patience_s", "_receipts"),
+        *("_session",),
         *("clock", "declared", "log_level", "meta", "request_id", "sink", "timeout_s", "token"),
     )
 
@@ -73,6 +74,8 @@ class ClientChannel:
         # What waits to be told, oldest first.
         self._held: deque[tuple[str, bytes]] | None = None
         self._held_bytes = 0
+        # Who wants to know that the answer got there, while there is no request to answer.
+        self._receipts: list[Callable[[], None]] = []
         self._patience_s: float | None = patience_s
         self.meta = meta
         self.log_level = log_level
@@ -105,6 +108,16 @@ class ClientChannel:
         held, self._held, self._held_bytes = self._held, None, 0
         for method, params in held or ():
             self._tell(method, params)
+        receipts, self._receipts = self._receipts, []
+        for tell in receipts:
+            self.when_answered(tell)
+
+    def when_answered(self, tell: Callable[[], None]) -> None:
+        """Have somebody told once the client has the answer to its request."""
+        if self._is_resting:
+            self._receipts.append(tell)
+        else:
+            self.sink.when_answered(self.request_id, tell)
 
     # Telling
 

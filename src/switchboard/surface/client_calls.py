@@ -97,7 +97,7 @@ class ClientCalls:
                 raise RpcError(INVALID_PARAMS, f"no tool `{name}`")
             call = self._new_call(session, tool, arguments, channel)
             try:
-                return await call_parts(await board.pipeline(call), session, board)
+                return await call_parts(await board.pipeline(call), session, board, channel)
             except Fault as fault:
                 if is_the_childs_own(fault, is_shown=is_shown):
                     raise error_from_fault(fault, call.id, session.era) from fault

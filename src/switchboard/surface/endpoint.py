@@ -88,10 +88,10 @@ class Endpoint:
             listening = Listening(message_id, session, self._contents(), self._tasks)
             return self._subscriptions.listen(params, listening, sink or self._sink)
         if self._client.is_modern and method in TASK_METHODS:
-            return self._tasks.answer(method, read, meta, sink or self._sink)
-        return self._of_era(method, read) or self._relayed(
-            method, params, read, meta, sink or self._sink
-        )
+            answer = self._tasks.answer(method, read, meta, sink or self._sink, message_id)
+        else:
+            answer = self._of_era(method, read)
+        return answer or self._relayed(method, params, read, meta, sink or self._sink)
 
     def notification(self, method: str, params: Raw) -> None:
         """Take note of what the client says."""

@@ -11,8 +11,10 @@ from msgspec import Struct
 from switchboard.core.faults import Fault
 from switchboard.core.ports import Directory
 from switchboard.core.sessions import Session
+from switchboard.core.task import Task
 from switchboard.surface.results import error_from_fault
 from switchboard.surface.sink import Sink
+from switchboard.surface.task_words import task_members
 from switchboard.surface.tasks import ClientTasks
 from switchboard.wire.eras import SUBSCRIPTION_ID_KEY
 from switchboard.wire.messages import INVALID_PARAMS, MessageId, Parts, Raw, RpcError, encode
@@ -127,8 +129,10 @@ class ClientSubscriptions:
         def tell(updated: str) -> None:
             sink.notify(_UPDATED, (encode({"uri": updated, **about}),))
 
-        def tell_task(members: dict[str, Any]) -> None:
-            sink.notify(_TASK, (encode({**members, **about}),))
+        def tell_task(task: Task) -> None:
+            sink.notify(_TASK, (encode({**task_members(task), **about}),))
+            if task.outcome is not None and task.outcome.on_delivered is not None:
+                sink.when_told(task.outcome.on_delivered)
 
         try:
             if directory is None:

@@ -9,6 +9,7 @@ from switchboard.core.board import Board
 from switchboard.core.calls import Outcome
 from switchboard.core.sessions import Era, Session
 from switchboard.core.task import Task
+from switchboard.surface.channel import ClientChannel
 from switchboard.surface.results import outcome_parts, task_parts
 from switchboard.wire.eras import MISSING_CLIENT_CAPABILITY, TASKS_EXTENSION
 from switchboard.wire.messages import Parts, RpcError
@@ -34,7 +35,9 @@ def check_takes_tasks(session: Session, what: str) -> None:
         raise RpcError(MISSING_CLIENT_CAPABILITY, message, _NEEDED)
 
 
-async def call_parts(outcome: Outcome, session: Session, board: Board) -> Parts:
+async def call_parts(
+    outcome: Outcome, session: Session, board: Board, channel: ClientChannel
+) -> Parts:
     """The result of a call: its answer, or the task in which it goes on."""
     if outcome.task_id and board.tasks is not None:
         task = await board.tasks().task(outcome.task_id, session)
@@ -45,6 +48,8 @@ async def call_parts(outcome: Outcome, session: Session, board: Board) -> Parts:
             return task_parts(members, is_new=True)
         # It has ended in between.
         outcome = task.outcome
+    if outcome.on_delivered is not None:
+        channel.when_answered(outcome.on_delivered)
     return outcome_parts(outcome, session.era)
 
 

@@ -12,19 +12,28 @@ from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Boards, TaskProvider
 from switchboard.core.sessions import Session
+from switchboard.core.task import Task
 from switchboard.surface.client_calls import ClientCalls
 from switchboard.surface.known_client import KnownClient
 from switchboard.surface.params import Meta, Params
 from switchboard.surface.results import error_from_fault, task_parts
 from switchboard.surface.sink import Sink
 from switchboard.surface.task_words import check_takes_tasks, task_members
-from switchboard.wire.messages import INVALID_PARAMS, METHOD_NOT_FOUND, Parts, RpcError, encode
+from switchboard.wire.messages import (
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    MessageId,
+    Parts,
+    RpcError,
+    encode,
+)
 
 TASK_METHODS: Final = frozenset({"tasks/get", "tasks/update", "tasks/cancel"})
 # How many tasks one subscription follows.
 _MOST_FOLLOWED = 256
 
-Tell = Callable[[dict[str, Any]], None]
+# Tells a client of a task as it is now.
+Tell = Callable[[Task], None]
 
 
 class ClientTasks:
@@ -35,7 +44,9 @@ class ClientTasks:
         self._client = client
         self._calls = calls
 
-    async def answer(self, method: str, params: Params, meta: Meta, sink: Sink) -> Parts:
+    async def answer(
+        self, method: str, params: Params, meta: Meta, sink: Sink, message_id: MessageId
+    ) -> Parts:
         """Answer a request about a task. Raises RpcError."""
         session = self._client.session
         with self._boards.lease() as board:
@@ -43,14 +54,17 @@ class ClientTasks:
             check_takes_tasks(session, f"`{method}`")
             if not isinstance(params.task_id, str):
                 raise RpcError(INVALID_PARAMS, "`taskId` is missing")
+            channel = self._client.channel(meta, sink, request_id=message_id)
             if method == "tasks/get":
-                return await _found(tasks, params.task_id, session)
+                task = await _found(tasks, params.task_id, session)
+                if task.outcome is not None and task.outcome.on_delivered is not None:
+                    channel.when_answered(task.outcome.on_delivered)
+                return task_parts(task_members(task))
             given: dict[str, Any] = {"taskId": params.task_id}
             if method == "tasks/update":
                 if params.input_responses is None:
                     raise RpcError(INVALID_PARAMS, "`inputResponses` is missing")
                 given["inputResponses"] = params.input_responses
-            channel = self._client.channel(meta, sink)
             await self._calls.act(board, tasks.task_act(method), Raw(encode(given)), channel)
             return task_parts({})
 
@@ -122,16 +136,15 @@ class _Follower:
                 del self._changed[task_id]
                 # One that was forgotten, or whose agent is gone, has nothing more to tell.
                 with suppress(Fault, RpcError):
-                    members = await self._members(task_id)
-                    words = encode(members)
+                    task = await self._task(task_id)
+                    words = encode(task_members(task))
                     if words != told.get(task_id):
                         told[task_id] = words
-                        self._tell(members)
+                        self._tell(task)
 
-    async def _members(self, task_id: str) -> dict[str, Any]:
+    async def _task(self, task_id: str) -> Task:
         with self._boards.lease() as board:
-            provider = _offered(board, "taskIds")
-            return task_members(await provider.task(task_id, self._session))
+            return await _offered(board, "taskIds").task(task_id, self._session)
 
 
 def _offered(board: Board, what: str) -> TaskProvider:
@@ -140,8 +153,8 @@ def _offered(board: Board, what: str) -> TaskProvider:
     return board.tasks()
 
 
-async def _found(tasks: TaskProvider, task_id: str, session: Session) -> Parts:
+async def _found(tasks: TaskProvider, task_id: str, session: Session) -> Task:
     try:
-        return task_parts(task_members(await tasks.task(task_id, session)))
+        return await tasks.task(task_id, session)
     except Fault as fault:
         raise error_from_fault(fault, task_id, session.era) from fault

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.launches import Launch
 from switchboard.providers.agents.calls.places import judge_cwd
-from switchboard.providers.agents.calls.request_keys import owner_of, request_key
+from switchboard.providers.agents.calls.request_keys import asked_by
 from switchboard.providers.agents.calls.run_calls import RunCalls
 from switchboard.providers.agents.calls.runnable import RunnableAgent
 from switchboard.providers.agents.servers.depth import check_depth
@@ -80,12 +80,9 @@ class AgentTools(EngineTasks):
             may_write=runnable.may_write,
             on_crash=runnable.agent.on_crash,
             limit_s=runnable.agent.limit_s or runnable.limit_s,
-            request_key=request_key(call),
-            owner=owner_of(call.session),
-            called=call.tool.name,
             depth=call.session.depth,
         )
-        return await self._calls.start(call, spec, may_be_task=True)
+        return await self._calls.start(call, asked_by(call, spec), may_be_task=True)
 
     # Runs
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault
 from switchboard.providers.agents.calls.answers import answer
+from switchboard.providers.agents.calls.deliveries import with_receipt
 from switchboard.providers.agents.calls.patience import LONGEST_S, patience_of
 from switchboard.providers.agents.calls.run_watch import IN_LINE, watched
 from switchboard.providers.agents.calls.waiters import Waiters
@@ -48,6 +49,7 @@ class RunCalls:
         self._waiters = waiters
         self._patience = patience
         self._on_disconnect: OnDisconnect = on_disconnect
+        waiters.on_leave = self._left
 
     async def start(
         self,
@@ -96,8 +98,7 @@ class RunCalls:
         except asyncio.CancelledError:
             self._let_go(run.id)
             raise
-        await self._note(run)
-        return say(run)
+        return self._told(run, say)
 
     async def _as_task(self, call: Call, run: Run, say: Answering) -> Outcome:
         """Wait for a moment; then the run is a task, and its questions wait there."""
@@ -107,15 +108,14 @@ class RunCalls:
         drop = self._kept_until_end(run.id, call)
         try:
             run = await self._watched(call, run, _MOMENT_S)
-            await self._note(run)
         except asyncio.CancelledError:
             drop()
             self._let_go(run.id)
             raise
         if run.has_ended:
             drop()
-            return say(run)
-        return replace(say(run), task_id=run.id)
+            return self._told(run, say)
+        return replace(self._told(run, say), task_id=run.id)
 
     def _kept_until_end(self, run_id: str, call: Call) -> Callable[[], None]:
         """The client comes back as it likes, and is asked by what it finds in its task."""
@@ -138,12 +138,12 @@ class RunCalls:
         async with watched(self._runs(), run, call.tell):
             return await self._with_progress(call, run, within_s)
 
-    async def _note(self, run: Run) -> None:
-        """The client is about to be told the end of the run, or its id."""
-        if run.has_ended:
-            await self._runs().delivered(run.id)
-        else:
+    def _told(self, run: Run, say: Answering) -> Outcome:
+        """What the client is about to be told: the end of the run, or its id."""
+        if not run.has_ended:
             self._waiters.hand_out(run.id)
+            return say(run)
+        return with_receipt(say(run), run, self._runs, self._waiters.tasks)
 
     async def _with_progress(self, call: Call, run: Run, within_s: float) -> Run:
         pulse = _Pulse(call)
@@ -153,6 +153,15 @@ class RunCalls:
             run = await self._runs().wait(run.id, within_s=min(left, _PULSE_S), tell=pulse.tell)
             pulse.beat(run)
         return run
+
+    def _left(self, owner: str) -> None:
+        """A client is gone that started runs; it may come back with its request."""
+        self._waiters.tasks.start(self._orphan(owner))
+
+    async def _orphan(self, owner: str) -> None:
+        # Whoever could be told that this failed is gone.
+        with contextlib.suppress(Fault):
+            await self._runs().left(owner)
 
     def _started_for_nobody(self, starting: "asyncio.Task[Run]") -> None:
         if not starting.cancelled() and starting.exception() is None:

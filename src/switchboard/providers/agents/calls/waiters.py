@@ -1,7 +1,7 @@
 """Who waits for which run, so that a question of the run finds a person."""
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from msgspec import Struct
@@ -37,6 +37,8 @@ class Waiters:
         # What they are asked that were handed a task.
         self.inputs = TaskInputs()
         self.tasks = TaskSet()
+        # Who hears that the session of an owner of runs has ended.
+        self.on_leave: Callable[[str], None] | None = None
 
     # Whoever waits
 
@@ -110,6 +112,17 @@ class Waiters:
         """Whether somebody may come back for the run."""
         return run_id in self._handed_out
 
+    def leave(self, session_id: str) -> None:
+        """A session has ended: nobody is there who could be asked, or told an answer."""
+        started = [run_id for run_id, each in self._starters.items() if each.id == session_id]
+        for run_id in started:
+            for waiter in self.of(run_id):
+                # Over HTTP a client of the modern era may come back without a session.
+                if owner_of(waiter.call.session) == session_id:
+                    self.drop(run_id, waiter)
+        if started and self.on_leave is not None:
+            self.on_leave(session_id)
+
     async def aclose(self) -> None:
         """End what is under way."""
         await self.tasks.aclose()
@@ -149,7 +162,10 @@ async def _asked(waiter: Waiter, question: Question) -> Answer | None:
         if not asking.done():
             return None
         answer = asking.result()
-        if answer.verdict in {"cancelled", "expired"}:
+        if answer.verdict == "expired":
+            # The question has a deadline of its own, and the queue can be answered until then.
+            return None
+        if answer.verdict == "cancelled":
             # A client that went away has not said no.
             await asyncio.wait((gone,), timeout=_SETTLES_S)
         return None if gone.done() else answer

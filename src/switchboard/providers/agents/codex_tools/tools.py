@@ -19,7 +19,7 @@ from switchboard.engines.profile import AgentProfile, ApprovalPolicy, RunFields,
 from switchboard.providers.agents.calls.agent_tools import AgentGround
 from switchboard.providers.agents.calls.answers import about, going_on
 from switchboard.providers.agents.calls.places import judge_cwd
-from switchboard.providers.agents.calls.request_keys import owner_of, request_key
+from switchboard.providers.agents.calls.request_keys import asked_by
 from switchboard.providers.agents.calls.run_calls import RunCalls
 from switchboard.providers.agents.codex_tools.codex_events import METHOD, CodexEvents
 from switchboard.providers.agents.codex_tools.specs import CODEX, CODEX_TOOLS, REPLY
@@ -122,9 +122,6 @@ class CodexTools(EngineTasks):
             fingerprint=_fingerprint(profile),
             may_write=profile.fields.sandbox_mode != "read-only",
             limit_s=self._limit_s,
-            request_key=request_key(call),
-            owner=owner_of(call.session),
-            called=call.tool.name,
             arguments=bytes(call.arguments).decode(),
             depth=call.session.depth,
         )
@@ -142,16 +139,18 @@ class CodexTools(EngineTasks):
             run.spec,
             task=given.prompt,
             replies_to=run.id,
-            request_key=request_key(call),
-            owner=owner_of(call.session),
-            called=call.tool.name,
             depth=call.session.depth,
         )
         return await self._start(call, spec)
 
     async def _start(self, call: Call, spec: RunSpec) -> Outcome:
         return await self._calls.start(
-            call, spec, codex_answer, beside=self._relaying, waits_whole=True, may_be_task=True
+            call,
+            asked_by(call, spec),
+            codex_answer,
+            beside=self._relaying,
+            waits_whole=True,
+            may_be_task=True,
         )
 
     @asynccontextmanager

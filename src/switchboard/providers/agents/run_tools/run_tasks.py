@@ -11,6 +11,7 @@ from switchboard.core.launches import Launch
 from switchboard.core.sessions import Session
 from switchboard.core.task import Task, TaskStatus
 from switchboard.core.tools import Effects, ToolSpec
+from switchboard.providers.agents.calls.deliveries import with_receipt
 from switchboard.providers.agents.calls.waiters import Waiters
 from switchboard.providers.agents.run_tools.own_runs import own_task
 from switchboard.runs.ports import Runs
@@ -57,6 +58,7 @@ class RunTasks:
         say: Callable[[Run], Outcome],
     ) -> None:
         self._runs = runs
+        self._waiters = waiters
         self._inputs = waiters.inputs
         self._workspace = workspace
         # How long a run is kept after its end.
@@ -65,10 +67,8 @@ class RunTasks:
         self._say = say
 
     async def task(self, run_id: str, session: Session) -> Task:
-        """A run as it is now; its end counts as delivered. Raises a `not_found` fault."""
+        """A run as it is now, with its answer once there is one. Raises a `not_found` fault."""
         run = await self._own(run_id, session)
-        if run.has_ended and not run.is_delivered:
-            await self._runs().delivered(run.id)
         inputs = {} if run.has_ended else self._inputs.open(run.id)
         status = _status(run, asks=bool(inputs))
         return Task(
@@ -79,8 +79,11 @@ class RunTasks:
             updated_at=run.ended_at or run.started_at or run.created_at,
             ttl_s=max(run.ended_at - run.created_at, 0.0) + self._kept_s,
             inputs=inputs,
-            outcome=self._say(run) if status == "completed" else None,
+            outcome=self._answer(run) if status == "completed" else None,
         )
+
+    def _answer(self, run: Run) -> Outcome:
+        return with_receipt(self._say(run), run, self._runs, self._waiters.tasks)
 
     async def follow(
         self, run_id: str, session: Session, tell: Callable[[], None]
