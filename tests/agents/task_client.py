@@ -1,15 +1,11 @@
 """A client of agents that takes tasks, asked as a client asks, without a wire."""
 
 import json
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 from agents.ground import AgentBoard
 from fakes.calls import a_session
 from fakes.endpoints import Visitor
-from fakes.engines import ScriptedEngine
 from support.mcp_stdio import META, Json
 from switchboard.core.board import Board
 from switchboard.core.catalog import Catalog
@@ -56,15 +52,6 @@ class TaskClient(Visitor):
     async def update(self, responses: Json | None = None, **more: Any) -> Json:
         given = {"taskId": self.desk.run.id, "inputResponses": {**(responses or {}), **more}}
         return await self.ask("tasks/update", given)
-
-
-@asynccontextmanager
-async def board(home: Path, *scenes: Any, **more: Any) -> AsyncGenerator[AgentBoard]:
-    made = AgentBoard(home, engine=ScriptedEngine(*scenes), **more)
-    try:
-        yield made
-    finally:
-        await made.aclose()
 
 
 def said(result: Json) -> Any:

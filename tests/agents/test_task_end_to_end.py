@@ -4,9 +4,8 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any, Protocol
 
 import httpx2
@@ -19,7 +18,6 @@ from support.endpoints import message, serving
 from support.mcp_stdio import CLIENT, META, Json, modern_meta, talking_to
 from support.mcp_stdio import RpcError as Refused
 from support.models.script import say, shell
-from support.processes import wait_until_none_mention
 from support.workspace import Workspace
 
 PATIENCE = 60.0
@@ -91,15 +89,9 @@ async def over_http(workspace: Workspace) -> AsyncGenerator[tuple[Client, Client
         yield OverHttp(http, endpoint.url), OverHttp(http, endpoint.url, "another")
 
 
-@pytest.fixture
-def workspace(tmp_path: Path) -> Generator[Workspace]:
-    made = Workspace(tmp_path, daemon=True)
-    configure(made)
-    try:
-        yield made
-    finally:
-        made.stop_daemon()
-        wait_until_none_mention(str(tmp_path))
+@pytest.fixture(autouse=True)
+def configured(workspace: Workspace) -> None:
+    configure(workspace)
 
 
 async def until(client: Client, task_id: str, status: str) -> Json:

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from agents.task_client import EXTENSION, TaskClient, board, said
+from agents.ground import board
+from agents.task_client import EXTENSION, TaskClient, said
 from fakes.calls import a_session
 from fakes.engines import Hangs, Runs, Says
 from support.mcp_stdio import META, Json
@@ -18,11 +19,6 @@ from support.processes import until_true
 from switchboard.engines.events import Form
 
 SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}}
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path.resolve()
 
 
 def a_form(number: int = 1) -> Form:

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from agents.ground import board
 from agents.lab import Lab
-from agents.task_client import EXTENSION, TaskClient, board, said
+from agents.task_client import EXTENSION, TaskClient, said
 from fakes.calls import a_session
 from fakes.engines import Fails, Hangs, Runs, Says
 from support.mcp_stdio import Json
@@ -17,11 +18,6 @@ from switchboard.audit.reader import AuditReader
 from switchboard.core.bus import EventBus
 from switchboard.daemon.board.runtime import running
 from switchboard.providers.agents.provider import AgentsProvider
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path.resolve()
 
 
 async def test_a_run_that_goes_on_is_answered_as_a_task_with_its_own_id(home: Path) -> None:
