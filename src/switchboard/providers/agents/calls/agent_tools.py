@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.launches import Launch
+from switchboard.core.sessions import Session
 from switchboard.providers.agents.calls.places import judge_cwd
 from switchboard.providers.agents.calls.request_keys import asked_by
 from switchboard.providers.agents.calls.run_calls import RunCalls
