@@ -13,15 +13,17 @@ from switchboard.engines.codex.home import CodexHome, UserCodex, digest_of, make
 from switchboard.engines.codex.opening import opening_of
 from switchboard.engines.codex.program import CodexProgram, find_program
 from switchboard.engines.codex.spare import Spares, home_in
+from switchboard.engines.codex.template import HomeTemplates
 from switchboard.engines.events import TurnFailure
 from switchboard.engines.profile import EngineSpec
+from switchboard.engines.surroundings import kept_from_shells, without
 from switchkit.reaper_client import Reaper
 
 Json = dict[str, Any]
 
 # Unknown settings are refused, not ignored; and who cannot reach the model is told so, instead of
 # being kept waiting for the network for ever.
-_FLAGS = ("app-server", "--strict-config", "--disable", "unbounded_connection_retries")
+FLAGS = ("app-server", "--strict-config", "--disable", "unbounded_connection_retries")
 
 
 class CodexUnusable(Exception):
@@ -58,10 +60,18 @@ class _Plan(Struct, frozen=True, kw_only=True):
 class CodexLaunch:
     """Starts Codex for one conversation, or takes a spare."""
 
-    def __init__(self, spec: EngineSpec, *, reaper: Reaper, spares: Spares | None) -> None:
+    def __init__(
+        self,
+        spec: EngineSpec,
+        *,
+        reaper: Reaper,
+        spares: Spares | None,
+        templates: HomeTemplates | None = None,
+    ) -> None:
         self._spec = spec
         self._reaper = reaper
         self._spares = spares
+        self._templates = templates
         self._started: _Plan | None = None
 
     async def start(self) -> Launched:
@@ -88,13 +98,13 @@ class CodexLaunch:
         return launched
 
     def refill(self) -> None:
-        """Have a spare for the next run. Called once this one has its first answer.
+        """Have a spare for the next run. Called once this one has ended.
 
         A start takes more of the machine than anything else that Codex does.
         """
         plan, self._started = self._started, None
         if self._spares is not None and plan is not None:
-            self._spares.refill(plan.key, lambda folder: self._fresh(plan, folder))
+            self._spares.refill(plan.key, lambda folder: self._spare(plan, folder))
 
     def _plan(self) -> _Plan:
         spec = self._spec
@@ -111,16 +121,31 @@ class CodexLaunch:
             user=user,
             opening=opening_of(spec, user.home),
             home=home_in(spec.folder),
-            key=digest_of(user, spec.env, program.path),
+            key=digest_of(user, spec.env, program),
         )
+
+    async def _spare(self, plan: _Plan, folder: str) -> AppServer:
+        if self._templates is not None:
+            await self._templates.prepare(plan.program, lambda path: self._nobodys(plan, path))
+        return await self._fresh(plan, folder)
 
     async def _fresh(self, plan: _Plan, folder: str) -> AppServer:
         try:
-            home = await asyncio.to_thread(
-                make_home, folder, plan.user, self._spec.env, plan.program.helpers
-            )
+            home = await asyncio.to_thread(self._home, plan, folder)
         except OSError as error:
             raise CodexUnusable(TurnFailure(kind="other", private=str(error))) from error
+        return await start_server(plan.program, home, self._reaper)
+
+    def _home(self, plan: _Plan, folder: str) -> CodexHome:
+        if self._templates is not None:
+            self._templates.begin(folder, plan.program)
+        return make_home(folder, plan.user, self._spec.env, plan.program.helpers)
+
+    async def _nobodys(self, plan: _Plan, folder: str) -> AppServer:
+        """Codex without anything of the user."""
+        nobody = UserCodex(home="", config={}, env={}, login="")
+        env = without(self._spec.env, kept_from_shells(self._spec.env))
+        home = await asyncio.to_thread(make_home, folder, nobody, env, plan.program.helpers)
         return await start_server(plan.program, home, self._reaper)
 
 
@@ -129,7 +154,7 @@ async def start_server(program: CodexProgram, home: CodexHome, reaper: Reaper) -
     try:
         # Not in the workspace: what it does there, it does for a conversation.
         server = await AppServer.start(
-            (program.path, *_FLAGS), cwd=home.path, env=home.env, reaper=reaper
+            (program.path, *FLAGS), cwd=home.path, env=home.env, reaper=reaper
         )
         await _log_in(server, home)
     except Fault as fault:
