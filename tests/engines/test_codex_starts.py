@@ -6,6 +6,7 @@ import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from engines.codex_stage import CodexStage, codex_stage
 from engines.contract import ended, heard
@@ -64,8 +65,12 @@ async def test_a_new_home_begins_with_databases_that_hold_nothing_of_anybody(
         await a_spare(stage)
         template = template_of(stage)
         kept = databases(template)
-        assert len(kept) >= 1
         assert files_of(template, "*") == kept
+        # Those of a first conversation, too; and none was left in them.
+        assert {path.name.partition("_")[0] for path in kept} >= {"state", "thread"}
+        [state] = (path for path in kept if path.name.startswith("state"))
+        with closing(sqlite3.connect(state)) as connection:
+            assert connection.execute("SELECT count(*) FROM threads").fetchone() == (0,)
         assert [path for path in kept if CANARY.encode() in path.read_bytes()] == []
         assert template.stat().st_mode & 0o077 == 0
         # What is in it is in the home of the next run that has no spare.
@@ -140,6 +145,10 @@ class NoServer(AppServer):
 
     def __init__(self) -> None:
         pass
+
+    async def request(self, method: str, params: dict[str, Any], *, within_s: float) -> Any:
+        del params, within_s
+        return {"thread": {"id": "t"}} if method == "thread/start" else {}
 
     async def aclose(self) -> None:
         """It holds nothing."""

@@ -1,6 +1,6 @@
 """Databases of Codex as it leaves them after a first start, for homes that are made later.
 
-In an empty home Codex first makes five databases, in some seventy steps: half of the time until it
+In an empty home Codex first makes six databases, in some eighty steps: half of the time until it
 can be talked to. So one start is made for nobody, without the user's settings, login or secrets,
 and what it leaves is copied into every new home. It belongs to one program: another version has
 other steps.
@@ -16,7 +16,7 @@ import time
 from collections.abc import Awaitable, Callable
 from hashlib import sha256
 
-from switchboard.engines.codex.app_server import AppServer
+from switchboard.engines.codex.app_server import START_S, AppServer, ServerRefused
 from switchboard.engines.codex.program import CodexProgram, program_state
 from switchkit.files import make_private_folder
 
@@ -64,8 +64,10 @@ class HomeTemplates:
         try:
             home = os.path.join(making, "home")
             server = await start(home)
-            # The databases are there before it answers.
-            await server.aclose()
+            try:
+                await _open_all(server, home)
+            finally:
+                await server.aclose()
             await asyncio.to_thread(_keep, home, template)
             await asyncio.to_thread(self._drop_old)
         except Exception:  # noqa: BLE001 - runs start without it, only later
@@ -85,6 +87,21 @@ class HomeTemplates:
         left = {path for path in ages if ages[path] < time.time() - _ABANDONED_S} - set(whole)
         for path in (*whole[:-_MOST], *left):
             shutil.rmtree(path, ignore_errors=True)
+
+
+async def _open_all(server: AppServer, home: str) -> None:
+    """Have it make those databases, too, that it makes with a first conversation.
+
+    Without a model: one that has a name is written down, and is then removed again.
+    """
+    opened = await server.request(
+        "thread/start", {"cwd": home, "sandbox": "read-only"}, within_s=START_S
+    )
+    thread = {"threadId": opened["thread"]["id"]}
+    # What another version does not know is made later, by the run that needs it.
+    with contextlib.suppress(ServerRefused):
+        await server.request("thread/name/set", {**thread, "name": "none"}, within_s=START_S)
+        await server.request("thread/delete", thread, within_s=START_S)
 
 
 def _keep(home: str, template: str) -> None:
