@@ -97,7 +97,7 @@ class AgentPlace(Place):
         before = _ticks(daemon, with_ended=True) + sum(map(_ticks, spares))
         wall = self.run(client)
         deadline = time.monotonic() + PATIENCE_S
-        while any(_is_alive(pid) for pid in spares) or self._engines("conversations"):
+        while any(map(_is_alive, spares)) or self._engines("conversations") or self._zombies():
             assert time.monotonic() < deadline, "the engine did not end"
             time.sleep(0.02)
         return Spent(wall, (_ticks(daemon, with_ended=True) - before) / _TICKS_PER_S)
@@ -148,9 +148,9 @@ class AgentPlace(Place):
         make_home(str(home), user_codex(self.env), self.env)
         return home
 
-    def exec(self) -> Spent:
+    def exec(self, *more: str) -> Spent:
         """The same task, given to `codex exec`, until it has ended."""
-        words = ("exec", "--json", "--skip-git-repo-check", "--ephemeral", "-s", "read-only")
+        words = ("exec", "--json", "--skip-git-repo-check", "-s", "read-only", *more)
         began = time.perf_counter()
         process = self._codex(self.codex, *words, "say done")
         cast("IO[bytes]", process.stdin).close()
@@ -175,6 +175,9 @@ class AgentPlace(Place):
     def spares(self) -> list[int]:
         """The engines that wait for a next run."""
         return self._engines("spares")
+
+    def _zombies(self) -> bool:
+        return any(map(_is_zombie, descendants_of(self.pid)))
 
     def _engines(self, place: str) -> list[int]:
         """Those that live in such a place."""
@@ -208,6 +211,14 @@ def _lives_in(pid: int, folder: str) -> bool:
     return b"app-server" in words and folder in place.parts
 
 
+def _is_zombie(pid: int) -> bool:
+    """Whether it has ended, and is in nobody's account yet."""
+    try:
+        return not Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
 def _is_alive(pid: int) -> bool:
     return Path(f"/proc/{pid}").exists()
 
@@ -231,7 +242,8 @@ USER, NEW, LIKE = (
     "by hand, a new home",
     "by hand, a home as runs get it",
 )
-EXEC, COLD, WARM = "`codex exec`", "agent run, cold", "agent run, with a spare"
+EXEC, PASSING = "`codex exec`", "`codex exec --ephemeral`"
+COLD, WARM = "agent run, cold", "agent run, with a spare"
 
 
 def runs(place: AgentPlace, rounds: int) -> tuple[list[Figure], dict[str, Spent]]:
@@ -261,6 +273,7 @@ def runs(place: AgentPlace, rounds: int) -> tuple[list[Figure], dict[str, Spent]
             NEW: lambda: place.by_hand(place.new_home()),
             LIKE: lambda: place.by_hand(place.like_home(), *FLAGS),
             EXEC: place.exec,
+            PASSING: lambda: place.exec("--ephemeral"),
             COLD: cold,
             WARM: warm,
         }
@@ -281,6 +294,8 @@ def runs(place: AgentPlace, rounds: int) -> tuple[list[Figure], dict[str, Spent]
         # What Switchboard itself adds: the other side has every advantage that it has.
         Figure(f"{over} {LIKE}", _ratio(spent, COLD, LIKE), 1.2),
         Figure(f"{EXEC} ÷ an agent run with a spare", _ratio(spent, EXEC, WARM), 2.0, True),
+        # Which keeps nothing to go on with, as a run does.
+        Figure(f"{PASSING} ÷ an agent run with a spare", _ratio(spent, PASSING, WARM), 2.0, True),
     ]
     return figures, {"first run of a daemon": first, **_medians(spent)}
 

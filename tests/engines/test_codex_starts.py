@@ -17,6 +17,7 @@ from switchboard.engines.codex.program import CodexProgram
 from switchboard.engines.codex.spare import Spare, Spares
 from switchboard.engines.codex.template import HomeTemplates
 from switchboard.engines.engine import EngineConversation
+from switchboard.engines.events import RawItem
 from switchboard.engines.profile import AgentProfile, RunFields
 
 CANARY = "canary-7c2e"
@@ -268,3 +269,20 @@ async def test_codex_asks_nobody_on_the_network_for_plugins(tmp_path: Path) -> N
         await one_run(stage, stage.engine.converse(spec, reaper=stage.reaper))
         assert files_of(Path(spec.folder, "codex", ".tmp"), "plugins*") == []
     assert "ls-remote" not in (asked.read_text() if asked.exists() else "")
+
+
+async def test_a_run_with_a_spare_hears_of_no_conversation_but_its_own(tmp_path: Path) -> None:
+    async with codex_stage(tmp_path, [say("all done")], spares=True) as stage:
+        await one_run(stage)
+        await a_spare(stage)
+        conversation = stage.converse()
+        events = await heard(conversation)
+        heard_of = {
+            thread
+            for event in events
+            if isinstance(event, RawItem) and (thread := json.loads(event.data).get("threadId"))
+        }
+        assert heard_of == {conversation.thread_id}
+        begun = [event.type for event in events if isinstance(event, RawItem)]
+        assert begun.count("thread/started") == 1
+        await conversation.aclose()

@@ -1,6 +1,7 @@
 """From what an agent asks for to a process of Codex that is ready to be talked to."""
 
 import asyncio
+import contextlib
 import os
 import shutil
 from typing import Any
@@ -127,7 +128,13 @@ class CodexLaunch:
     async def _spare(self, plan: _Plan, folder: str) -> AppServer:
         if self._templates is not None:
             await self._templates.prepare(plan.program, lambda path: self._nobodys(plan, path))
-        return await self._fresh(plan, folder)
+        server = await self._fresh(plan, folder)
+        try:
+            await warm_up(server, folder)
+        except BaseException:
+            await asyncio.shield(server.aclose())
+            raise
+        return server
 
     async def _fresh(self, plan: _Plan, folder: str) -> AppServer:
         try:
@@ -165,6 +172,30 @@ async def start_server(program: CodexProgram, home: CodexHome, reaper: Reaper) -
     except (ServerGone, ServerRefused) as refused:
         raise CodexUnusable(TurnFailure(kind="engine-crashed", private=str(refused))) from refused
     return server
+
+
+async def warm_up(server: AppServer, folder: str) -> None:
+    """Have it load what it loads with a first conversation: one in its own home, without a word.
+
+    Raises `ServerGone`.
+    """
+    opening = {
+        "cwd": folder,
+        "sandbox": "read-only",
+        # Nobody has asked for anything: nothing is to be started, and nobody reached.
+        "config": {
+            "projects": {folder: {"trust_level": "untrusted"}},
+            "features.apps": False,
+            "features.shell_snapshot": False,
+        },
+    }
+    # A version that does not know these words is as ready as it was.
+    with contextlib.suppress(ServerRefused):
+        opened = await server.request("thread/start", opening, within_s=START_S)
+        thread_id = str(opened["thread"]["id"])
+        server.forget(thread_id)
+        await server.request("thread/delete", {"threadId": thread_id}, within_s=START_S)
+        server.forget(thread_id)
 
 
 async def _log_in(server: AppServer, home: CodexHome) -> None:
