@@ -11,12 +11,13 @@ from msgspec import Struct
 from switchboard.core.faults import Fault
 from switchboard.engines.codex.app_server import START_S, AppServer, ServerGone, ServerRefused
 from switchboard.engines.codex.home import CodexHome, UserCodex, digest_of, make_home, user_codex
-from switchboard.engines.codex.opening import opening_of
+from switchboard.engines.codex.opening import opening_of, provider_of
 from switchboard.engines.codex.program import CodexProgram, find_program
 from switchboard.engines.codex.spare import Spares, home_in
 from switchboard.engines.codex.template import HomeTemplates
 from switchboard.engines.events import TurnFailure
 from switchboard.engines.profile import EngineSpec
+from switchboard.engines.quiet_git import with_quiet_git
 from switchboard.engines.surroundings import kept_from_shells, without
 from switchkit.reaper_client import Reaper
 
@@ -55,6 +56,7 @@ class _Plan(Struct, frozen=True, kw_only=True):
     user: UserCodex
     opening: Json
     home: str
+    env: dict[str, str]
     key: str
 
 
@@ -117,12 +119,17 @@ class CodexLaunch:
         if program is None:
             raise CodexUnusable(TurnFailure(kind="engine-missing", private="no codex was found"))
         user = user_codex(spec.env)
+        if not user.can_reach(provider_of(spec.profile)):
+            # Codex would ask a service on the network, to be told the same.
+            raise CodexUnusable(TurnFailure(kind="not-logged-in", private="there is no login"))
+        env = with_quiet_git(spec.env, spec.cwd)
         return _Plan(
             program=program,
             user=user,
             opening=opening_of(spec, user.home),
             home=home_in(spec.folder),
-            key=digest_of(user, spec.env, program),
+            env=env,
+            key=digest_of(user, env, program),
         )
 
     async def _spare(self, plan: _Plan, folder: str) -> AppServer:
@@ -146,12 +153,12 @@ class CodexLaunch:
     def _home(self, plan: _Plan, folder: str) -> CodexHome:
         if self._templates is not None:
             self._templates.begin(folder, plan.program)
-        return make_home(folder, plan.user, self._spec.env, plan.program.helpers)
+        return make_home(folder, plan.user, plan.env, plan.program.helpers)
 
     async def _nobodys(self, plan: _Plan, folder: str) -> AppServer:
         """Codex without anything of the user."""
         nobody = UserCodex(home="", config={}, env={}, login="")
-        env = without(self._spec.env, kept_from_shells(self._spec.env))
+        env = with_quiet_git(without(plan.env, kept_from_shells(plan.env)))
         home = await asyncio.to_thread(make_home, folder, nobody, env, plan.program.helpers)
         return await start_server(plan.program, home, self._reaper)
 
