@@ -186,7 +186,7 @@ async def test_a_client_that_is_killed_before_it_reads_gets_the_same_run(
         )
         os.close(writing)
         assert deaf.stdin is not None
-        declared = {**meta(), META + "clientCapabilities": {}}
+        declared: Json = {**meta(), META + "clientCapabilities": {}}
         first = message("tools/call", {**call, "_meta": declared})
         deaf.stdin.write(json.dumps(first).encode() + b"\n")
         await deaf.stdin.drain()
