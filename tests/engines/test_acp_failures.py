@@ -25,6 +25,7 @@ ERRORS: list[tuple[dict[str, Any], FailureKind]] = [
     ),
     ({"code": -1, "message": "Cannot connect to API: ECONNREFUSED"}, "model-unreachable"),
     ({"code": -1, "message": "terminated"}, "stream-cut"),
+    ({"code": -32603, "message": "Internal error: model: mock-model"}, "model-unknown"),
     ({"code": -1, "message": "something else"}, "other"),
 ]
 
