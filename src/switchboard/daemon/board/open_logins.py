@@ -4,7 +4,10 @@ import time
 from collections.abc import Callable, Mapping
 from functools import cache
 
+from switchboard.children.environment import EnvironmentSecrets
+from switchboard.children.schema import ServerEntry
 from switchboard.control.status import LoginStatus
+from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.ports import Events
 from switchboard.core.stores import VaultStore
 from switchboard.oauth.grant import Grant
@@ -27,6 +30,22 @@ def grant_store(settings: Settings, environ: Mapping[str, str]) -> GrantStore:
 def open_logins(settings: Settings, environ: Mapping[str, str], events: Events) -> Logins:
     """The logins that a process uses."""
     return Logins(grant_store(settings, environ), events)
+
+
+def client_secret(entry: ServerEntry, environ: Mapping[str, str]) -> str:
+    """The secret of the configured client; empty where it has none. Raises a fault."""
+    reference = entry.auth.client_secret_ref if entry.auth is not None else ""
+    if not reference:
+        return ""
+    value = EnvironmentSecrets(environ).resolve(reference)
+    if not value:
+        raise Fault(
+            FaultCode.UNAUTHENTICATED,
+            "secret-missing",
+            f"the client secret of `{entry.name}` has no value",
+            hint=f"it is read from `{reference}`",
+        )
+    return value
 
 
 def login_status(server: str, grant: Grant, now: Callable[[], float] = time.time) -> LoginStatus:

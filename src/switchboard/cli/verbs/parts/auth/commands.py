@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 
-from switchboard.children.environment import EnvironmentSecrets
 from switchboard.children.schema import ServerEntry
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
@@ -13,7 +12,7 @@ from switchboard.cli.verbs.parts.auth.reports import LoginReport, LoginsReport, 
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.control.status import LoginStatus
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.daemon.board.open_logins import grant_store, login_status
+from switchboard.daemon.board.open_logins import client_secret, grant_store, login_status
 from switchboard.oauth.addresses import rules_for
 from switchboard.oauth.grant import Grant, entry_reference
 from switchboard.oauth.grant_store import GrantStore
@@ -85,7 +84,7 @@ async def _log_in(
         entry=entry,
         more_scopes=arguments.all("scope"),
         former_scopes=before.asked if before is not None else (),
-        client_secret=_client_secret(entry, request.environ),
+        client_secret=client_secret(entry, request.environ),
         document_url=settings.login.client_metadata_url,
     )
     web = GuardedWeb(rules_for(entry), request.environ)
@@ -100,21 +99,6 @@ async def _log_in(
     finally:
         await web.aclose()
     return LoginReport(login=login_status(entry.name, grant))
-
-
-def _client_secret(entry: ServerEntry, environ: Mapping[str, str]) -> str:
-    reference = entry.auth.client_secret_ref if entry.auth is not None else ""
-    if not reference:
-        return ""
-    value = EnvironmentSecrets(environ).resolve(reference)
-    if not value:
-        raise Fault(
-            FaultCode.UNAUTHENTICATED,
-            "secret-missing",
-            f"the client secret of `{entry.name}` has no value",
-            hint=f"it is read from `{reference}`",
-        )
-    return value
 
 
 async def _with_page(request: CommandRequest, wanted: LoginRequest, web: GuardedWeb) -> Grant:
@@ -230,7 +214,7 @@ async def _revoked(
     grant: Grant, entry: ServerEntry, web: GuardedWeb, environ: Mapping[str, str]
 ) -> bool:
     try:
-        client = grant.client(_client_secret(entry, environ))
+        client = grant.client(client_secret(entry, environ))
     except Fault:
         return False
     done = True
