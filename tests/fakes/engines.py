@@ -143,10 +143,10 @@ class ScriptedConversation:
                 case Hangs():
                     yield await self._end
                     return
-                case Form() as form:
-                    self._waiting[form.request_id] = _future()
-                    yield form
-                    await self._verdict(form)
+                case (Form() | Permission()) as asks:
+                    self._waiting[asks.request_id] = _future()
+                    yield asks
+                    await self._verdict(asks)
                 case Runs() as scene:
                     asked: Permission | None = None
                     if scene.asks:
@@ -208,7 +208,9 @@ def _asked(scene: Runs, cwd: str) -> Permission:
         kind="command",
         subject=scene.command,
         cwd=cwd,
+        text=scene.command,
         detail=json.dumps({"command": scene.command}),
+        told=("command",),
     )
 
 

@@ -21,14 +21,11 @@ class Bridges(Struct, frozen=True, kw_only=True):
     depth: int = 0
     # Whether the board judges what is called on it.
     is_guarded: bool = False
-    # The file of the configuration that the user named, if any.
-    config: str = ""
 
     def to(self, name: str, server: str, *, agent: str = "", required: bool) -> AttachedServer:
         """A server of ours under the name that the agent knows. Nothing in it is a secret."""
-        config = ("--config", self.config) if self.config else ()
         beside = ("--agent", agent) if agent else ()
-        options = ("--workspace", self.workspace, *config, *beside)
+        options = ("--workspace", self.workspace, *beside)
         return AttachedServer(
             name=name,
             # Not what `PATH` says: the engine may have another one.
