@@ -1,15 +1,13 @@
 """What an engine may not do unasked: asked on the road of every call, bound to exactly that."""
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from agents.ground import AgentBoard, HeardChannel, ScriptedAsker, an_agent
+from agents.ground import AgentBoard, HeardChannel, ScriptedAsker, an_agent, board
 from fakes.engines import Runs, Says, ScriptedEngine
 from support.processes import until_true
 from switchboard.core.events import ApprovalAsked, ApprovalDecided
@@ -18,20 +16,6 @@ from switchboard.core.sessions import Session
 from switchboard.engines.events import Form, Permission
 
 ASKS = Runs("touch wanted", asks=True)
-
-
-@asynccontextmanager
-async def board(home: Path, *scenes: Any, **more: Any) -> AsyncGenerator[AgentBoard]:
-    made = AgentBoard(home, engine=ScriptedEngine(*scenes), **more)
-    try:
-        yield made
-    finally:
-        await made.aclose()
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path.resolve()
 
 
 class PatientAsker:

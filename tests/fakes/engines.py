@@ -67,10 +67,15 @@ class ScriptedEngine:
         self.readiness = readiness or Readiness(program="scripted", version="1.0")
         self.conversations: list[ScriptedConversation] = []
         self.refused: tuple[str, ...] = ()
+        self.secrets: frozenset[str] = frozenset()
 
     async def ready(self, env: Mapping[str, str]) -> Readiness:
         del env
         return self.readiness
+
+    def credentials(self, env: Mapping[str, str]) -> frozenset[str]:
+        del env
+        return self.secrets
 
     def converse(self, spec: EngineSpec, *, reaper: Reaper) -> EngineConversation:
         del reaper

@@ -54,4 +54,5 @@ def run(request: CommandRequest) -> Report:
         if request.arguments.has(name):
             raise UsageError(f"`--{name}` belongs to `mcp auth login`", "switchboard mcp --help")
     settings, load = followed_settings(request, transport="stdio")
-    return Silent(code=run_loop(serve_stdio(settings, request.environ, load=load)))
+    serving = serve_stdio(settings, request.environ, load=load, is_pinned=request.is_pinned)
+    return Silent(code=run_loop(serving))
