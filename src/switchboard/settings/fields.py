@@ -22,6 +22,7 @@ from switchboard.settings.sections import (
     Keeping,
     Listener,
     Logging,
+    LoginOptions,
     Timeouts,
     ToolFilters,
 )
@@ -107,7 +108,8 @@ RUNS = Section(name="runs", into=RunLimits, fields=(
 # Who is told what people ask for is for them to say, never for a repository.
 NATURAL = Section(name="natural_language", into=Interpreting, fields=(
     Field("engine", Text(choices=("anthropic", "codex", "claude"), about=(
-        "Who is asked: the Messages API of Anthropic, Codex or Claude Code.")),
+        "Who is asked: the Messages API of Anthropic, Codex or Claude Code."), hint=(
+        "an agent that speaks ACP is not asked: nothing keeps it from doing more than answer")),
         workspace="never"),
     Field("model", Text(empty=False, about="The model that is asked."), workspace="never"),
     Field("timeout_ms", Whole(minimum=1, maximum=600_000, about=(
@@ -143,6 +145,13 @@ VAULT = Section(name="vault", into=VaultOptions, fields=(
         "The longest that the server may take.")), workspace="never"),
 ))
 
+LOGIN = Section(name="login", into=LoginOptions, fields=(
+    Field("client_metadata_url", Text(
+        pattern=r"https://[^\s/?#]+/[^\s?#]+", says="an https URL with a path", about=(
+        "The client ID for authorization servers that read a published description.")),
+        workspace="never", variables=("SWITCHBOARD_CLIENT_METADATA_URL",)),
+))
+
 SKILLS = Section(name="skills", unused="no session asks for the servers of a skill", fields=(
     Field("allowed_marketplace_mcp", Items(item=_WORD, about=(
         "Marketplace skills whose servers may be used.")), workspace="never"),
@@ -175,7 +184,7 @@ INTROSPECTION = Section(
 
 # Without the sections of providers. Problems of variables are told in this order.
 SECTIONS = (
-    *(LISTENER, LOGGING, ROOT, DAEMON, RUNS, NATURAL, VAULT, TOOLS, SKILLS),
+    *(LISTENER, LOGGING, ROOT, DAEMON, RUNS, NATURAL, VAULT, LOGIN, TOOLS, SKILLS),
     *(DISCOVERY, replace(SUITE, admit=narrowed_suites), TIMEOUTS, INTROSPECTION),
 )
 _BY_NAME = {section.name: section for section in SECTIONS if section.name}

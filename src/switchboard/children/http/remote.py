@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import httpx2
 
+from switchboard.children.authorization import Authorization
 from switchboard.children.http.client import RemoteClient, without_secrets
 from switchboard.children.http.pipe import HttpPipe
 from switchboard.children.http.sse_pipe import SsePipe
@@ -51,13 +52,22 @@ async def open_remote(
     secrets: LookedUp,
     book: SecretBook,
     timeout_s: float,
+    authorization: Authorization | None = None,
 ) -> RemoteLink:
     """Get ready to talk to a server over HTTP. Raises a fault."""
     # A secret that is missing is told before anything is sent.
     await secrets.values()
     try:
-        client = RemoteClient(entry, timeout_s=timeout_s, environ=environ, secrets=secrets)
+        client = RemoteClient(
+            entry,
+            timeout_s=timeout_s,
+            environ=environ,
+            secrets=secrets,
+            authorization=authorization,
+        )
     except (httpx2.InvalidURL, ValueError):
+        if authorization is not None:
+            authorization.close()
         raise Fault(
             FaultCode.FAILED_PRECONDITION,
             "remote-entry-invalid",

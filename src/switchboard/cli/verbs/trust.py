@@ -1,7 +1,7 @@
 """`switchboard trust`: servers that a workspace brings along run only after their user agreed."""
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from msgspec import Struct
@@ -34,6 +34,7 @@ USAGE = Usage(
             about=" or ".join(("servers, command tools", *_FILES)),
             optional=True,
             many=True,
+            is_name=True,
         ),
     ),
     options=(
@@ -59,6 +60,8 @@ class Trustee(Struct, frozen=True, kw_only=True):
     origin: str = ""
     # What its sandbox opens; empty where nothing confines it.
     sandbox: str = ""
+    # How a model chooses its calls; empty where none does.
+    natural_language: str = ""
     # Why it cannot be used, trusted or not.
     left_out: str = ""
     # The secrets that it asks for, and where they would go.
@@ -95,6 +98,8 @@ class TrustReport(Report, frozen=True, kw_only=True, tag="switchboard.trust/1"):
                 yield f"`{each.name}` {verb} the secret {secret}, {each.secrets_to}"
             if each.sandbox:
                 yield f"sandbox of {each.name}: {each.sandbox}"
+            if each.natural_language:
+                yield f"natural language of {each.name}: {each.natural_language}"
             if each.left_out:
                 yield f"left out: {each.name}: {each.left_out}"
         waiting = [
@@ -121,7 +126,7 @@ def run(request: CommandRequest) -> Report:
     known = {trustee.name for trustee in _trustees(settings, environ)} | _recorded(settings)
     for name in names:
         if name not in known:
-            raise no_server(name, known)
+            raise no_server(name, known, "this workspace brings nothing along that needs trust")
     if not arguments.has("revoke"):
         for trustee in _trustees(settings, environ):
             if trustee.name in names and trustee.state == "waiting" and trustee.left_out:
@@ -144,6 +149,12 @@ def run(request: CommandRequest) -> Report:
     )
 
 
+def names(request: CommandRequest) -> Iterable[str]:
+    """What a shell may complete."""
+    settings = settings_for(request, trust_workspace="0")
+    return (each.name for each in _trustees(settings, request.environ))
+
+
 def _trustees(settings: Settings, environ: Mapping[str, str]) -> Iterator[Trustee]:
     by_name = {entry.name: entry for entry in entries(settings)}
     for server in listed_servers(settings, whole_target_of):
@@ -155,6 +166,7 @@ def _trustees(settings: Settings, environ: Mapping[str, str]) -> Iterator[Truste
                 runs=server.target,
                 origin=server.origin,
                 sandbox=server.sandbox,
+                natural_language=server.natural_language,
                 left_out=server.left_out,
                 secrets=references_of(by_name[server.name]),
                 secrets_to=_destination(by_name[server.name], environ),
@@ -171,6 +183,8 @@ def _trustees(settings: Settings, environ: Mapping[str, str]) -> Iterator[Truste
                     runs=item.runs,
                     origin=shown_origin(place.scope, place.path, place.line, settings.workspace),
                     sandbox=visible(item.sandbox),
+                    # One without a fingerprint is nothing that could be trusted.
+                    left_out="" if item.fingerprint else item.left_out,
                 )
 
 

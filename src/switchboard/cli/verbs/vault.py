@@ -48,7 +48,13 @@ USAGE = Usage(
             about="what to do",
             choices=("put", "list", "delete", "rotate", "doctor"),
         ),
-        Word(name="REFERENCE", about=f"such as `{FORMS[0]}`", optional=True, many=True),
+        Word(
+            name="REFERENCE",
+            about=f"such as `{FORMS[0]}`",
+            optional=True,
+            many=True,
+            is_name=True,
+        ),
     ),
     options=(
         Option(name="key", value="WHERE", about="rotate: where the new key is", choices=_KEYS),
@@ -89,6 +95,19 @@ def run(request: CommandRequest) -> Report:
             return _rotate(request, settings)
         case _:
             return _doctor(request, settings)
+
+
+def names(request: CommandRequest) -> Iterator[str]:
+    """What a shell may complete: what there is, and what servers ask for."""
+    settings = settings_for(request)
+    found = {
+        entry.reference
+        for entry in open_vault(settings.home, settings.vault, request.environ).entries()
+    }
+    for entry in entries(settings):
+        wanted = (each for each in references_of(entry) if each.startswith(SCHEME))
+        found.update(each.removeprefix(SCHEME) for each in wanted)
+    yield from sorted(found)
 
 
 def _open(request: CommandRequest, settings: Settings) -> VaultStore:
