@@ -36,7 +36,7 @@ class Trusted(Struct, frozen=True, kw_only=True):
     workspace: str
 
 
-class Grant(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SecretGrant(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The secrets that something was given, and where they may be sent."""
 
     references: tuple[str, ...]
@@ -54,7 +54,7 @@ class TrustRecord:
         self,
         path: str,
         workspaces: dict[str, dict[str, str]],
-        grants: dict[str, dict[str, Grant]],
+        grants: dict[str, dict[str, SecretGrant]],
     ) -> None:
         self.path = path
         self._workspaces = workspaces
@@ -67,7 +67,7 @@ class TrustRecord:
         grant = self.grant(workspace, fingerprint)
         return set(references) <= set(grant.references if grant is not None else ())
 
-    def grant(self, workspace: str, fingerprint: str) -> Grant | None:
+    def grant(self, workspace: str, fingerprint: str) -> SecretGrant | None:
         """What something was given."""
         return self._grants.get(workspace, {}).get(fingerprint)
 
@@ -79,7 +79,9 @@ class TrustRecord:
                 if reference in grant.references and name is not None:
                     yield workspace, name
 
-    def add(self, workspace: str, fingerprint: str, name: str, grant: Grant | None = None) -> None:
+    def add(
+        self, workspace: str, fingerprint: str, name: str, grant: SecretGrant | None = None
+    ) -> None:
         self._workspaces.setdefault(workspace, {})[fingerprint] = name
         if grant is not None and grant.references:
             self._grants.setdefault(workspace, {})[fingerprint] = grant
@@ -116,7 +118,7 @@ def read_trust(home: str, problems: list[Problem]) -> TrustRecord:
     found: list[Problem] = []
     read = read_text(path, found)
     workspaces: dict[str, dict[str, str]] = {}
-    grants: dict[str, dict[str, Grant]] = {}
+    grants: dict[str, dict[str, SecretGrant]] = {}
     if read is not None:
         try:
             record: Any = msgspec.json.decode(read[0])
@@ -215,18 +217,18 @@ def untrust(settings: Settings, names: Iterable[str] | None = None) -> list[Trus
     return done
 
 
-def grant_for(entry: ServerEntry, environ: Mapping[str, str]) -> Grant:
+def grant_for(entry: ServerEntry, environ: Mapping[str, str]) -> SecretGrant:
     """What a server would be given with trust, and where it would be sent."""
     url = entry.url
     with suppress(Unfilled):
         url = expand(url, environ) if entry.origin.path.endswith(".toml") else url
-    return Grant(references=references_of(entry), to=origin_of(url))
+    return SecretGrant(references=references_of(entry), to=origin_of(url))
 
 
 def _untrusted(
     settings: Settings, environ: Mapping[str, str]
-) -> list[tuple[str, str, str, Grant | None]]:
-    servers: list[tuple[str, str, str, Grant | None]] = [
+) -> list[tuple[str, str, str, SecretGrant | None]]:
+    servers: list[tuple[str, str, str, SecretGrant | None]] = [
         (entry.name, "server", entry.fingerprint, grant_for(entry, environ))
         for entry in settings.untrusted
     ]
@@ -246,5 +248,5 @@ def _workspaces(record: Any) -> dict[str, dict[str, str]]:
     return msgspec.convert(tree.get("workspaces", {}), dict[str, dict[str, str]])
 
 
-def _grants(record: Any) -> dict[str, dict[str, Grant]]:
-    return msgspec.convert(record.get("grants", {}), dict[str, dict[str, Grant]])
+def _grants(record: Any) -> dict[str, dict[str, SecretGrant]]:
+    return msgspec.convert(record.get("grants", {}), dict[str, dict[str, SecretGrant]])
