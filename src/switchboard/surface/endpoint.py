@@ -39,12 +39,13 @@ from switchboard.surface.results import (
     fault_parts,
     is_the_childs_own,
     listing_parts,
+    outcome_parts,
     relayed_parts,
 )
 from switchboard.surface.sink import Sink
 from switchboard.surface.subscriptions import ClientSubscriptions
 from switchboard.surface.suspended_calls import SuspendedCall, SuspendedCalls
-from switchboard.surface.tasks import TASK_METHODS, answer_about_task, call_parts, takes_tasks
+from switchboard.surface.tasks import TASK_METHODS, answer_about_task, later_parts, takes_tasks
 from switchboard.wire.eras import (
     CLIENT_CAPABILITIES_KEY,
     MODERN_VERSIONS,
@@ -276,7 +277,10 @@ class Endpoint:
                 raise RpcError(INVALID_PARAMS, f"no tool `{name}`")
             call = self._new_call(session, tool, arguments, channel)
             try:
-                return await call_parts(await board.pipeline(call), session, board)
+                outcome = await board.pipeline(call)
+                if outcome.task_id:
+                    return await later_parts(outcome, session, board)
+                return outcome_parts(outcome, session.era)
             except Fault as fault:
                 if is_the_childs_own(fault, is_shown=is_shown):
                     raise error_from_fault(fault, call.id, session.era) from fault
@@ -334,7 +338,7 @@ class Endpoint:
             channel=channel,
             client_timeout_s=channel.timeout_s,
             clock=channel.clock,
-            takes_tasks=takes_tasks(session),
+            takes_tasks=session.era is Era.MODERN and takes_tasks(session),
             asker=ChannelAsker(channel) if channel.can_be_shown_forms else None,
         )
 

@@ -31,9 +31,9 @@ def takes_tasks(session: Session) -> bool:
     return session.era is Era.MODERN and is_named
 
 
-async def call_parts(outcome: Outcome, session: Session, board: Board) -> Parts:
-    """The result of a call: its answer, or the task in which it goes on."""
-    if outcome.task_id and board.tasks is not None:
+async def later_parts(outcome: Outcome, session: Session, board: Board) -> Parts:
+    """The result of a call that became a task: its answer, or the task in which it goes on."""
+    if board.tasks is not None:
         task = await board.tasks().task(outcome.task_id)
         if task.outcome is None:
             return task_parts(_members(task), is_new=True)
