@@ -128,6 +128,9 @@ class RunService:
     async def delivered(self, run_id: str, /) -> None:
         await self._whole(self.store.update(run_id, is_delivered=True))
 
+    async def left(self, owner: str, /) -> None:
+        await self._whole(self.store.left(owner))
+
     def follow(self, run_id: str, tell: Tell, /) -> Callable[[], None]:
         followers = self._followers.setdefault(run_id, [])
         followers.append(tell)
