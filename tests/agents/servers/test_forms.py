@@ -87,7 +87,7 @@ async def fill(client: StdioClient, asked: list[Json]) -> None:
 
 async def test_a_client_with_a_task_fills_in_the_form_of_a_server(workspace: Workspace) -> None:
     async with connected(workspace) as (client, model):
-        declared = {"extensions": {META + "tasks": {}}, "elicitation": {"form": {}}}
+        declared: Json = {"extensions": {META + "tasks": {}}, "elicitation": {"form": {}}}
         client.era_meta = {**modern_meta(), META + "clientCapabilities": declared}
         given = {"task": "do it", "cwd": str(workspace.root)}
         call = {"name": "agent_helper", "arguments": given}

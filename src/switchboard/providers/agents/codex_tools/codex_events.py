@@ -265,7 +265,7 @@ class CodexEvents:
             told = {"server_name": server, "id": event.request_id, "message": event.subject}
             return {"type": "elicitation_request", **told}
         told = {"command": words_of(event.subject), "cwd": event.cwd}
-        reason = {"reason": event.reason or None, "parsed_cmd": []}
+        reason: Json = {"reason": event.reason or None, "parsed_cmd": []}
         return {"type": "exec_approval_request", **about, **told, **reason}
 
     def _item(self, event: CommandItem | FileItem | ToolItem) -> Iterator[Json]:
