@@ -21,8 +21,6 @@ Json = dict[str, Any]
 
 # After it the process itself is ended.
 _INTERRUPT_S = 5.0
-# Shells live in groups of their own; who has been seen is found also after its parent's end.
-_LOOK_AGAIN_S = 1.0
 
 
 class ProcessConversation(ABC):
@@ -140,7 +138,6 @@ class ProcessConversation(ABC):
         try:
             if self._process is None:
                 await self.begin()
-            self._tasks.start(_watch(self.process))
             await self.play(turn, text)
         except Fault as fault:
             await self.end_process()
@@ -154,12 +151,6 @@ class ProcessConversation(ABC):
         finally:
             # Whatever else happens, nobody waits for ever.
             turn.fail("other", "it was given up")
-
-
-async def _watch(process: EngineProcess) -> None:
-    while True:
-        await asyncio.sleep(_LOOK_AGAIN_S)
-        await process.look()
 
 
 def _kind_of_crash(words: str) -> FailureKind:

@@ -1,13 +1,13 @@
 """The process of an engine: lines of JSON in both directions, and an end that leaves nothing."""
 
 import asyncio
-import signal
 from collections.abc import Mapping
 from typing import Any, cast
 
 import msgspec
 
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.procs.kept import kept
 from switchboard.procs.spawn import Running, SpawnSpec, spawn
 from switchboard.procs.stop import stop
 from switchkit.reaper_client import Reaper
@@ -32,8 +32,8 @@ class EngineProcess:
         cls, argv: tuple[str, ...], *, cwd: str, env: Mapping[str, str], reaper: Reaper
     ) -> "EngineProcess":
         """Start it. Raises a fault."""
-        # Engines start what they like, where they like: the mark leads to it after our end.
-        spec = SpawnSpec(argv=argv, cwd=cwd, env={**env, **dict((reaper.mark,))})
+        # If its keeper is killed, the mark still leads to what it started.
+        spec = SpawnSpec(argv=argv, cwd=cwd, env={**env, **dict((reaper.mark,))}, wrap=kept)
         running = await spawn(spec, reaper=reaper, timeout_s=_START_S)
         try:
             loop = asyncio.get_running_loop()
@@ -46,13 +46,14 @@ class EngineProcess:
             )
             engine._writer = asyncio.StreamWriter(transport, flow, None, loop)
         except BaseException:
-            await running.signal(signal.SIGKILL)
+            await running.kill()
             await running.kill_rest()
             raise
         return engine
 
     @property
     def pid(self) -> int:
+        """The process that everything else of the engine came of."""
         return self._running.pid
 
     @property
@@ -92,16 +93,11 @@ class EngineProcess:
             if isinstance(value, dict):
                 return cast("dict[str, Any]", value)
 
-    async def look(self) -> None:
-        """Remember who belongs to it: its shells live in process groups of their own."""
-        await self._running.look()
-
     async def end(self, *, first: int = 0) -> int:
         """End it with everything it started, politely first. Gives its status.
 
         `first` is the signal that makes this engine clean up; without one its input is closed.
         """
-        await self._running.look()
         if first:
             await self._running.signal(first)
         return await stop(
