@@ -1,6 +1,6 @@
 """The parent of one program, with which everything ends that came of it, wherever it went.
 
-`keeper LIFELINE PROGRAM …`. On Linux it becomes the parent of each descendant whose own parent has
+`keeper LIFELINE ORDERS`: two open files; the second says what to run. On Linux it becomes the parent of each descendant whose own parent has
 ended, so nobody below it gets out of its sight by a session of its own, by forking twice or by
 another environment. It ends all of them, and then itself, once the program has ended or the
 lifeline, a pipe, is closed at its other end: by its owner, or by the kernel when that was killed.
@@ -10,9 +10,11 @@ Elsewhere it ends its process group. Light: an engine starts through it.
 import os
 import signal
 import sys
+from collections.abc import Mapping, Sequence
 from select import POLLIN, poll
 from time import monotonic
 
+from switchkit.platform.light import inheritable_files
 from switchkit.platform.system import SHOWS_PROCESSES, adopt_orphans, signal_exactly
 from switchkit.processes import ProcessTable
 
@@ -23,6 +25,21 @@ _STEP_MS = 20
 # Meant for the program, which gets them as well.
 _PASSED_BY = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGTSTP)
 _CANNOT_START = 127
+
+
+def orders(program: str, argv: "Sequence[str]", env: "Mapping[str, str]") -> bytes:
+    """What a keeper reads: the file of the program, its command line and its environment."""
+    pairs = (f"{name}={value}" for name, value in env.items())
+    words = (program, str(len(argv)), *argv, *pairs)
+    return b"".join(os.fsencode(word) + b"\0" for word in words)
+
+
+class _Orders:
+    def __init__(self, data: bytes) -> None:
+        self.program, count, *words = data.split(b"\0")[:-1]
+        self.argv = words[: int(count)]
+        pairs = (word.partition(b"=") for word in words[int(count) :])
+        self.env = {name: value for name, _, value in pairs}
 
 
 class Keeper:
@@ -42,12 +59,14 @@ class Keeper:
         self._status = 0
         adopt_orphans()
 
-    def keep(self, command: "list[str]") -> int:
+    def keep(self, ordering: int) -> int:
         """Run a program to its end and give its status, as `waitpid` tells it."""
+        with open(ordering, "rb") as file:
+            data = file.read()
         if _is_readable(self._lifeline):
-            # Whoever wanted it is gone already.
+            # Whoever wanted it is gone already, and may not have said all of it.
             return self._status
-        self._program = _started(command)
+        self._program = _started(_Orders(data))
         if self._is_left():
             self._ask_to_end()
         self._kill_rest()
@@ -114,16 +133,16 @@ def _nothing(*_: object) -> None:
     """It is enough that we are told."""
 
 
-def _started(command: "list[str]") -> int:
+def _started(wanted: _Orders) -> int:
     program = os.fork()
     if program == 0:
         try:
             # Python ignores these, and what is ignored stays so in the program.
             for number in (signal.SIGPIPE, signal.SIGXFSZ):
                 signal.signal(number, signal.SIG_DFL)
-            os.execvp(command[0], command)
+            os.execve(wanted.program, wanted.argv, wanted.env)  # noqa: S606 - what it is for
         except OSError as error:
-            os.write(2, f"{command[0]} cannot be started: {error.strerror}\n".encode())
+            os.write(2, wanted.program + f" cannot be started: {error.strerror}\n".encode())
         finally:
             os._exit(_CANNOT_START)
     # The streams are the program's: they have to end with it.
@@ -131,6 +150,9 @@ def _started(command: "list[str]") -> int:
     for stream in range(3):
         os.dup2(nowhere, stream)
     os.close(nowhere)
+    # What it is handed besides is for the program alone.
+    for number in inheritable_files():
+        os.close(number)
     return program
 
 
@@ -148,8 +170,8 @@ def _send(number: int) -> None:
 
 
 def main() -> None:
-    """Keep the program of the command line, and end as it ended."""
-    status = Keeper(int(sys.argv[1])).keep(sys.argv[2:])
+    """Keep a program, and end as it ended."""
+    status = Keeper(int(sys.argv[1])).keep(int(sys.argv[2]))
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         if number != signal.SIGKILL:

@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from procs.homes import PATIENCE, ended, first_line, python, started
-from support.processes import alive, children_of, mentioning, until_gone
+from support.processes import alive, children_of, mentioning, until_gone, until_true
 from support.workspace import CHECKOUT
 from switchboard.core.faults import Fault
 from switchboard.procs.kept import kept
@@ -26,7 +26,8 @@ from switchkit.reaper_client import Reaper
 HIDING = """
 import os, subprocess, sys, time
 script = 'trap "" TERM HUP; echo $$ > hidden; while :; do sleep 1; done'
-subprocess.run(["sh", "-c", f"(env -i PATH=/usr/bin:/bin setsid sh -c '{script}' >&- 2>&- <&- &) &"])
+alone = f"env -i PATH=/usr/bin:/bin setsid sh -c '{script}'"
+subprocess.run(["sh", "-c", f"({alone} >&- 2>&- <&- &) &"])
 while not os.path.exists("hidden") or not open("hidden").read().strip():
     time.sleep(0.01)
 print(int(open("hidden").read()), flush=True)
@@ -112,7 +113,7 @@ async def test_a_program_that_was_killed_is_told_as_such(tmp_path: Path) -> None
 async def test_a_signal_is_for_the_program_and_spares_its_keeper(tmp_path: Path) -> None:
     polite = (
         "import os, signal, sys\n"
-        "signal.signal(signal.SIGTERM, lambda *_: (print('asked', flush=True), os._exit(5)))\n"
+        "signal.signal(signal.SIGTERM, lambda *_: (os.write(1, b'asked\\n'), os._exit(5)))\n"
         "print(os.getpid(), flush=True)\n"
         "sys.stdin.read()"
     )
@@ -131,9 +132,7 @@ async def test_a_kill_between_the_start_and_the_reaper_leaves_nothing(
     async with _python(KILLED_BETWEEN, HIDING, when, folder=tmp_path) as (process, pid):
         if when == "later":
             # By now the program runs, and has hidden a shell.
-            async with asyncio.timeout(PATIENCE):
-                while not (tmp_path / "hidden").exists():
-                    await asyncio.sleep(0.01)
+            await until_true((tmp_path / "hidden").exists)
             assert process.stdin is not None
             process.stdin.write(b"\n")
         await process.wait()

@@ -18,16 +18,19 @@ from switchboard.surface.http.surface import HttpSurface
 from switchboard.surface.http.token import CONTROL_FILE, check_token, kept_token
 from switchboard.wire.http_hosts import is_loopback
 
-ServeHandedOver = Callable[[Runtime, int, bytes, Control], AbstractAsyncContextManager[HttpSurface]]
+ServeHandedOver = Callable[
+    [Runtime, int, bytes, Control, int], AbstractAsyncContextManager[HttpSurface]
+]
 
 
 @asynccontextmanager
 async def serve_handed_over(
-    runtime: Runtime, number: int, line: bytes, control: Control
+    runtime: Runtime, number: int, line: bytes, control: Control, depth: int
 ) -> AsyncGenerator[HttpSurface]:
     """Serve on the open file that came with the line. Raises a fault when it makes no sense.
 
-    Whoever shows the daemon's own token there is served its control API.
+    Whoever shows the daemon's own token there is served its control API. `depth` runs of agents
+    stand above whoever wants it served, and so above each of its clients.
     """
     try:
         request = msgspec.json.decode(line, type=ListenRequest)
@@ -48,5 +51,5 @@ async def serve_handed_over(
             token = await asyncio.to_thread(kept_token, runtime.settings.home, CONTROL_FILE)
             routes = ControlRoutes(control, Access(token=token, hosts=hosts))
         access = Access(token=request.token, hosts=hosts)
-        async with serve_socket(runtime, listening, access, routes) as surface:
+        async with serve_socket(runtime, listening, access, routes, depth=depth) as surface:
             yield surface

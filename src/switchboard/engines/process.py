@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, cast
 
 import msgspec
 
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.ipc.environment import DEPTH_VARIABLE
 from switchboard.procs.kept import kept
 from switchboard.procs.spawn import Running, SpawnSpec, spawn
 from switchboard.procs.stop import stop
@@ -17,6 +19,7 @@ LONGEST_LINE = 16 * 1024 * 1024
 _START_S = 30.0
 # How long an engine may take to clean up by itself.
 _GRACE_S = 3.0
+_NOTHING: Mapping[str, str] = {}
 
 
 class EngineProcess:
@@ -26,14 +29,32 @@ class EngineProcess:
         self._running = running
         self._reader = reader
         self._writer: asyncio.StreamWriter | None = None
+        # Should somebody kill its keeper, the engine ends as well.
+        self._ending = asyncio.ensure_future(self._end_with_keeper())
+
+    async def _end_with_keeper(self) -> None:
+        await asyncio.shield(self._running.exited)
+        await self._running.kill_rest()
 
     @classmethod
     async def start(
-        cls, argv: tuple[str, ...], *, cwd: str, env: Mapping[str, str], reaper: Reaper
+        cls,
+        argv: tuple[str, ...],
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        reaper: Reaper,
+        handed: Mapping[str, str] = _NOTHING,
     ) -> "EngineProcess":
-        """Start it. Raises a fault."""
+        """Start it. Raises a fault.
+
+        What is `handed` it reads from open files, of which these variables give the numbers.
+        """
         # If its keeper is killed, the mark still leads to what it started.
-        spec = SpawnSpec(argv=argv, cwd=cwd, env={**env, **dict((reaper.mark,))}, wrap=kept)
+        name, value = reaper.mark
+        shown = (DEPTH_VARIABLE, name)
+        wrap = partial(kept, shown=shown, handed=handed)
+        spec = SpawnSpec(argv=argv, cwd=cwd, env={**env, name: value}, wrap=wrap)
         running = await spawn(spec, reaper=reaper, timeout_s=_START_S)
         try:
             loop = asyncio.get_running_loop()
