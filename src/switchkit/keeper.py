@@ -1,10 +1,11 @@
 """The parent of one program, with which everything ends that came of it, wherever it went.
 
-`keeper LIFELINE ORDERS`: two open files; the second says what to run. On Linux it becomes the parent of each descendant whose own parent has
-ended, so nobody below it gets out of its sight by a session of its own, by forking twice or by
-another environment. It ends all of them, and then itself, once the program has ended or the
-lifeline, a pipe, is closed at its other end: by its owner, or by the kernel when that was killed.
-Elsewhere it ends its process group. Light: an engine starts through it.
+`keeper LIFELINE ORDERS` takes two open files; the second says what to run. On Linux it becomes the
+parent of each descendant whose own parent has ended, so nobody below it gets out of its sight by a
+session of its own, by forking twice or by another environment. It ends all of them, and then
+itself, once the program has ended or the lifeline, a pipe, is closed at its other end: by its
+owner, or by the kernel when that was killed. Elsewhere it ends its process group. Light: an engine
+starts through it.
 """
 
 import os

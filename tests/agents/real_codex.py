@@ -49,5 +49,7 @@ def configure(workspace: Workspace, more: str = "", *, unconfined: bool = False)
     folder.mkdir(exist_ok=True)
     agent = _AGENT
     if unconfined:
-        agent = agent.replace("workspace-write", "danger-full-access").replace("on-request", "never")
+        agent = agent.replace("workspace-write", "danger-full-access").replace(
+            "on-request", "never"
+        )
     (folder / "reviewer.toml").write_text(agent, "utf-8")

@@ -21,6 +21,7 @@ Json = dict[str, Any]
 
 # After it the process itself is ended.
 _INTERRUPT_S = 5.0
+_NOTHING: Mapping[str, str] = {}
 
 
 class ProcessConversation(ABC):
@@ -109,12 +110,19 @@ class ProcessConversation(ABC):
         await self.interrupt()
         await self.end_process()
 
-    async def start(self, argv: tuple[str, ...], env: Mapping[str, str]) -> None:
-        """Start the process. Raises a fault."""
+    async def start(
+        self,
+        argv: tuple[str, ...],
+        env: Mapping[str, str],
+        handed: Mapping[str, str] = _NOTHING,
+    ) -> None:
+        """Start the process; `handed` is as `EngineProcess.start` says. Raises a fault."""
         if self._is_closed:
             raise Fault(FaultCode.CANCELLED, "engine-crashed", "the conversation has ended")
         cwd = self.spec.cwd
-        self._process = await EngineProcess.start(argv, cwd=cwd, env=env, reaper=self._reaper)
+        self._process = await EngineProcess.start(
+            argv, cwd=cwd, env=env, reaper=self._reaper, handed=handed
+        )
 
     async def receive(self) -> Json:
         """The next line of the process. Raises a fault when there are no more."""

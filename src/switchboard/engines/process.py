@@ -8,7 +8,7 @@ from typing import Any, cast
 import msgspec
 
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.ipc.environment import DEPTH_VARIABLE
+from switchboard.engines.surroundings import DEPTH
 from switchboard.procs.kept import kept
 from switchboard.procs.spawn import Running, SpawnSpec, spawn
 from switchboard.procs.stop import stop
@@ -52,8 +52,7 @@ class EngineProcess:
         """
         # If its keeper is killed, the mark still leads to what it started.
         name, value = reaper.mark
-        shown = (DEPTH_VARIABLE, name)
-        wrap = partial(kept, shown=shown, handed=handed)
+        wrap = partial(kept, shown=(DEPTH, name), handed=handed)
         spec = SpawnSpec(argv=argv, cwd=cwd, env={**env, name: value}, wrap=wrap)
         running = await spawn(spec, reaper=reaper, timeout_s=_START_S)
         try:

@@ -9,7 +9,14 @@ from msgspec import Struct
 
 from switchboard.core.faults import Fault
 from switchboard.engines.codex.app_server import START_S, AppServer, ServerGone, ServerRefused
-from switchboard.engines.codex.home import CodexHome, UserCodex, digest_of, make_home, user_codex
+from switchboard.engines.codex.home import (
+    CodexHome,
+    UserCodex,
+    digest_of,
+    make_home,
+    user_codex,
+    without_told_keys,
+)
 from switchboard.engines.codex.opening import opening_of
 from switchboard.engines.codex.program import CodexProgram, find_program
 from switchboard.engines.codex.spare import Spares, home_in
@@ -52,6 +59,8 @@ class _Plan(Struct, frozen=True, kw_only=True):
     user: UserCodex
     opening: Json
     home: str
+    # What the process sees of the environment.
+    env: dict[str, str]
     key: str
 
 
@@ -106,18 +115,20 @@ class CodexLaunch:
         if program is None:
             raise CodexUnusable(TurnFailure(kind="engine-missing", private="no codex was found"))
         user = user_codex(spec.env)
+        env = without_told_keys(spec.env, user.config, spec.profile.config)
         return _Plan(
             program=program,
             user=user,
             opening=opening_of(spec, user.home),
             home=home_in(spec.folder),
-            key=digest_of(user, spec.env, program.path),
+            env=env,
+            key=digest_of(user, env, program.path),
         )
 
     async def _fresh(self, plan: _Plan, folder: str) -> AppServer:
         try:
             home = await asyncio.to_thread(
-                make_home, folder, plan.user, self._spec.env, plan.program.helpers
+                make_home, folder, plan.user, plan.env, plan.program.helpers
             )
         except OSError as error:
             raise CodexUnusable(TurnFailure(kind="other", private=str(error))) from error
