@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from msgspec import Raw
 
+from switchboard.children.authorization import OfferLogin
 from switchboard.children.connection import ChildLimits, Connection
 from switchboard.children.conversation import Conversation
 from switchboard.children.inbound.server_requests import ServerRequests
@@ -38,6 +39,8 @@ class Child:
         # Whether one session alone will ever use it.
         is_own: bool = False,
         cache: ListingCache | None = None,
+        # Shows a client's user where to log in, for a server that wants it.
+        offer_login: OfferLogin | None = None,
     ) -> None:
         self.entry = entry
         self.calls = 0
@@ -46,7 +49,9 @@ class Child:
         self.connection = Connection(
             entry, self._requests, limits=limits, open_link=open_link, events=events, is_own=is_own
         )
-        self.conversation = Conversation(self.connection, self._requests, events, self._tasks)
+        self.conversation = Conversation(
+            self.connection, self._requests, events, self._tasks, offer_login
+        )
         self.listings = Listings(self.conversation.fetch, self._tasks, cache)
         self._subscriptions = Subscriptions(self.conversation.ask_plainly, self._tasks)
         self._requests.on_changed = self.listings.changed

@@ -25,7 +25,7 @@ from switchboard.core.events import (
     ChildStarted,
     ProtectedFilesAppeared,
 )
-from switchboard.core.faults import Fault
+from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Events
 from switchboard.core.sessions import Session
@@ -168,7 +168,9 @@ class Connection:
             link, greeting = await self._open_and_greet(self._mode)
         except Fault as fault:
             if fault.reason != "child-backing-off":
-                self._back_off.fail()
+                # After a login the same call works at once.
+                if fault.code is not FaultCode.UNAUTHENTICATED:
+                    self._back_off.fail()
                 self.last_fault = fault
             self._events.emit(
                 ChildFailed(child=self.entry.name, reason=fault.reason, message=fault.message)

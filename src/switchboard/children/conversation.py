@@ -5,6 +5,7 @@ from functools import partial
 
 from msgspec import MsgspecError, Raw
 
+from switchboard.children.authorization import OfferLogin
 from switchboard.children.connection import Connection
 from switchboard.children.faults import (
     discreet_error,
@@ -34,6 +35,7 @@ from switchboard.wire.eras import LOG_LEVEL_KEY
 from switchboard.wire.messages import Parts, RpcError, encode
 from switchboard.wire.pending import PeerLost
 
+LOGIN_REQUIRED = "login-required"
 _NOTHING = Listing()
 
 
@@ -41,7 +43,12 @@ class Conversation:
     """Asks one child, for clients and for ourselves."""
 
     def __init__(
-        self, connection: Connection, requests: ServerRequests, events: Events, tasks: TaskSet
+        self,
+        connection: Connection,
+        requests: ServerRequests,
+        events: Events,
+        tasks: TaskSet,
+        offer_login: OfferLogin | None = None,
     ) -> None:
         self._connection = connection
         self._name = connection.entry.name
@@ -49,6 +56,7 @@ class Conversation:
         self._requests = requests
         self._events = events
         self._tasks = tasks
+        self._offer_login = offer_login
         self._level = ""
 
     def begin(self, link: Link) -> None:
@@ -60,6 +68,18 @@ class Conversation:
 
     async def ask(self, method: str, params: Parts, channel: Channel | None = None) -> Raw:
         """The child's result, unopened. The params lack their closing brace."""
+        try:
+            return await self._ask(method, params, channel)
+        except Fault as fault:
+            offer = self._offer_login
+            if offer is None or channel is None or fault.reason != LOGIN_REQUIRED:
+                raise
+            # Whoever wants a login has done nothing yet.
+            if not await offer(self._connection.entry, channel):
+                raise
+        return await self._ask(method, params, channel)
+
+    async def _ask(self, method: str, params: Parts, channel: Channel | None) -> Raw:
         connection = self._connection
         connection.take()
         try:

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Mapping
 import httpx2
 import msgspec
 
+from switchboard.children.authorization import Authorization
 from switchboard.children.http.proxy import proxy_for
 from switchboard.children.schema import ServerEntry
 from switchboard.core.faults import Fault, FaultCode
@@ -26,6 +27,7 @@ _MOST_REDIRECTS = 3
 _KEEPING = frozenset({307, 308})
 _UNAUTHORIZED = 401
 _FORBIDDEN = 403
+_AUTHORIZATION = "authorization"
 _NOT_FOUND = 404
 _BUSY_GATEWAYS = frozenset({502, 503, 504})
 
@@ -33,8 +35,16 @@ _BUSY_GATEWAYS = frozenset({502, 503, 504})
 class RemoteClient:
     """Sends requests to one server, with the headers of its entry, and to no other origin."""
 
-    def __init__(self, entry: ServerEntry, *, timeout_s: float, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        entry: ServerEntry,
+        *,
+        timeout_s: float,
+        environ: Mapping[str, str],
+        authorization: Authorization | None = None,
+    ) -> None:
         self._entry = entry
+        self._authorization = authorization
         self.url = httpx2.URL(entry.url)
         self._http = httpx2.AsyncClient(
             headers={
@@ -62,15 +72,13 @@ class RemoteClient:
     ) -> AsyncGenerator[httpx2.Response]:
         """Open the answer to a request. Raises a fault when there is none to be had."""
         try:
-            for _ in range(_MOST_REDIRECTS):
-                request = self._http.build_request(method, url, headers=headers, content=body)
-                response = await self._http.send(request, stream=True)
-                if not response.has_redirect_location:
-                    break
-                await response.aclose()
-                url = self._redirected(response, method)
-            else:
-                raise self._fault("remote-redirected", "redirects again and again")
+            token = await self._token(url)
+            response = await self._send(method, url, headers, body, token)
+            if response.status_code == _UNAUTHORIZED and token is not None:
+                token = await self._another(response, token)
+                response = (
+                    await self._send(method, url, headers, body, token) if token else response
+                )
             try:
                 self._check(response)
                 yield response
@@ -78,6 +86,44 @@ class RemoteClient:
                 await response.aclose()
         except httpx2.RequestError as error:
             raise self.unreachable(error) from error
+
+    async def _token(self, url: httpx2.URL) -> str | None:
+        """What `Authorization` says to this server; None where logins are not for us to bring."""
+        if self._authorization is None or not self.is_ours(url):
+            return None
+        return await self._authorization.header()
+
+    async def _send(
+        self,
+        method: str,
+        url: httpx2.URL,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        token: str | None,
+    ) -> httpx2.Response:
+        """The beginning of the answer, past redirects within the origin."""
+        if token:
+            headers = {**headers, _AUTHORIZATION: token}
+        for _ in range(_MOST_REDIRECTS):
+            request = self._http.build_request(method, url, headers=headers, content=body)
+            response = await self._http.send(request, stream=True)
+            if not response.has_redirect_location:
+                return response
+            await response.aclose()
+            url = self._redirected(response, method)
+        raise self._fault("remote-redirected", "redirects again and again")
+
+    async def _another(self, refused: httpx2.Response, token: str) -> str:
+        """Another token than the refused one. Nobody has acted on the request yet."""
+        assert self._authorization is not None
+        try:
+            another = await self._authorization.renewed(token)
+        except BaseException:
+            await refused.aclose()
+            raise
+        if another:
+            await refused.aclose()
+        return another
 
     def _redirected(self, response: httpx2.Response, method: str) -> httpx2.URL:
         target = response.url.join(response.headers["location"])
@@ -97,6 +143,10 @@ class RemoteClient:
 
     def _check(self, response: httpx2.Response) -> None:
         status = response.status_code
+        if self._authorization is not None and status in (_UNAUTHORIZED, _FORBIDDEN):
+            said = response.headers.get("www-authenticate", "")
+            if (fault := self._authorization.fault(status, said)) is not None:
+                raise fault
         if status == _FORBIDDEN or (
             status == _UNAUTHORIZED and "authorization" in response.request.headers
         ):
@@ -161,6 +211,8 @@ class RemoteClient:
 
     async def aclose(self) -> None:
         """Close every connection."""
+        if self._authorization is not None:
+            self._authorization.close()
         await self._http.aclose()
 
 
