@@ -52,7 +52,7 @@ _READ_FROM_FILES = {
 _NATIVE = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 
 
-class Prepared(Struct, frozen=True, kw_only=True):
+class ClaudeStart(Struct, frozen=True, kw_only=True):
     """How it is started."""
 
     argv: tuple[str, ...]
@@ -61,7 +61,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
     handed: dict[str, str]
 
 
-def prepare(spec: EngineSpec, program: str, session: str) -> Prepared:
+def prepare(spec: EngineSpec, program: str, session: str) -> ClaudeStart:
     """Write what it reads and say how it is started. Blocks. Raises OSError.
 
     `session` is the conversation to go on with.
@@ -92,7 +92,7 @@ def prepare(spec: EngineSpec, program: str, session: str) -> Prepared:
     if session:
         words += ["--resume", session]
     env, handed = _handed(env, program)
-    return Prepared(argv=tuple(words), env=env, handed=handed)
+    return ClaudeStart(argv=tuple(words), env=env, handed=handed)
 
 
 def _handed(env: dict[str, str], program: str) -> tuple[dict[str, str], dict[str, str]]:
