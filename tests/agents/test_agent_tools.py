@@ -70,7 +70,9 @@ def test_an_agent_of_the_workspace_waits_for_trust_and_is_only_counted(lab: Lab)
     (item,) = SOURCE.trust_items(settings)
     assert (item.name, item.kind, item.trust) == ("agent_a", "agent", "waiting")
     # The other agent's engine is not installed here, which is told too.
-    engine, finding = SOURCE.findings(settings, {})
+    told = list(SOURCE.findings(settings, {}))
+    note, engine, finding = told
+    assert (note.severity, note.message) == ("note", "1, 1 not trusted")
     assert engine.subject == "engine codex"
     assert (finding.subject, finding.hint) == ("agent_a", "switchboard trust agent_a")
 
@@ -81,11 +83,13 @@ def test_what_would_run_is_told_before_trust(lab: Lab) -> None:
         '[run]\nmodel = "m"\nsandbox_mode = "read-only"\n'
         '[mcp_servers.s]\ncommand = "run"\nargs = ["it"]\n'
         '[mcp_servers.far]\nurl = "https://example.com/mcp"\n'
+        'headers = { Authorization = "Bearer ${FAR_TOKEN}" }\n'
     )
     (item,) = SOURCE.trust_items(lab.load(trusted=False))
     assert item.runs == (
         "claude; model=m; sandbox_mode=read-only; tool x::y; tool z; server s: run it;"
-        " remote server far; instructions of 3 characters (sha256 7692c3ad3540)"
+        " server far through Switchboard: https://example.com/mcp (with Authorization);"
+        " instructions of 3 characters (sha256 7692c3ad3540)"
     )
 
 

@@ -76,6 +76,11 @@ ALSO_MAY_IMPORT = (
         "what a run gets is decided at each run, by files that only the settings can read",
     ),
     Allowance(
+        "providers/agents/work/engine_trust.py",
+        {"settings"},
+        "what an engine may follow is decided at each run, by the record of trust",
+    ),
+    Allowance(
         "providers/agents/*.py",
         {"ipc:environment"},
         "what an engine starts of Switchboard is told whose it is, and how deep",
@@ -94,7 +99,7 @@ ALSO_MAY_IMPORT = (
     Allowance("cli/verbs/approvals.py", {"approvals", "audit"}, "it decides daemon or not"),
     Allowance("cli/verbs/*runs.py", {"runs"}, "runs are looked at where no daemon runs, too"),
     Allowance("cli/verbs/parts/runs/run_lines.py", {"runs"}, "as above"),
-    Allowance("cli/verbs/parts/watching.py", {"approvals"}, "as above"),
+    Allowance("cli/verbs/parts/question_watch.py", {"approvals"}, "as above"),
     Allowance(
         "cli/verbs/parts/http_endpoint.py",
         {"surface"},
@@ -145,7 +150,9 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("cli/table.py", "*"): "one verb of many is loaded, by its name in the table",
     **{
         ("providers/agents/work/engine_set.py", f"switchboard.engines.{name}"): "those that run"
-        for name in ("codex.spare", "codex.engine", "claude.engine", "acp.engine")
+        for name in (
+            *("codex.spare", "codex.template", "codex.engine", "claude.engine", "acp.engine"),
+        )
     },
     **{
         ("providers/agents/source.py", f"switchboard.providers.agents.work.engine_health.{name}"): (
@@ -153,6 +160,10 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         )
         for name in ("engine_health", "engines_of")
     },
+    (
+        "providers/agents/source.py",
+        "switchboard.providers.agents.work.engine_trust.EngineTrust",
+    ): "it reads the settings of engines, which only `trust` and the doctor show",
     ("providers/table.py", "*"): "a provider is loaded when it is configured, by its name",
     ("cli/verbs/daemon.py", "switchboard.daemon.serve.run"): "only the daemon itself needs it",
     ("cli/verbs/daemon.py", "switchboard.daemon.main.run_daemon"): "as above",

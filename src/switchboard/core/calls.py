@@ -32,6 +32,8 @@ class Call(Struct, frozen=True, kw_only=True, eq=False):
     channel: Channel | None = None
     # The suite that a narrowed call came through.
     via: ToolSpec | None = None
+    # The sentence from which a model chose this call; empty where the client chose it.
+    chosen_for: str = ""
     # The smaller of this and the tool's own limit applies.
     client_timeout_s: float | None = None
     # How much of it is left. Whatever is told through the channel touches this clock.
@@ -89,6 +91,8 @@ class Outcome(Struct, frozen=True, kw_only=True, eq=False):
     is_modern: bool = False
     # The id of the task that goes on in place of an answer; only if the call takes tasks.
     task_id: str = ""
+    # To be told once the client has this answer, however it got there.
+    on_delivered: Callable[[], None] | None = None
     # Known when a process ran for this call alone.
     figures: Figures | None = None
 

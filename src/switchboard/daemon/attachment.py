@@ -122,6 +122,7 @@ class Attachment:
             on_listed=on_listed,
             client_pid=parent_of(self.pid),
             depth=self._depth,
+            is_pinned=self.hello.is_pinned,
         )
         self.sessions = lambda: (client.endpoint.session,)
         runtime.on_changed.add(client.endpoint.changed)
@@ -145,7 +146,12 @@ class Attachment:
             serve = await asyncio.to_thread(_http_stack)
             async with (
                 serve(
-                    self.board.runtime, number, line, control.over_http(), self._depth
+                    self.board.runtime,
+                    number,
+                    line,
+                    control.over_http(),
+                    depth=self._depth,
+                    is_pinned=self.hello.is_pinned,
                 ) as surface,
                 TaskSet() as tasks,
             ):

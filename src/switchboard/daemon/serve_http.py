@@ -33,6 +33,7 @@ async def serve_socket(
     control: "ControlRoutes | None" = None,
     *,
     depth: int = 0,
+    is_pinned: bool = False,
 ) -> AsyncGenerator[HttpSurface]:
     """Serve the board's clients, and perhaps those of the control API."""
     surface = HttpSurface(
@@ -43,6 +44,7 @@ async def serve_socket(
         instructions=lambda: instructions_for(runtime),
         control=control,
         depth=depth,
+        is_pinned=is_pinned,
     )
     runtime.on_changed.add(surface.changed)
     try:
@@ -59,6 +61,7 @@ async def serve_http(
     *,
     ready: Ready | None = None,
     load: Load | None = None,
+    is_pinned: bool = False,
 ) -> int:
     """Serve every client of one port until a signal comes.
 
@@ -71,7 +74,7 @@ async def serve_http(
     async with serving(settings, environ, load) as runtime:
         stopped = until_signal()
         depth = runs_above(os.getpid(), depth_of(dict(environ)))
-        async with serve_socket(runtime, listening, access, depth=depth):
+        async with serve_socket(runtime, listening, access, depth=depth, is_pinned=is_pinned):
             if ready is not None:
                 ready(url_of(listening))
             await stopped

@@ -107,7 +107,8 @@ RUNS = Section(name="runs", into=RunLimits, fields=(
 # Who is told what people ask for is for them to say, never for a repository.
 NATURAL = Section(name="natural_language", into=Interpreting, fields=(
     Field("engine", Text(choices=("anthropic", "codex", "claude"), about=(
-        "Who is asked: the Messages API of Anthropic, Codex or Claude Code.")),
+        "Who is asked: the Messages API of Anthropic, Codex or Claude Code."), hint=(
+        "an agent that speaks ACP is not asked: nothing keeps it from doing more than answer")),
         workspace="never"),
     Field("model", Text(empty=False, about="The model that is asked."), workspace="never"),
     Field("timeout_ms", Whole(minimum=1, maximum=600_000, about=(

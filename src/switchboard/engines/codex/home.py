@@ -21,7 +21,8 @@ import msgspec
 from msgspec import Struct
 
 from switchboard.config.toml_text import TomlInvalid, read_toml
-from switchboard.engines.surroundings import DEPTH, kept_from_shells, with_quiet_git, without
+from switchboard.engines.codex.program import CodexProgram, program_state
+from switchboard.engines.surroundings import DEPTH, kept_from_shells, without
 from switchkit.files import make_private_folder, replace_file
 
 Json = dict[str, Any]
@@ -67,6 +68,11 @@ class UserCodex(Struct, frozen=True, kw_only=True):
             bool(self.login or self.api_key)
             or self.config.get("model_provider", "openai") != "openai"
         )
+
+    def can_reach(self, provider: str) -> bool:
+        """Whether there is any use in trying. Other providers, and addresses, may want no login."""
+        is_other = provider not in {"", "openai"} or bool(self.config.get("openai_base_url"))
+        return self.has_login or is_other
 
 
 class CodexHome(Struct, frozen=True, kw_only=True):
@@ -143,6 +149,8 @@ def make_home(path: str, user: UserCodex, env: Mapping[str, str], helpers: str =
         **user.config,
         "check_for_update_on_startup": False,
         "analytics": {"enabled": False},
+        # A home that is new has none, and would load a list of them from the network each time.
+        "features": {"plugins": False},
         "shell_environment_policy": {
             "inherit": "all",
             "ignore_default_excludes": False,
@@ -160,7 +168,7 @@ def make_home(path: str, user: UserCodex, env: Mapping[str, str], helpers: str =
         os.unlink(link)
     if user.login:
         os.symlink(user.login, link)
-    own = {**with_quiet_git(env), **user.env, "CODEX_HOME": path}
+    own = {**env, **user.env, "CODEX_HOME": path}
     if helpers:
         own["PATH"] = os.pathsep.join(filter(None, (env.get("PATH"), helpers)))
     if _is_temporary(path, env):
@@ -180,10 +188,28 @@ def without_told_keys(env: Mapping[str, str], *settings: object) -> dict[str, st
     return without(env, (name for name in _KEYS if name not in named))
 
 
-def digest_of(user: UserCodex, env: Mapping[str, str], program: str) -> str:
-    """The same for homes that could take each other's place."""
-    parts = (program, user, dict(sorted(env.items())))
+def digest_of(user: UserCodex, env: Mapping[str, str], program: CodexProgram) -> str:
+    """The same for homes that could take each other's place. Reads the disk; raises OSError.
+
+    A process remembers what it read at its start. So files count by what tells one state of them
+    from the next: who logs in as somebody else must not be served by a process of before.
+    """
+    read = (user.login, str(user.config.get("model_catalog_json") or ""))
+    parts = (
+        program_state(program),
+        user,
+        tuple(map(_file_state, read)),
+        dict(sorted(env.items())),
+    )
     return sha256(msgspec.json.encode(parts)).hexdigest()
+
+
+def _file_state(path: str) -> tuple[int, int, int]:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return 0, 0, 0
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def _is_temporary(path: str, env: Mapping[str, str]) -> bool:

@@ -49,12 +49,14 @@ class HttpSurface:
         control: "ControlRoutes | None" = None,
         # How many runs of agents stand above every client.
         depth: int = 0,
+        is_pinned: bool = False,
     ) -> None:
         self._boards = boards
         self._access = access
         self._control = control
         self._workspace = workspace
         self._depth = depth
+        self._is_pinned = is_pinned
         self._instructions = instructions
         self._sessions = HttpSessions(events, idle_s=idle_s)
         self._handshake = HandshakeEra(self._sessions, self._endpoint)
@@ -110,6 +112,7 @@ class HttpSurface:
             workspace=self._workspace,
             started_at=time.time(),
             depth=self._depth,
+            is_pinned=self._is_pinned,
         )
         return Endpoint(
             self._boards,
