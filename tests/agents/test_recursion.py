@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Generator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from support.processes import wait_until_none_mention
 from support.workspace import Workspace
 from switchboard.daemon.ancestors import runs_above
 from switchboard.ipc.environment import DEPTH_VARIABLE
+from switchboard.procs.kept import kept
 from switchboard.providers.agents.servers.depth import MOST_DEPTH
 from switchkit.processes import environment
 
@@ -36,7 +38,8 @@ def workspace(tmp_path: Path) -> Generator[Workspace]:
 
 
 async def test_a_process_stands_as_deep_as_what_it_came_of(tmp_path: Path) -> None:
-    spec = replace(hiding("waits", tmp_path), env={DEPTH_VARIABLE: "3"})
+    wrap = partial(kept, shown=(DEPTH_VARIABLE,))
+    spec = replace(hiding("waits", tmp_path), env={DEPTH_VARIABLE: "3"}, wrap=wrap)
     async with started(spec) as running:
         # Forked twice, in a session of its own, with an environment of its own.
         hidden = await first_line(running)
