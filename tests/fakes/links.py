@@ -17,6 +17,8 @@ class MemoryLink:
 
     pid = 0
     hidden = Redaction(())
+    trouble = ""
+    answered_at = 0.0
 
     def __init__(self, make_peer: MakePeer, *, short_lived: bool) -> None:
         self.peer = make_peer(self)

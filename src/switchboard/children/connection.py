@@ -17,7 +17,9 @@ from switchboard.children.faults import (
     fault_from_timeout,
 )
 from switchboard.children.greeting import Greeting, NotModern, client_capabilities, greet
+from switchboard.children.interruption import Interruption
 from switchboard.children.link import Link, OpenLink
+from switchboard.children.recovery import Recovery, reach
 from switchboard.children.schema import Protocol, ServerEntry
 from switchboard.core.events import (
     ChildExited,
@@ -87,7 +89,15 @@ class Connection:
         self._started_at = 0.0
         self._last_used = 0.0
         self._unused: asyncio.Event | None = None
-        self._back_off = BackOff(self._loop.time)
+        self._is_remote = entry.transport != "stdio"
+        # To knock at a remote server costs little; it is tried as soon as somebody wants it.
+        longest = {"longest_s": _SHORT_WAIT_S} if self._is_remote else {}
+        self._back_off = BackOff(self._loop.time, **longest)
+        self._next_id: Callable[[], int] = lambda: 1
+        self._was_reached = False
+        # Whether the last series of tries to reach it was in vain.
+        self._is_down = False
+        self.recovery = Recovery(self, self._tasks)
         self._ended = False
         self._idle_timer: asyncio.TimerHandle | None = None
         self.link: Link | None = None
@@ -137,8 +147,22 @@ class Connection:
 
     async def lost(self, link: Link, lost: PeerLost) -> Fault:
         """What to tell somebody whose answer will not come."""
-        self.last_fault = await fault_from_loss(self.entry.name, link, lost.loss)
-        return self.last_fault
+        fault = await fault_from_loss(self.entry.name, link, lost.loss)
+        if self._is_remote and lost.loss.reason != "too-large":
+            fault = Interruption(
+                "remote-interrupted",
+                fault.message,
+                may_have_run=lost.was_sent,
+                private=fault.private,
+            )
+        self.last_fault = fault
+        return fault
+
+    def give_up(self, link: Link, fault: Fault) -> None:
+        """Nobody answers at the other end of the link, for all our patience."""
+        self._is_down = True
+        self.last_fault = fault
+        link.peer.lose(Loss(reason="broken", message=fault.message))
 
     # Starting
 
@@ -165,17 +189,20 @@ class Connection:
         await self._wait_out_back_off()
         began = self._loop.time()
         try:
-            link, greeting = await self._open_and_greet(self._mode)
+            link, greeting = await self._open_with_patience()
         except Fault as fault:
             if fault.reason != "child-backing-off":
                 self._back_off.fail()
                 self.last_fault = fault
+                self._is_down = True
             self._events.emit(
                 ChildFailed(child=self.entry.name, reason=fault.reason, message=fault.message)
             )
             raise
         self.link = link
         self.greeting = greeting
+        self._was_reached = True
+        self._is_down = False
         now = self._started_at = self._last_used = self._loop.time()
         self._events.emit(
             ChildStarted(
@@ -188,6 +215,16 @@ class Connection:
         self.on_started(link)
         self._watch_idle(self.limits.idle_s)
         return link
+
+    async def _open_with_patience(self) -> tuple[Link, Greeting]:
+        if self._is_remote and not self._is_down:
+            return await reach(
+                lambda: self._open_and_greet(self._mode), was_reached=self._was_reached
+            )
+        try:
+            return await self._open_and_greet(self._mode)
+        except Interruption as interruption:
+            raise interruption.given_up() from interruption
 
     async def _open_and_greet(self, mode: Protocol) -> tuple[Link, Greeting]:
         link = await self._open_link(self.entry, self._make_peer, timeout_s=self.limits.spawn_s)
@@ -216,7 +253,7 @@ class Connection:
                 greeted = await self._open_and_greet("handshake")
                 self._mode = "handshake"
                 return greeted
-            fault = await fault_from_loss(self.entry.name, link, lost.loss)
+            fault = await self.lost(link, lost)
             await self._close(link)
             raise fault from lost
         except BaseException:
@@ -234,6 +271,10 @@ class Connection:
             # Many servers print a banner or a log line where only messages belong.
             on_junk=lambda _: None,
         )
+        if self._is_remote:
+            # The last link may still bring answers, which no id of the next may be mistaken for.
+            peer.pending.next_id = self._next_id()
+            self._next_id = lambda: peer.pending.next_id
         return peer
 
     async def _wait_out_back_off(self) -> None:
@@ -315,6 +356,10 @@ class Connection:
     def _check_unused(self) -> None:
         if self._unused is not None and not self.in_flight and self._starting is None:
             self._unused.set()
+
+    async def is_connected(self) -> bool:
+        """Whether it can be asked now, as far as that can be known."""
+        return await self.recovery.is_connected() if self._is_remote else self.link is not None
 
     @property
     def age_s(self) -> float:

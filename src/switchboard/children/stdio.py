@@ -24,6 +24,10 @@ _READ_WORDS = 16_000
 class StdioLink:
     """The way to a running process."""
 
+    trouble = ""
+    # A process is there until it ends.
+    answered_at = 0.0
+
     def __init__(self, running: Running, pipe: StreamPipe, peer: Peer, hidden: Redaction) -> None:
         self._running = running
         self.hidden = hidden
