@@ -7,8 +7,8 @@ PY := $(VENV)/bin/python
 NODE_HOME := tests/node
 # Debian packages. Sandboxes are made with bubblewrap; without it what wants one does not run.
 SANDBOX_PACKAGES := bubblewrap
-# What else tests use: the Switchyard example runs a real PostgreSQL.
-APT_PACKAGES := postgresql $(SANDBOX_PACKAGES)
+# What else tests use: the Switchyard example runs a real PostgreSQL, the vault a real keychain.
+APT_PACKAGES := postgresql gnome-keyring dbus $(SANDBOX_PACKAGES)
 # Tests wait for processes more than they compute: three on two cores.
 PYTEST_WORDS := -m pytest -n 3 --dist loadgroup
 PYTEST := $(PY) $(PYTEST_WORDS)

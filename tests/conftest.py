@@ -1,8 +1,12 @@
 """Pytest's part in the records of tests, and the marks that keep long runs out of short ones."""
 
+import faulthandler
 import json
+import signal
+from collections.abc import Generator
 
 import pytest
+from _pytest.faulthandler import fault_handler_stderr_fd_key
 from hypothesis import HealthCheck, settings
 
 from support.relays import MARK, PAGE, RELAYED, RelayRecord, claims, is_behind
@@ -12,7 +16,15 @@ from support.requirements_record import Record, summary
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
 
+# A shell that starts the tests in the background has them ignore Ctrl-C, and every program that
+# they start would too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 LONG_RUNS = ("soak", "bench")
+# Longer than any clean-up takes. The time limit of a test counts once, so that a test which ran
+# into it could wait here for ever; pytest's own watch ends with the failure too.
+LONGEST_TEARDOWN_S = 180
 PROPERTY = "requirement"
 
 record = pytest.StashKey[Record]()
@@ -35,6 +47,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if long_runs:
         config.hook.pytest_deselected(items=long_runs)
         items[:] = [item for item in items if item not in long_runs]
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
+    stderr = item.config.stash[fault_handler_stderr_fd_key]
+    faulthandler.dump_traceback_later(LONGEST_TEARDOWN_S, file=stderr, exit=True)
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 class Recorder:

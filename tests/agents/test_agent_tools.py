@@ -81,11 +81,13 @@ def test_what_would_run_is_told_before_trust(lab: Lab) -> None:
         '[run]\nmodel = "m"\nsandbox_mode = "read-only"\n'
         '[mcp_servers.s]\ncommand = "run"\nargs = ["it"]\n'
         '[mcp_servers.far]\nurl = "https://example.com/mcp"\n'
+        'headers = { Authorization = "Bearer ${FAR_TOKEN}" }\n'
     )
     (item,) = SOURCE.trust_items(lab.load(trusted=False))
     assert item.runs == (
         "claude; model=m; sandbox_mode=read-only; tool x::y; tool z; server s: run it;"
-        " remote server far; instructions of 3 characters (sha256 7692c3ad3540)"
+        " server far through Switchboard: https://example.com/mcp (with Authorization);"
+        " instructions of 3 characters (sha256 7692c3ad3540)"
     )
 
 

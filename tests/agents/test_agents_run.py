@@ -4,6 +4,7 @@ import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import sys
 import termios
@@ -17,8 +18,9 @@ import pytest
 from agents.real_codex import configure, playing
 from cli.commands import switchboard
 from engines.codex_stage import ASKING
+from support.daemons import daemon_pid
 from support.models.script import Refuse, say, shell, stumble
-from support.processes import mentioning, wait_until_gone, wait_until_none_mention
+from support.processes import mentioning, wait_until_gone
 from support.workspace import Workspace
 
 PATIENCE = 60.0
@@ -32,15 +34,9 @@ _ON_TERMINAL = (
 )
 
 
-@pytest.fixture
-def workspace(tmp_path: Path) -> Generator[Workspace]:
-    made = Workspace(tmp_path, daemon=True)
-    configure(made, "patience = { default = 1 }\n")
-    try:
-        yield made
-    finally:
-        made.stop_daemon()
-        wait_until_none_mention(str(tmp_path))
+@pytest.fixture(autouse=True)
+def configured(workspace: Workspace) -> None:
+    configure(workspace, "patience = { default = 1 }\n")
 
 
 @pytest.mark.parametrize("more", [(), ("--in-process",)])
@@ -106,13 +102,8 @@ def test_the_lines_fit_the_terminal(workspace: Workspace) -> None:
     assert max(map(len, lines)) <= COLUMNS
 
 
-@pytest.mark.parametrize(
-    ("more", "became", "state"),
-    [((), "cancelled", "cancelled"), (("--in-process",), "interrupted", "failed")],
-)
-def test_ctrl_c_ends_the_run_and_says_so(
-    workspace: Workspace, more: tuple[str, ...], became: str, state: str
-) -> None:
+@pytest.mark.parametrize("more", [(), ("--in-process",)])
+def test_ctrl_c_cancels_the_run_and_says_so(workspace: Workspace, more: tuple[str, ...]) -> None:
     begun = workspace.root / "begun"
     sleeps = shell(f"touch {begun}; sleep 987")
     with playing(workspace, sleeps), terminal(workspace, *RUN, *more) as screen:
@@ -122,11 +113,27 @@ def test_ctrl_c_ends_the_run_and_says_so(
         assert left
         screen.type("\x03")
         assert screen.ended() == 130
-        said = re.search(rf"run (r-\w+) was {became}\b", screen.shown)
+        said = re.search(r"run (r-\w+) was cancelled\b", screen.shown)
         assert said, screen.shown
         wait_until_gone(left)
     shown = switchboard(workspace, "runs", "show", said[1], "--json").report
-    assert shown["run"]["state"] == state
+    assert shown["run"]["state"] == "cancelled"
+
+
+def test_a_daemon_that_is_killed_meanwhile_leaves_a_word_of_where_the_run_is(
+    workspace: Workspace,
+) -> None:
+    begun = workspace.root / "begun"
+    sleeps = shell(f"touch {begun}; sleep 987")
+    with playing(workspace, sleeps), terminal(workspace, *RUN) as screen:
+        screen.until("run r-")
+        until_there(begun)
+        os.kill(daemon_pid(workspace), signal.SIGKILL)
+        assert screen.ended() == 1
+    said = re.search(r"hint: switchboard runs show (r-\w+)", re.sub(r"\x1b\[\w*", "", screen.shown))
+    assert said, screen.shown
+    shown = switchboard(workspace, "runs", "show", said[1], "--json").report
+    assert (shown["run"]["state"], shown["run"]["reason"]) == ("failed", "interrupted")
 
 
 def until_there(path: Path) -> None:

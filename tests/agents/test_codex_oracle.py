@@ -1,8 +1,6 @@
 """`codex` and `codex-reply` beside those of the last Codex that had them, on the same model."""
 
 import json
-from collections.abc import Generator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +9,6 @@ from agents.test_end_to_end import configure, playing
 from support.hosts import codex_program
 from support.mcp_stdio import StdioClient, talking_to
 from support.models.script import say, shell
-from support.processes import wait_until_none_mention
 from support.requirements import requirement
 from support.workspace import Workspace
 
@@ -25,15 +22,9 @@ KNOWN = {
 }
 
 
-@pytest.fixture
-def workspace(tmp_path: Path) -> Generator[Workspace]:
-    made = Workspace(tmp_path, daemon=True)
-    configure(made)
-    try:
-        yield made
-    finally:
-        made.stop_daemon()
-        wait_until_none_mention(str(tmp_path))
+@pytest.fixture(autouse=True)
+def configured(workspace: Workspace) -> None:
+    configure(workspace)
 
 
 def commands(workspace: Workspace) -> tuple[list[str], list[str]]:

@@ -1,37 +1,20 @@
 """What an engine may not do unasked: asked on the road of every call, bound to exactly that."""
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
 
-from agents.ground import AgentBoard, HeardChannel, ScriptedAsker, an_agent
+from agents.ground import AgentBoard, HeardChannel, ScriptedAsker, an_agent, board
 from fakes.engines import Runs, Says, ScriptedEngine
 from support.processes import until_true
 from switchboard.core.events import ApprovalAsked, ApprovalDecided
 from switchboard.core.questions import Answer, Question
 from switchboard.core.sessions import Session
-from switchboard.engines.events import Form
+from switchboard.engines.events import Form, Permission
 
 ASKS = Runs("touch wanted", asks=True)
-
-
-@asynccontextmanager
-async def board(home: Path, *scenes: Any, **more: Any) -> AsyncGenerator[AgentBoard]:
-    made = AgentBoard(home, engine=ScriptedEngine(*scenes), **more)
-    try:
-        yield made
-    finally:
-        await made.aclose()
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path.resolve()
 
 
 class PatientAsker:
@@ -72,11 +55,77 @@ async def test_a_person_sees_the_run_the_agent_and_the_exact_command(home: Path)
         assert question.facts.runs == "touch wanted"
         assert question.facts.cwd == str(home)
         assert question.facts.server == f"agent reviewer, run {desk.run.id}"
-        assert '"command": "touch wanted"' in question.prompt
-        assert f"run {desk.run.id}" in question.prompt
+        first, second, *rest = question.prompt.splitlines()
+        # Some clients show the first lines only.
+        assert first == f"Agent reviewer wants to run a command in {home}"
+        assert second == "  | touch wanted"
+        assert any(line.startswith(f"Asked by: agent reviewer, run {desk.run.id}") for line in rest)
+        # Nobody knows these of what an engine starts, and there is nothing else to show.
+        assert not any(
+            line.startswith(("Sandbox", "Network", "Variables", "Server", "Arguments"))
+            for line in rest
+        )
         assert question.risk.is_high
         await desk.decide(posted, "denied")
         await asyncio.wait_for(call, 10)
+
+
+async def test_what_the_agent_did_before_is_no_word_of_a_stranger(home: Path) -> None:
+    asker = ScriptedAsker()
+    async with board(home, ASKS, Runs("touch other", asks=True), Says("done")) as desk:
+        await desk.ask_agent(asker=asker)
+        assert [question.facts.tainted_by for question in asker.asked] == [(), ()]
+        assert not any("strangers" in question.prompt for question in asker.asked)
+
+
+@pytest.mark.parametrize(
+    ("permission", "shown"),
+    [
+        (
+            {"kind": "patch", "subject": "a.py", "text": "update a.py\n-x = 1\n+\tx = 2\r\n"},
+            ["change files in {}", "  | update a.py", "  | -x = 1", "  | +   x = 2\\u000d"],
+        ),
+        (
+            {"kind": "tool", "subject": "memory/wipe", "detail": '{"tool":"all","patch":"p"}'},
+            ["wants to call memory/wipe in {}", '"tool": "all"', '"patch": "p"'],
+        ),
+        (
+            {
+                "kind": "command",
+                "subject": "make",
+                "text": "cd x &&\nmake",
+                "detail": '{"command":"make","timeout":7}',
+                "told": ("command",),
+                "reason": "Builds it.\nRisk: low",
+            },
+            ["  | cd x &&", "  | make", '"timeout": 7', "  | Builds it.", "  | Risk: low"],
+        ),
+        (
+            {"kind": "other", "subject": "s", "wants": "reach https://a.example from a command"},
+            ["wants to reach https://a.example from a command in {}", '"other": "s"'],
+        ),
+        # What came under a name that we use ourselves is shown as well.
+        (
+            {"kind": "patch", "subject": "a", "text": "+b", "detail": '{"patch":"+c"}'},
+            ["  | +b", '"patch (as it came)": "+c"'],
+        ),
+    ],
+    ids=["patch", "tool", "command", "other", "same name"],
+)
+async def test_what_an_engine_wants_is_shown_whole_and_readable(
+    home: Path, permission: dict[str, Any], shown: list[str]
+) -> None:
+    asker = ScriptedAsker("denied")
+    async with board(home, Permission(request_id="q", **permission), Says("done")) as desk:
+        await desk.ask_agent(asker=asker)
+        [question] = asker.asked
+        assert question.prompt.startswith("Agent reviewer wants to ")
+        for each in shown:
+            assert each.format(home) in question.prompt
+        assert question.prompt.count("\nRisk: ") == 1
+        reply = desk.conversation.replies["q"]
+        assert reply.verdict == "decline"
+        assert reply.reason.startswith("the user does not allow th")
 
 
 async def test_a_no_lets_the_model_go_on(home: Path) -> None:

@@ -2,18 +2,16 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agents.ground import AgentBoard
+from agents.ground import AgentBoard, board
 from agents.lab import Lab
 from fakes.calls import a_session
 from fakes.endpoints import Visitor
-from fakes.engines import Fails, Hangs, Runs, Says, ScriptedEngine
+from fakes.engines import Fails, Hangs, Runs, Says
 from support.mcp_stdio import META, Json
 from support.processes import until_true
 from switchboard.core.board import Board
@@ -50,20 +48,6 @@ class TaskClient(Visitor):
 
     async def get(self) -> Json:
         return await self.ask("tasks/get", {"taskId": self.desk.run.id})
-
-
-@asynccontextmanager
-async def board(home: Path, *scenes: Any, **more: Any) -> AsyncGenerator[AgentBoard]:
-    made = AgentBoard(home, engine=ScriptedEngine(*scenes), **more)
-    try:
-        yield made
-    finally:
-        await made.aclose()
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path.resolve()
 
 
 def said(result: Json) -> Any:

@@ -276,6 +276,27 @@ async def test_a_path_that_leads_elsewhere_is_shown_with_where_it_leads(home: Pa
     assert "Leads" not in (await question_of(ground, {"api_key": "docs/x"})).prompt
 
 
+async def test_a_shell_of_the_system_leads_nowhere_else(home: Path) -> None:
+    # `/bin` is a link to `/usr/bin` on most systems, and `sh` to whichever shell there is.
+    ground = Ground(home, a_launch(cwd=str(home)))
+    for said in ("/bin/sh", "/bin/bash -lc 'make test'", "/usr/bin/python3"):
+        assert "Leads" not in (await question_of(ground, {"command": said})).prompt
+    (home / "tool").symlink_to("/bin/sh")
+    assert "Leads elsewhere" in (await question_of(ground, {"command": "tool"})).prompt
+
+
+async def test_a_call_that_a_model_chose_says_so_with_the_words_it_was_given(
+    ground: Ground,
+) -> None:
+    said = "wipe it\nRisk: low"
+    prompt = (await question_of(ground, via=a_tool("notes_suite"), chosen_for=said)).prompt
+    first, second, *words = prompt.splitlines()[:4]
+    assert first == "May wipe of notes_suite run?"
+    assert second == "A model chose this call for the words:"
+    assert words == ["  | wipe it", "  | Risk: low"]
+    assert "A model" not in (await question_of(ground)).prompt
+
+
 @pytest.mark.parametrize(
     ("arguments", "shown", "leads_to"),
     [

@@ -15,9 +15,12 @@ from support.workspace import Workspace
 
 LOADED_LATER = {
     "argparse": "the command line of a server needs no parser of options",
+    "cryptography": "only who has a secret in the vault needs it",
     "dbos": "only a run needs it",
     "httpx2": "only remote children need it",
+    "hvac": "as `cryptography`",
     "jsonschema_rs": "only a call with arguments needs it",
+    "keyring": "as `cryptography`",
     "mcp": "the SDK is a partner in tests",
     "pydantic": "values are structs",
     "sqlalchemy": "as `dbos`",

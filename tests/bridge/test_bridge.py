@@ -20,7 +20,7 @@ from support.remotes import everything_over_http
 from support.requirements import requirement
 from support.workspace import NODE_MODULES, Json, Workspace, child_command, server
 from switchboard.config.problems import ConfigInvalid
-from switchboard.core.boards import board_mark
+from switchboard.core.board_mark import board_mark
 from switchboard.core.bus import EventBus
 from switchboard.daemon.board.registry import BoardRegistry
 from switchboard.daemon.board.shared_children import SharedChildren
@@ -177,6 +177,9 @@ async def test_an_unknown_name_is_one_error_that_says_which_was_meant(
     assert "no server and no suite is named `ehco`" in said
     assert "did you mean `echo`?" in said
     assert "Traceback" not in said
+    # One that is near to nothing is told what there is, also what waits for trust.
+    del workspace.env["SWITCHBOARD_TRUST_WORKSPACE"]
+    assert "known: `echo`" in await refused(workspace, "telescope")
 
 
 async def test_a_server_that_nobody_trusts_is_not_bridged(workspace: Workspace) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fakes.engines import Fails, Hangs, Runs, Says, Scene
-from support.hosts import codex_program
+from support.hosts import codex_program, codex_settings
 from support.models.loopback import ScriptedModel
 from support.models.responses import refusal, responses_model
 from support.models.script import Hang, Step, say, shell, stumble
@@ -22,17 +22,6 @@ from switchkit.reaper_client import Reaper
 # What Codex needs to want out of its sandbox.
 ASKING = {"sandbox_permissions": "require_escalated", "justification": "the script says so"}
 FIELDS = RunFields(sandbox_mode="workspace-write", approval_policy="on-request")
-_PROVIDER = """
-model = "mock-model"
-model_provider = "loopback"
-
-[model_providers.loopback]
-name = "loopback"
-base_url = "{url}/v1"
-wire_api = "responses"
-request_max_retries = 1
-stream_max_retries = 1
-"""
 
 
 def _step(scene: Scene) -> Step:
@@ -64,7 +53,7 @@ class CodexStage:
         self.engine = CodexEngine(
             reaper=self.reaper, program=str(codex_program()), spares=self.spares
         )
-        self.config(_PROVIDER.format(url=model.url))
+        self.config(codex_settings(model))
         self._count = 0
 
     def config(self, text: str) -> None:

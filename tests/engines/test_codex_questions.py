@@ -31,3 +31,41 @@ def test_a_patch_that_was_not_announced_is_not_asked_about() -> None:
     change = {"path": "a", "diff": "+b"}
     known = question_of(asks, {"gone": {"type": "fileChange", "changes": [change]}})
     assert known is not None
+
+
+def test_a_patch_is_told_with_what_becomes_of_each_file() -> None:
+    asks = {
+        "id": 1,
+        "method": "item/fileChange/requestApproval",
+        "params": {"itemId": "i", "grantRoot": "/w"},
+    }
+    changes = [
+        {"path": "new.py", "kind": {"type": "add"}, "diff": "x = 1\n"},
+        {"path": "a.py", "kind": {"type": "update", "move_path": "b.py"}, "diff": "-x\n+y\n"},
+        {"path": "old.py", "kind": {"type": "delete"}, "diff": ""},
+    ]
+    question = question_of(asks, {"i": {"type": "fileChange", "changes": changes}})
+    assert question is not None
+    event = question.event
+    assert isinstance(event, Permission)
+    assert event.text == "add new.py\nx = 1\nupdate a.py -> b.py\n-x\n+y\ndelete old.py"
+    assert event.wants == "change files, and then anything below /w"
+
+
+def test_what_a_command_wants_beside_running_is_said_in_the_first_line() -> None:
+    params = {"command": "curl a.example", "cwd": "/w"}
+    network = {"networkApprovalContext": {"protocol": "https", "host": "a.example"}}
+    for more, wants in (
+        ({}, ""),
+        (network, "reach https://a.example from a command"),
+        ({"kind": "writeStdin"}, "type into a command that runs"),
+    ):
+        asks = {
+            "id": 1,
+            "method": "item/commandExecution/requestApproval",
+            "params": {**params, **more},
+        }
+        question = question_of(asks, {})
+        assert question is not None
+        assert isinstance(question.event, Permission)
+        assert (question.event.wants, question.event.text) == (wants, "curl a.example")

@@ -67,10 +67,15 @@ class ScriptedEngine:
         self.readiness = readiness or Readiness(program="scripted", version="1.0")
         self.conversations: list[ScriptedConversation] = []
         self.refused: tuple[str, ...] = ()
+        self.secrets: frozenset[str] = frozenset()
 
     async def ready(self, env: Mapping[str, str]) -> Readiness:
         del env
         return self.readiness
+
+    def credentials(self, env: Mapping[str, str]) -> frozenset[str]:
+        del env
+        return self.secrets
 
     def converse(self, spec: EngineSpec, *, reaper: Reaper) -> EngineConversation:
         del reaper
@@ -143,10 +148,10 @@ class ScriptedConversation:
                 case Hangs():
                     yield await self._end
                     return
-                case Form() as form:
-                    self._waiting[form.request_id] = _future()
-                    yield form
-                    await self._verdict(form)
+                case (Form() | Permission()) as asks:
+                    self._waiting[asks.request_id] = _future()
+                    yield asks
+                    await self._verdict(asks)
                 case Runs() as scene:
                     asked: Permission | None = None
                     if scene.asks:
@@ -208,7 +213,9 @@ def _asked(scene: Runs, cwd: str) -> Permission:
         kind="command",
         subject=scene.command,
         cwd=cwd,
+        text=scene.command,
         detail=json.dumps({"command": scene.command}),
+        told=("command",),
     )
 
 

@@ -295,22 +295,27 @@ def _stale(call: Call) -> Fault:
 
 
 def _refused(call: Call, question: Question, answer: Answer) -> Fault:
+    wish = call.launch.wish if call.launch is not None else None
+    what = f"`{call.tool.name}`" if wish is None else wish.noun
+    may = f"{what} may run" if wish is None else f"{what} is allowed"
     if answer.by == USED:
-        reason, message = "approval-used", "the approval of `{}` was used by another call"
+        reason, message = "approval-used", f"the approval of {what} was used by another call"
         hint = "make the call again to ask again"
     elif answer.verdict == "denied":
-        reason, message = "approval-denied", "the user does not want `{}` to run"
-        hint = "do not try again unless the user asks for it"
+        reason, hint = "approval-denied", "do not try again unless the user asks for it"
+        message = f"the user does not want {what} to run"
+        if wish is not None:
+            message = f"the user does not allow {what}"
     elif answer.verdict == "expired":
-        reason, message = "approval-expired", "nobody decided in time whether `{}` may run"
+        reason, message = "approval-expired", f"nobody decided in time whether {may}"
         hint = "make the call again to ask again"
     else:
-        reason, message = "approval-cancelled", "the question whether `{}` may run was dismissed"
+        reason, message = "approval-cancelled", f"the question whether {may} was dismissed"
         hint = "ask the user before making the call again"
     return Fault(
         FaultCode.PERMISSION_DENIED,
         reason,
-        message.format(call.tool.name),
+        message,
         hint=hint,
         details={"approval_id": question.id},
     )

@@ -1,6 +1,7 @@
 """Asks through the queue: the call waits while somebody decides there, and not for ever."""
 
 from switchboard.approvals.queue import ApprovalQueue
+from switchboard.core.audit import stamped
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Answer, Question
 
@@ -32,5 +33,5 @@ def _approval_required(question: Question) -> Fault:
             f"the user can type `switchboard approvals approve {question.id}` in a terminal;"
             " then make the same call again"
         ),
-        details={"approval_id": question.id, "expires_at": question.expires_at},
+        details={"approval_id": question.id, "expires_at": stamped(question.expires_at)},
     )

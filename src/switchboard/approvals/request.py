@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from msgspec import Raw, Struct
@@ -11,17 +11,18 @@ from msgspec import Raw, Struct
 from switchboard.approvals.digest import call_digest, trust_digest
 from switchboard.approvals.queue import TTL_S, new_id
 from switchboard.approvals.queue_asker import HOLD_S
-from switchboard.approvals.symlinks import links_in
+from switchboard.approvals.symlinks import is_of_the_system, links_in
 from switchboard.approvals.trust import TrustBook, bound_session, is_lasting
 from switchboard.approvals.wording import (
     MAX_ARGUMENTS,
     effects_in_words,
     prompt_of,
     shown_arguments,
+    shown_text,
 )
 from switchboard.core.calls import Call
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.launches import Launch
+from switchboard.core.launches import Launch, Wish
 from switchboard.core.principal import Principal, this_user
 from switchboard.core.privacy.cleaning import cleaned, cleaned_line, written_out
 from switchboard.core.privacy.redaction import redacted_arguments, redacted_text
@@ -109,6 +110,7 @@ class ApprovalRequests:
         if shown.places:
             hidden = ", ".join(map(written_out, shown.places))
             risk = Risk(level=risk.level, reasons=(*risk.reasons, f"it hides arguments: {hidden}"))
+        exactly, rest = _taken_out(shown.value, launch.wish)
         now = self._clock()
         pid = self._client_pid(session)
         client = living(pid) if pid > 0 else None
@@ -121,14 +123,19 @@ class ApprovalRequests:
             call_id=call.id,
             tool=written_out(launch.tool.name),
             suite=call.via.name if call.via is not None else "",
+            wish=launch.wish.says if launch.wish is not None else "",
+            exactly=_reviewable(shown_text(exactly), risk),
+            chosen_for=self._words(call.chosen_for),
             title=self._by_value(cleaned_line(launch.tool.title, _MAX_TITLE)),
             workspace=session.workspace,
             client=cleaned_line(session.client, _MAX_TITLE),
             facts=self._facts(session, launch, bound.cwd, shown.value),
             risk=risk,
-            description=self._words(launch.tool.description),
+            description=self._words(
+                launch.wish.reason if launch.wish is not None else launch.tool.description
+            ),
             changes=tuple(map(self._by_value, changes)),
-            arguments=_reviewable(shown_arguments(shown.value), risk),
+            arguments=_reviewable(shown_arguments(rest), risk),
             offers=("once", "session") if is_lasting(session) else ("once",),
             asked_at=now,
             expires_at=now + (TTL_S if self._ttl_s is None else self._ttl_s),
@@ -199,11 +206,20 @@ class ApprovalRequests:
                 redacted_text(f"{text} -> {real}", self._by_value)
                 # Of what is seen: a path that is hidden must not be told by where it leads.
                 for text, real in links_in(shown, cwd).items()
+                if not is_of_the_system(os.path.join(cwd, text), real)
             ),
             tainted_by=tuple(
                 f"{source.server}/{source.tool}" for source in self._trust.tainted_by(session)
             ),
         )
+
+
+def _taken_out(shown: Any, wish: Wish | None) -> tuple[str, Any]:
+    """What an agent wants to run or change, as text, and the arguments without it."""
+    if wish is None or not wish.text or not isinstance(shown, dict):
+        return "", shown
+    rest = dict(cast("dict[str, Any]", shown))
+    return str(rest.pop(wish.text, "")), rest
 
 
 def _schema(launch: Launch) -> Any:

@@ -21,6 +21,8 @@ _THE_USER = frozenset({Scope.HOME, Scope.ENVIRONMENT, Scope.FLAG})
 @lru_cache(maxsize=1_024)
 def assess(launch: Launch) -> Risk:
     """The risk of a call, with a reason for each thing that raises it."""
+    if launch.wish is not None:
+        return Risk(level="high", reasons=(launch.wish.risk,))
     reasons = tuple(_of_a_server(launch) if launch.is_foreign else _of_a_command(launch))
     return Risk(level="high", reasons=reasons) if reasons else _LOW
 
@@ -42,7 +44,9 @@ def only_reads(effects: Effects) -> bool:
 
 
 def is_open_world(launch: Launch) -> bool:
-    """Whether a result may hold the words of a stranger."""
+    """Whether a result may hold the words of a stranger. A permission has no result."""
+    if launch.wish is not None:
+        return False
     return launch.tool.effects.open_world is True or "network" in launch.side_effects
 
 

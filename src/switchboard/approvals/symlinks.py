@@ -13,6 +13,9 @@ _MAX_PATH = 4_096
 # More than fit into arguments that a person can review.
 _MAX_TEXTS = 2_048
 _FILE_URL = "file://"
+# Where the system keeps its programs and libraries, much of it behind links of its own: a shell is
+# named `/bin/sh` wherever it lies. Nobody but root can make a link there.
+_SYSTEM = ("/bin/", "/sbin/", "/lib/", "/lib32/", "/lib64/", "/usr/")
 
 
 def links_in(arguments: Any, cwd: str) -> dict[str, str]:
@@ -36,6 +39,11 @@ def links_in(arguments: Any, cwd: str) -> dict[str, str]:
         if real != os.path.normpath(named):
             found[text] = real
     return found
+
+
+def is_of_the_system(path: str, real: str) -> bool:
+    """Whether a path leads from one folder of the system to another, as all of them know it."""
+    return os.path.normpath(path).startswith(_SYSTEM) and real.startswith(_SYSTEM)
 
 
 def _texts(value: Any) -> Iterator[str]:

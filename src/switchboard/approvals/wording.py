@@ -1,7 +1,8 @@
 """The text of a question: what we know comes first, then the arguments, then the server's words.
 
 Plain lines, no markup. Every line of ours begins at the margin, and no line of the server can: its
-words stand behind a bar.
+words stand behind a bar. So does what an agent wants to run or change, right below the sentence
+that says so: some clients show the first lines only.
 """
 
 import json
@@ -18,10 +19,14 @@ MAX_ARGUMENTS = 16_000
 _MAX_LINE = 2_000
 _MAX_WORDS = 4_000
 _DIGEST_CHARS = 12
+_NOTHING = "{}"
+_TAB = 4
 
 
 def effects_in_words(launch: Launch) -> tuple[str, ...]:
     """What the tool is said to do to the world, and by whom."""
+    if launch.wish is not None:
+        return (launch.wish.effects,)
     if not launch.is_foreign:
         held = launch.sandbox != "none" and not launch.writable_roots
         if held and launch.side_effects == ("filesystem-read",):
@@ -47,6 +52,11 @@ def shown_arguments(value: Any) -> str:
     return "\n".join(_pretty(value, ""))
 
 
+def shown_text(text: str) -> str:
+    """A text whole, in its own lines, every letter that cannot be seen written as its code."""
+    return "\n".join(written_out(line.expandtabs(_TAB)) for line in text.split("\n"))
+
+
 def prompt_of(question: Question) -> str:
     """The whole question."""
     return "\n".join(_lines(question))
@@ -54,22 +64,13 @@ def prompt_of(question: Question) -> str:
 
 def _lines(question: Question) -> Iterator[str]:
     facts = question.facts
-    name = _plain(question.tool)
-    yield f"May {name} run?" if not question.suite else f"May {name} of {question.suite} run?"
+    yield from _heading(question)
     yield ""
     yield f"Side effects: {', '.join(map(_plain, facts.effects))}"
     level = "HIGH" if question.risk.is_high else "low"
     yield f"Risk: {'; '.join((level, *question.risk.reasons))}"
     yield f"Folder: {_plain(facts.cwd)}"
-    if facts.writable:
-        yield f"Can write in: {', '.join(map(_plain, facts.writable))}"
-    yield f"Variables: {_variables(question)}"
-    yield f"Sandbox: {'NONE' if facts.sandbox == 'none' else _plain(facts.sandbox)}"
-    yield f"Network: {'on' if facts.network else 'off'}"
-    if facts.uid0:
-        yield "User: ROOT (uid 0)"
-    yield f"Server: {_plain(facts.server)}"
-    yield f"Runs: {_plain(facts.runs)}"
+    yield from _surroundings(question)
     for link in facts.links:
         yield f"Leads elsewhere: {_plain(link)}"
     if facts.tainted_by:
@@ -77,18 +78,53 @@ def _lines(question: Question) -> Iterator[str]:
         yield f"Careful: this session has read what strangers wrote, through {sources}"
     yield f"Asked by: {cleaned_line(question.client, _MAX_LINE) or 'a client without a name'}"
     yield f"Approval: {question.id}, bound to {question.digest[:_DIGEST_CHARS]}"
-    yield ""
-    yield "Arguments:"
-    yield from (f"  {line}" for line in question.arguments.splitlines())
+    if not (question.wish and question.arguments == _NOTHING):
+        yield ""
+        yield "With:" if question.exactly else "Arguments:"
+        yield from (f"  {line}" for line in question.arguments.splitlines())
     if question.changes:
         yield ""
         yield "The server has changed this tool since it was last approved:"
         yield from (f"  | {line}" for line in question.changes)
     if question.title or question.description:
         yield ""
-        yield "The server says:"
+        yield "The agent says:" if question.wish else "The server says:"
         words = "\n".join(filter(None, (question.title, question.description)))
-        yield from (f"  | {line}" for line in cleaned(words, _MAX_WORDS).splitlines())
+        yield from _barred(cleaned(words, _MAX_WORDS))
+
+
+def _heading(question: Question) -> Iterator[str]:
+    if question.wish:
+        yield f"{_plain(question.wish)} in {_plain(question.facts.cwd)}"
+        yield from _barred(question.exactly)
+        return
+    name = _plain(question.tool)
+    yield f"May {name} run?" if not question.suite else f"May {name} of {question.suite} run?"
+    if question.chosen_for:
+        yield "A model chose this call for the words:"
+        yield from _barred(question.chosen_for)
+
+
+def _surroundings(question: Question) -> Iterator[str]:
+    facts = question.facts
+    root = ("User: ROOT (uid 0)",) if facts.uid0 else ()
+    if question.wish:
+        # Of what an engine starts, nothing else is known.
+        yield from root
+        return
+    if facts.writable:
+        yield f"Can write in: {', '.join(map(_plain, facts.writable))}"
+    yield f"Variables: {_variables(question)}"
+    yield f"Sandbox: {'NONE' if facts.sandbox == 'none' else _plain(facts.sandbox)}"
+    yield f"Network: {'on' if facts.network else 'off'}"
+    yield from root
+    yield f"Server: {_plain(facts.server)}"
+    yield f"Runs: {_plain(facts.runs)}"
+
+
+def _barred(text: str) -> Iterator[str]:
+    """Words of others, and what they want to do: no line of it can be taken for one of ours."""
+    return (f"  | {line}" for line in text.splitlines())
 
 
 def _variables(question: Question) -> str:

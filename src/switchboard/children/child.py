@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from msgspec import Raw
 
+from switchboard.children.authorization import OfferLogin
 from switchboard.children.connection import ChildLimits, Connection
 from switchboard.children.conversation import Conversation
 from switchboard.children.inbound.server_requests import ServerRequests
@@ -40,6 +41,8 @@ class Child:
         # Whether one session alone will ever use it.
         is_own: bool = False,
         cache: ListingCache | None = None,
+        # Shows a client's user where to log in, for a server that wants it.
+        offer_login: OfferLogin | None = None,
     ) -> None:
         self.entry = entry
         self.calls = 0
@@ -48,7 +51,9 @@ class Child:
         self.connection = Connection(
             entry, self._requests, limits=limits, open_link=open_link, events=events, is_own=is_own
         )
-        self.conversation = Conversation(self.connection, self._requests, events, self._tasks)
+        self.conversation = Conversation(
+            self.connection, self._requests, events, self._tasks, offer_login
+        )
         self.listings = Listings(self.conversation.fetch, self._tasks, cache)
         self._subscriptions = Subscriptions(self.conversation.ask_plainly, self._tasks)
         self.conversation.is_repeatable = self._is_repeatable
@@ -89,9 +94,9 @@ class Child:
 
     async def tools(self, channel: Channel | None = None) -> ToolListing:
         """Its tools, asked for once until it says that they changed or is started anew."""
-        return cast("ToolListing", await self.offered("tools", channel))
+        return cast("ToolListing", await self.listing("tools", channel))
 
-    async def offered(self, kind: Kind, channel: Channel | None = None) -> Listing:
+    async def listing(self, kind: Kind, channel: Channel | None = None) -> Listing:
         """What it offers of a kind; nothing, if it has no such thing."""
         known = self.listings.known(kind)
         if known is not None:

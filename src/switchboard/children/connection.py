@@ -27,7 +27,7 @@ from switchboard.core.events import (
     ChildStarted,
     ProtectedFilesAppeared,
 )
-from switchboard.core.faults import Fault
+from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Events
 from switchboard.core.sessions import Session
@@ -192,7 +192,9 @@ class Connection:
             link, greeting = await self._open_with_patience()
         except Fault as fault:
             if fault.reason != "child-backing-off":
-                self._back_off.fail()
+                # After a login the same call works at once.
+                if fault.code is not FaultCode.UNAUTHENTICATED:
+                    self._back_off.fail()
                 self.last_fault = fault
                 self._is_down = True
             self._events.emit(

@@ -6,6 +6,7 @@ from functools import partial
 
 from msgspec import MsgspecError, Raw
 
+from switchboard.children.authorization import OfferLogin
 from switchboard.children.connection import Connection
 from switchboard.children.faults import (
     discreet_error,
@@ -37,6 +38,7 @@ from switchboard.wire.eras import LOG_LEVEL_KEY
 from switchboard.wire.messages import Parts, RpcError, encode
 from switchboard.wire.pending import PeerLost
 
+LOGIN_REQUIRED = "login-required"
 _NOTHING = Listing()
 
 
@@ -48,7 +50,12 @@ class Conversation:
     """Asks one child, for clients and for ourselves."""
 
     def __init__(
-        self, connection: Connection, requests: ServerRequests, events: Events, tasks: TaskSet
+        self,
+        connection: Connection,
+        requests: ServerRequests,
+        events: Events,
+        tasks: TaskSet,
+        offer_login: OfferLogin | None = None,
     ) -> None:
         self._connection = connection
         self._name = connection.entry.name
@@ -56,6 +63,7 @@ class Conversation:
         self._requests = requests
         self._events = events
         self._tasks = tasks
+        self._offer_login = offer_login
         self._level = ""
         # Whether a tool says of itself that to call it twice does no more than to call it once.
         self.is_repeatable: Callable[[str], Awaitable[bool]] = _never
@@ -74,6 +82,18 @@ class Conversation:
 
         `tool` is the tool that is called; everything else only reads.
         """
+        try:
+            return await self._ask(method, params, channel, tool)
+        except Fault as fault:
+            offer = self._offer_login
+            if offer is None or channel is None or fault.reason != LOGIN_REQUIRED:
+                raise
+            # Whoever wants a login has done nothing yet.
+            if not await offer(self._connection.entry, channel):
+                raise
+        return await self._ask(method, params, channel, tool)
+
+    async def _ask(self, method: str, params: Parts, channel: Channel | None, tool: str) -> Raw:
         connection = self._connection
         connection.take()
         try:

@@ -10,6 +10,7 @@ from typing import Protocol
 
 import msgspec
 
+from switchboard.children.authorization import Authorization, Authorizations
 from switchboard.children.child import Child
 from switchboard.children.connection import ChildLimits
 from switchboard.children.environment import NotedSecrets, SecretSource, child_environment
@@ -18,6 +19,7 @@ from switchboard.children.link import Link, MakePeer
 from switchboard.children.listings.listing_cache import ListingCaches
 from switchboard.children.schema import ServerEntry
 from switchboard.children.stdio import open_stdio
+from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.tasks import TaskSet, close_all
 from switchboard.core.origins import Origin
@@ -96,6 +98,8 @@ class ChildPool:
         sandboxes: Sandboxes = _NoSandboxes(),  # noqa: B008 - it holds nothing
         # What no child may tell, whoever started it; what is looked up here is noted in it.
         book: SecretBook | None = None,
+        # The logins at remote servers, opened by the first who needs one.
+        logins: Callable[[], Authorizations] | None = None,
     ) -> None:
         self._environ = environ
         self.book = book if book is not None else SecretBook()
@@ -107,6 +111,7 @@ class ChildPool:
         self._caches = caches
         self._is_trusted = is_trusted
         self.sandboxes = sandboxes
+        self._logins = logins
         # By the key of the server and the session that it belongs to, if any.
         self._children: dict[tuple[bytes, str], Child] = {}
         self._tasks = TaskSet()
@@ -140,6 +145,7 @@ class ChildPool:
                 events=self._events,
                 is_own=bool(session_id),
                 cache=self._caches.of(key) if self._caches else None,
+                offer_login=self._offer_login if _may_log_in(entry) else None,
             )
             child.listings.on_changed = lambda kind: self._announce(kind, session_id)
             self._children[(key, session_id)] = child
@@ -197,8 +203,23 @@ class ChildPool:
         from switchboard.children.http.remote import open_remote  # noqa: PLC0415
 
         return await open_remote(
-            entry, make_peer, environ=self._environ, book=self.book, timeout_s=timeout_s
+            entry,
+            make_peer,
+            environ=self._environ,
+            book=self.book,
+            timeout_s=timeout_s,
+            authorization=self._login_of(entry),
         )
+
+    def _login_of(self, entry: ServerEntry) -> Authorization | None:
+        if self._logins is None or not _may_log_in(entry):
+            return None
+        return self._logins().open(
+            entry, secret=self._secrets.resolve, learn=self.book.learn, forget=self.book.forget
+        )
+
+    async def _offer_login(self, entry: ServerEntry, channel: Channel) -> bool:
+        return self._logins is not None and await self._logins().offer(entry, channel)
 
     @property
     def is_empty(self) -> bool:
@@ -256,6 +277,15 @@ class _OwnChildren:
 
     def children(self) -> Iterable[Child]:
         return self._pool.children_by_key(self._key)
+
+
+def _may_log_in(entry: ServerEntry) -> bool:
+    """Whether tokens are for us to bring. Who has written a header of its own brings that."""
+    if entry.transport == "stdio":
+        return False
+    return entry.auth is not None or not any(
+        name.lower() == "authorization" for name in entry.headers
+    )
 
 
 def _key(entry: ServerEntry, limits: ChildLimits) -> bytes:

@@ -1,18 +1,16 @@
 """The only writer of the command line: data goes to stdout, talk to stderr."""
 
-import contextlib
 import io
-import os
 import sys
 from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
 
 import msgspec
 
 from switchboard.cli.report import ErrorReport, Report
 from switchkit.cli.columns import fitted
-from switchkit.cli.style import Style, is_terminal, safe_for_terminals, style_for
-
-_COLUMNS = 80
+from switchkit.cli.style import Style, columns_of, is_terminal, safe_for_terminals, style_for
 
 
 class Talk:
@@ -46,17 +44,11 @@ class Talk:
             return
         text = safe_for_terminals(text)
         if self._is_terminal:
-            text = fitted(text, self._columns())
+            text = fitted(text, columns_of(self._stream))
         if is_passing:
             self.progress(text)
         else:
             self.say(self.style.dim(text))
-
-    def _columns(self) -> int:
-        """How wide the terminal is now; one that does not know is taken for an ordinary one."""
-        with contextlib.suppress(OSError, ValueError):
-            return os.get_terminal_size(self._stream.fileno()).columns or _COLUMNS
-        return _COLUMNS
 
     def clear(self) -> None:
         """Take the progress away."""
@@ -106,7 +98,7 @@ class Printer:
             return
         self.talk.say(f"{style.red('error:')} {report.message}")
         for key, value in report.details.items():
-            self.talk.say(f"  {key}: {value}")
+            self.talk.say(f"  {key}: {_for_people(key, value)}")
         if report.hint:
             self.talk.say(f"\n{style.cyan('hint:')} {report.hint}")
 
@@ -116,3 +108,13 @@ class Printer:
             raw = msgspec.json.format(raw, indent=2)
         sys.stdout.write(raw.decode() + "\n")
         sys.stdout.flush()
+
+
+def _for_people(key: str, value: Any) -> Any:
+    """A moment as people read it: by their own clock."""
+    if not key.endswith("_at") or not isinstance(value, str):
+        return value
+    try:
+        return f"{datetime.fromisoformat(value).astimezone():%Y-%m-%d %H:%M:%S}"
+    except ValueError:
+        return value

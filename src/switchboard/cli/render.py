@@ -11,10 +11,19 @@ from switchkit.cli.style import Style
 
 
 def columns(
-    heads: Sequence[str], rows: Sequence[Sequence[str]], style: Style, *, right: Sequence[int] = ()
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    style: Style,
+    *,
+    right: Sequence[int] = (),
+    elastic: Sequence[int] = (),
 ) -> Iterator[str]:
-    """A table with a heading, each column as wide as its widest cell."""
-    first, *others = plain_columns((heads, *rows), right=right)
+    """A table with a heading, each column as wide as its widest cell.
+
+    With `elastic` columns it fits into the terminal: their cells are cut as far as it takes.
+    """
+    width = style.columns if elastic else 0
+    first, *others = plain_columns((heads, *rows), right=right, width=width, elastic=elastic)
     yield style.bold(first)
     yield from others
 

@@ -52,6 +52,8 @@ class Text(Struct, frozen=True, kw_only=True):
     later: bool = False
     # What stands here by mistake may be a secret, so no message repeats it.
     private: bool = False
+    # What to say beside the choices to somebody who wrote none that is near.
+    hint: str = ""
     about: str = ""
 
     def check(self, value: Any, at: KeyPath, report: ProblemReport) -> bool:
@@ -73,7 +75,7 @@ class Text(Struct, frozen=True, kw_only=True):
     def _fits(self, value: str, at: KeyPath, report: ProblemReport) -> bool:
         if self.choices and value not in self.choices:
             meant = did_you_mean(value, self.choices)
-            hint = f"did you mean `{meant}`?" if meant else ""
+            hint = f"did you mean `{meant}`?" if meant else self.hint
             report.say(
                 at, f"{_name(at)} must be {_any_of(self.choices)}, not {quoted(value)}", hint
             )

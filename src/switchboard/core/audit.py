@@ -207,5 +207,10 @@ class _Clock:
         return f"{written}{rest // 1000:06}Z"
 
 
-# A time as records write it: now, or so many nanoseconds after the epoch.
+# A time as records write it (RFC 3339): now, or so many nanoseconds after the epoch.
 stamp = _Clock()
+
+
+def stamped(seconds: float) -> str:
+    """A time of the clock as records write it; empty for none."""
+    return stamp(round(seconds * 1_000_000) * 1000) if seconds else ""

@@ -170,6 +170,19 @@ class RunEngineFailed(Struct, frozen=True, kw_only=True):
     message: str
 
 
+class LoginRenewalFailed(Struct, frozen=True, kw_only=True):
+    """The login at a server could not be renewed. Told once, until it works again."""
+
+    server: str
+    message: str
+
+
+class LoginRenewed(Struct, frozen=True, kw_only=True):
+    """The login at a server works again."""
+
+    server: str
+
+
 Event = (
     CallStarted
     | CallNarrowed
@@ -193,4 +206,6 @@ Event = (
     | RunChanged
     | RunEnded
     | RunEngineFailed
+    | LoginRenewalFailed
+    | LoginRenewed
 )

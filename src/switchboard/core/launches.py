@@ -6,6 +6,22 @@ from switchboard.core.origins import Scope
 from switchboard.core.tools import ToolSpec
 
 
+class Wish(Struct, frozen=True, kw_only=True):
+    """What an agent wants to do by itself, in the words in which a person is asked about it."""
+
+    # A sentence without its place: `Agent reviewer wants to run a command`.
+    says: str
+    # The same within a sentence: `the command`.
+    noun: str
+    # What it may do, and why somebody has to agree.
+    effects: str
+    risk: str
+    # The agent's own words.
+    reason: str = ""
+    # The argument that is the thing itself, and shown as text, line by line.
+    text: str = ""
+
+
 class Launch(Struct, frozen=True, kw_only=True, eq=False):
     """Everything that decides what a call can do. Defaults are the worst that can be.
 
@@ -43,6 +59,8 @@ class Launch(Struct, frozen=True, kw_only=True, eq=False):
     requires_approval: bool | None = None
     # Who said so. Only the user's own word can lift an approval.
     required_by: Scope = Scope.DEFAULT
+    # For what is no tool of ours: an agent asks, and does it itself once it may.
+    wish: Wish | None = None
 
     @property
     def env_names(self) -> tuple[str, ...]:

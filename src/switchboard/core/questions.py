@@ -12,6 +12,10 @@ RiskLevel = Literal["low", "high"]
 USED = "use"
 
 
+# What every question begins with that a client is to show its user.
+ASKING = "Switchboard asks: "
+
+
 class Risk(Struct, frozen=True, kw_only=True):
     """How much harm a call could do, and why we think so."""
 
@@ -56,13 +60,19 @@ class Question(Struct, frozen=True, kw_only=True):
     call_id: str
     tool: str
     suite: str = ""
+    # What an agent wants to do by itself, as a sentence; empty for a call of a tool.
+    wish: str = ""
+    # That thing itself, whole: the command, or the patch.
+    exactly: str = ""
+    # The sentence from which a model chose this call; empty where the client chose it.
+    chosen_for: str = ""
     title: str = ""
     workspace: str = ""
     # The client that wants the call, in its own words.
     client: str = ""
     facts: Facts
     risk: Risk
-    # What the server says of its tool.
+    # What the server says of its tool, or the agent of its wish.
     description: str = ""
     # What its server has changed of it since it was last agreed to, as lines with `+` and `-`.
     changes: tuple[str, ...] = ()

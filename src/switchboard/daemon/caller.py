@@ -197,7 +197,7 @@ class Caller:
 
 @asynccontextmanager
 async def open_caller(
-    runtime: Runtime, *, cwd: str, via: str = "cli", pid: int = 0
+    runtime: Runtime, *, cwd: str, via: str = "cli", pid: int = 0, is_pinned: bool = False
 ) -> AsyncGenerator[Caller]:
     """A command's session on a board, which ends with the block."""
     session = Session(
@@ -209,6 +209,7 @@ async def open_caller(
         client=f"switchboard {__version__}",
         started_at=time.time(),
         client_pid=asking_program(pid),
+        is_pinned=is_pinned,
     )
     runtime.events.emit(SessionOpened(session_id=session.id, via=session.via))
     try:

@@ -223,6 +223,7 @@ class DaemonControl:
             cwd=attachment.hello.cwd,
             via=self._via,
             pid=self._pid,
+            is_pinned=attachment.hello.is_pinned,
         ) as caller:
             yield caller
 

@@ -130,10 +130,16 @@ class Permission(Struct, frozen=True, kw_only=True, tag_field="event", tag="perm
     # The exact command line, the names of the files, or `server/tool`.
     subject: str
     cwd: str = ""
+    # What it wants, as in `wants to …`, where its kind says too little.
+    wants: str = ""
     # The agent's own reason.
     reason: str = ""
+    # The command or the patch whole, as text that a person reads; empty for a call of a tool.
+    text: str = ""
     # JSON: the whole command, diff or arguments, as it came.
     detail: str = "{}"
+    # Names in `detail` of what the text, the folder and the reason say already.
+    told: tuple[str, ...] = ()
 
 
 class Form(Struct, frozen=True, kw_only=True, tag_field="event", tag="form"):

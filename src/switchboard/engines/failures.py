@@ -35,7 +35,8 @@ _SENTENCES: dict[FailureKind, str] = {
     "configuration-refused": "The program {engine} refused a setting of the agent; run "
     "`switchboard agents check` and correct the agent file.",
     "workspace-untrusted": "The working directory holds settings that would make {engine} run "
-    "programs; take them away, work in another folder, or give the agent another engine.",
+    "programs; look at them with `switchboard trust`, work in another folder, or give the agent "
+    "another engine.",
     "empty-answer": "The agent ended without an answer; try again, or say in the task what it "
     "should answer with.",
     "other": "The agent failed for a reason that {engine} does not explain; look into "

@@ -45,6 +45,8 @@ class RunSpec(Struct, frozen=True, kw_only=True):
     # The arguments of the call as JSON, for tools that take more than a task.
     arguments: str = "{}"
     depth: int = 0
+    # The project that it may not leave; empty where its session was not pinned to one.
+    root: str = ""
 
 
 class Run(Struct, frozen=True, kw_only=True):

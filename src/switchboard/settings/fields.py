@@ -27,6 +27,7 @@ from switchboard.settings.sections import (
 )
 from switchboard.settings.server_fields import SUITE
 from switchboard.settings.workspace_limits import narrowed_suites, narrowed_tools
+from switchboard.vault.options import VaultOptions
 
 _WORD = Text(empty=False)
 
@@ -106,13 +107,41 @@ RUNS = Section(name="runs", into=RunLimits, fields=(
 # Who is told what people ask for is for them to say, never for a repository.
 NATURAL = Section(name="natural_language", into=Interpreting, fields=(
     Field("engine", Text(choices=("anthropic", "codex", "claude"), about=(
-        "Who is asked: the Messages API of Anthropic, Codex or Claude Code.")),
+        "Who is asked: the Messages API of Anthropic, Codex or Claude Code."), hint=(
+        "an agent that speaks ACP is not asked: nothing keeps it from doing more than answer")),
         workspace="never"),
     Field("model", Text(empty=False, about="The model that is asked."), workspace="never"),
     Field("timeout_ms", Whole(minimum=1, maximum=600_000, about=(
         "The longest that the model may take.")), workspace="never"),
     Field("max_tokens", Whole(minimum=1, maximum=100_000, about=(
         "The longest answer of the Messages API.")), workspace="never"),
+))
+
+# A repository that could say where secrets are kept could have them.
+VAULT = Section(name="vault", into=VaultOptions, fields=(
+    Field("engine", Text(choices=("file", "hashicorp"), about=(
+        "Where secrets are: in an encrypted file of the home, or on a server.")),
+        workspace="never"),
+    Field("key", Text(choices=("auto", "keychain", "key-file", "own-key-file", "passphrase"),
+        about="Where a new key of that file is put; `auto` finds the best place."),
+        workspace="never"),
+    Field("key_file", Text(empty=False, about="A file that holds that key: 64 hex digits."),
+        workspace="never", variables=("SWITCHBOARD_VAULT_KEY_FILE",)),
+    Field("address", Text(empty=False, about=(
+        "The server, HashiCorp Vault or OpenBao: `https://host:8200`.")), workspace="never"),
+    Field("mount", Text(empty=False, about="Its KV engine of version 2."), workspace="never"),
+    Field("prefix", Text(about="The folder of that engine that secrets are in."),
+        workspace="never"),
+    Field("namespace", Text(empty=False, about="The namespace of the server."),
+        workspace="never"),
+    Field("token_file", Text(empty=False, about=(
+        "The token for the server, if VAULT_TOKEN is not set; `~/.vault-token` by default.")),
+        workspace="never"),
+    Field("ca_file", Text(empty=False, about=(
+        "The certificate authority of the server, if the system does not know it.")),
+        workspace="never"),
+    Field("timeout_ms", Whole(minimum=1, maximum=60_000, about=(
+        "The longest that the server may take.")), workspace="never"),
 ))
 
 SKILLS = Section(name="skills", unused="no session asks for the servers of a skill", fields=(
@@ -147,7 +176,7 @@ INTROSPECTION = Section(
 
 # Without the sections of providers. Problems of variables are told in this order.
 SECTIONS = (
-    *(LISTENER, LOGGING, ROOT, DAEMON, RUNS, NATURAL, TOOLS, SKILLS),
+    *(LISTENER, LOGGING, ROOT, DAEMON, RUNS, NATURAL, VAULT, TOOLS, SKILLS),
     *(DISCOVERY, replace(SUITE, admit=narrowed_suites), TIMEOUTS, INTROSPECTION),
 )
 _BY_NAME = {section.name: section for section in SECTIONS if section.name}

@@ -18,10 +18,12 @@ from switchboard.settings.fields import (
     NATURAL,
     RUNS,
     TIMEOUTS,
+    VAULT,
 )
 from switchboard.settings.sections import ToolFilters
 from switchboard.settings.server_fields import OVERRIDES, SERVER, SUITE
 from switchboard.settings.server_rules import transport_of
+from switchboard.vault.options import VaultOptions
 
 Tree = Mapping[str, Any]
 _SECTIONS = {
@@ -84,6 +86,15 @@ def sections_from_tree(tree: Tree) -> dict[str, Any]:
         for attribute, section in _SECTIONS.items()
         if section.into is not None
     }
+
+
+def vault_from_tree(tree: Tree, home: str, user_home: str) -> VaultOptions:
+    """Where secrets are. Files that are named without a folder lie in the home of Switchboard."""
+    values = VAULT.read(tree.get("vault", {}))
+    for name in ("key_file", "token_file", "ca_file"):
+        if values.get(name):
+            values[name] = os.path.join(home, expand_user(values[name], user_home))
+    return VaultOptions(**values)
 
 
 def tools_from_tree(tree: Tree, workspace: str, user_home: str) -> ToolFilters:

@@ -182,6 +182,7 @@ def _freeze(loading: Loading) -> Settings:
         suites=suites,
         sources=sources,
         **freeze.sections_from_tree(tree),
+        vault=freeze.vault_from_tree(tree, places.home, places.user_home),
         tools=freeze.tools_from_tree(tree, places.workspace, places.user_home),
         is_guarded=tree.get("guard", False),
         approval_channel=tree.get("approval_channel", "any"),

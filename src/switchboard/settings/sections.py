@@ -10,6 +10,7 @@ from switchboard.children.schema import ServerEntry
 from switchboard.config.problems import Problem
 from switchboard.core.origins import Origin
 from switchboard.runs.limits import RunLimits
+from switchboard.vault.options import VaultOptions
 
 
 class Timeouts(Struct, frozen=True, kw_only=True):
@@ -105,6 +106,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     keeping: Keeping = Keeping()
     runs: RunLimits = RunLimits()
     interpreting: Interpreting = Interpreting()
+    vault: VaultOptions = VaultOptions()
     # Whether calls are judged, and written down.
     is_guarded: bool = False
     # Whose answer counts for calls of high risk; see `approvals`.

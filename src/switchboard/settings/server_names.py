@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.settings.sections import Settings
 from switchboard.settings.validate import RENAME, shown_name
-from switchkit.suggest import did_you_mean
+from switchkit.suggest import suggestion
 
 
 def suite_for(settings: Settings, wanted: str) -> str:
@@ -31,7 +31,9 @@ def suite_for(settings: Settings, wanted: str) -> str:
     for omission in settings.omitted:
         if wanted in {omission.entry.name, shown_name(omission.entry, settings.suites)}:
             raise server_left_out(omission.entry.name, omission.reason)
-    raise no_server(wanted, (*suites, *suites.values()))
+    waiting = (entry.name for entry in settings.untrusted)
+    omitted = (omission.entry.name for omission in settings.omitted)
+    raise no_server(wanted, (*suites, *suites.values(), *waiting, *omitted))
 
 
 def server_left_out(name: str, reason: str) -> Fault:
@@ -44,15 +46,13 @@ def server_left_out(name: str, reason: str) -> Fault:
     )
 
 
-def no_server(wanted: str, known: Iterable[str]) -> Fault:
-    """Nothing is configured under this name."""
-    known = set(known)
-    meant = did_you_mean(wanted, known)
+def no_server(
+    wanted: str, known: Iterable[str], otherwise: str = "switchboard add NAME -- COMMAND"
+) -> Fault:
+    """Nothing is configured under this name; `otherwise` is the hint where there is none at all."""
     return Fault(
         FaultCode.NOT_FOUND,
         "unknown-server",
         f"no server and no suite is named `{wanted}`",
-        hint=f"did you mean `{meant}`?"
-        if meant
-        else ("switchboard list" if known else "switchboard add NAME -- COMMAND"),
+        hint=suggestion(wanted, set(known)) or otherwise,
     )

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Raw
 
 from switchboard.core.events import SessionClosed, SessionOpened
-from switchboard.core.loop.loop_files import lent
+from switchboard.core.loop.loop_file import loop_file
 from switchboard.core.ports import Boards, Events
 from switchboard.core.sessions import Session
 from switchboard.surface.endpoint import Endpoint
@@ -73,6 +73,7 @@ class StreamClient:
         on_listed: Callable[[], None] | None = None,
         client_pid: int = 0,
         depth: int = 0,
+        is_pinned: bool = False,
     ) -> None:
         self._events = events
         session = Session(
@@ -82,6 +83,7 @@ class StreamClient:
             started_at=time.time(),
             client_pid=client_pid,
             depth=depth,
+            is_pinned=is_pinned,
         )
         self.gone: asyncio.Future[Loss] = asyncio.get_running_loop().create_future()
         self.endpoint = Endpoint(
@@ -141,8 +143,8 @@ async def connect(pipe: StreamPipe, reading: int, writing: int) -> None:
     A terminal, a plain file or `/dev/null` works too.
     """
     loop = asyncio.get_running_loop()
-    await loop.connect_write_pipe(pipe.outlet, lent(_as_pipe(writing, outgoing=True), "wb"))
-    await loop.connect_read_pipe(lambda: pipe, lent(_as_pipe(reading, outgoing=False), "rb"))
+    await loop.connect_write_pipe(pipe.outlet, loop_file(_as_pipe(writing, outgoing=True), "wb"))
+    await loop.connect_read_pipe(lambda: pipe, loop_file(_as_pipe(reading, outgoing=False), "rb"))
 
 
 def _as_pipe(number: int, *, outgoing: bool) -> int:

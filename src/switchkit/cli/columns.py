@@ -4,18 +4,41 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 _GAP = "  "
+# So much of a cell is left at least.
+_LEAST = 8
 
 
-def columns(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> Iterator[str]:
-    """Rows in columns, each as wide as its widest cell; those at `right` end at the right."""
+def columns(
+    rows: Sequence[Sequence[str]],
+    *,
+    right: Sequence[int] = (),
+    width: int = 0,
+    elastic: Sequence[int] = (),
+) -> Iterator[str]:
+    """Rows in columns, each as wide as its widest cell; those at `right` end at the right.
+
+    Where a `width` is given, cells of the `elastic` columns are cut until a row fits into it.
+    """
     rows = [[visible(cell) for cell in row] for row in rows]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))] if rows else []
+    widths = [max(_width(row[at]) for row in rows) for at in range(len(rows[0]))] if rows else []
+    room = width - len(_GAP) * (len(widths) - 1)
+    while width and sum(widths) > room:
+        # The widest gives way first, so that none is cut to nothing while others are whole.
+        widest = max(elastic, key=lambda at: widths[at])
+        if widths[widest] <= _LEAST:
+            break
+        widths[widest] -= 1
     for row in rows:
         padded = [
-            cell.rjust(width) if at in right else cell.ljust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+            _padded(fitted(cell, size), size, at_right=at in right)
+            for at, (cell, size) in enumerate(zip(row, widths, strict=True))
         ]
         yield _GAP.join(padded).rstrip()
+
+
+def _padded(cell: str, width: int, *, at_right: bool) -> str:
+    blanks = " " * (width - _width(cell))
+    return blanks + cell if at_right else cell + blanks
 
 
 def visible(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from switchkit.cli.usage import Option, Program, Usage
+from switchkit.cli.usage import Option, Program, Usage, Word
 
 
 def completion_script(
@@ -25,19 +25,37 @@ def _choices(usage: Usage) -> tuple[str, ...]:
     return usage.words[0].choices if usage.words else ()
 
 
+def _named(usage: Usage) -> Iterator[tuple[int, Word]]:
+    """The words that name something, each with its place behind the verb."""
+    return ((place, word) for place, word in enumerate(usage.words) if word.is_name)
+
+
+def _asking(shell: str, verb: str) -> str:
+    """What prints the names that a verb takes, one a line; a shell may expand what it prints."""
+    return f"completion {shell} --names {verb} 2>/dev/null"
+
+
 def _bash(program: Program, usages: Sequence[Usage], aliases: Sequence[str]) -> Iterator[str]:
     name = program.name
     yield f"_{name}() {{"
-    yield '  local word="${COMP_WORDS[COMP_CWORD]}" verb="" each'
+    yield '  local word="${COMP_WORDS[COMP_CWORD]}" verb="" each place=-1'
     yield '  for each in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do'
-    yield '    case "$each" in -*) ;; *) verb="$each"; break ;; esac'
+    yield '    case "$each" in -*) ;; *) verb="${verb:-$each}"; place=$((place + 1)) ;; esac'
     yield "  done"
     yield '  local words=""'
     yield '  case "$verb" in'
     yield f'    "") words="{" ".join(usage.verb for usage in usages)} --help --version" ;;'
     for usage in usages:
-        words = [*(option.flag for option in _options(program, usage)), *_choices(usage)]
+        words = [option.flag for option in _options(program, usage)]
         yield f'    {usage.verb}) words="{" ".join(words)}" ;;'
+    yield "  esac"
+    yield '  case "$verb $place" in'
+    for usage in usages:
+        if choices := _choices(usage):
+            yield f'    "{usage.verb} 0") words="$words {" ".join(choices)}" ;;'
+        for place, word in _named(usage):
+            at = f'"{usage.verb} "*' if word.many else f'"{usage.verb} {place}"'
+            yield f'    {at}) words="$words $("$1" {_asking("bash", usage.verb)})" ;;'
     yield "  esac"
     yield '  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")'
     yield "}"
@@ -48,6 +66,11 @@ def _zsh(program: Program, usages: Sequence[Usage], aliases: Sequence[str]) -> I
     name = program.name
     names = " ".join((name, *aliases))
     yield f"#compdef {names}"
+    yield f"_{name}_names() {{"
+    yield "  local -a found"
+    yield f'  found=(${{(f)"$($words[1] {_asking("zsh", "$1")})"}})'
+    yield "  compadd -a found"
+    yield "}"
     yield f"_{name}() {{"
     yield "  local -a verbs"
     yield "  verbs=("
@@ -61,7 +84,12 @@ def _zsh(program: Program, usages: Sequence[Usage], aliases: Sequence[str]) -> I
         if _choices(usage):
             what = usage.words[0].name.lower()
             specs.append(_quoted(f"2:{what}:({' '.join(_choices(usage))})"))
-        yield f"    {usage.verb}) _arguments {' '.join(specs)} '*:file:_files' ;;"
+        for place, word in _named(usage):
+            at = "*" if word.many else place + 2
+            specs.append(_quoted(f"{at}:{word.name.lower()}:{{_{name}_names {usage.verb}}}"))
+        if not any(word.many for _, word in _named(usage)):
+            specs.append("'*:file:_files'")
+        yield f"    {usage.verb}) _arguments {' '.join(specs)} ;;"
     yield "  esac"
     yield "}"
     yield f'if [ "$funcstack[1]" = "_{name}" ]; then _{name} "$@"'
@@ -87,6 +115,9 @@ def _fish(program: Program, usages: Sequence[Usage], aliases: Sequence[str]) -> 
             yield f"{complete} {here} -l {option.name}{value} -d {_quoted(option.about)}"
         if _choices(usage):
             yield f"{complete} {here} -a {_quoted(' '.join(_choices(usage)))}"
+        if any(_named(usage)):
+            asked = _quoted(f"({program.name} {_asking('fish', usage.verb)})")
+            yield f"{complete} {here} -a {asked}"
     for alias in aliases:
         yield f"complete -c {alias} -w {program.name}"
 

@@ -1,5 +1,7 @@
 """Colour for terminals that want it. It never carries a meaning alone."""
 
+import contextlib
+import os
 import re
 from collections.abc import Mapping
 from typing import TextIO
@@ -8,13 +10,19 @@ from typing import TextIO
 _STEERING = r"\x1b(?!\[(?:0|1|2|31|32|33|36)m)|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]"
 
 
+# What is taken for the width of a terminal that does not know its own, and of what is none.
+COLUMNS = 80
+
+
 class Style:
     """Marks up text, or leaves it as it is."""
 
-    __slots__ = ("_is_on",)
+    __slots__ = ("_is_on", "columns")
 
-    def __init__(self, *, is_on: bool = False) -> None:
+    def __init__(self, *, is_on: bool = False, columns: int = COLUMNS) -> None:
         self._is_on = is_on
+        # How wide the place is where the text goes.
+        self.columns = columns
 
     def bold(self, text: str) -> str:
         return self._marked(text, "1")
@@ -44,7 +52,14 @@ PLAIN = Style()
 def style_for(stream: TextIO, environ: Mapping[str, str]) -> Style:
     """Colour on a terminal, unless `NO_COLOR` is set or the terminal is a dumb one."""
     wanted = not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
-    return Style(is_on=wanted and is_terminal(stream))
+    return Style(is_on=wanted and is_terminal(stream), columns=columns_of(stream))
+
+
+def columns_of(stream: TextIO) -> int:
+    """How wide the terminal is now."""
+    with contextlib.suppress(OSError, ValueError):
+        return os.get_terminal_size(stream.fileno()).columns or COLUMNS
+    return COLUMNS
 
 
 def is_terminal(stream: TextIO) -> bool:

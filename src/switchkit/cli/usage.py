@@ -50,6 +50,8 @@ class Word(Value):
     optional: bool = False
     many: bool = False
     choices: tuple[str, ...] = ()
+    # Whether the program can say which names there are: see `completion`.
+    is_name: bool = False
 
 
 class Usage(Value):

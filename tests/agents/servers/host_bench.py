@@ -13,7 +13,7 @@ from switchboard.children.pool import ChildPool
 from switchboard.core.bus import EventBus
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.engines.profile import AttachedServer
-from switchboard.providers.agents.agent import Agent
+from switchboard.providers.agents.agent import Agent, RemoteServer
 from switchboard.providers.agents.options import AgentOptions
 from switchboard.providers.agents.servers.agent_servers import AgentServers
 from switchboard.providers.agents.servers.known_server import Attachments
@@ -94,7 +94,9 @@ class HostBench:
             format="codex",
             tools=tools,
             servers=tuple(servers),
-            remote_servers=tuple(remote),
+            remote_servers=tuple(
+                RemoteServer(name=name, target="https://example.com") for name in remote
+            ),
             path=path,
         )
         chosen = AgentServers(context, AgentOptions(**options))

@@ -1,5 +1,6 @@
 """The HTTP client of one remote child: its headers, its one origin, its failures as faults."""
 
+import asyncio
 import contextlib
 import ssl
 from collections.abc import AsyncGenerator, Mapping
@@ -7,6 +8,7 @@ from collections.abc import AsyncGenerator, Mapping
 import httpx2
 import msgspec
 
+from switchboard.children.authorization import Authorization
 from switchboard.children.http.proxy import proxy_for
 from switchboard.children.http.socket_options import WATCHED
 from switchboard.children.interruption import Interruption
@@ -28,6 +30,7 @@ _MOST_REDIRECTS = 3
 _KEEPING = frozenset({307, 308})
 _UNAUTHORIZED = 401
 _FORBIDDEN = 403
+_AUTHORIZATION = "authorization"
 _NOT_FOUND = 404
 _UNAVAILABLE = 503
 _BUSY_GATEWAYS = frozenset({502, _UNAVAILABLE, 504})
@@ -41,8 +44,16 @@ _KEEP_S = 4.0
 class RemoteClient:
     """Sends requests to one server, with the headers of its entry, and to no other origin."""
 
-    def __init__(self, entry: ServerEntry, *, timeout_s: float, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        entry: ServerEntry,
+        *,
+        timeout_s: float,
+        environ: Mapping[str, str],
+        authorization: Authorization | None = None,
+    ) -> None:
         self._entry = entry
+        self._authorization = authorization
         self.url = httpx2.URL(entry.url)
         self._timeout_s = timeout_s
         # The certificates take a while to load, and plain HTTP shows none.
@@ -92,15 +103,13 @@ class RemoteClient:
     ) -> AsyncGenerator[httpx2.Response]:
         """Open the answer to a request. Raises a fault when there is none to be had."""
         try:
-            for _ in range(_MOST_REDIRECTS):
-                request = self._http.build_request(method, url, headers=headers, content=body)
-                response = await self._http.send(request, stream=True)
-                if not response.has_redirect_location:
-                    break
-                await response.aclose()
-                url = self._redirected(response, method)
-            else:
-                raise self._fault("remote-redirected", "redirects again and again")
+            token = await self._token(url)
+            response = await self._send(method, url, headers, body, token)
+            if response.status_code == _UNAUTHORIZED and token is not None:
+                token = await self._another(response, token)
+                response = (
+                    await self._send(method, url, headers, body, token) if token else response
+                )
             try:
                 self._check(response)
                 yield response
@@ -108,6 +117,44 @@ class RemoteClient:
                 await response.aclose()
         except httpx2.RequestError as error:
             raise self.unreachable(error) from error
+
+    async def _token(self, url: httpx2.URL) -> str | None:
+        """What `Authorization` says to this server; None where logins are not for us to bring."""
+        if self._authorization is None or not self.is_ours(url):
+            return None
+        return await self._authorization.header()
+
+    async def _send(
+        self,
+        method: str,
+        url: httpx2.URL,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        token: str | None,
+    ) -> httpx2.Response:
+        """The beginning of the answer, past redirects within the origin."""
+        if token:
+            headers = {**headers, _AUTHORIZATION: token}
+        for _ in range(_MOST_REDIRECTS):
+            request = self._http.build_request(method, url, headers=headers, content=body)
+            response = await self._http.send(request, stream=True)
+            if not response.has_redirect_location:
+                return response
+            await response.aclose()
+            url = self._redirected(response, method)
+        raise self._fault("remote-redirected", "redirects again and again")
+
+    async def _another(self, refused: httpx2.Response, token: str) -> str:
+        """Another token than the refused one. Nobody has acted on the request yet."""
+        assert self._authorization is not None
+        try:
+            another = await self._authorization.renewed(token)
+        except BaseException:
+            await refused.aclose()
+            raise
+        if another:
+            await refused.aclose()
+        return another
 
     def _redirected(self, response: httpx2.Response, method: str) -> httpx2.URL:
         target = response.url.join(response.headers["location"])
@@ -127,6 +174,10 @@ class RemoteClient:
 
     def _check(self, response: httpx2.Response) -> None:
         status = response.status_code
+        if self._authorization is not None and status in (_UNAUTHORIZED, _FORBIDDEN):
+            said = response.headers.get("www-authenticate", "")
+            if (fault := self._authorization.fault(status, said)) is not None:
+                raise fault
         if status == _FORBIDDEN or (
             status == _UNAUTHORIZED and "authorization" in response.request.headers
         ):
@@ -228,6 +279,17 @@ class RemoteClient:
 
     async def aclose(self) -> None:
         """Close every connection."""
+        if self._authorization is not None:
+            self._authorization.close()
+        closing = asyncio.ensure_future(self._close_connections())
+        try:
+            await asyncio.shield(closing)
+        except asyncio.CancelledError:
+            # Half closed they would stay open.
+            await closing
+            raise
+
+    async def _close_connections(self) -> None:
         for each in (*self._left, self._http):
             await each.aclose()
 

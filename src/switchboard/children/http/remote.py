@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import httpx2
 
+from switchboard.children.authorization import Authorization
 from switchboard.children.http.client import RemoteClient
 from switchboard.children.http.pipe import HttpPipe
 from switchboard.children.http.sse_pipe import SsePipe
@@ -59,11 +60,16 @@ async def open_remote(
     environ: Mapping[str, str],
     book: SecretBook,
     timeout_s: float,
+    authorization: Authorization | None = None,
 ) -> RemoteLink:
     """Get ready to talk to a server over HTTP. Raises a fault."""
     try:
-        client = RemoteClient(entry, timeout_s=timeout_s, environ=environ)
+        client = RemoteClient(
+            entry, timeout_s=timeout_s, environ=environ, authorization=authorization
+        )
     except (httpx2.InvalidURL, ValueError):
+        if authorization is not None:
+            authorization.close()
         raise Fault(
             FaultCode.FAILED_PRECONDITION,
             "remote-entry-invalid",

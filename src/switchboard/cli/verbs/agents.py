@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct, to_builtins
@@ -16,6 +16,7 @@ from switchboard.cli.verbs.parts.runs.agent_runs import AgentRunReport, run_agen
 from switchboard.config.problems import Problem, render_problems
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.origins import Origin
+from switchboard.core.privacy.redaction import redacted_text
 from switchboard.providers.agents.agent import Agent
 from switchboard.providers.agents.checks import notes_on
 from switchboard.providers.agents.found_agents import FoundAgents
@@ -41,7 +42,7 @@ USAGE = Usage(
             choices=_ACTIONS,
             optional=True,
         ),
-        Word(name="NAME", about="an agent, by its name or its tool", optional=True),
+        Word(name="NAME", about="an agent, by its name or its tool", optional=True, is_name=True),
     ),
     options=(
         Option(name="task", value="TEXT", about="run: what the agent is to do"),
@@ -108,7 +109,7 @@ class AgentsReport(Report, frozen=True, kw_only=True, tag="switchboard.agents/1"
                 )
                 for each in self.agents
             ]
-            yield from columns(heads, rows, style)
+            yield from columns(heads, rows, style, elastic=(1, 3, 5))
 
     def notes(self, style: Style) -> Iterator[str]:
         if not self.agents:
@@ -239,6 +240,12 @@ def run(request: CommandRequest) -> Report:
             return _run(request, _named(found, name), found)
 
 
+def names(request: CommandRequest) -> Iterable[str]:
+    """What a shell may complete."""
+    found = SOURCE.agents(settings_for(request))
+    return (*found.usable, *found.untrusted)
+
+
 def _named(found: FoundAgents, name: str) -> Agent:
     agent = found.find(name)
     if agent is not None:
@@ -320,7 +327,10 @@ def _show(settings: Settings, found: FoundAgents, agent: Agent) -> AgentReport:
         )
         for each in (*agent.servers, *plan.injected)
     )
-    remote = tuple(ShownServer(name=name, runs="over the network") for name in agent.remote_servers)
+    remote = tuple(
+        ShownServer(name=each.name, runs=redacted_text(each.target), env=each.secrets)
+        for each in agent.remote_servers
+    )
     return AgentReport(
         agent=_listed(settings, found, agent),
         description=described(agent, plan.engine),

@@ -4,6 +4,7 @@ import asyncio
 import sys
 import time
 from collections.abc import Callable, Coroutine, Iterator
+from datetime import datetime
 from typing import Any, ClassVar, Literal, TypeVar
 
 from msgspec import Struct
@@ -17,11 +18,12 @@ from switchboard.cli.render import columns, hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.daemon_answer import daemon_answer
+from switchboard.cli.verbs.parts.question_watch import QuestionWatch, Waiting
 from switchboard.cli.verbs.parts.questions import question_lines
-from switchboard.cli.verbs.parts.watching import Desk, Waiting
 from switchboard.control.answers import Decision, WaitingApprovals
 from switchboard.control.decisions import Decisions
 from switchboard.control.requests import ApprovalsRequest, DecideRequest
+from switchboard.core.audit import stamped
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.privacy.cleaning import written_out
 from switchboard.core.questions import Answer, Extent, Question
@@ -43,7 +45,7 @@ USAGE = Usage(
     summary="Answer what clients want to do, and look at tools that have changed.",
     words=(
         Word(name="ACTION", about="what to do", choices=_ACTIONS, optional=True),
-        Word(name="ID", about="a question, or a changed tool", optional=True),
+        Word(name="ID", about="a question, or a changed tool", optional=True, is_name=True),
     ),
     options=(
         Option(name="session", about="approve: every call of this tool until the session ends"),
@@ -76,8 +78,8 @@ class ListedApproval(Struct, frozen=True, kw_only=True):
     client: str = ""
     session: str = ""
     workspace: str = ""
-    asked_at: float
-    expires_at: float = 0.0
+    asked_at: str
+    expires_at: str = ""
     decided_by: str = ""
 
 
@@ -89,21 +91,21 @@ class ApprovalsReport(Report, frozen=True, kw_only=True, tag="switchboard.approv
     def lines(self, style: Style) -> Iterator[str]:
         if not self.approvals:
             return
-        heads = ("ID", "WAITS FOR", "STATE", "TOOL", "OF", "RISK", "CLIENT", "LEFT")
+        heads = ("ID", "WAITS FOR", "STATE", "LEFT", "RISK", "TOOL", "OF", "CLIENT")
         rows = [
             (
                 each.id,
                 "a call" if each.kind == "call" else "a changed tool",
                 each.state,
+                _left(each),
+                each.risk or "-",
                 each.tool,
                 each.of,
-                each.risk or "-",
                 each.client or "-",
-                _left(each),
             )
             for each in self.approvals
         ]
-        yield from columns(heads, rows, style)
+        yield from columns(heads, rows, style, elastic=(5, 6, 7))
 
     def notes(self, style: Style) -> Iterator[str]:
         waiting = [each.id for each in self.approvals if each.state in {"pending", "held"}]
@@ -198,7 +200,7 @@ def run(request: CommandRequest) -> Report:
     if action == "list":
         return _listed(_waiting(request, everything=arguments.has("all")))
     if action == "watch":
-        return Desk(
+        return QuestionWatch(
             waiting=lambda: _watched(_waiting(request)),
             show=request.show,
             decide=lambda wanted: _decided(request, wanted).verdict,
@@ -207,6 +209,13 @@ def run(request: CommandRequest) -> Report:
     if action == "show":
         return _shown(found)
     return _decide(request, found, wanted, approves=action == "approve")
+
+
+def names(request: CommandRequest) -> Iterator[str]:
+    """What a shell may complete."""
+    found = _waiting(request)
+    yield from (each.question.id for each in found.calls)
+    yield from (each.id for each in found.definitions)
 
 
 def _waiting(
@@ -268,8 +277,8 @@ def _listed(found: WaitingApprovals) -> Report:
             client=each.question.client,
             session=each.question.session_id,
             workspace=each.question.workspace,
-            asked_at=each.question.asked_at,
-            expires_at=each.question.expires_at,
+            asked_at=stamped(each.question.asked_at),
+            expires_at=stamped(each.question.expires_at),
             decided_by=each.answer.by if each.answer else "",
         )
         for each in found.calls
@@ -281,7 +290,7 @@ def _listed(found: WaitingApprovals) -> Report:
             state="held",
             tool=written_out(held.tool),
             of=held.server,
-            asked_at=held.at,
+            asked_at=stamped(held.at),
         )
         for held in found.definitions
     ]
@@ -368,4 +377,5 @@ def _change_lines(held: Held, changes: tuple[str, ...], style: Style) -> Iterato
 def _left(each: ListedApproval) -> str:
     if each.state != "pending":
         return "-"
-    return f"{max(each.expires_at - time.time(), 0):.0f} s"
+    left = datetime.fromisoformat(each.expires_at).timestamp() - time.time()
+    return f"{max(left, 0):.0f} s"

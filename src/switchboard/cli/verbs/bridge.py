@@ -5,10 +5,12 @@ board, and the server's process is the one that everybody else shares.
 """
 
 import os
+from collections.abc import Iterable
 
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import settings_for
+from switchboard.cli.verbs.parts.servers import entries
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.ipc.environment import BOARD_VARIABLE
 from switchboard.ipc.paths import places_from
@@ -18,7 +20,7 @@ from switchkit.cli.usage import Option, Usage, Word
 USAGE = Usage(
     verb="bridge",
     summary="Serve one configured server on stdin and stdout, under its own names.",
-    words=(Word(name="NAME", about="a server, or its suite"),),
+    words=(Word(name="NAME", about="a server, or its suite", is_name=True),),
     options=(
         Option(name="agent", value="FILE", about="also know the servers of this agent"),
         Option(name="in-process", about="do without the daemon, in this process alone"),
@@ -59,3 +61,8 @@ def run(request: CommandRequest) -> Report:
     settings = bridged(settings_for(request), name, agent=agent)
     serving = serve_stdio(settings, request.environ, instructions=lambda _: bridge_words(settings))
     return Silent(code=run_loop(serving))
+
+
+def names(request: CommandRequest) -> Iterable[str]:
+    """What a shell may complete."""
+    return (entry.name for entry in entries(settings_for(request)))

@@ -72,15 +72,23 @@ class DoctorReport(Report, frozen=True, kw_only=True, tag="switchboard.doctor/1"
         yield f"servers    {self.servers}{left_out}"
         for server in self.started:
             yield f"started    {server.suite}: {counted(server.tools, 'tool')}"
-        for finding in self.findings:
+        # Beside what every configuration has: what is there of each provider.
+        for note in self._with("note"):
+            yield f"{note.subject:<10} {note.message}"
+            if note.hint:
+                yield hint(style, note.hint)
+        for finding in self._with("error", "warning"):
             yield ""
             mark = style.red if finding.severity == "error" else style.yellow
             yield f"{mark(finding.severity + ':')} {finding.subject}: {finding.message}"
             if finding.hint:
                 yield hint(style, finding.hint)
-        if not self.findings:
+        if not self._with("error", "warning"):
             yield ""
             yield style.green("nothing is wrong")
+
+    def _with(self, *severities: str) -> list[Finding]:
+        return [each for each in self.findings if each.severity in severities]
 
 
 def run(request: CommandRequest) -> Report:

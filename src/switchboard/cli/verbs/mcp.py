@@ -24,4 +24,5 @@ USAGE = Usage(
 
 def run(request: CommandRequest) -> Report:
     settings, load = followed_settings(request, transport="stdio")
-    return Silent(code=run_loop(serve_stdio(settings, request.environ, load=load)))
+    serving = serve_stdio(settings, request.environ, load=load, is_pinned=request.is_pinned)
+    return Silent(code=run_loop(serving))

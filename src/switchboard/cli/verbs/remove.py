@@ -1,12 +1,12 @@
 """`switchboard remove`: take a server out of a `mcp.json`, and its trust with it."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import places_for, settings_for
-from switchboard.cli.verbs.parts.servers import listed_servers
+from switchboard.cli.verbs.parts.servers import entries, listed_servers
 from switchboard.config.problems import ConfigInvalid, shown_path
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.origins import Scope
@@ -19,7 +19,7 @@ from switchkit.cli.usage import Option, Usage, Word
 USAGE = Usage(
     verb="remove",
     summary="Take an MCP server away again.",
-    words=(Word(name="NAME", about="the name of the server"),),
+    words=(Word(name="NAME", about="the name of the server", is_name=True),),
     options=(Option(name="global", about="from your home, not from this workspace"),),
     examples=("switchboard remove time",),
 )
@@ -71,3 +71,8 @@ def _elsewhere(request: CommandRequest, name: str) -> Fault:
                 hint=f"remove it from `{server.origin}` yourself",
             )
     return no_server(name, [server.name for server in servers])
+
+
+def names(request: CommandRequest) -> Iterable[str]:
+    """What a shell may complete."""
+    return (entry.name for entry in entries(settings_for(request)))

@@ -2,8 +2,8 @@
 
 import contextlib
 import os
-import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from datetime import datetime
 from typing import ClassVar
 
 import msgspec
@@ -25,6 +25,7 @@ from switchboard.control.requests import (
 )
 from switchboard.control.run_desk import RunAnswer, RunList
 from switchboard.control.tools import CallAnswer
+from switchboard.core.audit import stamped
 from switchboard.runs.run import Run, RunEvent
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, UsageError, Word
@@ -32,16 +33,16 @@ from switchkit.cli.usage import Option, Usage, UsageError, Word
 _ACTIONS = ("list", "show", "follow", "cancel", "reply", "steer")
 _TAKE_TEXT = frozenset({"reply", "steer"})
 _LAST = 20
+_LAST_NAMED = 50
 # So long one question waits for the next line.
 _WAIT_S = 10.0
-_TASK_CHARS = 32
 
 USAGE = Usage(
     verb="runs",
     summary="Show, follow, cancel or go on with runs of agents.",
     words=(
         Word(name="ACTION", about="what to do", choices=_ACTIONS, optional=True),
-        Word(name="ID", about="a run", optional=True),
+        Word(name="ID", about="a run", optional=True, is_name=True),
         Word(name="TEXT", about="reply: the next task; steer: more input", optional=True),
     ),
     options=(
@@ -70,8 +71,9 @@ class ListedRun(Struct, frozen=True, kw_only=True):
     state: str
     task: str
     workspace: str
-    created_at: float
-    ended_at: float = 0.0
+    created_at: str
+    # Empty for one that goes on.
+    ended_at: str = ""
     reason: str = ""
     doing: str = ""
     approval_id: str = ""
@@ -84,17 +86,16 @@ class RunsReport(Report, frozen=True, kw_only=True, tag="switchboard.runs/1"):
 
     def lines(self, style: Style) -> Iterator[str]:
         if self.runs:
-            heads = ("ID", "AGENT", "ENGINE", "STATE", "STARTED", "TASK", "DOING")
+            heads = ("ID", "STATE", "STARTED", "AGENT", "TASK", "DOING")
             rows = [
                 (
-                    *(each.id, each.agent, each.engine, each.state),
-                    time.strftime("%m-%d %H:%M", time.localtime(each.created_at)),
-                    " ".join(each.task.split())[:_TASK_CHARS],
+                    *(each.id, each.state, _started(each.created_at), each.agent),
+                    " ".join(each.task.split()),
                     each.doing or each.reason or "-",
                 )
                 for each in self.runs
             ]
-            yield from columns(heads, rows, style)
+            yield from columns(heads, rows, style, elastic=(3, 4, 5))
 
     def notes(self, style: Style) -> Iterator[str]:
         if not self.runs:
@@ -204,6 +205,12 @@ def run(request: CommandRequest) -> Report:
             return _reply(request, run_id, text)
 
 
+def names(request: CommandRequest) -> Iterable[str]:
+    """What a shell may complete."""
+    answer = ask_runs(request, RunsRequest(last=_LAST_NAMED), RunList)
+    return (each.id for each in answer.runs)
+
+
 def _check(action: str, run_id: str, text: str) -> None:
     if action == "list" and run_id:
         raise UsageError("`list` takes no id", f"switchboard runs show {run_id}")
@@ -231,8 +238,8 @@ def _listed(request: CommandRequest) -> Report:
                 state=each.state,
                 task=each.spec.task,
                 workspace=each.spec.workspace,
-                created_at=each.created_at,
-                ended_at=each.ended_at,
+                created_at=stamped(each.created_at),
+                ended_at=stamped(each.ended_at),
                 reason=each.reason,
                 doing=each.doing,
                 approval_id=each.approval_id,
@@ -240,6 +247,12 @@ def _listed(request: CommandRequest) -> Report:
             for each in answer.runs
         )
     )
+
+
+def _started(created_at: str) -> str:
+    """The time for one of today, else the day."""
+    at = datetime.fromisoformat(created_at).astimezone()
+    return f"{at:%H:%M}" if at.date() == datetime.now(at.tzinfo).date() else f"{at:%m-%d}"
 
 
 def _whole(request: CommandRequest, run_id: str) -> Report:

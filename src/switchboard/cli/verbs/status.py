@@ -48,7 +48,7 @@ class StatusReport(Report, frozen=True, kw_only=True, tag="switchboard.status/1"
 
     def lines(self, style: Style) -> Iterator[str]:
         is_first = True
-        for daemon in (*([self.daemon] if self.daemon else []), *self.draining):
+        for daemon in self._daemons:
             if not is_first:
                 yield ""
             is_first = False
@@ -64,6 +64,15 @@ class StatusReport(Report, frozen=True, kw_only=True, tag="switchboard.status/1"
                 " the next client gets a daemon of its own, and this one ends with its last"
             )
             yield hint(style, "switchboard daemon restart")
+        runs = [run for daemon in self._daemons for run in daemon.runs]
+        asking = sum(run.state == "asking" for run in runs)
+        if asking:
+            yield f"{counted(asking, 'run')} wait{'s' if asking == 1 else ''} for your answer"
+            yield hint(style, "switchboard approvals")
+
+    @property
+    def _daemons(self) -> tuple[DaemonStatus, ...]:
+        return (*([self.daemon] if self.daemon else []), *self.draining)
 
 
 def _named(version: str) -> str:

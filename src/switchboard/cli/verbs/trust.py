@@ -1,7 +1,7 @@
 """`switchboard trust`: servers that a workspace brings along run only after their user agreed."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from msgspec import Struct
@@ -32,6 +32,7 @@ USAGE = Usage(
             about=" or ".join(("servers, command tools", *_FILES)),
             optional=True,
             many=True,
+            is_name=True,
         ),
     ),
     options=(
@@ -57,6 +58,8 @@ class Trustee(Struct, frozen=True, kw_only=True):
     origin: str = ""
     # What its sandbox opens; empty where nothing confines it.
     sandbox: str = ""
+    # How a model chooses its calls; empty where none does.
+    natural_language: str = ""
     # Why it cannot be used, trusted or not.
     left_out: str = ""
 
@@ -83,6 +86,8 @@ class TrustReport(Report, frozen=True, kw_only=True, tag="switchboard.trust/1"):
         for each in self.entries:
             if each.sandbox:
                 yield f"sandbox of {each.name}: {each.sandbox}"
+            if each.natural_language:
+                yield f"natural language of {each.name}: {each.natural_language}"
             if each.left_out:
                 yield f"left out: {each.name}: {each.left_out}"
         waiting = [
@@ -108,7 +113,7 @@ def run(request: CommandRequest) -> Report:
     known = {trustee.name for trustee in _trustees(settings)} | _recorded(settings)
     for name in names:
         if name not in known:
-            raise no_server(name, known)
+            raise no_server(name, known, "this workspace brings nothing along that needs trust")
     if not arguments.has("revoke"):
         for trustee in _trustees(settings):
             if trustee.name in names and trustee.state == "waiting" and trustee.left_out:
@@ -127,6 +132,11 @@ def run(request: CommandRequest) -> Report:
     )
 
 
+def names(request: CommandRequest) -> Iterable[str]:
+    """What a shell may complete."""
+    return (each.name for each in _trustees(settings_for(request, trust_workspace="0")))
+
+
 def _trustees(settings: Settings) -> Iterator[Trustee]:
     for server in listed_servers(settings, whole_target_of):
         if server.trust != "own":
@@ -137,6 +147,7 @@ def _trustees(settings: Settings) -> Iterator[Trustee]:
                 runs=server.target,
                 origin=server.origin,
                 sandbox=server.sandbox,
+                natural_language=server.natural_language,
                 left_out=server.left_out,
             )
     for source in configured(settings):
@@ -150,6 +161,8 @@ def _trustees(settings: Settings) -> Iterator[Trustee]:
                     runs=item.runs,
                     origin=shown_origin(place.scope, place.path, place.line, settings.workspace),
                     sandbox=visible(item.sandbox),
+                    # One without a fingerprint is nothing that could be trusted.
+                    left_out="" if item.fingerprint else item.left_out,
                 )
 
 

@@ -1,11 +1,12 @@
 """`switchboard unwrap`: take the wrapper of a child away again."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from switchboard.cli.render import hint, warning
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import settings_for
+from switchboard.cli.verbs.parts.servers import entries
 from switchboard.cli.verbs.parts.wrapped import folder_of
 from switchboard.config.problems import shown_path
 from switchboard.settings.wrapping.wrap import unwrap
@@ -15,7 +16,7 @@ from switchkit.cli.usage import Option, Usage, Word
 USAGE = Usage(
     verb="unwrap",
     summary="Take the wrapper of a child away: its file is again what it was, byte for byte.",
-    words=(Word(name="NAME", about="the name of the child"),),
+    words=(Word(name="NAME", about="the name of the child", is_name=True),),
     options=(
         Option(name="force", about="also when files of the wrapper have changed; those stay"),
     ),
@@ -53,3 +54,8 @@ def run(request: CommandRequest) -> Report:
         removed=done.removed,
         kept=done.kept,
     )
+
+
+def names(request: CommandRequest) -> Iterable[str]:
+    """What a shell may complete."""
+    return (entry.name for entry in entries(settings_for(request)))

@@ -1,11 +1,12 @@
 """`switchboard wrap`: put a wrapper that takes plain words in front of a child."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from switchboard.cli.render import hint, warning
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import settings_for
+from switchboard.cli.verbs.parts.servers import entries
 from switchboard.cli.verbs.parts.wrapped import folder_of
 from switchboard.config.problems import shown_path
 from switchboard.settings.wrapping.descriptions import read_descriptions
@@ -16,7 +17,7 @@ from switchkit.cli.usage import Usage, Word
 USAGE = Usage(
     verb="wrap",
     summary="Let a model turn plain words into calls of one child, and show nothing else of it.",
-    words=(Word(name="NAME", about="the name of a child in `.switchboard/mcps`"),),
+    words=(Word(name="NAME", about="the name of a child in `.switchboard/mcps`", is_name=True),),
     details=(
         "The child file is kept in `original/`. `mcp-descriptions.json` in `.switchboard`, in the"
         " workspace or in your home says what clients and the model are told. A wrapped child"
@@ -56,3 +57,8 @@ def run(request: CommandRequest) -> Report:
         written=done.written,
         kept=done.kept,
     )
+
+
+def names(request: CommandRequest) -> Iterable[str]:
+    """What a shell may complete."""
+    return (entry.name for entry in entries(settings_for(request)))

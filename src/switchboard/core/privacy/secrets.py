@@ -58,7 +58,8 @@ _MOST_SHORT = 1_024
 class SecretBook:
     """Every secret that was looked up so far.
 
-    It only grows: a process that was started with an old value may still tell it.
+    It grows: a process that was started with an old value may still tell it. Forgotten is only what
+    has become worthless, and would be endless.
     """
 
     def __init__(self) -> None:
@@ -73,6 +74,11 @@ class SecretBook:
             self._values |= new
             # Made when a text comes: whoever looks something up is about to start a process.
             self._known = None
+
+    def forget(self, values: Iterable[str]) -> None:
+        """These are worth nothing any more, as a token is that was replaced by another."""
+        self._values -= set(values)
+        self._known = None
 
     def __call__(self, text: str) -> str:
         """The text without them."""

@@ -19,6 +19,7 @@ from switchboard.core.events import (
     ConfigLoaded,
     ConfigRejected,
     Event,
+    LoginRenewalFailed,
     ProtectedFilesAppeared,
     RunEnded,
     RunEngineFailed,
@@ -62,7 +63,7 @@ def level_of(event: Event) -> int:  # noqa: PLR0911 - a case for each kind of ev
             return LEVELS["warn"]
         case AuditFailed() | AuditRecovered() | ProtectedFilesAppeared():
             return LEVELS["warn"]
-        case RunEnded(state="failed") | RunEngineFailed():
+        case RunEnded(state="failed") | RunEngineFailed() | LoginRenewalFailed():
             return LEVELS["warn"]
         case ChildExited():
             return LEVELS["info"] if event.expected else LEVELS["warn"]

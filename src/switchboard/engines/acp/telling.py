@@ -112,7 +112,9 @@ class AcpTelling:
             subject=subject,
             cwd=str(given.get("cwd") or self._cwd),
             reason=str(given.get("description") or ""),
+            text=subject if kind == "command" else diff if kind == "patch" else "",
             detail=msgspec.json.encode({**given, **({"diff": diff} if diff else {})}).decode(),
+            told=("command", "cwd", "description", *(("diff",) if kind == "patch" else ())),
         )
 
     def _called(self, update: Json) -> Iterator[EngineEvent]:

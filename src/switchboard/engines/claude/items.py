@@ -13,6 +13,10 @@ Item = CommandItem | FileItem | ToolItem
 _SHELLS = ("Bash", "PowerShell")
 # Whole outputs belong to the transcript of the engine; who follows a run wants to see the most.
 _LONGEST_OUTPUT = 64 * 1024
+# What a diff shows of a call that changes a file.
+_IN_THE_DIFF = (
+    *("file_path", "notebook_path", "content", "new_source", "old_string", "new_string", "edits"),
+)
 _REFUSED = ("The user doesn't want to proceed", "Permission to use", "Permission for this action")
 
 
@@ -55,18 +59,22 @@ def permission_of(request_id: str, request: Json, cwd: str) -> Permission:
             subject=given["command"],
             cwd=cwd,
             reason=said,
-            detail=_json(given),
+            text=given["command"],
+            # The description is another each time, and nothing that would happen.
+            detail=_json({name: given[name] for name in given if name != "description"}),
+            told=("command",),
         )
     path = changed_path(tool, given)
     if path:
-        detail = {**given, "diff": diff_of(tool, given)}
         return Permission(
             request_id=request_id,
             kind="patch",
             subject=path,
             cwd=cwd,
             reason=reason,
-            detail=_json(detail),
+            text=diff_of(tool, given),
+            detail=_json(given),
+            told=_told_by_a_diff(given),
         )
     server, name = server_and_tool(tool)
     return Permission(
@@ -99,9 +107,23 @@ def diff_of(tool: str, given: Json) -> str:
         edits = [(str(e.get("old_string", "")), str(e.get("new_string", ""))) for e in each]
     lines = [f"--- {path}", f"+++ {path}"]
     for old, new in edits:
-        found = difflib.unified_diff(old.splitlines(), new.splitlines(), n=3, lineterm="")
+        found = difflib.unified_diff(_lines(old), _lines(new), n=3, lineterm="")
         lines += [line for line in found if not line.startswith(("--- ", "+++ "))]
     return "\n".join(lines) + "\n"
+
+
+def _lines(text: str) -> list[str]:
+    # At line feeds alone: whatever else ends a line somewhere is a letter that is changed.
+    lines = text.split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
+def _told_by_a_diff(given: Json) -> tuple[str, ...]:
+    edits = cast("list[Json]", given.get("edits") or [])
+    # That an edit is made everywhere stands in no diff.
+    if any(edit.get("replace_all") for edit in edits):
+        return tuple(name for name in _IN_THE_DIFF if name != "edits")
+    return _IN_THE_DIFF
 
 
 def server_and_tool(tool: str) -> tuple[str, str]:

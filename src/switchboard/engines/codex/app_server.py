@@ -1,7 +1,6 @@
 """JSON-RPC with one `codex app-server`. It knows the handshake, and not what is said after it."""
 
 import asyncio
-import contextlib
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -157,10 +156,3 @@ class AppServer:
             for waiting in self._answers.values():
                 if not waiting.done():
                     waiting.set_exception(ServerGone())
-
-
-async def closed(server: AppServer | None) -> None:
-    """Close it if there is one."""
-    if server is not None:
-        with contextlib.suppress(ServerGone):
-            await server.aclose()

@@ -19,6 +19,7 @@ from switchboard.engines.codex.program import (
 )
 from switchboard.engines.codex.spare import Spares
 from switchboard.engines.engine import EngineConversation, Readiness
+from switchboard.engines.login_files import texts_in
 from switchboard.engines.profile import AgentProfile, EngineSpec
 from switchkit.reaper_client import Reaper
 
@@ -58,7 +59,12 @@ class CodexEngine:
         if not problem:
             user = await asyncio.to_thread(user_codex, env)
             problem, hint = _judged_user(user) or ("", hint)
+            known = replace(known, login="" if problem else _login(user))
         return replace(known, problem=problem, hint=hint)
+
+    def credentials(self, env: Mapping[str, str]) -> frozenset[str]:
+        user = user_codex(env)
+        return frozenset((*user.env.values(), *texts_in(user.login)))
 
     def converse(self, spec: EngineSpec, *, reaper: Reaper) -> EngineConversation:
         if self._program and not spec.program:
@@ -67,6 +73,12 @@ class CodexEngine:
 
     def unsupported(self, profile: AgentProfile) -> tuple[str, ...]:
         return lacking(profile)
+
+
+def _login(user: UserCodex) -> str:
+    if user.config.get("model_provider", "openai") != "openai":
+        return f"the model provider `{user.config['model_provider']}`"
+    return "its own login" if user.login else "a key of the environment"
 
 
 def _judged(version: str) -> tuple[str, str]:

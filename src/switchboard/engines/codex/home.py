@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 
 from switchboard.config.toml_text import TomlInvalid, read_toml
-from switchboard.engines.surroundings import kept_from_shells, with_quiet_git
+from switchboard.engines.surroundings import kept_from_shells
 from switchkit.files import make_private_folder, replace_file
 
 Json = dict[str, Any]
@@ -68,6 +68,11 @@ class UserCodex(Struct, frozen=True, kw_only=True):
             bool(self.login or self.api_key)
             or self.config.get("model_provider", "openai") != "openai"
         )
+
+    def can_reach(self, provider: str) -> bool:
+        """Whether there is any use in trying. Other providers, and addresses, may want no login."""
+        is_other = provider not in {"", "openai"} or bool(self.config.get("openai_base_url"))
+        return self.has_login or is_other
 
 
 class CodexHome(Struct, frozen=True, kw_only=True):
@@ -161,7 +166,7 @@ def make_home(path: str, user: UserCodex, env: Mapping[str, str], helpers: str =
         os.unlink(link)
     if user.login:
         os.symlink(user.login, link)
-    own = {**with_quiet_git(env), **user.env, "CODEX_HOME": path}
+    own = {**env, **user.env, "CODEX_HOME": path}
     if helpers:
         own["PATH"] = os.pathsep.join(filter(None, (env.get("PATH"), helpers)))
     if _is_temporary(path, env):

@@ -10,11 +10,12 @@ from msgspec import Struct
 from switchboard.core.faults import Fault
 from switchboard.engines.codex.app_server import START_S, AppServer, ServerGone, ServerRefused
 from switchboard.engines.codex.home import CodexHome, UserCodex, digest_of, make_home, user_codex
-from switchboard.engines.codex.opening import opening_of
+from switchboard.engines.codex.opening import opening_of, provider_of
 from switchboard.engines.codex.program import CodexProgram, find_program
 from switchboard.engines.codex.spare import Spares, home_in
 from switchboard.engines.events import TurnFailure
 from switchboard.engines.profile import EngineSpec
+from switchboard.engines.quiet_git import with_quiet_git
 from switchkit.reaper_client import Reaper
 
 Json = dict[str, Any]
@@ -52,6 +53,7 @@ class _Plan(Struct, frozen=True, kw_only=True):
     user: UserCodex
     opening: Json
     home: str
+    env: dict[str, str]
     key: str
 
 
@@ -106,18 +108,23 @@ class CodexLaunch:
         if program is None:
             raise CodexUnusable(TurnFailure(kind="engine-missing", private="no codex was found"))
         user = user_codex(spec.env)
+        if not user.can_reach(provider_of(spec.profile)):
+            # Codex would ask a service on the network, to be told the same.
+            raise CodexUnusable(TurnFailure(kind="not-logged-in", private="there is no login"))
+        env = with_quiet_git(spec.env, spec.cwd)
         return _Plan(
             program=program,
             user=user,
             opening=opening_of(spec, user.home),
             home=home_in(spec.folder),
-            key=digest_of(user, spec.env, program.path),
+            env=env,
+            key=digest_of(user, env, program.path),
         )
 
     async def _fresh(self, plan: _Plan, folder: str) -> AppServer:
         try:
             home = await asyncio.to_thread(
-                make_home, folder, plan.user, self._spec.env, plan.program.helpers
+                make_home, folder, plan.user, plan.env, plan.program.helpers
             )
         except OSError as error:
             raise CodexUnusable(TurnFailure(kind="other", private=str(error))) from error

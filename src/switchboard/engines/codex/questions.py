@@ -85,18 +85,23 @@ Made = tuple[Permission | Form, Callable[[Reply], Json]]
 
 def _command(request_id: str, params: Json, item: Mapping[str, Any]) -> Made:
     network = cast("Json | None", params.get("networkApprovalContext"))
-    subject = str(params.get("command") or item.get("command") or "")
+    command = subject = str(params.get("command") or item.get("command") or "")
+    wants = ""
     if network is not None:
-        subject = f"reach {network.get('protocol')}://{network.get('host')} from: {subject}"
+        address = f"{network.get('protocol')}://{network.get('host')}"
+        wants, subject = f"reach {address} from a command", f"reach {address} from: {command}"
     elif params.get("kind") == "writeStdin":
-        subject = f"type into: {subject}"
+        wants, subject = "type into a command that runs", f"type into: {command}"
     permission = Permission(
         request_id=request_id,
         kind="command" if network is None else "other",
         subject=subject,
         cwd=str(params.get("cwd") or item.get("cwd") or ""),
+        wants=wants,
         reason=str(params.get("reason") or ""),
+        text=command,
         detail=as_json(_facts(params)),
+        told=("command", "cwd"),
     )
     return permission, _decision
 
@@ -109,10 +114,22 @@ def _patch(request_id: str, params: Json, item: Mapping[str, Any]) -> Made:
         request_id=request_id,
         kind="patch",
         subject=f"{names} (and then anything below {root})" if root else names,
+        wants=f"change files, and then anything below {root}" if root else "",
         reason=str(params.get("reason") or ""),
+        text="\n".join(map(_change, changes)),
         detail=as_json(_facts({**params, "changes": changes})),
+        told=("changes", "cwd"),
     )
     return permission, _decision
+
+
+def _change(change: Json) -> str:
+    """A change of one file, with what becomes of the file."""
+    kind = change.get("kind")
+    what = cast("Json", kind) if isinstance(kind, dict) else {"type": kind}
+    moved = what.get("move_path")
+    head = f"{what.get('type') or 'change'} {change.get('path')}{f' -> {moved}' if moved else ''}"
+    return f"{head}\n{change.get('diff') or ''}".rstrip("\n")
 
 
 def _decision(reply: Reply) -> Json:
@@ -127,8 +144,10 @@ def _more_permissions(request_id: str, params: Json, item: Mapping[str, Any]) ->
         kind="other",
         subject=f"more rights for this turn: {as_json(wanted)}",
         cwd=str(params.get("cwd") or ""),
+        wants="have more rights for this turn",
         reason=str(params.get("reason") or ""),
         detail=as_json(_facts(params)),
+        told=("cwd",),
     )
 
     def result(reply: Reply) -> Json:

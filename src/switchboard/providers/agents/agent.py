@@ -11,6 +11,18 @@ from switchboard.runs.limits import OnCrash
 AgentFormat = Literal["codex", "anthropic", "vscode"]
 
 
+class RemoteServer(Struct, frozen=True, kw_only=True):
+    """A server of an agent that the agent has through us."""
+
+    name: str
+    # Its address, or the command that it is started by.
+    target: str
+    # The headers or variables that hold its secrets.
+    secrets: tuple[str, ...] = ()
+    # Of everything that is written of it.
+    digest: str = ""
+
+
 class Agent(Struct, frozen=True, kw_only=True):
     """One agent file, read."""
 
@@ -34,8 +46,8 @@ class Agent(Struct, frozen=True, kw_only=True):
     refused_tools: tuple[str, ...] = ()
     # What the agent's own files declare to be started.
     servers: tuple[AttachedServer, ...] = ()
-    # Names of servers that they declare and that only we reach: over the network, or with secrets.
-    remote_servers: tuple[str, ...] = ()
+    # Servers that they declare and that only we reach: over the network, or with secrets.
+    remote_servers: tuple[RemoteServer, ...] = ()
     # `codex`, `claude` or `acp:NAME`; empty: by the model.
     engine: str = ""
     on_crash: OnCrash = "fail"

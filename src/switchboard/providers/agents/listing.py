@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from switchboard.config.documents import is_inside
 from switchboard.config.locate import Places, expand_user
 from switchboard.config.problems import Problem
+from switchboard.core.privacy.cleaning import written_out
 from switchboard.core.tools import Effects, Policy, ToolSpec
 from switchboard.ipc.environment import BASE_NAMES
 from switchboard.providers.agents.agent import Agent, AgentFormat
@@ -274,7 +275,10 @@ def summary_of(agent: Agent, entry: FoundAgents) -> str:
         words = [f"{name}={value}" for name, value in server.env.items()]
         words += (server.command, *server.args)
         said.append(f"server {shlex.quote(server.name)}: {shlex.join(words)}")
-    said += [f"remote server {name}" for name in agent.remote_servers]
+    for each in agent.remote_servers:
+        secrets = f" (with {', '.join(map(written_out, each.secrets))})" if each.secrets else ""
+        name, target = shlex.quote(each.name), written_out(each.target)
+        said.append(f"server {name} through Switchboard: {target}{secrets}")
     if agent.instructions:
         digest = hashlib.sha256(agent.instructions.encode()).hexdigest()[:12]
         said.append(f"instructions of {len(agent.instructions)} characters (sha256 {digest})")

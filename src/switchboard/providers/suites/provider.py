@@ -110,7 +110,13 @@ class SuitesProvider:
         query = read_query(args)
         listing = await suite.children.of(call.session).tools(call.channel)
         choice = await suite.interpreter.choose(query, suite.callable_tools(listing))
-        return replace(call, tool=choice.tool, arguments=choice.args, via=suite.interpreted)
+        return replace(
+            call,
+            tool=choice.tool,
+            arguments=choice.args,
+            via=suite.interpreted,
+            chosen_for=query,
+        )
 
     async def _listed(self, suite: Suite, name: str, call: Call) -> ToolSpec:
         listing = await suite.children.of(call.session).tools(call.channel)

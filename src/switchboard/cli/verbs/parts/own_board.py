@@ -8,7 +8,8 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
-from msgspec import Struct
+import msgspec
+from msgspec import Raw, Struct
 
 from switchboard.cli.printer import Talk
 from switchboard.cli.request import CommandRequest
@@ -18,6 +19,8 @@ from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.control.api import Hear
 from switchboard.control.requests import BoardRequest, CallRequest, IntrospectRequest
 from switchboard.core.bus import EventBus
+from switchboard.core.call_steps import CallStep
+from switchboard.core.events import ApprovalAsked
 from switchboard.core.questions import Answer, Question
 from switchboard.daemon.board.runtime import running
 from switchboard.daemon.caller import Caller, open_caller
@@ -47,16 +50,31 @@ async def _answer(
     request: CommandRequest, settings: Settings, wanted: BoardRequest, hear: Hear
 ) -> Struct:
     request.talk.progress(_progress(settings, wanted))
-    async with own_caller(settings, request.environ) as caller:
+    async with own_caller(settings, request.environ, is_pinned=request.is_pinned) as caller:
         if isinstance(wanted, CallRequest):
-            return await caller.call(
-                wanted,
-                asker=TerminalAsker(request.talk) if wanted.asks else None,
-                hear=hear,
-            )
+            return await _called(caller, wanted, request.talk, hear)
         if isinstance(wanted, IntrospectRequest):
             return await caller.introspect(wanted)
         return await caller.tokens()
+
+
+async def _called(caller: Caller, wanted: CallRequest, talk: Talk, hear: Hear) -> Struct:
+    runs: list[str] = []
+
+    def heard(news: ApprovalAsked | CallStep, /) -> None:
+        if isinstance(news, CallStep) and news.run_id:
+            runs.append(news.run_id)
+        hear(news)
+
+    asker = TerminalAsker(talk) if wanted.asks else None
+    try:
+        return await caller.call(wanted, asker=asker, hear=heard)
+    except asyncio.CancelledError:
+        if runs:
+            # Before the board ends: that would interrupt the run, which is another thing.
+            arguments = Raw(msgspec.json.encode({"run_id": runs[-1]}))
+            await caller.call(CallRequest(name="run_cancel", arguments=arguments))
+        raise
 
 
 def _progress(settings: Settings, wanted: BoardRequest) -> str:
@@ -71,11 +89,13 @@ def _progress(settings: Settings, wanted: BoardRequest) -> str:
 
 
 @asynccontextmanager
-async def own_caller(settings: Settings, environ: Mapping[str, str]) -> AsyncGenerator[Caller]:
+async def own_caller(
+    settings: Settings, environ: Mapping[str, str], *, is_pinned: bool = False
+) -> AsyncGenerator[Caller]:
     """This command as the only client of a board."""
     async with (
         running(settings, environ=environ, events=EventBus()) as runtime,
-        open_caller(runtime, cwd=os.getcwd(), pid=os.getpid()) as caller,
+        open_caller(runtime, cwd=os.getcwd(), pid=os.getpid(), is_pinned=is_pinned) as caller,
     ):
         yield caller
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from switchboard.children.schema import ServerEntry
 from switchboard.cli.render import shown_origin
+from switchboard.config.problems import shown_path
 from switchboard.core.privacy.redaction import redacted_text, redacted_words
 from switchboard.providers.source import Trust
 from switchboard.settings.sections import Settings
@@ -29,6 +30,8 @@ class ListedServer(Struct, frozen=True, kw_only=True):
     description: str = ""
     # What its sandbox opens; empty for a server that nothing confines.
     sandbox: str = ""
+    # How a model chooses its calls; empty where none does.
+    natural_language: str = ""
     # Why it cannot be used although it is configured.
     left_out: str = ""
 
@@ -83,6 +86,19 @@ def sandbox_of(entry: ServerEntry) -> str:
     return visible(", ".join(opened))
 
 
+def natural_of(entry: ServerEntry, workspace: str) -> str:
+    """Whether a model turns sentences into calls of a server, and what the model is told."""
+    if not entry.natural_language:
+        return ""
+    words = "a model turns sentences into calls"
+    if entry.natural_only:
+        words += ", and nothing else of it is shown"
+    if not entry.instructions:
+        return words
+    told = shown_path(entry.instructions, workspace=workspace)
+    return visible(f"{words}; the model is told what {told} says")
+
+
 def program_of(entry: ServerEntry, environ: Mapping[str, str]) -> str | None:
     """The program that a stdio server starts, or nothing when it is not there."""
     if os.sep in entry.command:
@@ -105,5 +121,6 @@ def _listed(
         origin=shown_origin(str(origin.scope), origin.path, origin.line, settings.workspace),
         description=entry.description,
         sandbox=sandbox_of(entry),
+        natural_language=natural_of(entry, settings.workspace),
         left_out=left_out,
     )

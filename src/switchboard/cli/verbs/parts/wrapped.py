@@ -16,7 +16,8 @@ def child_named(settings: Settings, name: str) -> ServerEntry:
     for entry in known:
         if entry.name == name:
             return entry
-    raise no_server(name, [entry.name for entry in known])
+    first = f"write its `{CHILD_FILE}` into `.switchboard/mcps/{name}/` first"
+    raise no_server(name, [entry.name for entry in known], first)
 
 
 def folder_of(settings: Settings, name: str) -> str:

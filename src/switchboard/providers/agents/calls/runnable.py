@@ -32,5 +32,8 @@ class RunnableAgent(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     @cached_property
     def fingerprint(self) -> str:
         """Of everything that decides what runs."""
-        decisive = (self.agent.fingerprint, self.engine, self.profile)
+        agent = self.agent
+        # That of an agent of a workspace is of its files; one of the user's own has none.
+        servers = (agent.servers, agent.remote_servers, self.injected, self.references)
+        decisive = (agent.fingerprint, self.engine, self.profile, servers)
         return hashlib.sha256(msgspec.json.encode(decisive)).hexdigest()

@@ -74,24 +74,30 @@ class CodexTools(EngineTasks):
         """What Codex would be started with, and where."""
         if call.tool.name == REPLY:
             run = await self._latest(_thread(call))
-            # A thread that nobody knows is told of by the call itself.
-            return None if run is None else self._launch(call, run.spec.arguments, run.spec.cwd)
+            if run is None:
+                # A thread that nobody knows is told of by the call itself.
+                return None
+            await self._ground.check_place(call.session, run.spec)
+            return await self._launch(call, run.spec.arguments, run.spec.cwd)
         given = msgspec.json.decode(call.arguments, type=_Started)
         base = call.session.cwd or call.session.workspace or self._ground.workspace
         cwd = os.path.join(base, given.cwd)
-        cwd = await asyncio.to_thread(judge_cwd, cwd, self._ground.root)
-        return self._launch(call, bytes(call.arguments).decode(), cwd)
+        root = self._ground.root_for(call.session)
+        cwd = await asyncio.to_thread(judge_cwd, cwd, root)
+        return await self._launch(call, bytes(call.arguments).decode(), cwd)
 
-    def _launch(self, call: Call, arguments: str, cwd: str) -> Launch:
+    async def _launch(self, call: Call, arguments: str, cwd: str) -> Launch:
         profile = self._profile(arguments)
         mode = profile.fields.sandbox_mode
         writes = mode != "read-only"
         policy = profile.fields.approval_policy or "as Codex is set up"
+        runs = f"Codex; model {profile.fields.model or 'of its own choice'}; approvals {policy}"
+        trusted = await asyncio.to_thread(self._ground.trust.of, CODEX, cwd)
         return Launch(
             tool=call.tool,
             server=CODEX,
             fingerprint=_fingerprint(profile),
-            runs=f"Codex; model {profile.fields.model or 'of its own choice'}; approvals {policy}",
+            runs=trusted.added_to(runs),
             cwd=cwd,
             is_foreign=False,
             sandbox="none" if mode == "danger-full-access" else f"Codex, {mode or 'as set up'}",
@@ -124,6 +130,7 @@ class CodexTools(EngineTasks):
             request_key=request_key(call),
             arguments=bytes(call.arguments).decode(),
             depth=call.session.depth,
+            root=self._ground.root_for(call.session),
         )
         return await self._start(call, spec)
 
@@ -141,6 +148,7 @@ class CodexTools(EngineTasks):
             replies_to=run.id,
             request_key=request_key(call),
             depth=call.session.depth,
+            root=self._ground.root_for(call.session) or run.spec.root,
         )
         return await self._start(call, spec)
 
@@ -176,10 +184,12 @@ class CodexTools(EngineTasks):
         )
 
     async def task(self, run: Run) -> EngineTask:
+        trusted = await asyncio.to_thread(self._ground.trust.of, CODEX, run.spec.cwd)
         return EngineTask(
             profile=self._profile(run.spec.arguments),
             program=self._ground.programs.get(CODEX, ""),
-            is_trusted=self._ground.is_trusted(run.spec.cwd),
+            notices=trusted.notices,
+            trusted_folder=trusted.folder,
         )
 
     def _profile(self, arguments: str) -> AgentProfile:

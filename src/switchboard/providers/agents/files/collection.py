@@ -1,16 +1,19 @@
 """From the agent files that were found to the agents that are shown: names, filters, collisions."""
 
+import hashlib
 import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from switchboard.core.names import fold, tool_name
 from switchboard.core.origins import Origin, Scope
 from switchboard.core.privacy.cleaning import written_out
 from switchboard.engines.profile import AttachedServer
-from switchboard.providers.agents.agent import Agent
+from switchboard.providers.agents.agent import Agent, RemoteServer
 from switchboard.providers.agents.files.agent_file import AgentFile, AgentReading
 from switchboard.providers.agents.files.discovery import FoundFile
 from switchboard.providers.agents.found_agents import AgentOmission
@@ -60,7 +63,9 @@ def agent_from(found: FoundFile, reading: AgentReading, options: AgentOptions) -
         tools=file.tools,
         refused_tools=file.refused_tools,
         servers=tuple(_attached(file)),
-        remote_servers=tuple(name for name, each in file.servers.items() if _is_ours(each)),
+        remote_servers=tuple(
+            _remote(name, each) for name, each in file.servers.items() if _is_ours(each)
+        ),
         engine=file.engine,
         on_crash=file.on_crash or options.on_crash,
         limit_s=None if file.run_minutes is None else file.run_minutes * 60.0,
@@ -95,6 +100,17 @@ def _shown(word: str) -> str:
 def _is_ours(fields: Mapping[str, Any]) -> bool:
     """Whether only Switchboard reaches a server: over the network, or with secrets that it has."""
     return bool(fields.get("url") or fields.get("secret_env"))
+
+
+def _remote(name: str, fields: Mapping[str, Any]) -> RemoteServer:
+    words = (str(fields.get("command") or ""), *map(str, fields.get("args") or ()))
+    written = msgspec.json.encode(fields, order="sorted")
+    return RemoteServer(
+        name=name,
+        target=str(fields.get("url") or shlex.join(words)),
+        secrets=tuple(sorted({*(fields.get("headers") or ()), *(fields.get("secret_env") or ())})),
+        digest=hashlib.sha256(written).hexdigest(),
+    )
 
 
 def _attached(file: AgentFile) -> Iterable[AttachedServer]:

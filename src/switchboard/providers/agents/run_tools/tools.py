@@ -45,6 +45,7 @@ class RunTools:
         if call.tool.name not in {"run_steer", "run_reply"}:
             return None
         run = await self._run(_given(call))
+        await self._ground.check_place(call.session, run.spec)
         return Launch(
             tool=call.tool,
             server=f"agent {run.spec.agent}",
@@ -111,6 +112,7 @@ class RunTools:
             replies_to=run.id,
             request_key=request_key(call),
             depth=call.session.depth,
+            root=self._ground.root_for(call.session) or run.spec.root,
         )
         await self._check_alone(run)
         return await self._calls.start(call, spec, may_be_task=True)

@@ -24,10 +24,9 @@ from switchboard.providers.context import Context
 class AgentServers:
     """Decides which servers the runs of one board get."""
 
-    def __init__(self, context: Context, options: ServerOptions, *, config: str = "") -> None:
+    def __init__(self, context: Context, options: ServerOptions) -> None:
         self._context = context
         self._options = options
-        self._config = config
 
     async def attached(
         self,
@@ -56,7 +55,6 @@ class AgentServers:
             environ=self._context.environ,
             depth=depth,
             is_guarded=settings.is_guarded,
-            config=self._config,
         )
         return Attachments(
             servers=tuple(
@@ -100,9 +98,9 @@ class AgentServers:
         for each in agent.servers:
             launch = replace(each, start_in=place)
             known[each.name] = KnownServer(name=each.name, source="agent", launch=launch)
-        for name in agent.remote_servers:
-            known[name] = KnownServer(
-                name=name, source="agent", configured=name, agent=_agent_place(agent)
+        for each in agent.remote_servers:
+            known[each.name] = KnownServer(
+                name=each.name, source="agent", configured=each.name, agent=_agent_place(agent)
             )
         return {name: self._through_us(each) for name, each in known.items()}
 

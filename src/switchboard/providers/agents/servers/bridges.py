@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from switchboard.core.boards import board_mark
+from switchboard.core.board_mark import board_mark
 from switchboard.engines.profile import AttachedServer
 from switchboard.ipc.environment import BOARD_VARIABLE, DEPTH_VARIABLE
 
@@ -21,14 +21,11 @@ class Bridges(Struct, frozen=True, kw_only=True):
     depth: int = 0
     # Whether the board judges what is called on it.
     is_guarded: bool = False
-    # The file of the configuration that the user named, if any.
-    config: str = ""
 
     def to(self, name: str, server: str, *, agent: str = "", required: bool) -> AttachedServer:
         """A server of ours under the name that the agent knows. Nothing in it is a secret."""
-        config = ("--config", self.config) if self.config else ()
         beside = ("--agent", agent) if agent else ()
-        options = ("--workspace", self.workspace, *config, *beside)
+        options = ("--workspace", self.workspace, *beside)
         return AttachedServer(
             name=name,
             # Not what `PATH` says: the engine may have another one.

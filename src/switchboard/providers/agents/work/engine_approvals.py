@@ -1,8 +1,7 @@
 """What an engine may not do unasked, as a call on the road of every call.
 
-A person sees the run, the agent and the exact command, patch or arguments, in the words of any
-other question. The answer is bound to exactly that: also "for the session" means this run, and the
-same thing again.
+A person sees the run, the agent and the exact command, patch or arguments. The answer is bound to
+exactly that: also "for the session" means this run, and the same thing again.
 """
 
 import hashlib
@@ -11,12 +10,12 @@ from contextlib import AbstractContextManager
 from typing import Any, cast
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault
-from switchboard.core.launches import Launch
+from switchboard.core.launches import Launch, Wish
 from switchboard.core.offers import Kind, Offer
 from switchboard.core.questions import Asker
 from switchboard.core.sessions import Session
@@ -30,6 +29,28 @@ PROVIDER = "engine-actions"
 # Nobody knows what a command or a tool of others does, so it may do all of it.
 _EVERYTHING = ("filesystem-read", "filesystem-write", "network")
 _EFFECTS = {"patch": ("filesystem-write",)}
+
+
+class _Words(Struct, frozen=True):
+    """How one kind of thing is spoken of."""
+
+    wants: str
+    noun: str
+    effects: str
+    risk: str
+
+
+_UNKNOWN = "unknown until it runs"
+_WORDS = {
+    "command": _Words("run a command", "the command", _UNKNOWN, "a command can do anything"),
+    "patch": _Words("change files", "the change of files", "changes files", "it changes files"),
+    "tool": _Words(
+        "call {}", "the call of {}", _UNKNOWN, "the agent may not call this tool unasked"
+    ),
+    "other": _Words(
+        "do more than it may unasked", "that", _UNKNOWN, "it is more than the agent may do unasked"
+    ),
+}
 
 
 def _anything(_: Raw) -> None:
@@ -149,15 +170,33 @@ def launch_of(run: Run, permission: Permission) -> Launch:
         is_foreign=False,
         side_effects=_EFFECTS.get(permission.kind, _EVERYTHING),
         requires_approval=True,
+        wish=_wish(agent, permission),
+    )
+
+
+def _wish(agent: str, permission: Permission) -> Wish:
+    words = _WORDS[permission.kind]
+    wants = permission.wants or words.wants.format(permission.subject)
+    return Wish(
+        says=f"Agent {agent} wants to {wants}",
+        noun=words.noun.format(permission.subject),
+        effects=words.effects,
+        risk=words.risk,
+        reason=permission.reason,
+        text=permission.kind if permission.text else "",
     )
 
 
 def arguments_of(permission: Permission) -> Raw:
     """What a person is shown, whole, and what the answer is bound to."""
-    shown: dict[str, Any] = {permission.kind: permission.subject}
-    if permission.reason:
-        shown["the agent says"] = permission.reason
-    shown |= {name: value for name, value in _details(permission).items() if name not in shown}
+    shown: dict[str, Any] = {}
+    if permission.text or permission.kind != "tool":
+        # What was not told as a text is told by its name.
+        shown[permission.kind] = permission.text or permission.subject
+    for name, value in _details(permission).items():
+        if name not in permission.told:
+            # Nothing of it may be hidden by a name that we use ourselves.
+            shown[f"{name} (as it came)" if name in shown else name] = value
     return Raw(msgspec.json.encode(shown))
 
 

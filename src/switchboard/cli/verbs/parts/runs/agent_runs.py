@@ -10,6 +10,7 @@ from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.asking import can_ask
 from switchboard.cli.verbs.parts.board import ask_board
 from switchboard.cli.verbs.parts.runs.asked_runs import ask_runs
+from switchboard.control.client import ENDED
 from switchboard.control.requests import CallRequest, RunCancelRequest
 from switchboard.control.run_desk import RunAnswer
 from switchboard.control.tools import CallAnswer
@@ -76,6 +77,13 @@ def run_agent(request: CommandRequest, tool: str, task: str, cwd: str) -> AgentR
             # It has no name yet; the end of the connection ends it.
             raise
         raise _stopped(request, seen[-1]) from None
+    except Fault as fault:
+        if fault.reason != ENDED:
+            raise
+        # What becomes of the run is known where runs are kept.
+        fix = f"switchboard runs show {seen[-1]}" if seen else "switchboard runs"
+        details = {"run_id": seen[-1]} if seen else {}
+        raise Fault(fault.code, ENDED, fault.message, hint=fix, details=details) from fault
     result = msgspec.json.decode(answer.result, type=_Result)
     said = msgspec.json.decode("".join(each.text for each in result.content), type=_Answer)
     return AgentRunReport(

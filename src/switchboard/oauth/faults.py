@@ -1,0 +1,86 @@
+"""What goes wrong with logins, as faults. No word of a token endpoint or a page is passed on."""
+
+import shlex
+
+from switchboard.core.faults import Fault, FaultCode
+
+# What an authorization server may answer, by RFC 6749, 7009, 7591, 8628 and 8707. Whatever else
+# stands in its place may be anything, and is not repeated.
+KNOWN_ERRORS = frozenset(
+    {
+        *("access_denied", "invalid_client", "invalid_grant", "invalid_request", "invalid_scope"),
+        *("invalid_target", "server_error", "temporarily_unavailable", "unauthorized_client"),
+        *("unsupported_grant_type", "unsupported_response_type", "unsupported_token_type"),
+        *("invalid_redirect_uri", "invalid_client_metadata", "expired_token", "slow_down"),
+        *("authorization_pending", "login_required", "consent_required", "interaction_required"),
+        *("invalid_software_statement", "unapproved_software_statement"),
+    }
+)
+
+
+def login_command(name: str, *more: str) -> str:
+    """What to type to log in."""
+    return f"switchboard mcp auth login {shlex.join((name, *more))}"
+
+
+def named_error(error: str) -> str:
+    """The error of an authorization server in words that we know."""
+    return f"`{error}`" if error in KNOWN_ERRORS else "an error that it does not explain"
+
+
+def login_required(name: str, why: str = "nobody is logged in") -> Fault:
+    """There is no token, or none that can be used any more."""
+    return Fault(
+        FaultCode.UNAUTHENTICATED,
+        "login-required",
+        f"`{name}` wants a login: {why}",
+        hint=login_command(name),
+        details={"command": login_command(name)},
+    )
+
+
+def scope_missing(name: str, scopes: tuple[str, ...], *, configured: bool) -> Fault:
+    """The token is good, and does not reach as far as this call."""
+    asked = ", ".join(f"`{scope}`" for scope in scopes) or "more than we were granted"
+    more = tuple(word for scope in scopes for word in ("--scope", scope))
+    command = login_command(name, *(() if configured else more))
+    first = "add them to `auth.scopes` of this server, then: " if configured else ""
+    return Fault(
+        FaultCode.PERMISSION_DENIED,
+        "scope-missing",
+        f"`{name}` wants scopes for this that our login does not have: {asked}",
+        hint=first + command,
+        details={"command": command, "scopes": list(scopes)},
+    )
+
+
+def renewal_failed(name: str, why: str, wait_s: float) -> Fault:
+    """The login is kept, and cannot be used just now."""
+    return Fault(
+        FaultCode.UNAVAILABLE,
+        "login-not-renewed",
+        f"the login of `{name}` could not be renewed: {why}",
+        hint=f"the login is kept, and tried again in {max(1, round(wait_s))} s",
+    )
+
+
+def url_refused(what: str, why: str, *, hint: str = "") -> Fault:
+    """An address that must not be asked or shown."""
+    return Fault(
+        FaultCode.PERMISSION_DENIED, "login-url-refused", f"{what} is refused: {why}", hint=hint
+    )
+
+
+def unreachable(what: str, why: str) -> Fault:
+    """An authorization server that does not answer."""
+    return Fault(FaultCode.UNAVAILABLE, "login-unreachable", f"{what} {why}")
+
+
+def metadata_invalid(why: str, *, hint: str = "") -> Fault:
+    """What a server says of its logins makes no sense, or is not safe."""
+    return Fault(FaultCode.FAILED_PRECONDITION, "login-metadata-invalid", why, hint=hint)
+
+
+def login_refused(why: str, *, hint: str = "") -> Fault:
+    """The authorization server, or its user, said no; or what came back was not for us."""
+    return Fault(FaultCode.UNAUTHENTICATED, "login-refused", why, hint=hint)

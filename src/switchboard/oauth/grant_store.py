@@ -1,0 +1,117 @@
+"""Logins in the vault, found by what an entry says, changed by one process at a time."""
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
+
+import msgspec
+
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.stores import VaultStore
+from switchboard.oauth.grant import Grant
+from switchkit.files import make_private_folder, open_private
+from switchkit.locks import open_lock, try_lock
+
+FOLDER = "state/logins"
+_STAMP = "changed"
+# A renewal takes as long as the web takes; who waits for it looks again so often.
+_LOOK_S = 0.05
+_LONGEST_WAIT_S = 60.0
+
+
+class GrantStore:
+    """Every login of a home. Its methods block, but for `locked` and `stamp`."""
+
+    def __init__(self, home: str, vault: Callable[[], VaultStore]) -> None:
+        self._folder = os.path.join(home, FOLDER)
+        self._stamp = os.path.join(self._folder, _STAMP)
+        self._vault = vault
+
+    def stamp(self) -> int:
+        """Another number after every change, by whichever process. Costs no more than a glance."""
+        try:
+            return os.stat(self._stamp).st_mtime_ns
+        except OSError:
+            return 0
+
+    def find(self, entry: str) -> Grant | None:
+        """The login that an entry uses. Raises a fault when the vault cannot be used."""
+        vault = self._vault()
+        reference = vault.get(entry)
+        told = vault.get(reference) if reference else None
+        if told is None:
+            return None
+        try:
+            return msgspec.json.decode(told, type=Grant)
+        except msgspec.MsgspecError:
+            # Of another version, or damaged: as good as none.
+            return None
+
+    def keep(self, entry: str, grant: Grant) -> None:
+        """Keep a login, in place of an earlier one; it is on disk on return. Raises a fault."""
+        vault = self._vault()
+        vault.put(grant.reference, msgspec.json.encode(grant).decode())
+        before = vault.get(entry)
+        if before != grant.reference:
+            vault.put(entry, grant.reference)
+            if before is not None:
+                # A client that was registered for the last login is used by nobody any more.
+                vault.delete(before)
+        self._changed()
+
+    def forget(self, entry: str) -> bool:
+        """Forget the login of an entry. False when there was none."""
+        vault = self._vault()
+        reference = vault.get(entry)
+        if reference is None:
+            return False
+        vault.delete(reference)
+        vault.delete(entry)
+        self._changed()
+        return True
+
+    def _changed(self) -> None:
+        self._make_folder()
+        with suppress(FileNotFoundError):
+            os.close(open_private(self._stamp, os.O_RDWR | os.O_CREAT))
+        # Finer than the clock of the file system: two changes in a row are two.
+        now = time.time_ns()
+        os.utime(self._stamp, ns=(now, now))
+
+    @asynccontextmanager
+    async def locked(self, reference: str) -> AsyncGenerator[None]:
+        """Hold one login, against every other process and task. Raises a fault.
+
+        The kernel lets go of it when the process dies.
+        """
+        handle = await asyncio.to_thread(self._open_lock, reference)
+        try:
+            deadline = time.monotonic() + _LONGEST_WAIT_S
+            while not try_lock(handle):
+                if time.monotonic() > deadline:
+                    raise Fault(
+                        FaultCode.UNAVAILABLE,
+                        "login-busy",
+                        "another process holds this login and does not let go of it",
+                    )
+                await asyncio.sleep(_LOOK_S)
+            yield
+        finally:
+            os.close(handle)
+
+    def _open_lock(self, reference: str) -> int:
+        self._make_folder()
+        return open_lock(os.path.join(self._folder, f"{reference.rpartition('/')[2]}.lock"))
+
+    def _make_folder(self) -> None:
+        try:
+            make_private_folder(self._folder)
+        except OSError as error:
+            raise Fault(
+                FaultCode.UNAVAILABLE,
+                "logins-unusable",
+                "the folder of logins cannot be used",
+                private=str(error),
+            ) from error

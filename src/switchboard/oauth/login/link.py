@@ -1,0 +1,130 @@
+"""A login that a client's user finishes behind a link, while a call of theirs waits.
+
+Nothing opens a browser here: the client shows the link, and a person follows it or does not.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+from msgspec import Raw, Struct
+
+from switchboard.children.schema import ServerEntry
+from switchboard.core.channel import Channel, Input
+from switchboard.core.faults import Fault
+from switchboard.core.loop.tasks import TaskSet
+from switchboard.oauth.grant_store import GrantStore
+from switchboard.oauth.http.guarded_web import GuardedWeb
+from switchboard.oauth.login.attempt import attempt_login
+from switchboard.oauth.login.callback import Callback
+from switchboard.oauth.login.request import LoginRequest
+from switchboard.oauth.urls import origin_of
+
+if TYPE_CHECKING:
+    from switchboard.oauth.held_login import HeldLogin
+
+_KEY = "switchboard/login"
+# While a person logs in, the call gets its time anew so often.
+_STEP_S = 5.0
+_PATIENCE_S = 280.0
+
+
+class _Reply(Struct):
+    action: str = ""
+
+
+class LinkLogin:
+    """One login behind a link. Whoever asks for it meanwhile is shown the same link."""
+
+    def __init__(
+        self,
+        held: "HeldLogin",
+        grants: GrantStore,
+        open_web: Callable[[ServerEntry], GuardedWeb],
+    ) -> None:
+        self._held = held
+        self._grants = grants
+        self._open_web = open_web
+        self._tasks = TaskSet()
+        self._url: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._done: asyncio.Task[bool] | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it was finished, refused or given up."""
+        return self._done is not None and self._done.done()
+
+    async def offer(self, channel: Channel) -> bool:
+        """Show the link, and wait until somebody has logged in. Raises a fault."""
+        if not _shows_links(channel):
+            return False
+        if self._done is None:
+            self._done = self._tasks.start(self._log_in())
+        done = self._done
+        url = await asyncio.shield(self._url)
+        page = {
+            "mode": "url",
+            "message": (
+                f"Switchboard asks: log in to `{self._held.entry.name}`"
+                f" at {origin_of(url)[1]}, so that this call can go on?"
+            ),
+            "url": url,
+        }
+        wanted = {_KEY: Input("elicitation/create", Raw(msgspec.json.encode(page)))}
+        try:
+            reply = msgspec.json.decode((await channel.ask(wanted))[_KEY], type=_Reply)
+        except msgspec.MsgspecError:
+            return False
+        if reply.action != "accept":
+            return False
+        while not done.done():
+            channel.report(0, None, "waiting for the login")
+            await asyncio.wait({done}, timeout=_STEP_S)
+        return done.result()
+
+    async def _log_in(self) -> bool:
+        web = self._open_web(self._held.entry)
+        try:
+            async with Callback() as callback:
+                request = await self._request()
+                attempt = await attempt_login(request, web, callback.redirect_uri)
+                callback.expect(attempt.is_ours)
+                self._url.set_result(attempt.url)
+                grant = await attempt.finish(await callback.answer(_PATIENCE_S), web)
+            async with self._grants.locked(grant.reference):
+                await asyncio.to_thread(self._grants.keep, self._held.reference, grant)
+        except Fault as fault:
+            if not self._url.done():
+                self._url.set_exception(fault)
+            return False
+        finally:
+            await web.aclose()
+        return True
+
+    async def _request(self) -> LoginRequest:
+        held = self._held
+        auth = held.entry.auth
+        reference = auth.client_secret_ref if auth is not None else ""
+        secret = await asyncio.to_thread(held.secret, reference) if reference else ""
+        return LoginRequest(
+            entry=held.entry,
+            account=held.account,
+            client_secret=secret or "",
+            challenge=held.challenge,
+        )
+
+    async def aclose(self) -> None:
+        """Give it up."""
+        await self._tasks.aclose()
+        if self._url.done() and not self._url.cancelled():
+            self._url.exception()
+
+
+def _shows_links(channel: Channel) -> bool:
+    try:
+        declared: Mapping[str, Any] = msgspec.json.decode(channel.declared, type=dict[str, Any])
+    except msgspec.MsgspecError:
+        return False
+    modes = declared.get("elicitation")
+    return isinstance(modes, dict) and "url" in cast("dict[str, Any]", modes)

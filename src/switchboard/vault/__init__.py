@@ -1,0 +1,1 @@
+"""Secrets, kept encrypted under references: the engines behind `core.stores.VaultStore`."""

@@ -1,0 +1,1 @@
+"""Where the key comes from that opens the vault file."""

@@ -1,0 +1,98 @@
+"""Both keys can be changed, and at no moment is there a vault without one that opens it."""
+
+from pathlib import Path
+
+import pytest
+
+from switchboard.core.faults import Fault
+from switchboard.vault.envelope import read_content
+from switchboard.vault.file_vault import FileVault
+from switchboard.vault.keys.sources import VaultKeys
+from switchboard.vault.options import VaultOptions
+from vault.ground import file_vault
+
+TOKEN = "mcp/github/env/GITHUB_TOKEN"
+BESIDE = VaultOptions(key="own-key-file")
+PHRASE = VaultOptions(key="passphrase")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    file_vault(tmp_path / "vault").put(TOKEN, "value")
+    return tmp_path / "vault"
+
+
+def test_a_new_key_leaves_the_values_as_they_are_and_removes_the_old_one(folder: Path) -> None:
+    [old] = folder.glob("key-*")
+    before = read_content((folder / "vault.json").read_bytes())
+    store, other = file_vault(folder), file_vault(folder)
+    assert other.get(TOKEN) == "value"
+    assert store.rotate_key() is True
+    [new] = folder.glob("key-*")
+    assert new != old
+    after = read_content((folder / "vault.json").read_bytes())
+    assert after.entries == before.entries
+    assert after.data_key != before.data_key
+    # Whoever had it open goes on.
+    assert (store.get(TOKEN), other.get(TOKEN)) == ("value", "value")
+
+
+def test_a_new_data_key_encrypts_everything_anew(folder: Path) -> None:
+    before = read_content((folder / "vault.json").read_bytes())
+    store, other = file_vault(folder), file_vault(folder)
+    assert other.get(TOKEN) == "value"
+    assert store.rotate_data_key() is True
+    after = read_content((folder / "vault.json").read_bytes())
+    assert after.entries[TOKEN].value != before.entries[TOKEN].value
+    assert after.entries[TOKEN].changed_at == before.entries[TOKEN].changed_at
+    assert (after.key, after.data_key) != (before.key, before.data_key)
+    assert (store.get(TOKEN), other.get(TOKEN)) == ("value", "value")
+
+
+def test_where_there_is_no_vault_nothing_is_rotated_or_made(tmp_path: Path) -> None:
+    store = file_vault(tmp_path / "none")
+    assert (store.rotate_key(), store.rotate_data_key()) == (False, False)
+    assert not (tmp_path / "none").exists()
+
+
+def test_from_a_key_file_to_a_passphrase_and_back(folder: Path) -> None:
+    phrases: list[bool] = []
+
+    def ask(is_new: bool) -> str:
+        phrases.append(is_new)
+        return "correct horse battery"
+
+    beside = file_vault(folder)
+    assert beside.rotate_key(VaultKeys(str(folder), PHRASE, ask)) is True
+    assert list(folder.glob("key-*")) == []
+    # Nobody to ask: told at once, and nothing is sent in its place.
+    with pytest.raises(Fault) as caught:
+        file_vault(folder).get(TOKEN)
+    assert caught.value.reason == "vault-locked"
+    with_person = FileVault(str(folder), VaultKeys(str(folder), PHRASE, ask))
+    assert with_person.get(TOKEN) == "value"
+    # Asked once for as long as it is open.
+    assert with_person.get(TOKEN) == "value"
+    assert phrases == [True, False]
+    with pytest.raises(Fault) as caught:
+        FileVault(str(folder), VaultKeys(str(folder), PHRASE, lambda _: "wrong horse")).get(TOKEN)
+    assert caught.value.reason == "vault-key-wrong"
+    assert with_person.rotate_key(VaultKeys(str(folder), BESIDE)) is True
+    assert file_vault(folder).get(TOKEN) == "value"
+
+
+def test_a_rotation_that_finds_no_room_leaves_the_old_key_in_force(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = file_vault(folder)
+
+    def full(_path: str, _data: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("switchboard.vault.vault_file.replace_file", full)
+    for rotate in (store.rotate_key, store.rotate_data_key):
+        with pytest.raises(Fault) as caught:
+            rotate()
+        assert caught.value.reason == "vault-unavailable"
+    monkeypatch.undo()
+    assert file_vault(folder).get(TOKEN) == "value"
