@@ -38,6 +38,8 @@ from switchboard.wire.pipes import Loss, Pipe
 
 # A wait this short is not worth an error.
 _SHORT_WAIT_S = 1.0
+# How long last answers of a link that is given up may hold up the end.
+_BURIAL_S = 2.0
 
 
 class ChildLimits(Struct, frozen=True, kw_only=True):
@@ -84,6 +86,7 @@ class Connection:
         self._is_own = is_own
         self._loop = asyncio.get_running_loop()
         self._tasks = TaskSet()
+        self._burials = TaskSet()
         self._mode: Protocol = entry.protocol
         self._starting: asyncio.Task[Link] | None = None
         self._started_at = 0.0
@@ -297,7 +300,7 @@ class Connection:
             return
         self.link = None
         self._back_off.fail(lived_s=self._loop.time() - self._started_at)
-        self._tasks.start(self._bury(link, loss, expected=False))
+        self._burials.start(self._bury(link, loss, expected=False))
         if self.is_needed() and not self._ended:
             # Who follows a resource does not ask again by itself.
             self._tasks.start(self._come_back())
@@ -341,7 +344,7 @@ class Connection:
             self._watch_idle(max(rest, self.limits.idle_s / 4))
             return
         self.link = None
-        self._tasks.start(self._bury(link, Loss(message="idle"), expected=True))
+        self._burials.start(self._bury(link, Loss(message="idle"), expected=True))
 
     async def stop(self) -> None:
         """End the process; whoever comes next starts another."""
@@ -379,4 +382,8 @@ class Connection:
         link, self.link = self.link, None
         if link is not None:
             await self._bury(link, Loss(message="closed"), expected=True)
+        # One that is cancelled before its first step would leave open what it should close.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_BURIAL_S):
+                await self._burials.wait()
         await self._tasks.aclose()

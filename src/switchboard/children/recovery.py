@@ -126,6 +126,9 @@ class Recovery:
                 pass
             else:
                 return
+            if self._connection.link is not link:
+                # It is there again, and has forgotten our session.
+                return
             if asyncio.get_running_loop().time() >= until:
                 break
         fault = interruption.given_up()

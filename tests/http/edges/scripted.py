@@ -149,4 +149,3 @@ async def scripted(handler: Handler, port: int = 0) -> AsyncGenerator[Scripted]:
     async with server:
         yield script
         server.close()
-        await script.hang_up()

@@ -109,9 +109,7 @@ class StreamablePipe(HttpPipe):
             await self._call(message, body)
         else:
             await self._exchange(message, body)
-        if self._is_open(message):
-            what = "ended its answer before it was complete"
-            raise self._client.interrupted(what, may_have_run=True)
+        self._fail(message, RpcError(INTERNAL_ERROR, "no answer came to this request"))
 
     async def _call(self, message: Outgoing, body: bytes) -> None:
         """Make a call; which headers repeat its arguments stands in the listing of the tools."""
@@ -199,6 +197,9 @@ class StreamablePipe(HttpPipe):
             position = StreamPosition()
             await self._take_events(response, position, message)
             await self._resume(position, message)
+            if message.method != _LISTEN and self._is_open(message):
+                what = "ended its answer before it was complete"
+                raise self._client.interrupted(what, may_have_run=True)
         else:
             status = response.status_code
             raise RpcError(
