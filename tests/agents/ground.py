@@ -18,7 +18,7 @@ from fakes.events import MemoryEvents
 from fakes.runs import MemoryRuns
 from support.processes import until_true
 from switchboard.core.calls import Call, Outcome, TextBlock
-from switchboard.core.channel import Input
+from switchboard.core.channel import Ask, Input
 from switchboard.core.faults import Fault
 from switchboard.core.ports import Next, Provider
 from switchboard.core.privacy.secrets import NO_SECRETS, SecretBook
@@ -105,6 +105,9 @@ class HeardChannel:
     async def ask(self, wanted: Mapping[str, Input]) -> Mapping[str, Raw]:
         self.asked += [json.loads(bytes(each.params)) for each in wanted.values()]
         return {key: raw(self.reply) for key in wanted}
+
+    def ask_elsewhere(self, ask: Ask) -> None:
+        raise AssertionError(f"a task was made: {ask}")
 
 
 class AgentBoard:
@@ -201,7 +204,8 @@ class AgentBoard:
         )
 
     async def outcome(self, tool: str, arguments: Any, **more: Any) -> Outcome:
-        return await asyncio.wait_for(self.road(self.a_call(tool, arguments, **more)), PATIENCE)
+        call = self.a_call(tool, arguments, **more)
+        return await received(await asyncio.wait_for(self.road(call), PATIENCE))
 
     async def ask_agent(self, task: str = "look", *, tool: str = "reviewer", **more: Any) -> Any:
         """Call an agent, and give what its one text block says."""
@@ -259,6 +263,14 @@ class AgentBoard:
         await self.provider.aclose()
         await self.guard.aclose()
         self._reaper.close()
+
+
+async def received(outcome: Outcome) -> Outcome:
+    """Take an answer as a client does that reads it."""
+    if outcome.on_delivered is not None:
+        outcome.on_delivered()
+        await asyncio.sleep(0)
+    return outcome
 
 
 @asynccontextmanager

@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -161,7 +162,7 @@ async def test_a_client_that_stops_waiting_leaves_the_question_to_the_desk(home:
     asker = PatientAsker()
     async with board(home, ASKS, Says("done"), patience=1) as desk:
         answer = await desk.ask_agent(asker=asker)
-        assert "waits for a person" in answer["output"]
+        assert "waits for approval" in answer["output"]
         await until_true(lambda: asker.withdrawn == 1)
         posted = await desk.until_asked()
         assert posted.question.id in answer["output"]

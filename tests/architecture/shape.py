@@ -150,7 +150,9 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("cli/table.py", "*"): "one verb of many is loaded, by its name in the table",
     **{
         ("providers/agents/work/engine_set.py", f"switchboard.engines.{name}"): "those that run"
-        for name in ("codex.spare", "codex.engine", "claude.engine", "acp.engine")
+        for name in (
+            *("codex.spare", "codex.template", "codex.engine", "claude.engine", "acp.engine"),
+        )
     },
     **{
         ("providers/agents/source.py", f"switchboard.providers.agents.work.engine_health.{name}"): (

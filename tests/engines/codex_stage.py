@@ -15,6 +15,7 @@ from support.models.script import Hang, Step, say, shell, stumble
 from support.processes import wait_until_none_mention
 from switchboard.engines.codex.engine import CodexEngine
 from switchboard.engines.codex.spare import Spares
+from switchboard.engines.codex.template import HomeTemplates
 from switchboard.engines.engine import EngineConversation
 from switchboard.engines.profile import AgentProfile, EngineSpec, RunFields
 from switchkit.reaper_client import Reaper
@@ -50,8 +51,12 @@ class CodexStage:
             made.mkdir(parents=True)
         self.reaper = Reaper()
         self.spares = Spares(str(folder / "spares")) if spares else None
+        self.templates = HomeTemplates(str(folder / "templates")) if spares else None
         self.engine = CodexEngine(
-            reaper=self.reaper, program=str(codex_program()), spares=self.spares
+            reaper=self.reaper,
+            program=str(codex_program()),
+            spares=self.spares,
+            templates=self.templates,
         )
         self.config(codex_settings(model))
         self._count = 0

@@ -13,7 +13,7 @@ import httpx2
 from cli.commands import report_of
 from support.workspace import Json, Workspace
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 class Endpoint:

@@ -83,6 +83,9 @@ class Caller:
         finally:
             self._runtime.events.unsubscribe(notice)
         result = Raw(b"".join(bytes(part) for part in outcome_parts(outcome, Era.HANDSHAKE)))
+        if outcome.on_delivered is not None:
+            # A command does not call a second time: each is a session of its own.
+            outcome.on_delivered()
         return CallAnswer(suite=suite, tool=tool, result=result, call_id=self._call_id)
 
     async def introspect(self, request: IntrospectRequest) -> IntrospectAnswer:

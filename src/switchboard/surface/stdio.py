@@ -15,7 +15,7 @@ from switchboard.core.loop.loop_file import loop_file
 from switchboard.core.ports import Boards, Events
 from switchboard.core.sessions import Session
 from switchboard.surface.endpoint import Endpoint
-from switchboard.wire.messages import Parts
+from switchboard.wire.messages import MessageId, Parts
 from switchboard.wire.peer import Peer
 from switchboard.wire.pipes import Loss, StreamPipe
 
@@ -76,6 +76,9 @@ class StreamClient:
         is_pinned: bool = False,
     ) -> None:
         self._events = events
+        self._pipe = pipe
+        # Who wants to know that an answer was read, by the id of the request.
+        self._receipts: dict[MessageId, Callable[[], None]] = {}
         session = Session(
             id=os.urandom(5).hex(),
             via=via,
@@ -98,6 +101,7 @@ class StreamClient:
             on_request=self.endpoint.request,
             on_notification=self.endpoint.notification,
             on_lost=self._lost,
+            on_answered=self._answered,
             throttled=True,
         )
         pipe.attach(self.peer)
@@ -112,6 +116,16 @@ class StreamClient:
 
     async def relieved(self) -> None:
         await self.peer.relieved()
+
+    def when_answered(self, message_id: MessageId, tell: Callable[[], None], /) -> None:
+        self._receipts[message_id] = tell
+
+    def when_told(self, tell: Callable[[], None], /) -> None:
+        self._pipe.when_taken(tell)
+
+    def _answered(self, message_id: MessageId) -> None:
+        if tell := self._receipts.pop(message_id, None):
+            self._pipe.when_taken(tell)
 
     async def request(self, method: str, params: Parts, /) -> Raw:
         return await self.peer.request(method, params)
@@ -143,7 +157,9 @@ async def connect(pipe: StreamPipe, reading: int, writing: int) -> None:
     A terminal, a plain file or `/dev/null` works too.
     """
     loop = asyncio.get_running_loop()
-    await loop.connect_write_pipe(pipe.outlet, loop_file(_as_pipe(writing, outgoing=True), "wb"))
+    out = _as_pipe(writing, outgoing=True)
+    await loop.connect_write_pipe(pipe.outlet, loop_file(out, "wb"))
+    pipe.goes_out_by(out)
     await loop.connect_read_pipe(lambda: pipe, loop_file(_as_pipe(reading, outgoing=False), "rb"))
 
 

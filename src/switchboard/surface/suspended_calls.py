@@ -12,8 +12,8 @@ from typing import Any
 
 from msgspec import Raw
 
-from switchboard.core.channel import Input
-from switchboard.surface.channel import Ask, ClientChannel
+from switchboard.core.channel import Ask, Input
+from switchboard.surface.channel import ClientChannel
 from switchboard.surface.results import input_required_parts
 from switchboard.wire.messages import INVALID_PARAMS, Parts, RpcError
 from switchboard.wire.peer import Answer

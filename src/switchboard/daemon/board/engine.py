@@ -240,6 +240,7 @@ class Engine:
     def leave(self, session_id: str) -> None:
         """A session has ended."""
         self.pool.leave(session_id)
+        self._state.leave(session_id)
         self._leave_guard(session_id)
 
     def _leave_guard(self, session_id: str) -> None:

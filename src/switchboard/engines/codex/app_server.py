@@ -42,6 +42,7 @@ class AppServer:
         self._room = asyncio.Event()
         self._room.set()
         self._is_over = False
+        self._forgotten = ""
         self._why = ""
 
     @classmethod
@@ -122,6 +123,13 @@ class AppServer:
             self._room.set()
         return message
 
+    def forget(self, thread_id: str) -> None:
+        """Leave out what was heard so far, and what is still to come of this conversation."""
+        self._forgotten = thread_id
+        while not self._inbox.empty() and not self._is_over:
+            self._inbox.get_nowait()
+        self._room.set()
+
     async def look(self) -> None:
         """Remember which processes are its own."""
         await self._process.look()
@@ -140,6 +148,8 @@ class AppServer:
                     if waiting is not None and not waiting.done():
                         waiting.set_result(message)
                     continue
+                if self._forgotten and self._forgotten == _thread_of(message):
+                    continue
                 self._inbox.put_nowait(message)
                 if self._inbox.qsize() >= _MOST_WAITING and not self._answers:
                     self._room.clear()
@@ -156,3 +166,8 @@ class AppServer:
             for waiting in self._answers.values():
                 if not waiting.done():
                     waiting.set_exception(ServerGone())
+
+
+def _thread_of(message: Json) -> object:
+    params = cast("Json", message.get("params") or {})
+    return params.get("threadId") or cast("Json", params.get("thread") or {}).get("id")

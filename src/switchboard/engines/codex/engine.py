@@ -1,7 +1,6 @@
 """Codex as an engine."""
 
 import asyncio
-import os
 from collections.abc import Mapping
 
 from msgspec.structs import replace
@@ -16,8 +15,10 @@ from switchboard.engines.codex.program import (
     ask_version,
     find_program,
     parts,
+    program_state,
 )
 from switchboard.engines.codex.spare import Spares
+from switchboard.engines.codex.template import HomeTemplates
 from switchboard.engines.engine import EngineConversation, Readiness
 from switchboard.engines.login_files import texts_in
 from switchboard.engines.profile import AgentProfile, EngineSpec
@@ -31,13 +32,21 @@ _INSTALL = (
 class CodexEngine:
     """Codex, through its app-server."""
 
-    def __init__(self, *, reaper: Reaper, program: str = "", spares: Spares | None = None) -> None:
-        """Take the program that the user named, if any, and where to take warm processes from."""
+    def __init__(
+        self,
+        *,
+        reaper: Reaper,
+        program: str = "",
+        spares: Spares | None = None,
+        templates: HomeTemplates | None = None,
+    ) -> None:
+        """Take the program that the user named, if any, and what makes starts faster."""
         self._reaper = reaper
         self._program = program
         self._spares = spares
+        self._templates = templates
         # What a program said of its version, until the program is another.
-        self._versions: dict[tuple[str, int, int], str] = {}
+        self._versions: dict[tuple[str, int, int, int], str] = {}
 
     @property
     def key(self) -> str:
@@ -47,8 +56,7 @@ class CodexEngine:
         program = await asyncio.to_thread(find_program, self._program, env)
         if program is None:
             return Readiness(problem="the program `codex` was not found", hint=_INSTALL)
-        found = await asyncio.to_thread(os.stat, program.path)
-        state = (program.path, found.st_mtime_ns, found.st_size)
+        state = await asyncio.to_thread(program_state, program)
         version = self._versions.get(state)
         if version is None:
             version = await ask_version(program, env, self._reaper)
@@ -69,7 +77,8 @@ class CodexEngine:
     def converse(self, spec: EngineSpec, *, reaper: Reaper) -> EngineConversation:
         if self._program and not spec.program:
             spec = replace(spec, program=self._program)
-        return CodexConversation(CodexLaunch(spec, reaper=reaper, spares=self._spares))
+        launch = CodexLaunch(spec, reaper=reaper, spares=self._spares, templates=self._templates)
+        return CodexConversation(launch)
 
     def unsupported(self, profile: AgentProfile) -> tuple[str, ...]:
         return lacking(profile)

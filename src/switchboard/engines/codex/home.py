@@ -21,6 +21,7 @@ import msgspec
 from msgspec import Struct
 
 from switchboard.config.toml_text import TomlInvalid, read_toml
+from switchboard.engines.codex.program import CodexProgram, program_state
 from switchboard.engines.surroundings import kept_from_shells
 from switchkit.files import make_private_folder, replace_file
 
@@ -149,6 +150,8 @@ def make_home(path: str, user: UserCodex, env: Mapping[str, str], helpers: str =
         **user.config,
         "check_for_update_on_startup": False,
         "analytics": {"enabled": False},
+        # A home that is new has none, and would load a list of them from the network each time.
+        "features": {"plugins": False},
         "shell_environment_policy": {
             "inherit": "all",
             "ignore_default_excludes": False,
@@ -177,10 +180,28 @@ def make_home(path: str, user: UserCodex, env: Mapping[str, str], helpers: str =
     return CodexHome(path=path, env=own, api_key=user.api_key)
 
 
-def digest_of(user: UserCodex, env: Mapping[str, str], program: str) -> str:
-    """The same for homes that could take each other's place."""
-    parts = (program, user, dict(sorted(env.items())))
+def digest_of(user: UserCodex, env: Mapping[str, str], program: CodexProgram) -> str:
+    """The same for homes that could take each other's place. Reads the disk; raises OSError.
+
+    A process remembers what it read at its start. So files count by what tells one state of them
+    from the next: who logs in as somebody else must not be served by a process of before.
+    """
+    read = (user.login, str(user.config.get("model_catalog_json") or ""))
+    parts = (
+        program_state(program),
+        user,
+        tuple(map(_file_state, read)),
+        dict(sorted(env.items())),
+    )
     return sha256(msgspec.json.encode(parts)).hexdigest()
+
+
+def _file_state(path: str) -> tuple[int, int, int]:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return 0, 0, 0
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def _is_temporary(path: str, env: Mapping[str, str]) -> bool:

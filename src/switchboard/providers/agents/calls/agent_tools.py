@@ -1,7 +1,6 @@
 """Agents as tools: `{task, cwd}` in, `{ok, output}` out, a durable run between them."""
 
 import asyncio
-import hashlib
 from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
@@ -11,8 +10,8 @@ from msgspec.structs import replace
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.launches import Launch
 from switchboard.core.sessions import Session
-from switchboard.core.strict import canonical, read_strictly
 from switchboard.providers.agents.calls.places import judge_cwd
+from switchboard.providers.agents.calls.request_keys import asked_by
 from switchboard.providers.agents.calls.run_calls import RunCalls
 from switchboard.providers.agents.calls.runnable import RunnableAgent
 from switchboard.providers.agents.servers.depth import check_depth
@@ -96,11 +95,10 @@ class AgentTools(EngineTasks):
             may_write=runnable.may_write,
             on_crash=runnable.agent.on_crash,
             limit_s=runnable.agent.limit_s or runnable.limit_s,
-            request_key=request_key(call),
             depth=call.session.depth,
             root=root,
         )
-        return await self._calls.start(call, spec, may_be_task=True)
+        return await self._calls.start(call, asked_by(call, spec), may_be_task=True)
 
     # Runs
 
@@ -140,19 +138,6 @@ def launch_of(runnable: RunnableAgent, call: Call, cwd: str, trusted: TrustedSet
         ),
         writable_roots=(cwd,) if runnable.may_write else (),
     )
-
-
-def request_key(call: Call) -> str:
-    """The same for a request that is sent again: the same session, tool and arguments."""
-    session = call.session
-    given = canonical(read_strictly(bytes(call.arguments)))
-    whole = (_bound(session), call.tool.name, given.decode())
-    return hashlib.sha256(msgspec.json.encode(whole)).hexdigest()
-
-
-def _bound(session: Session) -> str:
-    # Over HTTP a client of the modern era has no session, and comes back as anybody.
-    return session.id if session.via != "http" else f"http:{session.workspace}:{session.client}"
 
 
 def _in_words(runnable: RunnableAgent) -> str:

@@ -16,9 +16,10 @@ from switchboard.core.calls import Call, Outcome, TextBlock
 from switchboard.core.launches import Launch
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.engines.profile import AgentProfile, ApprovalPolicy, RunFields, SandboxMode
-from switchboard.providers.agents.calls.agent_tools import AgentGround, request_key
+from switchboard.providers.agents.calls.agent_tools import AgentGround
 from switchboard.providers.agents.calls.answers import about, going_on
 from switchboard.providers.agents.calls.places import judge_cwd
+from switchboard.providers.agents.calls.request_keys import asked_by
 from switchboard.providers.agents.calls.run_calls import RunCalls
 from switchboard.providers.agents.codex_tools.codex_events import METHOD, CodexEvents
 from switchboard.providers.agents.codex_tools.specs import CODEX, CODEX_TOOLS, REPLY
@@ -127,7 +128,6 @@ class CodexTools(EngineTasks):
             fingerprint=_fingerprint(profile),
             may_write=profile.fields.sandbox_mode != "read-only",
             limit_s=self._limit_s,
-            request_key=request_key(call),
             arguments=bytes(call.arguments).decode(),
             depth=call.session.depth,
             root=self._ground.root_for(call.session),
@@ -146,14 +146,20 @@ class CodexTools(EngineTasks):
             run.spec,
             task=given.prompt,
             replies_to=run.id,
-            request_key=request_key(call),
             depth=call.session.depth,
             root=self._ground.root_for(call.session) or run.spec.root,
         )
         return await self._start(call, spec)
 
     async def _start(self, call: Call, spec: RunSpec) -> Outcome:
-        return await self._calls.start(call, spec, _answer, beside=self._relaying, waits_whole=True)
+        return await self._calls.start(
+            call,
+            asked_by(call, spec),
+            codex_answer,
+            beside=self._relaying,
+            waits_whole=True,
+            may_be_task=True,
+        )
 
     @asynccontextmanager
     async def _relaying(self, call: Call, run: Run) -> AsyncGenerator[None]:
@@ -247,7 +253,8 @@ def _thread(call: Call) -> str:
     return given.thread_id or given.conversation_id
 
 
-def _answer(run: Run) -> Outcome:
+def codex_answer(run: Run) -> Outcome:
+    """What a client of Codex is told of a run: its end, or that it goes on."""
     content = run.output if run.has_ended else going_on(run)
     is_error = run.has_ended and run.state != "completed"
     return _outcome(run.thread_id, content, is_error=is_error, meta=about(run))
