@@ -199,7 +199,7 @@ async def test_a_server_that_is_away_for_a_moment_is_waited_for(
                 await before.hang_up()
         waiting = [asyncio.ensure_future(text(remote, "send")) for _ in range(8)]
         async with asyncio.timeout(5):
-            while await remote.child.connection.is_connected():
+            while await remote.child.connection.is_connected():  # noqa: ASYNC110 - it has to be asked
                 await asyncio.sleep(0.02)
         greetings = moody.greetings
         async with scripted(moody, port) as server:
@@ -297,7 +297,7 @@ async def test_the_kernel_watches_over_every_connection() -> None:
 async def test_a_server_that_does_not_answer_is_not_said_to_be_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("switchboard.children.recovery._SIGN_LASTS_S", 0)
+    monkeypatch.setattr("switchboard.children.reaching.recovery._SIGN_LASTS_S", 0)
     moody = Moody("handshake")
     port = free_port()
     async with remote_child(f"http://127.0.0.1:{port}/mcp") as remote:

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager, suppress
 
 from msgspec import Raw, Struct
 
-from switchboard.children.back_off import BackOff
 from switchboard.children.faults import (
     fault_from_back_off,
     fault_from_end,
@@ -17,9 +16,10 @@ from switchboard.children.faults import (
     fault_from_timeout,
 )
 from switchboard.children.greeting import Greeting, NotModern, client_capabilities, greet
-from switchboard.children.interruption import Interruption
 from switchboard.children.link import Link, OpenLink
-from switchboard.children.recovery import Recovery, reach
+from switchboard.children.reaching.back_off import BackOff
+from switchboard.children.reaching.interruption import Interruption
+from switchboard.children.reaching.recovery import Recovery, reach
 from switchboard.children.schema import Protocol, ServerEntry
 from switchboard.core.events import (
     ChildExited,

@@ -16,7 +16,6 @@ from switchboard.children.faults import (
 from switchboard.children.greeting import modern_capabilities
 from switchboard.children.inbound.input_rounds import settle
 from switchboard.children.inbound.server_requests import ServerRequests
-from switchboard.children.interruption import Interruption
 from switchboard.children.link import Link
 from switchboard.children.listings.listing import (
     FEATURES,
@@ -27,7 +26,8 @@ from switchboard.children.listings.listing import (
     fetch_listing,
     without_invalid_headers,
 )
-from switchboard.children.recovery import MOST_REPEATS
+from switchboard.children.reaching.interruption import Interruption
+from switchboard.children.reaching.recovery import MOST_REPEATS
 from switchboard.core.channel import Channel
 from switchboard.core.events import ChildToolsSkipped
 from switchboard.core.faults import Fault

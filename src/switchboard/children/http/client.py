@@ -11,7 +11,7 @@ import msgspec
 from switchboard.children.authorization import Authorization
 from switchboard.children.http.proxy import proxy_for
 from switchboard.children.http.socket_options import WATCHED
-from switchboard.children.interruption import Interruption
+from switchboard.children.reaching.interruption import Interruption
 from switchboard.children.schema import ServerEntry
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.wire.frames import MAX_MESSAGE_BYTES, FrameTooLarge

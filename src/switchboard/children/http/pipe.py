@@ -7,7 +7,7 @@ import msgspec
 from switchboard.children.http.client import RemoteClient
 from switchboard.children.http.outgoing import Outgoing, read_outgoing
 from switchboard.children.http.sleep_watch import SleepWatch
-from switchboard.children.interruption import Interruption
+from switchboard.children.reaching.interruption import Interruption
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.wire.messages import Parts, RpcError

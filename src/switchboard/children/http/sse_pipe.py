@@ -8,7 +8,7 @@ import asyncio
 from switchboard.children.http.client import RemoteClient, refusal
 from switchboard.children.http.outgoing import ACCEPT_EVENTS, Outgoing
 from switchboard.children.http.pipe import REFUSED_FROM, HttpPipe
-from switchboard.children.interruption import Interruption
+from switchboard.children.reaching.interruption import Interruption
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.wire.eras import MODERN_ONLY
 from switchboard.wire.frames import FrameTooLarge

@@ -25,8 +25,8 @@ from switchboard.children.http.event_stream import (
 )
 from switchboard.children.http.outgoing import ACCEPT_EVENTS, Outgoing, meta_of
 from switchboard.children.http.pipe import INITIALIZED, REFUSED_FROM, HttpPipe
-from switchboard.children.interruption import Interruption
 from switchboard.children.listings.listing import fetch_tools
+from switchboard.children.reaching.interruption import Interruption
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.wire.eras import HEADER_MISMATCH
 from switchboard.wire.frames import FrameTooLarge

@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
 from switchboard.children.greeting import Greeting, knock
-from switchboard.children.interruption import Interruption
 from switchboard.children.link import Link
+from switchboard.children.reaching.interruption import Interruption
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.wire.messages import RpcError
