@@ -106,6 +106,11 @@ ALSO_MAY_IMPORT = (
         "it opens the socket that the daemon serves",
     ),
     Allowance(
+        "cli/verbs/parts/auth/*.py",
+        {"oauth", "procs:open_page"},
+        "a login is made by the command, with the user's browser",
+    ),
+    Allowance(
         "cli/verbs/*.py", {"children:schema", "children:exposure"}, "settings are made of these"
     ),
     Allowance(
@@ -200,6 +205,22 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         )
     },
     ("daemon/attachment.py", "switchboard.daemon.http_attachment.serve_handed_over"): "as above",
+    **{
+        (f"daemon/{name}.py", f"switchboard.daemon.board.open_logins.{what}"): "few want a login"
+        for name, what in (
+            ("board/engine", "open_logins"),
+            ("board/shared_children", "open_logins"),
+            ("control", "login_status"),
+        )
+    },
+    (
+        "cli/verbs/mcp.py",
+        "switchboard.cli.verbs.parts.auth.commands.run_auth",
+    ): "a client that is served logs in nowhere",
+    (
+        "cli/verbs/doctor.py",
+        "switchboard.cli.verbs.parts.auth.checks.login_findings",
+    ): "few workspaces have a remote server",
     (
         "cli/verbs/parts/board.py",
         "switchboard.cli.verbs.parts.own_board.ask_own_board",

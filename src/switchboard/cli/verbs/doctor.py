@@ -105,6 +105,11 @@ def run(request: CommandRequest) -> Report:
         findings += _about_trust(settings)
         findings += _about_servers(settings, request.environ)
         findings += _about_sandbox(settings)
+        if any(entry.transport != "stdio" for entry in settings.servers):
+            # It loads what remote servers need, and few workspaces have one.
+            from switchboard.cli.verbs.parts.auth.checks import login_findings  # noqa: PLC0415
+
+            findings += login_findings(settings, request.environ)
         for source in configured(settings):
             findings += source.findings(settings, request.environ)
         if request.arguments.has("deep"):

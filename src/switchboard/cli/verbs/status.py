@@ -8,6 +8,7 @@ from switchboard import __version__
 from switchboard.cli.render import columns, hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
+from switchboard.cli.verbs.parts.auth.login_table import login_rows
 from switchboard.control.client import DaemonClient, draining_daemons, running_daemon
 from switchboard.control.requests import StatusRequest
 from switchboard.control.status import (
@@ -128,6 +129,9 @@ def _daemon_lines(daemon: DaemonStatus, style: Style) -> Iterator[str]:
     if daemon.children:
         yield ""
         yield from _child_rows(daemon.children, style)
+    if daemon.logins:
+        yield ""
+        yield from login_rows(daemon.logins, style)
     if daemon.runs:
         yield ""
         yield from _run_rows(daemon.runs, style)
