@@ -31,7 +31,7 @@ class Connection:
         self._left.set()
 
     def exchange(self) -> Exchange:
-        scope = {"method": "POST", "path": "/mcp", "headers": []}
+        scope: dict[str, Any] = {"method": "POST", "path": "/mcp", "headers": []}
         return Exchange(scope, self.receive, self.send)
 
 
