@@ -17,6 +17,7 @@ class MemoryLink:
 
     pid = 0
     hidden = Redaction(())
+    secrets = None
     trouble = ""
     answered_at = 0.0
 

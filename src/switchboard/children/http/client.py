@@ -13,6 +13,8 @@ from switchboard.children.http.proxy import proxy_for
 from switchboard.children.http.socket_options import WATCHED
 from switchboard.children.reaching.interruption import Interruption
 from switchboard.children.schema import ServerEntry
+from switchboard.children.secrets.lookup import LookedUp
+from switchboard.children.secrets.texts import secret_headers
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.wire.frames import MAX_MESSAGE_BYTES, FrameTooLarge
 from switchboard.wire.http_headers import JSON_TYPE, media_type
@@ -50,9 +52,11 @@ class RemoteClient:
         *,
         timeout_s: float,
         environ: Mapping[str, str],
+        secrets: LookedUp,
         authorization: Authorization | None = None,
     ) -> None:
         self._entry = entry
+        self._secrets = secrets
         self._authorization = authorization
         self.url = httpx2.URL(entry.url)
         self._timeout_s = timeout_s
@@ -76,7 +80,7 @@ class RemoteClient:
                 # What was compressed could unfold to more than the limit of a message.
                 "accept-encoding": "identity",
                 "user-agent": "switchboard",
-                **self._entry.headers,
+                **without_secrets(self._entry),
             },
             # How long an answer may take is for the road to decide, not for the connection.
             timeout=httpx2.Timeout(self._timeout_s, read=None, pool=None),
@@ -102,6 +106,7 @@ class RemoteClient:
         self, method: str, url: httpx2.URL, headers: Mapping[str, str], body: bytes | None = None
     ) -> AsyncGenerator[httpx2.Response]:
         """Open the answer to a request. Raises a fault when there is none to be had."""
+        headers = {**await self._secrets.values(), **headers}
         try:
             token = await self._token(url)
             response = await self._send(method, url, headers, body, token)
@@ -292,6 +297,12 @@ class RemoteClient:
     async def _close_connections(self) -> None:
         for each in (*self._left, self._http):
             await each.aclose()
+
+
+def without_secrets(entry: ServerEntry) -> dict[str, str]:
+    """The headers of an entry that are sent as they are written."""
+    looked_up = secret_headers(entry)
+    return {name: text for name, text in entry.headers.items() if name not in looked_up}
 
 
 def refusal(response: httpx2.Response, body: bytes) -> RpcError:
