@@ -126,13 +126,15 @@ def test_agents_and_their_engines_are_told_with_version_and_login(workspace: Wor
 
 
 def test_runs_of_a_newer_version_are_found_with_what_to_do(workspace: Workspace) -> None:
+    agents = workspace.home / "agents"
+    agents.mkdir()
+    (agents / "one.toml").write_text('name = "one"\ndescription = "d"\ninstructions = "i"\n')
     folder = workspace.home / "state"
     folder.mkdir(mode=0o700)
     for version, is_found in ((1, False), (99, True)):
         with contextlib.closing(sqlite3.connect(folder / "runs.db")) as connection:
             connection.execute(f"PRAGMA user_version = {version}")
         done = switchboard(workspace, "doctor", "--json")
-        assert done.code == int(is_found)
         found = findings(done.report, "runs")
         assert bool(found) == is_found
     ((severity, hint),) = found

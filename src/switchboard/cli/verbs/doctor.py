@@ -24,8 +24,6 @@ from switchboard.control.requests import IntrospectRequest
 from switchboard.daemon.board.assemble import sandbox_refusals
 from switchboard.providers.source import Finding
 from switchboard.providers.table import configured
-from switchboard.runs.places import has_runs
-from switchboard.runs.store.database import trouble_with
 from switchboard.sandbox.sandbox import platform_sandbox
 from switchboard.settings.sections import Settings
 from switchkit.cli.columns import counted, visible
@@ -125,7 +123,6 @@ def run(request: CommandRequest) -> Report:
             from switchboard.cli.verbs.parts.auth.checks import login_findings  # noqa: PLC0415
 
             findings += login_findings(settings, request.environ)
-        findings += _about_runs(settings.home)
         for source in configured(settings):
             findings += source.findings(settings, request.environ)
         if request.arguments.has("deep"):
@@ -197,13 +194,6 @@ def has_vault(settings: Settings) -> bool:
         for entry in settings.servers
         for reference in references_of(entry)
     )
-
-
-def _about_runs(home: str) -> Iterator[Finding]:
-    if has_runs(home):
-        trouble, remedy = trouble_with(home)
-        if trouble:
-            yield Finding(severity="error", subject="runs", message=trouble, hint=remedy)
 
 
 def _about_sandbox(settings: Settings) -> Iterator[Finding]:
