@@ -31,7 +31,7 @@ def playing(workspace: Workspace, *steps: Step) -> Generator[ScriptedModel]:
         yield model
 
 
-def configure(workspace: Workspace, more: str = "") -> None:
+def configure(workspace: Workspace, more: str = "", *, unconfined: bool = False) -> None:
     program = json.dumps(str(codex_program()))
     # A client that is not told otherwise waits for the end, however slow the machine is.
     patient = "" if "patience" in more else "patience = { default = 300 }\n"
@@ -40,4 +40,9 @@ def configure(workspace: Workspace, more: str = "") -> None:
     )
     folder = workspace.home / "agents"
     folder.mkdir(exist_ok=True)
-    (folder / "reviewer.toml").write_text(_AGENT, "utf-8")
+    agent = _AGENT
+    if unconfined:
+        agent = agent.replace("workspace-write", "danger-full-access").replace(
+            "on-request", "never"
+        )
+    (folder / "reviewer.toml").write_text(agent, "utf-8")
