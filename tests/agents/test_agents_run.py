@@ -104,7 +104,9 @@ def test_the_lines_fit_the_terminal(workspace: Workspace) -> None:
     with playing(workspace, shell(long), say("done")), terminal(workspace, *RUN) as screen:
         assert screen.ended() == 0
     lines = re.split(r"[\r\n]+", re.sub(r"\x1b\[\w*", "", screen.shown))
-    assert any(line.startswith("$ ") and line.endswith("…") for line in lines), screen.shown
+    assert any(line.startswith("$ ") and line.endswith("… (exit status 0)") for line in lines), (
+        screen.shown
+    )
     assert max(map(len, lines)) <= COLUMNS
 
 
