@@ -26,6 +26,19 @@ class Wish(Struct, frozen=True, kw_only=True):
     text: str = ""
 
 
+def task_wish(who: str, does: str = "do a task", *, text: str = "task", about: str = "") -> Wish:
+    """That an agent is to work: who, and what its file says of it."""
+    return Wish(
+        says=f"{who} is to {does}",
+        noun="the task",
+        effects="whatever the agent decides",
+        risk="an agent decides itself what it runs",
+        reason=about,
+        speaker="Its file says",
+        text=text,
+    )
+
+
 class Launch(Struct, frozen=True, kw_only=True, eq=False):
     """Everything that decides what a call can do. Defaults are the worst that can be.
 

@@ -31,7 +31,7 @@ class ModelReach:
         self._is_lost = False
 
     def heard(self, line: Mapping[str, Any]) -> None:
-        """Take what the agent says: after a word of its model, what failed before does not count."""
+        """Take a line of the agent. After a word of its model, failures before it do not count."""
         params = line.get("params")
         update = cast("Mapping[str, Any]", params).get("update") if params else None
         kind = cast("Mapping[str, Any]", update).get("sessionUpdate") if update else None

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from switchboard.core.calls import Call, Outcome
-from switchboard.core.launches import Launch, Wish
+from switchboard.core.launches import Launch, task_wish
 from switchboard.core.sessions import Session
 from switchboard.core.strict import canonical, read_strictly
 from switchboard.providers.agents.calls.places import judge_cwd
@@ -123,15 +123,7 @@ def launch_of(runnable: RunnableAgent, call: Call, cwd: str) -> Launch:
             "network",
         ),
         writable_roots=(cwd,) if runnable.may_write else (),
-        wish=Wish(
-            says=f"Agent {runnable.agent.name} is to do a task",
-            noun=f"the task for agent {runnable.agent.name}",
-            effects="whatever the agent decides",
-            risk="an agent decides itself what it runs",
-            reason=runnable.agent.description,
-            speaker="Its file says",
-            text="task",
-        ),
+        wish=task_wish(f"Agent {runnable.agent.name}", about=runnable.agent.description),
     )
 
 
