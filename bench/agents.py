@@ -2,8 +2,10 @@
 
 .venv/bin/python bench/agents.py [--quick] [--readme]
 
-The engine is the real Codex of `tests/node`, and its model answers at once, on loopback. Every
-figure is a ratio of two medians of one run, taken in turns. It fails no build.
+The engine is the real Codex of `tests/node`, and its model answers at once, on loopback. A round
+takes every way once, each round beginning with another; a ratio is the median of the ratios of the
+rounds. On a busy machine `chrt -f 10` before the command takes the waiting for a core out. It fails
+no build.
 """
 
 import argparse
@@ -18,10 +20,16 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, NamedTuple, cast
 
 from shim import HELLO, Client, Figure, Place
+
+from switchboard.engines.codex.home import make_home, user_codex
+from switchboard.engines.codex.launch import FLAGS as LAUNCHED
+from switchboard.engines.codex.program import CodexProgram
+from switchboard.engines.codex.template import HomeTemplates
 
 BENCH = Path(__file__).parent
 README = BENCH / "README.md"
@@ -29,6 +37,9 @@ BEGIN = "<!-- agents: written by agents.py --readme -->\n"
 END = "<!-- end of agents -->\n"
 FILES = 100
 PATIENCE_S = 60.0
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+# Those of `app-server`.
+FLAGS = LAUNCHED[1:]
 PROVIDER = """
 model = "mock-model"
 model_provider = "loopback"
@@ -43,6 +54,13 @@ sys.path.insert(0, str(BENCH.parent / "tests"))
 from support.hosts import PRIVATE, codex_program  # noqa: E402 - found by the line above
 from support.models.responses import responses_model  # noqa: E402 - as above
 from support.processes import descendants_of  # noqa: E402 - as above
+
+
+class Spent(NamedTuple):
+    """Seconds until the answer, and of processors until everything has ended."""
+
+    wall: float
+    cpu: float
 
 
 class AgentPlace(Place):
@@ -62,58 +80,83 @@ class AgentPlace(Place):
             path = self.root / ".agents" / f"a{number}.toml"
             path.write_text(AGENT.format(number=number), "utf-8")
 
+    @cached_property
+    def pid(self) -> int:
+        """The daemon's."""
+        return cast("int", self.daemon()["pid"])
+
     def run(self, client: Client) -> float:
         """Seconds that one task of an agent takes, as its client sees it."""
         given = {"task": "say done", "cwd": str(self.root)}
         return client.ask("tools/call", {"name": "agent_agent_0", "arguments": given})
 
-    def by_hand(self, *, afresh: bool) -> float:
-        """The same task, given to `codex app-server` by a program that does nothing else.
+    def measured_run(self, client: Client) -> Spent:
+        """The same, with the processor time of the daemon and of the engine, from start to end."""
+        daemon, spares = self.pid, self.spares()
+        # What a spare has done before is in its account, and so in the daemon's once it has ended.
+        before = _ticks(daemon, with_ended=True) + sum(map(_ticks, spares))
+        wall = self.run(client)
+        deadline = time.monotonic() + PATIENCE_S
+        while any(map(_is_alive, spares)) or self._engines("conversations") or self._zombies():
+            assert time.monotonic() < deadline, "the engine did not end"
+            time.sleep(0.02)
+        return Spent(wall, (_ticks(daemon, with_ended=True) - before) / _TICKS_PER_S)
 
-        `afresh`: in a home that Codex has not seen before, as every run of an agent has one.
-        """
-        home = self.codex
-        if afresh:
-            home = Path(tempfile.mkdtemp(dir=self.codex))
-            shutil.copy(self.codex / "config.toml", home)
+    def by_hand(self, home: Path, *words: str) -> Spent:
+        """The same task, given to `codex app-server` by a program that does nothing else."""
         began = time.perf_counter()
-        with self._codex(home, "app-server") as process:
-            out, heard = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
+        process = self._codex(home, "app-server", *words)
+        out, heard = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
 
-            def ask(number: int, method: str, params: object) -> dict[str, Any]:
-                message = {"id": number, "method": method, "params": params}
-                out.write(json.dumps(message).encode() + b"\n")
-                return until(lambda each: each.get("id") == number)["result"]
+        def ask(number: int, method: str, params: object) -> dict[str, Any]:
+            message = {"id": number, "method": method, "params": params}
+            out.write(json.dumps(message).encode() + b"\n")
+            return until(lambda each: each.get("id") == number)["result"]
 
-            def until(is_it: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-                while line := heard.readline():
-                    message = json.loads(line)
-                    if is_it(message):
-                        return message
-                raise AssertionError("codex ended")
+        def until(is_it: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+            while line := lines.readline():
+                message = json.loads(line)
+                if is_it(message):
+                    return message
+            raise AssertionError("codex ended")
 
+        with open(heard.fileno(), "rb", closefd=False) as lines:
             ask(1, "initialize", {"clientInfo": {"name": "bench", "version": "1"}})
             out.write(b'{"method":"initialized"}\n')
-            thread = ask(
-                2,
-                "thread/start",
-                {"cwd": str(self.root), "sandbox": "read-only", "ephemeral": True},
-            )["thread"]["id"]
+            # Not ephemeral: a run can be gone on with, too.
+            opening = {"cwd": str(self.root), "sandbox": "read-only"}
+            thread = ask(2, "thread/start", opening)["thread"]["id"]
             task = [{"type": "text", "text": "say done"}]
             ask(3, "turn/start", {"threadId": thread, "input": task})
             until(lambda each: each.get("method") == "turn/completed")
-            spent = time.perf_counter() - began
+            wall = time.perf_counter() - began
             out.close()
-        return spent
+            return Spent(wall, _ended(process))
 
-    def exec(self) -> float:
-        """The same task, given to `codex exec`."""
-        words = ("exec", "--json", "--skip-git-repo-check", "--ephemeral", "-s", "read-only")
+    def new_home(self) -> Path:
+        """A home that Codex has not seen before, with the user's settings."""
+        home = Path(tempfile.mkdtemp(dir=self.codex))
+        shutil.copy(self.codex / "config.toml", home)
+        return home
+
+    def like_home(self) -> Path:
+        """A home as runs of agents get it, made before anybody looks at the clock."""
+        home = Path(tempfile.mkdtemp(dir=self.codex)) / "codex"
+        cache = Path(self.env["HOME"]) / ".switchboard" / "cache" / "engines"
+        program = CodexProgram(path=str(codex_program()))
+        HomeTemplates(str(cache)).begin(str(home), program)
+        make_home(str(home), user_codex(self.env), self.env)
+        return home
+
+    def exec(self, *more: str) -> Spent:
+        """The same task, given to `codex exec`, until it has ended."""
+        words = ("exec", "--json", "--skip-git-repo-check", "-s", "read-only", *more)
         began = time.perf_counter()
-        with self._codex(self.codex, *words, "say done") as process:
-            cast("IO[bytes]", process.stdin).close()
-            assert b"turn.completed" in cast("IO[bytes]", process.stdout).read()
-        return time.perf_counter() - began
+        process = self._codex(self.codex, *words, "say done")
+        cast("IO[bytes]", process.stdin).close()
+        assert b"turn.completed" in cast("IO[bytes]", process.stdout).read()
+        spent = _ended(process)
+        return Spent(time.perf_counter() - began, spent)
 
     def _codex(self, home: Path, *words: str) -> "subprocess.Popen[bytes]":
         env = {**self.env, "CODEX_HOME": str(home)}
@@ -125,12 +168,20 @@ class AgentPlace(Place):
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             bufsize=0,
+            # As whatever Switchboard starts: Linux gives each session its share of a busy machine.
+            start_new_session=True,
         )
 
     def spares(self) -> list[int]:
         """The engines that wait for a next run."""
-        daemon = cast("int", self.daemon()["pid"])
-        return [pid for pid in descendants_of(daemon) if _is_app_server(pid)]
+        return self._engines("spares")
+
+    def _zombies(self) -> bool:
+        return any(map(_is_zombie, descendants_of(self.pid)))
+
+    def _engines(self, place: str) -> list[int]:
+        """Those that live in such a place."""
+        return [pid for pid in descendants_of(self.pid) if _lives_in(pid, place)]
 
     def until_spare(self) -> None:
         """Wait for an engine that has nothing more to load."""
@@ -151,72 +202,141 @@ class AgentPlace(Place):
             time.sleep(0.02)
 
 
-def _is_app_server(pid: int) -> bool:
+def _lives_in(pid: int, folder: str) -> bool:
     try:
-        return b"app-server" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        place = Path(f"/proc/{pid}/cwd").readlink()
+    except OSError:
+        return False
+    return b"app-server" in words and folder in place.parts
+
+
+def _is_zombie(pid: int) -> bool:
+    """Whether it has ended, and is in nobody's account yet."""
+    try:
+        return not Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return False
 
 
-def _ticks(pid: int) -> int:
+def _is_alive(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
+
+
+def _ticks(pid: int, *, with_ended: bool = False) -> int:
+    """The processor time of a process, and of its children that have ended."""
     fields = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
-    return int(fields[11]) + int(fields[12])
+    return sum(map(int, fields[11 : 15 if with_ended else 13]))
 
 
-def runs(place: AgentPlace, rounds: int) -> list[Figure]:
+def _ended(process: "subprocess.Popen[bytes]") -> float:
+    """Wait for the end of a process; gives its processor time."""
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    cast("IO[bytes]", process.stdout).close()
+    return used.ru_utime + used.ru_stime
+
+
+USER, NEW, LIKE = (
+    "by hand, the user's home",
+    "by hand, a new home",
+    "by hand, a home as runs get it",
+)
+EXEC, PASSING = "`codex exec`", "`codex exec --ephemeral`"
+COLD, WARM = "agent run, cold", "agent run, with a spare"
+
+
+def runs(place: AgentPlace, rounds: int) -> tuple[list[Figure], dict[str, Spent]]:
     """A run with and without a spare engine, by hand, and by `codex exec`, in turns."""
-    spent: dict[str, list[float]] = {
-        name: [] for name in ("cold", "warm", "hand", "hand afresh", "exec")
-    }
+    spent: dict[str, list[Spent]] = {}
     with place.client() as client:
         client.ask("initialize", HELLO)
         client.ask("tools/list", {})
-        first = place.run(client)
-        for _ in range(rounds):
+
+        def cold() -> Spent:
+            spent = place.measured_run(client)
+            place.until_spare()
+            place.end_spares()
+            return spent
+
+        def warm() -> Spent:
+            place.run(client)
+            place.until_spare()
+            spent = place.measured_run(client)
             place.until_spare()
             # While others are measured, nothing of ours may be under way.
             place.end_spares()
-            spent["hand"].append(place.by_hand(afresh=False))
-            spent["hand afresh"].append(place.by_hand(afresh=True))
-            spent["exec"].append(place.exec())
-            spent["cold"].append(place.run(client))
-            place.until_spare()
-            spent["warm"].append(place.run(client))
-    ms = {name: f"{statistics.median(each) * 1000:.0f} ms" for name, each in spent.items()}
-    print(f"first run of a daemon {first * 1000:.0f} ms; {ms}", file=sys.stderr)
-    by_hand = "an agent run, cold ÷ `codex app-server` by hand"
-    return [
-        Figure(f"{by_hand}, in the user's home", _ratio(spent, "cold", "hand"), 1.2),
-        # What of it is the price of a home of its own, which keeps the user's settings out.
-        Figure(f"{by_hand}, in a new home", _ratio(spent, "cold", "hand afresh"), 1.2),
-        Figure(
-            "`codex exec` ÷ an agent run with a spare engine",
-            _ratio(spent, "exec", "warm"),
-            2.0,
-            at_least=True,
-        ),
+            return spent
+
+        ways: dict[str, Callable[[], Spent]] = {
+            USER: lambda: place.by_hand(place.codex),
+            NEW: lambda: place.by_hand(place.new_home()),
+            LIKE: lambda: place.by_hand(place.like_home(), *FLAGS),
+            EXEC: place.exec,
+            PASSING: lambda: place.exec("--ephemeral"),
+            COLD: cold,
+            WARM: warm,
+        }
+        first = place.measured_run(client)
+        place.until_spare()
+        place.end_spares()
+        # Once unmeasured: the user's home must not be new.
+        place.by_hand(place.codex)
+        names = list(ways)
+        for number in range(rounds):
+            at = number % len(names)
+            for name in (*names[at:], *names[:at]):
+                spent.setdefault(name, []).append(ways[name]())
+    over = "an agent run, cold ÷ `codex app-server`"
+    figures = [
+        Figure(f"{over} {USER}", _ratio(spent, COLD, USER), 1.2),
+        Figure(f"{over} {NEW}", _ratio(spent, COLD, NEW), 1.2),
+        # What Switchboard itself adds: the other side has every advantage that it has.
+        Figure(f"{over} {LIKE}", _ratio(spent, COLD, LIKE), 1.2),
+        Figure(f"{EXEC} ÷ an agent run with a spare", _ratio(spent, EXEC, WARM), 2.0, True),
+        # Which keeps nothing to go on with, as a run does.
+        Figure(f"{PASSING} ÷ an agent run with a spare", _ratio(spent, PASSING, WARM), 2.0, True),
     ]
+    return figures, {"first run of a daemon": first, **_medians(spent)}
+
+
+def _medians(spent: dict[str, list[Spent]]) -> dict[str, Spent]:
+    middle = statistics.median
+    return {
+        name: Spent(middle(each.wall for each in all_), middle(each.cpu for each in all_))
+        for name, all_ in spent.items()
+    }
 
 
 def files(places: dict[int, AgentPlace], rounds: int) -> list[Figure]:
-    """What a client waits for with many agent files and with one, and the daemon's memory."""
-    spent: dict[str, list[float]] = {str(count): [] for count in places}
+    """What a client waits for with many agent files and with none, and the daemon's memory."""
+    spent: dict[str, list[Spent]] = {str(count): [] for count in places}
     for _ in range(rounds):
         for count, place in places.items():
             with place.client() as client:
                 client.ask("initialize", HELLO)
                 client.ask("tools/list", {})
-                spent[str(count)].append(time.perf_counter() - client.began)
+                spent[str(count)].append(Spent(time.perf_counter() - client.began, 0))
     memory = {count: cast("int", place.daemon()["memory_bytes"]) for count, place in places.items()}
-    ratio = _ratio(spent, str(FILES), "1")
     return [
-        Figure(f"start and listing with {FILES} agents ÷ with one", ratio, 1.1),
-        Figure(f"daemon with {FILES} agents and no run ÷ with one", memory[FILES] / memory[1], 1.1),
+        Figure(
+            f"start and listing with {count} agents ÷ with {other or 'none'}",
+            _ratio(spent, str(count), str(other)),
+            1.1,
+        )
+        for count, other in ((FILES, 1), (FILES, 0))
+    ] + [
+        Figure(
+            f"memory of a daemon with {FILES} agents and no run ÷ with none",
+            memory[FILES] / memory[0],
+            1.1,
+        )
     ]
 
 
-def _ratio(spent: dict[str, list[float]], one: str, other: str) -> float:
-    return statistics.median(a / b for a, b in zip(spent[one], spent[other], strict=True))
+def _ratio(spent: dict[str, list[Spent]], one: str, other: str) -> float:
+    pairs = zip(spent[one], spent[other], strict=True)
+    return statistics.median(a.wall / b.wall for a, b in pairs)
 
 
 def main() -> int:
@@ -233,22 +353,42 @@ def main() -> int:
             )
         )
         url = then.enter_context(responses_model()).url
-        places = {count: AgentPlace(folder / str(count), url, count) for count in (1, FILES)}
+        places = {count: AgentPlace(folder / str(count), url, count) for count in (0, 1, FILES)}
         for place in places.values():
             then.callback(place.stop)
             with place.client() as client:
                 client.ask("initialize", HELLO)
                 client.ask("tools/list", {})
-        figures = files(places, 8 if given.quick else 30)
-        figures = [*runs(places[1], 4 if given.quick else 12), *figures]
-    head = ("| what | ratio | promise | kept |", "|---|--:|--:|---|")
-    report = "\n".join((*head, *(each.row() for each in figures)))
+        listed = files(places, 8 if given.quick else 40)
+        figures, medians = runs(places[1], 4 if given.quick else 20)
+    report = "\n".join(
+        (
+            f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, {_conditions()}.",
+            "",
+            "| what | ratio | promise | kept |",
+            "|---|--:|--:|---|",
+            *(each.row() for each in (*figures, *listed)),
+            "",
+            "| one trivial task, medians | ms | processor ms |",
+            "|---|--:|--:|",
+            *(
+                f"| {name} | {s.wall * 1000:.0f} | {s.cpu * 1000:.0f} |"
+                for name, s in medians.items()
+            ),
+        )
+    )
     print(report)
     if given.readme:
         before, begin, rest = README.read_text("utf-8").partition(BEGIN)
         after = rest.partition(END)[2]
         README.write_text(f"{before}{begin}\n{report}\n\n{END}{after}", "utf-8")
     return 0
+
+
+def _conditions() -> str:
+    load = " ".join(f"{each:.1f}" for each in os.getloadavg())
+    is_first = os.sched_getscheduler(0) == os.SCHED_FIFO
+    return f"load at the end {load}{', with real-time priority' if is_first else ''}"
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 import asyncio
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +13,22 @@ from msgspec import Raw
 
 from approvals.ground import ScriptedAsker
 from fakes.calls import raw
-from fakes.engines import ScriptedConversation, ScriptedEngine
+from fakes.engines import Scene, ScriptedConversation, ScriptedEngine
 from fakes.events import MemoryEvents
 from fakes.runs import MemoryRuns
 from support.processes import until_true
 from switchboard.core.calls import Call, Outcome, TextBlock
-from switchboard.core.channel import Input
+from switchboard.core.channel import Ask, Input
 from switchboard.core.faults import Fault
 from switchboard.core.ports import Next, Provider
-from switchboard.core.privacy.secrets import NO_SECRETS
+from switchboard.core.privacy.secrets import NO_SECRETS, SecretBook
 from switchboard.core.questions import Answer, Asker, Extent, Verdict
 from switchboard.core.sessions import Session
 from switchboard.core.stores import Posted
 from switchboard.core.tools import ToolSpec
 from switchboard.core.visibility import Visibility
 from switchboard.daemon.board.guard import Guard
+from switchboard.engines.events import Form, Permission
 from switchboard.engines.profile import AgentProfile, AttachedServer, RunFields
 from switchboard.pipeline.gates.placement import PlacementGate
 from switchboard.pipeline.order import build_road
@@ -104,6 +106,9 @@ class HeardChannel:
         self.asked += [json.loads(bytes(each.params)) for each in wanted.values()]
         return {key: raw(self.reply) for key in wanted}
 
+    def ask_elsewhere(self, ask: Ask) -> None:
+        raise AssertionError(f"a task was made: {ask}")
+
 
 class AgentBoard:
     """One board: a road to agents, and a desk where their questions wait."""
@@ -129,6 +134,7 @@ class AgentBoard:
         self.events = MemoryEvents()
         self.guard = Guard(str(home), self.events)
         self.waiters = Waiters()
+        self.book = SecretBook()
         self._reaper = Reaper()
         self._calls = 0
         self._depth = depth
@@ -143,7 +149,7 @@ class AgentBoard:
         self.provider = AgentsProvider(
             (*(each.spec for each in runnable.values()), *run_specs(), *codex_specs()),
             runnable,
-            ground=AgentGround(workspace=workspace, root=root),
+            ground=AgentGround(workspace=root or workspace, is_pinned=bool(root)),
             place=WorkPlace(
                 runs=lambda: self.runs,
                 engines=lambda _: self.engine,
@@ -151,9 +157,9 @@ class AgentBoard:
                 waiters=self.waiters,
                 folders=ConversationFolders(str(home)),
                 environ=environ or {"PATH": "/usr/bin:/bin"},
-                root=root,
                 reaper=self._reaper,
-                hide=NO_SECRETS,
+                hide=self.book,
+                learn=self.book.learn,
             ),
             attach=attach,
             options=RoadOptions(patience={"default": patience}, is_guarded=is_guarded),
@@ -198,7 +204,8 @@ class AgentBoard:
         )
 
     async def outcome(self, tool: str, arguments: Any, **more: Any) -> Outcome:
-        return await asyncio.wait_for(self.road(self.a_call(tool, arguments, **more)), PATIENCE)
+        call = self.a_call(tool, arguments, **more)
+        return await received(await asyncio.wait_for(self.road(call), PATIENCE))
 
     async def ask_agent(self, task: str = "look", *, tool: str = "reviewer", **more: Any) -> Any:
         """Call an agent, and give what its one text block says."""
@@ -258,6 +265,26 @@ class AgentBoard:
         self._reaper.close()
 
 
+async def received(outcome: Outcome) -> Outcome:
+    """Take an answer as a client does that reads it."""
+    if outcome.on_delivered is not None:
+        outcome.on_delivered()
+        await asyncio.sleep(0)
+    return outcome
+
+
+@asynccontextmanager
+async def board(
+    home: Path, *scenes: Scene | Form | Permission, **more: Any
+) -> AsyncGenerator[AgentBoard]:
+    """Open a board whose engine plays these scenes."""
+    made = AgentBoard(home, engine=ScriptedEngine(*scenes), **more)
+    try:
+        yield made
+    finally:
+        await made.aclose()
+
+
 def text_of(outcome: Outcome) -> Any:
     """Read the one text block of an answer."""
     [block] = outcome.blocks
@@ -265,4 +292,4 @@ def text_of(outcome: Outcome) -> Any:
     return msgspec.json.decode(block.text)
 
 
-__all__ = ["AgentBoard", "HeardChannel", "ScriptedAsker", "an_agent", "text_of"]
+__all__ = ["AgentBoard", "HeardChannel", "ScriptedAsker", "an_agent", "board", "text_of"]

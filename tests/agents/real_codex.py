@@ -4,23 +4,12 @@ import json
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from support.hosts import codex_program
+from support.hosts import codex_program, codex_settings
 from support.models.loopback import ScriptedModel
 from support.models.responses import responses_model
 from support.models.script import Step
 from support.workspace import Workspace
 
-_CODEX = """
-model = "mock-model"
-model_provider = "loopback"
-
-[model_providers.loopback]
-name = "loopback"
-base_url = "{url}/v1"
-wire_api = "responses"
-request_max_retries = 1
-stream_max_retries = 1
-"""
 _AGENT = """
 name = "reviewer"
 description = "Reviews."
@@ -38,7 +27,7 @@ def playing(workspace: Workspace, *steps: Step) -> Generator[ScriptedModel]:
     with responses_model(*steps) as model:
         home = workspace.user_home / ".codex"
         home.mkdir(exist_ok=True)
-        (home / "config.toml").write_text(_CODEX.format(url=model.url), "utf-8")
+        (home / "config.toml").write_text(codex_settings(model), "utf-8")
         yield model
 
 

@@ -3,15 +3,13 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from agents.ground import AgentBoard, HeardChannel, an_agent, text_of
+from agents.ground import AgentBoard, HeardChannel, an_agent, board, text_of
 from fakes.engines import Fails, Hangs, Runs, Says, ScriptedEngine
 from support.processes import until_true
 from support.requirements import requirement
@@ -22,22 +20,6 @@ from switchboard.engines.events import FailureKind
 from switchboard.engines.profile import AttachedServer, RunFields
 from switchboard.providers.agents.calls.answers import RUN_KEY, fault_text
 from switchboard.providers.agents.work.conversation_folders import ConversationFolders
-
-Scenes = Any
-
-
-@asynccontextmanager
-async def board(home: Path, *scenes: Scenes, **more: Any) -> AsyncGenerator[AgentBoard]:
-    made = AgentBoard(home, engine=ScriptedEngine(*scenes), **more)
-    try:
-        yield made
-    finally:
-        await made.aclose()
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path.resolve()
 
 
 @requirement("S0.08", "S0.50", "S0.115")

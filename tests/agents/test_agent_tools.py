@@ -70,7 +70,9 @@ def test_an_agent_of_the_workspace_waits_for_trust_and_is_only_counted(lab: Lab)
     (item,) = SOURCE.trust_items(settings)
     assert (item.name, item.kind, item.trust) == ("agent_a", "agent", "waiting")
     # The other agent's engine is not installed here, which is told too.
-    engine, finding = SOURCE.findings(settings, {})
+    told = list(SOURCE.findings(settings, {}))
+    note, engine, finding = told
+    assert (note.severity, note.message) == ("note", "1, 1 not trusted")
     assert engine.subject == "engine codex"
     assert (finding.subject, finding.hint) == ("agent_a", "switchboard trust agent_a")
 

@@ -20,7 +20,7 @@ from cli.commands import switchboard
 from engines.codex_stage import ASKING
 from support.daemons import daemon_pid
 from support.models.script import Refuse, say, shell, stumble
-from support.processes import mentioning, wait_until_gone, wait_until_none_mention
+from support.processes import mentioning, wait_until_gone
 from support.workspace import Workspace
 
 PATIENCE = 60.0
@@ -34,15 +34,9 @@ _ON_TERMINAL = (
 )
 
 
-@pytest.fixture
-def workspace(tmp_path: Path) -> Generator[Workspace]:
-    made = Workspace(tmp_path, daemon=True)
-    configure(made, "patience = { default = 1 }\n")
-    try:
-        yield made
-    finally:
-        made.stop_daemon()
-        wait_until_none_mention(str(tmp_path))
+@pytest.fixture(autouse=True)
+def configured(workspace: Workspace) -> None:
+    configure(workspace, "patience = { default = 1 }\n")
 
 
 @pytest.mark.parametrize("more", [(), ("--in-process",)])

@@ -6,7 +6,7 @@ import pytest
 
 from cli.commands import UNTRUSTING, switchboard
 from support.workspace import CHECKOUT, Workspace
-from switchboard.providers.agents.documentation import main
+from switchboard.providers.agents.documentation import PAGE as TABLES
 
 PAGE = CHECKOUT / "docs" / "agents.md"
 
@@ -160,10 +160,10 @@ def test_without_agents_the_list_says_how_to_begin(tmp_path: Path) -> None:
 def test_the_page_holds_the_tables_as_they_are(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert main(["--check", str(PAGE)]) == 0
+    assert TABLES.main(["--check", str(PAGE)]) == 0
     stale = tmp_path / "page.md"
     stale.write_text(PAGE.read_text("utf-8").replace("| `GPT-4o` |", "| `GPT-40` |"), "utf-8")
-    assert main(["--check", str(stale)]) == 1
+    assert TABLES.main(["--check", str(stale)]) == 1
     assert "not current" in capsys.readouterr().err
-    assert main([str(stale)]) == 0
+    assert TABLES.main([str(stale)]) == 0
     assert stale.read_text("utf-8") == PAGE.read_text("utf-8")

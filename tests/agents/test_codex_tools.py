@@ -1,33 +1,14 @@
 """`codex` and `codex-reply` over runs: what they say to the engine, and to their clients."""
 
 import json
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
-import pytest
-
-from agents.ground import AgentBoard, HeardChannel, ScriptedAsker
-from fakes.engines import Fails, Runs, Says, ScriptedEngine
+from agents.ground import HeardChannel, ScriptedAsker, board
+from fakes.engines import Fails, Runs, Says
 from support.requirements import requirement
 from switchboard.core.calls import Outcome, TextBlock
 from switchboard.core.sessions import Session
 from switchboard.engines.profile import RunFields
-
-
-@asynccontextmanager
-async def board(home: Path, *scenes: Any, **more: Any) -> AsyncGenerator[AgentBoard]:
-    made = AgentBoard(home, engine=ScriptedEngine(*scenes), **more)
-    try:
-        yield made
-    finally:
-        await made.aclose()
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path.resolve()
 
 
 def answer_of(outcome: Outcome) -> tuple[str, str]:
@@ -113,6 +94,7 @@ async def test_clients_hear_the_events_they_know(home: Path) -> None:
         assert all(each["_meta"] == {"requestId": 7, "threadId": thread} for each in told)
         assert [each["msg"]["type"] for each in told] == [
             "session_configured",
+            "mcp_startup_complete",
             "task_started",
             "user_message",
             "exec_command_begin",

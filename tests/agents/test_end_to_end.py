@@ -4,33 +4,19 @@ import asyncio
 import json
 import signal
 import time
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from agents.real_codex import configure, playing
 from engines.codex_stage import ASKING
 from support.mcp_stdio import StdioClient, talking_to, text_of
 from support.models.script import Hang, say, shell, stumble
-from support.processes import wait_until_none_mention
 from support.requirements import requirement
 from support.workspace import Workspace
 from switchboard.providers.agents.run_tools.tools import RUN_TOOLS
 
 PATIENCE = 60.0
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Generator[Workspace]:
-    made = Workspace(tmp_path, daemon=True)
-    try:
-        yield made
-    finally:
-        made.stop_daemon()
-        wait_until_none_mention(str(tmp_path))
 
 
 async def call(client: StdioClient, workspace: Workspace, task: str = "look") -> Any:

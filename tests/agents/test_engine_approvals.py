@@ -1,15 +1,13 @@
 """What an engine may not do unasked: asked on the road of every call, bound to exactly that."""
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from agents.ground import AgentBoard, HeardChannel, ScriptedAsker, an_agent
+from agents.ground import AgentBoard, HeardChannel, ScriptedAsker, an_agent, board
 from fakes.engines import Runs, Says, ScriptedEngine
 from support.processes import until_true
 from switchboard.core.events import ApprovalAsked, ApprovalDecided
@@ -18,20 +16,6 @@ from switchboard.core.sessions import Session
 from switchboard.engines.events import Form, Permission
 
 ASKS = Runs("touch wanted", asks=True)
-
-
-@asynccontextmanager
-async def board(home: Path, *scenes: Any, **more: Any) -> AsyncGenerator[AgentBoard]:
-    made = AgentBoard(home, engine=ScriptedEngine(*scenes), **more)
-    try:
-        yield made
-    finally:
-        await made.aclose()
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path.resolve()
 
 
 class PatientAsker:
@@ -178,7 +162,7 @@ async def test_a_client_that_stops_waiting_leaves_the_question_to_the_desk(home:
     asker = PatientAsker()
     async with board(home, ASKS, Says("done"), patience=1) as desk:
         answer = await desk.ask_agent(asker=asker)
-        assert "waits for a person" in answer["output"]
+        assert "waits for approval" in answer["output"]
         await until_true(lambda: asker.withdrawn == 1)
         posted = await desk.until_asked()
         assert posted.question.id in answer["output"]

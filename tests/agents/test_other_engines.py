@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Generator
-from pathlib import Path
 
 import pytest
 
@@ -15,20 +13,9 @@ from support.mcp_stdio import text_of
 from support.models.loopback import ScriptedModel
 from support.models.messages import messages_model
 from support.models.script import say, shell
-from support.processes import wait_until_none_mention
 from support.workspace import Workspace
 
 PATIENCE = 90.0
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Generator[Workspace]:
-    made = Workspace(tmp_path, daemon=True)
-    try:
-        yield made
-    finally:
-        made.stop_daemon()
-        wait_until_none_mention(str(tmp_path))
 
 
 def an_agent(workspace: Workspace, engine: str, settings: str, run: str = "") -> None:

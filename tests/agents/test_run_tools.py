@@ -2,15 +2,10 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
-import pytest
-
-from agents.ground import AgentBoard, text_of
-from fakes.engines import Hangs, Runs, Says, ScriptedEngine
+from agents.ground import AgentBoard, board, text_of
+from fakes.engines import Hangs, Runs, Says
 from fakes.runs import MemoryRuns
 from support.processes import until_true
 from switchboard.core.contents import Reading
@@ -18,20 +13,6 @@ from switchboard.core.sessions import Session
 from switchboard.providers.agents.run_tools.specs import run_specs
 
 SESSION = Session(id="session", via="stdio", workspace="/workspace")
-
-
-@asynccontextmanager
-async def board(home: Path, *scenes: Any, **more: Any) -> AsyncGenerator[AgentBoard]:
-    made = AgentBoard(home, engine=ScriptedEngine(*scenes), **more)
-    try:
-        yield made
-    finally:
-        await made.aclose()
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path.resolve()
 
 
 async def test_a_run_that_was_left_is_waited_for_and_delivered(home: Path) -> None:

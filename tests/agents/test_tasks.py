@@ -1,74 +1,23 @@
 """Calls of agents by a client that takes tasks: asked as a client asks, with the engine played."""
 
 import asyncio
-import json
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from agents.ground import AgentBoard
+from agents.ground import board
 from agents.lab import Lab
+from agents.task_client import EXTENSION, TaskClient, said
 from fakes.calls import a_session
-from fakes.endpoints import Visitor
-from fakes.engines import Fails, Hangs, Runs, Says, ScriptedEngine
-from support.mcp_stdio import META, Json
+from fakes.engines import Fails, Hangs, Runs, Says
+from support.mcp_stdio import Json
 from support.processes import until_true
-from switchboard.core.board import Board
+from switchboard.audit.filter import record_in
+from switchboard.audit.paths import AuditPaths
+from switchboard.audit.reader import AuditReader
 from switchboard.core.bus import EventBus
-from switchboard.core.catalog import Catalog
-from switchboard.daemon.board.lease import CurrentBoard
 from switchboard.daemon.board.runtime import running
 from switchboard.providers.agents.provider import AgentsProvider
-from switchboard.surface.endpoint import Endpoint
-
-EXTENSION = "io.modelcontextprotocol/tasks"
-
-
-class TaskClient(Visitor):
-    """A modern client of agents. It takes tasks unless it is told not to."""
-
-    def __init__(self, desk: AgentBoard, *, takes_tasks: bool = True) -> None:
-        super().__init__()
-        self.desk = desk
-        board = Board(
-            catalog=Catalog(desk.specs.values()), pipeline=desk.road, tasks=lambda: desk.provider
-        )
-        self.endpoint = Endpoint(
-            CurrentBoard(board), a_session("s"), sink=self, instructions=lambda: ""
-        )
-        self.be_modern()
-        assert self.meta is not None
-        if takes_tasks:
-            self.meta[META + "clientCapabilities"] = {"extensions": {EXTENSION: {}}}
-
-    async def call(self, task: str = "look") -> Json:
-        arguments = {"task": task, "cwd": str(self.desk.home)}
-        return await self.ask("tools/call", {"name": "reviewer", "arguments": arguments})
-
-    async def get(self) -> Json:
-        return await self.ask("tasks/get", {"taskId": self.desk.run.id})
-
-
-@asynccontextmanager
-async def board(home: Path, *scenes: Any, **more: Any) -> AsyncGenerator[AgentBoard]:
-    made = AgentBoard(home, engine=ScriptedEngine(*scenes), **more)
-    try:
-        yield made
-    finally:
-        await made.aclose()
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path.resolve()
-
-
-def said(result: Json) -> Any:
-    [block] = result["content"]
-    return json.loads(block["text"])
 
 
 async def test_a_run_that_goes_on_is_answered_as_a_task_with_its_own_id(home: Path) -> None:
@@ -124,7 +73,7 @@ async def test_the_end_of_a_task_has_what_the_call_would_have_answered(home: Pat
         assert found["status"] == "completed"
         assert said(found["result"]) == {"ok": True, "output": "done"}
         assert found["result"]["_meta"]["switchboard/run"]["id"] == desk.run.id
-        assert desk.run.is_delivered
+        await until_true(lambda: desk.run.is_delivered)
 
 
 async def test_a_run_that_fails_later_is_a_completed_task_with_an_error(home: Path) -> None:
@@ -158,25 +107,86 @@ async def test_answers_that_nobody_asked_for_are_taken_and_change_nothing(home: 
     async with board(home, Hangs()) as desk:
         client = TaskClient(desk)
         await client.call()
-        answers = {"taskId": desk.run.id, "inputResponses": {"x": {"action": "accept"}}}
-        assert (await client.ask("tasks/update", answers))["resultType"] == "complete"
+        assert (await client.update(x={"action": "accept"}))["resultType"] == "complete"
         assert desk.run.state == "working"
 
 
 @pytest.mark.parametrize("method", ["tasks/get", "tasks/update", "tasks/cancel"])
-async def test_a_run_of_another_workspace_is_as_unknown_as_none(home: Path, method: str) -> None:
+async def test_a_task_of_another_client_is_as_unknown_as_none(home: Path, method: str) -> None:
     async with (
         board(home, Hangs()) as desk,
         board(home, runs=desk.runs, workspace="/elsewhere") as other,
     ):
         await TaskClient(desk).call()
-        stranger = TaskClient(other)
-        foreign = await stranger.refusal(method, {"taskId": desk.run.id})
-        unknown = await stranger.refusal(method, {"taskId": "r-nothing"})
-        assert foreign.code == unknown.code == -32602
-        assert foreign.message.replace(desk.run.id, "r-nothing") == unknown.message
+        over_http = TaskClient(desk, session=a_session("http", via="http"))
+        for stranger in (TaskClient(other), TaskClient(desk, session=a_session("t")), over_http):
+            asked: Json = {"inputResponses": {}} if method == "tasks/update" else {}
+            foreign = await stranger.refusal(method, {"taskId": desk.run.id, **asked})
+            unknown = await stranger.refusal(method, {"taskId": "r-nothing", **asked})
+            assert foreign.code == unknown.code == -32602
+            words = foreign.message.replace(desk.run.id, "r-nothing")
+            assert words.rpartition("[")[0] == unknown.message.rpartition("[")[0]
+            assert foreign.data["reason"] == unknown.data["reason"]
+            assert (await stranger.refusal(method, {})).code == -32602
         assert not desk.run.has_ended
-        assert (await stranger.refusal(method, {})).code == -32602
+
+
+async def test_over_http_a_task_belongs_to_the_client_whatever_connection_it_uses(
+    home: Path,
+) -> None:
+    async with board(home, Hangs()) as desk:
+        first = TaskClient(desk, session=a_session("one", via="http"))
+        await first.call()
+        again = TaskClient(desk, session=a_session("two", via="http"))
+        assert (await again.get())["status"] == "working"
+        await again.ask("tasks/cancel", {"taskId": desk.run.id})
+        assert desk.run.state == "cancelled"
+
+
+async def test_what_a_client_does_to_a_task_is_written_down(home: Path) -> None:
+    async with board(home, Hangs(), is_guarded=True) as desk:
+        client = TaskClient(desk)
+        calling = asyncio.ensure_future(client.call())
+        await desk.decide(await desk.until_asked())
+        await calling
+        await client.get()
+        await client.update(x={"action": "accept", "content": {"password": "hunter2"}})
+        await client.ask("tasks/cancel", {"taskId": desk.run.id})
+        await client.refusal("tasks/cancel", {"taskId": "r-nothing"})
+    rows = AuditReader(AuditPaths(home)).rows()
+    records = [record for row in rows if (record := record_in(row)) is not None]
+    acts = [(r.tool, r.event.rpartition(".")[2], r.status) for r in records if "/" in r.tool]
+    assert acts == [
+        ("tasks/update", "started", ""),
+        ("tasks/update", "finished", "ok"),
+        ("tasks/cancel", "started", ""),
+        ("tasks/cancel", "finished", "ok"),
+        ("tasks/cancel", "started", ""),
+        ("tasks/cancel", "finished", "not_found"),
+    ]
+    assert "hunter2" not in str(records)
+
+
+async def test_the_tools_of_codex_are_answered_as_tasks_in_their_own_words(home: Path) -> None:
+    async with board(home, Runs("touch a", asks=True), Says("two bugs")) as desk:
+        client = TaskClient(desk)
+        given = {"prompt": "look", "cwd": str(home)}
+        task = await client.ask("tools/call", {"name": "codex", "arguments": given})
+        assert task["resultType"] == "task"
+        await desk.decide(await desk.until_asked())
+        await until_true(lambda: desk.run.has_ended)
+        result = (await client.get())["result"]
+        assert result["content"] == [{"type": "text", "text": "two bugs"}]
+        thread = result["structuredContent"].pop("threadId")
+        assert result["structuredContent"] == {"content": "two bugs"}
+        # A reply to the same run through the tools of runs has the words of those.
+        reply = {"run_id": desk.run.id, "task": "more"}
+        again = await client.ask("tools/call", {"name": "run_reply", "arguments": reply})
+        await desk.decide(await desk.until_asked())
+        await until_true(lambda: desk.runs.runs[again["taskId"]].has_ended)
+        found = await client.ask("tasks/get", {"taskId": again["taskId"]})
+        assert said(found["result"]) == {"ok": True, "output": "two bugs"}
+        assert desk.conversation.spec.resume == thread
 
 
 async def test_the_same_call_again_finds_its_task(home: Path) -> None:
@@ -184,31 +194,6 @@ async def test_the_same_call_again_finds_its_task(home: Path) -> None:
         client = TaskClient(desk)
         first, second = await client.call(), await client.call()
         assert first["taskId"] == second["taskId"]
-
-
-async def test_a_form_is_answered_in_the_call_before_it_becomes_a_task(home: Path) -> None:
-    async with board(home, Runs("touch a", asks=True), Says("done")) as desk:
-        client = TaskClient(desk)
-        assert client.meta is not None
-        client.meta[META + "clientCapabilities"]["elicitation"] = {"form": {}}
-        asked = await client.call()
-        assert asked["resultType"] == "input_required"
-        [key] = asked["inputRequests"]
-        # Longer than the moment after which a call becomes a task.
-        assert (await desk.runs.wait(desk.run.id, within_s=1.5)).state == "asking"
-        form = asked["inputRequests"][key]["params"]["requestedSchema"]["properties"]
-        content = {name: each["enum"][0] for name, each in form.items() if "enum" in each}
-        answer = await client.ask(
-            "tools/call",
-            {
-                "name": "reviewer",
-                "arguments": {"task": "look", "cwd": str(home)},
-                "requestState": asked["requestState"],
-                "inputResponses": {key: {"action": "accept", "content": content}},
-            },
-        )
-        assert answer["resultType"] == "complete"
-        assert said(answer) == {"ok": True, "output": "done"}
 
 
 async def test_discovery_tells_of_tasks_where_there_are_agents(home: Path) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from switchboard.core.sessions import Era, Session
 from switchboard.surface.askers import ChannelAsker
 from switchboard.surface.channel import ClientChannel
 from switchboard.surface.suspended_calls import SuspendedCall
-from switchboard.wire.messages import Parts
+from switchboard.wire.messages import MessageId, Parts
 
 
 class TestQueueAsker(AskerContract):
@@ -95,6 +96,12 @@ class Form:
 
     async def relieved(self) -> None:
         """It reads at once."""
+
+    def when_answered(self, message_id: MessageId, tell: Callable[[], None], /) -> None:
+        """Nobody here wants to know."""
+
+    def when_told(self, tell: Callable[[], None], /) -> None:
+        """Nobody here wants to know."""
 
     async def request(self, method: str, params: Parts, /) -> Raw:
         assert method == "elicitation/create"

@@ -76,6 +76,11 @@ ALSO_MAY_IMPORT = (
         "what a run gets is decided at each run, by files that only the settings can read",
     ),
     Allowance(
+        "providers/agents/work/engine_trust.py",
+        {"settings"},
+        "what an engine may follow is decided at each run, by the record of trust",
+    ),
+    Allowance(
         "providers/agents/*.py",
         {"ipc:environment"},
         "what an engine starts of Switchboard is told whose it is, and how deep",
@@ -94,11 +99,16 @@ ALSO_MAY_IMPORT = (
     Allowance("cli/verbs/approvals.py", {"approvals", "audit"}, "it decides daemon or not"),
     Allowance("cli/verbs/*runs.py", {"runs"}, "runs are looked at where no daemon runs, too"),
     Allowance("cli/verbs/parts/runs/run_lines.py", {"runs"}, "as above"),
-    Allowance("cli/verbs/parts/watching.py", {"approvals"}, "as above"),
+    Allowance("cli/verbs/parts/question_watch.py", {"approvals"}, "as above"),
     Allowance(
         "cli/verbs/parts/http_endpoint.py",
         {"surface"},
         "it opens the socket that the daemon serves",
+    ),
+    Allowance(
+        "cli/verbs/parts/auth/*.py",
+        {"oauth", "procs:open_page"},
+        "a login is made by the command, with the user's browser",
     ),
     Allowance(
         "cli/verbs/*.py", {"children:schema", "children:exposure"}, "settings are made of these"
@@ -145,7 +155,9 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("cli/table.py", "*"): "one verb of many is loaded, by its name in the table",
     **{
         ("providers/agents/work/engine_set.py", f"switchboard.engines.{name}"): "those that run"
-        for name in ("codex.spare", "codex.engine", "claude.engine", "acp.engine")
+        for name in (
+            *("codex.spare", "codex.template", "codex.engine", "claude.engine", "acp.engine"),
+        )
     },
     **{
         ("providers/agents/source.py", f"switchboard.providers.agents.work.engine_health.{name}"): (
@@ -153,6 +165,10 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         )
         for name in ("engine_health", "engines_of")
     },
+    (
+        "providers/agents/source.py",
+        "switchboard.providers.agents.work.engine_trust.EngineTrust",
+    ): "it reads the settings of engines, which only `trust` and the doctor show",
     ("providers/table.py", "*"): "a provider is loaded when it is configured, by its name",
     ("cli/verbs/daemon.py", "switchboard.daemon.serve.run"): "only the daemon itself needs it",
     ("cli/verbs/daemon.py", "switchboard.daemon.main.run_daemon"): "as above",
@@ -189,6 +205,22 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         )
     },
     ("daemon/attachment.py", "switchboard.daemon.http_attachment.serve_handed_over"): "as above",
+    **{
+        (f"daemon/{name}.py", f"switchboard.daemon.board.open_logins.{what}"): "few want a login"
+        for name, what in (
+            ("board/engine", "open_logins"),
+            ("board/shared_children", "open_logins"),
+            ("control", "login_status"),
+        )
+    },
+    (
+        "cli/verbs/mcp.py",
+        "switchboard.cli.verbs.parts.auth.commands.run_auth",
+    ): "a client that is served logs in nowhere",
+    (
+        "cli/verbs/doctor.py",
+        "switchboard.cli.verbs.parts.auth.checks.login_findings",
+    ): "few workspaces have a remote server",
     (
         "cli/verbs/parts/board.py",
         "switchboard.cli.verbs.parts.own_board.ask_own_board",

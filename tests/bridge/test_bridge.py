@@ -20,7 +20,7 @@ from support.remotes import everything_over_http
 from support.requirements import requirement
 from support.workspace import NODE_MODULES, Json, Workspace, child_command, server
 from switchboard.config.problems import ConfigInvalid
-from switchboard.core.boards import board_mark
+from switchboard.core.board_mark import board_mark
 from switchboard.core.bus import EventBus
 from switchboard.daemon.board.registry import BoardRegistry
 from switchboard.daemon.board.shared_children import SharedChildren

@@ -102,3 +102,21 @@ def test_without_servers_it_says_how_to_begin(workspace: Workspace) -> None:
 
 def test_doctor_takes_nothing_else(workspace: Workspace) -> None:
     assert switchboard(workspace, "doctor", "x").code == 2
+
+
+def test_agents_and_their_engines_are_told_with_version_and_login(workspace: Workspace) -> None:
+    workspace.write(".agents/waiting.toml", 'name = "waiting"\n')
+    workspace.write(".claude/settings.json", "{}")
+    folder = workspace.home / "agents"
+    folder.mkdir()
+    (folder / "one.toml").write_text('name = "one"\nengine = "claude"\n', "utf-8")
+    program = workspace.user_home / "claude"
+    program.write_text("#!/bin/sh\necho '2.1.325 (Claude Code)'\n", "utf-8")
+    program.chmod(0o700)
+    workspace.config_toml(f'[agents.programs]\nclaude = "{program}"\n', scope="home")
+    for key, login in (("", "its own login"), ("sk-ant-x", "`ANTHROPIC_API_KEY`")):
+        done = switchboard(workspace, "doctor", env={**UNTRUSTING, "ANTHROPIC_API_KEY": key or "-"})
+        assert done.code == 0, done.out
+        assert "agents     1, 1 not trusted\n" in done.out
+        assert f"engine     claude 2.1.325 with {login}, for agent_one\n" in done.out
+        assert "hint: switchboard trust .claude\n" in done.out

@@ -16,7 +16,7 @@ from fakes.events import MemoryEvents
 from support.sources import command_specs, commands_provider
 from support.workspace import Workspace
 from switchboard.core.calls import Call, Outcome, TextBlock
-from switchboard.core.channel import Input
+from switchboard.core.channel import Ask, Input
 from switchboard.core.faults import Fault
 from switchboard.core.ports import Next
 from switchboard.core.sessions import NO_OVERRIDES, Overrides, Session
@@ -76,6 +76,9 @@ class MemoryChannel:
 
     async def ask(self, wanted: Mapping[str, Input]) -> Mapping[str, Raw]:
         raise AssertionError(wanted)
+
+    def ask_elsewhere(self, ask: Ask) -> None:
+        raise AssertionError(ask)
 
     def stop_reading(self) -> None:
         self._reads.clear()

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from fakes.engines import Fails, Hangs, Runs, Says, Scene
-from support.hosts import codex_program
+from support.hosts import codex_program, codex_settings
 from support.models.loopback import ScriptedModel
 from support.models.responses import refusal, responses_model
 from support.models.script import Hang, Step, say, shell, stumble
 from support.processes import wait_until_none_mention
 from switchboard.engines.codex.engine import CodexEngine
 from switchboard.engines.codex.spare import Spares
+from switchboard.engines.codex.template import HomeTemplates
 from switchboard.engines.engine import EngineConversation
 from switchboard.engines.profile import AgentProfile, EngineSpec, RunFields
 from switchkit.reaper_client import Reaper
@@ -22,17 +23,6 @@ from switchkit.reaper_client import Reaper
 # What Codex needs to want out of its sandbox.
 ASKING = {"sandbox_permissions": "require_escalated", "justification": "the script says so"}
 FIELDS = RunFields(sandbox_mode="workspace-write", approval_policy="on-request")
-_PROVIDER = """
-model = "mock-model"
-model_provider = "loopback"
-
-[model_providers.loopback]
-name = "loopback"
-base_url = "{url}/v1"
-wire_api = "responses"
-request_max_retries = 1
-stream_max_retries = 1
-"""
 
 
 def _step(scene: Scene) -> Step:
@@ -61,10 +51,14 @@ class CodexStage:
             made.mkdir(parents=True)
         self.reaper = Reaper()
         self.spares = Spares(str(folder / "spares")) if spares else None
+        self.templates = HomeTemplates(str(folder / "templates")) if spares else None
         self.engine = CodexEngine(
-            reaper=self.reaper, program=str(codex_program()), spares=self.spares
+            reaper=self.reaper,
+            program=str(codex_program()),
+            spares=self.spares,
+            templates=self.templates,
         )
-        self.config(_PROVIDER.format(url=model.url))
+        self.config(codex_settings(model))
         self._count = 0
 
     def config(self, text: str) -> None:

@@ -147,10 +147,12 @@ async def test_a_spare_waits_only_after_the_first_run_and_is_used_by_the_next(
         conversation = stage.converse()
         assert ended(await heard(conversation)).text == "all done"
         assert conversation.pid == waiting
+        # The next one is started when nobody waits for an answer.
+        assert spares.pids == ()
+        await conversation.aclose()
         await until_true(lambda: len(spares.pids) == 1)
         other = spares.pids[0]
         assert other != waiting
-        await conversation.aclose()
         await spares.aclose()
         assert not alive(other)
         assert list((tmp_path / "spares").iterdir()) == []
@@ -199,11 +201,11 @@ async def test_a_spare_that_nobody_takes_ends_by_itself(tmp_path: Path) -> None:
         engine = CodexEngine(reaper=stage.reaper, program=str(codex_program()), spares=spares)
         conversation = engine.converse(stage.spec(), reaper=stage.reaper)
         await heard(conversation)
+        await conversation.aclose()
         await until_true(lambda: bool(spares.pids))
         waiting = spares.pids
         await until_gone(waiting)
         await until_true(lambda: spares.pids == ())
-        await conversation.aclose()
         await spares.aclose()
 
 

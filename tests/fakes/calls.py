@@ -21,8 +21,8 @@ def raw(value: Any) -> Raw:
     return Raw(msgspec.json.encode(value))
 
 
-def a_session(session_id: str = "session", *, cwd: str = "") -> Session:
-    return Session(id=session_id, via="stdio", workspace="/workspace", cwd=cwd)
+def a_session(session_id: str = "session", *, cwd: str = "", via: str = "stdio") -> Session:
+    return Session(id=session_id, via=via, workspace="/workspace", cwd=cwd)
 
 
 def a_tool(

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from msgspec import Raw
@@ -16,7 +16,7 @@ from switchboard.core.visibility import Visibility
 from switchboard.daemon.board.lease import CurrentBoard
 from switchboard.pipeline.order import build_road
 from switchboard.surface.endpoint import Endpoint
-from switchboard.wire.messages import ABSENT, METHOD_NOT_FOUND, Parts, RpcError
+from switchboard.wire.messages import ABSENT, METHOD_NOT_FOUND, MessageId, Parts, RpcError
 
 CLIENT: Json = {"name": "test", "version": "1"}
 
@@ -36,6 +36,8 @@ class Visitor:
         rack = CurrentBoard(Board(catalog=Catalog(specs), pipeline=road))
         self.endpoint = Endpoint(rack, a_session("s"), sink=self, instructions=lambda: "Be kind.")
         self.meta: Json | None = None
+        # Whether it takes what it is sent.
+        self.reads = True
 
     def notify(self, method: str, params: Parts, /) -> None:
         self.told.append((method, json.loads(joined(params))))
@@ -46,6 +48,14 @@ class Visitor:
 
     async def relieved(self) -> None:
         """It reads at once."""
+
+    def when_answered(self, message_id: MessageId, tell: Callable[[], None], /) -> None:
+        del message_id
+        self.when_told(tell)
+
+    def when_told(self, tell: Callable[[], None], /) -> None:
+        if self.reads:
+            tell()
 
     async def request(self, method: str, params: Parts, /) -> Raw:
         del params

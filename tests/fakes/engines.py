@@ -60,17 +60,25 @@ class ScriptedEngine:
     """
 
     def __init__(
-        self, *scenes: Scene | Form, key: str = "codex", readiness: Readiness | None = None
+        self,
+        *scenes: Scene | Form | Permission,
+        key: str = "codex",
+        readiness: Readiness | None = None,
     ) -> None:
         self.key = key
-        self.scenes: Sequence[Scene | Form] = scenes
+        self.scenes: Sequence[Scene | Form | Permission] = scenes
         self.readiness = readiness or Readiness(program="scripted", version="1.0")
         self.conversations: list[ScriptedConversation] = []
         self.refused: tuple[str, ...] = ()
+        self.secrets: frozenset[str] = frozenset()
 
     async def ready(self, env: Mapping[str, str]) -> Readiness:
         del env
         return self.readiness
+
+    def credentials(self, env: Mapping[str, str]) -> frozenset[str]:
+        del env
+        return self.secrets
 
     def converse(self, spec: EngineSpec, *, reaper: Reaper) -> EngineConversation:
         del reaper
@@ -87,7 +95,10 @@ class ScriptedConversation:
     """One conversation with it; what was said to it is kept."""
 
     def __init__(
-        self, spec: EngineSpec, scenes: Sequence[Scene | Form], readiness: Readiness | None = None
+        self,
+        spec: EngineSpec,
+        scenes: Sequence[Scene | Form | Permission],
+        readiness: Readiness | None = None,
     ) -> None:
         self.spec = spec
         self.thread_id = ""

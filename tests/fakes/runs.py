@@ -24,6 +24,7 @@ class MemoryRuns:
         self.workers: list[Worker] = []
         self.asked: list[str] = []
         self.cancelled: list[str] = []
+        self.gone: list[str] = []
         self._work: dict[str, Work] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._followers: list[tuple[str, Callable[[Run], None]]] = []
@@ -146,6 +147,9 @@ class MemoryRuns:
 
     async def delivered(self, run_id: str, /) -> None:
         self._set(run_id, is_delivered=True)
+
+    async def left(self, owner: str, /) -> None:
+        self.gone.append(owner)
 
     def follow(self, run_id: str, tell: Callable[[Run], None], /) -> Callable[[], None]:
         entry = (run_id, tell)

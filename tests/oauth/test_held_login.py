@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from fakes.events import MemoryEvents
-from fakes.vaults import FakeVault
+from fakes.vault import MemoryVault
 from oauth.scripted_servers import Asked, ScriptedServers, Told, scripted_servers, token
 from switchboard.children.schema import OAuth, ServerEntry
 from switchboard.core.events import LoginRenewalFailed, LoginRenewed
@@ -23,21 +23,33 @@ from switchboard.oauth.logins import Logins, OpenLogin
 CANARY = "canary-of-an-error-body"
 
 
+class FullVault(MemoryVault):
+    """A vault whose disk may be full."""
+
+    is_full = False
+
+    def put(self, reference: str, value: str, /) -> None:
+        if self.is_full:
+            raise Fault(FaultCode.UNAVAILABLE, "vault-unwritable", "the disk is full")
+        super().put(reference, value)
+
+
 class Desk:
     """One process's logins at one scripted server."""
 
-    def __init__(self, home: Path, servers: ScriptedServers, vault: FakeVault) -> None:
+    def __init__(self, home: Path, servers: ScriptedServers, vault: FullVault) -> None:
         self.servers = servers
         self.vault = vault
         self.store = GrantStore(str(home), lambda: vault)
         self.events = MemoryEvents()
-        self.logins = Logins(self.store, {}, self.events)
+        self.logins = Logins(self.store, self.events)
         self.entry = ServerEntry(name="notes", transport="http", url=servers.url)
         self.noted: set[str] = set()
 
     def open(self, secret: Callable[[str], str | None] = lambda _: None) -> OpenLogin:
         return self.logins.open(
             self.entry,
+            environ={},
             secret=secret,
             learn=self.noted.update,
             forget=self.noted.difference_update,
@@ -72,7 +84,7 @@ class Desk:
 @pytest.fixture
 async def desk(tmp_path: Path) -> AsyncGenerator[Desk]:
     async with scripted_servers() as servers:
-        made = Desk(tmp_path, servers, FakeVault())
+        made = Desk(tmp_path, servers, FullVault())
         yield made
         await made.logins.aclose()
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -35,11 +35,12 @@ class FakeLogins:
         self,
         entry: ServerEntry,
         *,
+        environ: Mapping[str, str],
         secret: Callable[[str], str | None],
         learn: Callable[[Iterable[str]], None],
         forget: Callable[[Iterable[str]], None],
     ) -> "FakeLogins":
-        del entry, secret, learn, forget
+        del entry, environ, secret, learn, forget
         self.open_count += 1
         return self
 

@@ -26,7 +26,7 @@ class Lister:
 
     def __init__(self, tool: str, when_asked: Callable[[], Any]) -> None:
         entry = Raw(b'{"name":"%b"}' % tool.encode())
-        self.listing = ToolListing(entries={tool: entry}, tools={tool: ToolEntry(name=tool)})
+        self._tools = ToolListing(entries={tool: entry}, tools={tool: ToolEntry(name=tool)})
         self.is_known = False
         self._when_asked = when_asked
 
@@ -38,14 +38,14 @@ class Lister:
         return self
 
     def known(self, _: str) -> Listing | None:
-        return self.listing if self.is_known else None
+        return self._tools if self.is_known else None
 
     async def remembered(self, _: str) -> None:
         return None
 
-    async def offered(self, *_: object) -> Listing:
+    async def listing(self, *_: object) -> Listing:
         await self._when_asked()
-        return self.listing
+        return self._tools
 
 
 def exposure(name: str, lister: Lister) -> DirectExposure:

@@ -17,7 +17,7 @@ from switchboard.core.events import SessionOpened
 from switchboard.surface.channel import PATIENCE_S
 from switchboard.surface.endpoint import Endpoint
 from switchboard.surface.suspended_calls import SuspendedCall, SuspendedCalls
-from switchboard.wire.messages import Parts, RpcError
+from switchboard.wire.messages import MessageId, Parts, RpcError
 from switchboard.wire.peer import Answer
 from switchboard.wire.pending import PeerLost
 from switchboard.wire.pipes import Loss
@@ -96,6 +96,12 @@ class Guest:
 
     async def relieved(self) -> None:
         """It reads at once."""
+
+    def when_answered(self, message_id: MessageId, tell: Callable[[], None], /) -> None:
+        """Nobody here wants to know."""
+
+    def when_told(self, tell: Callable[[], None], /) -> None:
+        """Nobody here wants to know."""
 
     async def request(self, method: str, params: Parts, /) -> Raw:
         self.asked.append((method, json.loads(b"".join(map(bytes, params)))))

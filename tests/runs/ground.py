@@ -11,7 +11,7 @@ from switchboard.engines.events import EngineEvent, Opened, TurnEnded
 from switchboard.runs.ports import Asking, RunStore
 from switchboard.runs.run import Run, RunSpec, new_run_id
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 _SPEC = RunSpec(
     tool="agent_tidy",
     agent="tidy",

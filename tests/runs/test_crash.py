@@ -21,7 +21,7 @@ from switchboard.runs.run import Run
 from switchboard.runs.store.sqlite import SqliteRuns
 
 HOLDER = Path(__file__).parent / "holder.py"
-PATIENCE = 15.0
+PATIENCE = 60.0
 
 
 class Holder:

@@ -4,13 +4,17 @@ import asyncio
 import socket
 import sqlite3
 import stat
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from dbos import DBOS
 
 from runs.engine_contract import RunEngineContract, Stage
 from runs.ground import FakeOwners, a_run
+from switchboard.runs import durable_engine
+from switchboard.runs.dbos_engine import DbosEngine
 from switchboard.runs.durable_engine import DurableEngine
 from switchboard.runs.limits import RunLimits
 from switchboard.runs.local_engine import LocalEngine
@@ -155,3 +159,50 @@ async def test_runs_go_on_where_dbos_cannot_be_had(tmp_path: Path) -> None:
     assert not engine.is_loaded
     assert "without DBOS" in told[0]
     await engine.aclose()
+
+
+async def test_a_dbos_that_does_not_come_up_keeps_nobody_from_closing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stuck = threading.Event()
+
+    def launch(_engine: DbosEngine) -> None:
+        stuck.wait(60)
+
+    monkeypatch.setattr(DbosEngine, "launch", launch)
+    monkeypatch.setattr(durable_engine, "_CLOSE_S", 0.1)
+    engine = DurableEngine(
+        str(tmp_path), Stage().execute, RunLimits(), owners=FakeOwners(), tell=lambda _: None
+    )
+    await engine.submit(a_run())
+    async with asyncio.timeout(20):
+        await engine.aclose()
+    assert not engine.is_loaded
+    stuck.set()
+
+
+async def test_an_engine_waits_for_the_dbos_of_the_last_to_be_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, destroy = threading.Event(), DBOS.destroy
+
+    def destroy_later() -> None:
+        slow.wait(60)
+        destroy()
+
+    first = durable(str(tmp_path / "first"), Stage().execute)
+    await first.submit(a_run())
+    await first.loaded()
+    monkeypatch.setattr(DBOS, "destroy", destroy_later)
+    monkeypatch.setattr(durable_engine, "_CLOSE_S", 0.1)
+    await first.aclose()
+    stage = Stage()
+    second = durable(str(tmp_path / "second"), stage.execute)
+    run = a_run()
+    await second.submit(run)
+    await stage.has_begun(run)
+    assert not second.is_loaded
+    slow.set()
+    await second.loaded()
+    assert [row[0] for row in await noted(tmp_path / "second", 1)] == [f"{run.id}.1"]
+    monkeypatch.undo()

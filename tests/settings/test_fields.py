@@ -15,7 +15,8 @@ from settings.sealed_entries import ENTRIES, prints
 from switchboard.children.schema import ServerEntry
 from switchboard.config.keys import Section
 from switchboard.providers.table import source_of
-from switchboard.settings.docs.reference import main, reference
+from switchboard.settings.docs.reference import PAGE as KEYS
+from switchboard.settings.docs.reference import reference
 from switchboard.settings.fields import FLAGS, SECTIONS, VARIABLES
 from switchboard.settings.fingerprints import bound_values, sealed
 from switchboard.settings.server_fields import SERVER, SUITE
@@ -231,12 +232,12 @@ def test_no_key_and_no_variable_is_there_twice() -> None:
 def test_the_page_holds_the_keys_as_they_are(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert main(["--check", str(PAGE)]) == 0
+    assert KEYS.main(["--check", str(PAGE)]) == 0
     stale = tmp_path / "page.md"
     stale.write_text(PAGE.read_text("utf-8").replace("| `port` |", "| `prot` |"), "utf-8")
-    assert main(["--check", str(stale)]) == 1
+    assert KEYS.main(["--check", str(stale)]) == 1
     assert "not current" in capsys.readouterr().err
-    assert main([str(stale)]) == 0
+    assert KEYS.main([str(stale)]) == 0
     assert stale.read_text("utf-8") == PAGE.read_text("utf-8")
 
 

@@ -58,6 +58,24 @@ def opencode_program() -> Path:
     return NODE_MODULES / name / "bin" / "opencode"
 
 
+_CODEX_SETTINGS = """
+model = "mock-model"
+model_provider = "loopback"
+
+[model_providers.loopback]
+name = "loopback"
+base_url = "{url}/v1"
+wire_api = "responses"
+request_max_retries = 1
+stream_max_retries = 1
+"""
+
+
+def codex_settings(model: ScriptedModel) -> str:
+    """Give a user's `config.toml` of Codex that leads to a model on loopback."""
+    return _CODEX_SETTINGS.format(url=model.url)
+
+
 async def run_claude(
     program: Path,
     model: ScriptedModel,

@@ -1,6 +1,6 @@
 """What a remote child is shown of us: the port that logins lie behind."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Protocol
 
 from switchboard.children.schema import ServerEntry
@@ -48,6 +48,7 @@ class Authorizations(Protocol):
         self,
         entry: ServerEntry,
         *,
+        environ: Mapping[str, str],
         secret: Callable[[str], str | None],
         learn: Callable[[Iterable[str]], None],
         forget: Callable[[Iterable[str]], None],

@@ -77,9 +77,9 @@ class Child:
 
     async def tools(self, channel: Channel | None = None) -> ToolListing:
         """Its tools, asked for once until it says that they changed or is started anew."""
-        return cast("ToolListing", await self.offered("tools", channel))
+        return cast("ToolListing", await self.listing("tools", channel))
 
-    async def offered(self, kind: Kind, channel: Channel | None = None) -> Listing:
+    async def listing(self, kind: Kind, channel: Channel | None = None) -> Listing:
         """What it offers of a kind; nothing, if it has no such thing."""
         known = self.listings.known(kind)
         if known is not None:

@@ -215,7 +215,11 @@ class ChildPool:
         if self._logins is None or not _may_log_in(entry):
             return None
         return self._logins().open(
-            entry, secret=self._secrets.resolve, learn=self.book.learn, forget=self.book.forget
+            entry,
+            environ=self._environ,
+            secret=self._secrets.resolve,
+            learn=self.book.learn,
+            forget=self.book.forget,
         )
 
     async def _offer_login(self, entry: ServerEntry, channel: Channel) -> bool:

@@ -25,6 +25,11 @@ class CommandRequest(Struct, frozen=True, kw_only=True, eq=False):
         return self.arguments.one("workspace")
 
     @property
+    def is_pinned(self) -> bool:
+        """Whether the workspace was named, which agents may not leave then."""
+        return bool(self.workspace)
+
+    @property
     def config(self) -> str | None:
         return self.arguments.one("config")
 

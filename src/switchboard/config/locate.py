@@ -11,6 +11,8 @@ from switchboard.core.origins import Scope
 
 FileKind = Literal["toml", "foreign_toml", "sidecar", "suites", "child", "given"]
 
+# Names the workspace where no flag does.
+WORKSPACE_VARIABLE = "WORKSPACE_DIR"
 DEFAULT_GLOBS = (".switchboard/mcps/*/.mcp.json",)
 
 
@@ -40,7 +42,7 @@ def find_places(
     user_home = environ.get("HOME") or os.path.expanduser("~")
     # An absolute home only: `~` must mean the same from every directory.
     user_home = os.path.abspath(user_home)
-    where = workspace or environ.get("WORKSPACE_DIR") or os.getcwd()
+    where = workspace or environ.get(WORKSPACE_VARIABLE) or os.getcwd()
     where = os.path.realpath(expand_user(where, user_home))
     if not os.path.isdir(where):
         problems.append(

@@ -1,7 +1,7 @@
 """What a daemon tells of itself. Written by the daemon, read by commands."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -69,6 +69,28 @@ class RunStatus(Struct, frozen=True, kw_only=True):
     approval_id: str = ""
 
 
+class LoginStatus(Struct, frozen=True, kw_only=True):
+    """One login at a remote server: everything but its tokens."""
+
+    server: str
+    account: str = ""
+    issuer: str = ""
+    resource: str = ""
+    client_id: str = ""
+    client_auth: str = ""
+    scopes: tuple[str, ...] = ()
+    # `expired` is renewed at the next use; `over` and `none` need somebody to log in.
+    state: Literal["valid", "expired", "over", "none"]
+    # By the clock of the world; 0 where it is not known, or has not happened.
+    expires_at: float = 0.0
+    # Whether it can be renewed without anybody.
+    renews: bool = False
+    logged_in_at: float = 0.0
+    refreshed_at: float = 0.0
+    last_error: str = ""
+    failed_at: float = 0.0
+
+
 class DaemonStatus(Struct, frozen=True, kw_only=True):
     """The daemon and everything in it."""
 
@@ -88,6 +110,8 @@ class DaemonStatus(Struct, frozen=True, kw_only=True):
     boards: tuple[BoardStatus, ...] = ()
     children: tuple[ChildStatus, ...] = ()
     runs: tuple[RunStatus, ...] = ()
+    # Those that its children use.
+    logins: tuple[LoginStatus, ...] = ()
 
 
 def read_status(told: Mapping[str, Any], pid: int) -> DaemonStatus:

@@ -91,6 +91,8 @@ class Outcome(Struct, frozen=True, kw_only=True, eq=False):
     is_modern: bool = False
     # The id of the task that goes on in place of an answer; only if the call takes tasks.
     task_id: str = ""
+    # To be told once the client has this answer, however it got there.
+    on_delivered: Callable[[], None] | None = None
     # Known when a process ran for this call alone.
     figures: Figures | None = None
 

@@ -1,6 +1,6 @@
 """The way back to the client of one request, for as long as the request is under way."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
 from msgspec import Raw, Struct
@@ -11,6 +11,10 @@ class Input(Struct, frozen=True):
 
     method: str
     params: Raw
+
+
+# Asks the client several things, each by a key, and waits for its answers by the same keys.
+Ask = Callable[[Mapping[str, Input]], Awaitable[Mapping[str, Raw]]]
 
 
 class Channel(Protocol):
@@ -75,4 +79,8 @@ class Channel(Protocol):
 
         The call's clock stands still meanwhile.
         """
+        ...
+
+    def ask_elsewhere(self, ask: Ask) -> None:
+        """The request gets its answer now, but may ask later: in this way, and without haste."""
         ...

@@ -113,14 +113,23 @@ class ContentProvider(Protocol):
 
 @runtime_checkable
 class TaskProvider(Protocol):
-    """A provider whose calls may be answered later."""
+    """A provider whose calls may be answered later. A task is known to who made its call alone."""
 
-    async def task(self, task_id: str) -> Task:
-        """A task of this workspace as it is now. Raises a `not_found` fault."""
+    async def task(self, task_id: str, session: Session) -> Task:
+        """A task as it is now. Raises a `not_found` fault, also for one of another client."""
         ...
 
-    async def cancel_task(self, task_id: str) -> None:
-        """End a task of this workspace, unless it has ended. Raises a `not_found` fault."""
+    def task_act(self, method: str) -> ToolSpec:
+        """What `tasks/cancel` or `tasks/update` is on the road: an act, as a call is.
+
+        It is given the parameters of the request, and raises the same fault.
+        """
+        ...
+
+    async def follow_task(
+        self, task_id: str, session: Session, tell: Callable[[], None]
+    ) -> Callable[[], None]:
+        """Tell of each change of a task. What is returned ends it. Raises the same fault."""
         ...
 
 

@@ -12,6 +12,10 @@ RiskLevel = Literal["low", "high"]
 USED = "use"
 
 
+# What every question begins with that a client is to show its user.
+ASKING = "Switchboard asks: "
+
+
 class Risk(Struct, frozen=True, kw_only=True):
     """How much harm a call could do, and why we think so."""
 

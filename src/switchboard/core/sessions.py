@@ -48,3 +48,5 @@ class Session(Struct, frozen=True, kw_only=True, eq=False):
     overrides: Overrides = NO_OVERRIDES
     # How many runs of agents stand above the client: it may be the engine of one.
     depth: int = 0
+    # Whether whoever started it named the workspace: its agents may not leave that project.
+    is_pinned: bool = False

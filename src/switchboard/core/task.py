@@ -1,12 +1,14 @@
 """A call whose answer comes later: the client was told an id, and asks for it."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
 
 from switchboard.core.calls import Outcome
+from switchboard.core.channel import Input
 
-TaskStatus = Literal["working", "completed", "cancelled"]
+TaskStatus = Literal["working", "input_required", "completed", "cancelled"]
 
 
 class Task(Struct, frozen=True, kw_only=True, eq=False):
@@ -20,5 +22,7 @@ class Task(Struct, frozen=True, kw_only=True, eq=False):
     updated_at: float
     # How long it is kept, from its beginning.
     ttl_s: float
+    # What it asks of its client, each under a key that stands for nothing else in this task.
+    inputs: Mapping[str, Input] = {}
     # What the call would have answered, once that is known.
     outcome: Outcome | None = None

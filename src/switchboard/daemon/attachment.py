@@ -117,6 +117,7 @@ class Attachment:
             on_listed=on_listed,
             client_pid=parent_of(self.pid),
             depth=self.hello.runs_above,
+            is_pinned=self.hello.is_pinned,
         )
         self.sessions = lambda: (client.endpoint.session,)
         runtime.on_changed.add(client.endpoint.changed)
@@ -139,7 +140,13 @@ class Attachment:
             # The HTTP stack takes a while to load, and the loop has others to serve.
             serve = await asyncio.to_thread(_http_stack)
             async with (
-                serve(self.board.runtime, number, line, control.over_http()) as surface,
+                serve(
+                    self.board.runtime,
+                    number,
+                    line,
+                    control.over_http(),
+                    is_pinned=self.hello.is_pinned,
+                ) as surface,
                 TaskSet() as tasks,
             ):
                 self.sessions = surface.sessions

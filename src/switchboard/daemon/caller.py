@@ -83,6 +83,9 @@ class Caller:
         finally:
             self._runtime.events.unsubscribe(notice)
         result = Raw(b"".join(bytes(part) for part in outcome_parts(outcome, Era.HANDSHAKE)))
+        if outcome.on_delivered is not None:
+            # A command does not call a second time: each is a session of its own.
+            outcome.on_delivered()
         return CallAnswer(suite=suite, tool=tool, result=result, call_id=self._call_id)
 
     async def introspect(self, request: IntrospectRequest) -> IntrospectAnswer:
@@ -197,7 +200,7 @@ class Caller:
 
 @asynccontextmanager
 async def open_caller(
-    runtime: Runtime, *, cwd: str, via: str = "cli", pid: int = 0
+    runtime: Runtime, *, cwd: str, via: str = "cli", pid: int = 0, is_pinned: bool = False
 ) -> AsyncGenerator[Caller]:
     """A command's session on a board, which ends with the block."""
     session = Session(
@@ -209,6 +212,7 @@ async def open_caller(
         client=f"switchboard {__version__}",
         started_at=time.time(),
         client_pid=asking_program(pid),
+        is_pinned=is_pinned,
     )
     runtime.events.emit(SessionOpened(session_id=session.id, via=session.via))
     try:

@@ -44,6 +44,7 @@ from switchboard.control.status import (
     BoardStatus,
     ChildStatus,
     DaemonStatus,
+    LoginStatus,
     RunStatus,
     SessionStatus,
 )
@@ -167,6 +168,7 @@ class DaemonControl:
                 for child, workspace, session_id in self._children()
             ),
             runs=tuple(self._runs_under_way()),
+            logins=tuple(self._logins()),
         )
 
     def events(self, last: int) -> Iterator[str]:
@@ -218,6 +220,7 @@ class DaemonControl:
             cwd=attachment.hello.cwd,
             via=self._via,
             pid=self._pid,
+            is_pinned=attachment.hello.is_pinned,
         ) as caller:
             yield caller
 
@@ -278,6 +281,14 @@ class DaemonControl:
                 doing=run.doing,
                 approval_id=run.approval_id,
             )
+
+    def _logins(self) -> Iterator[LoginStatus]:
+        for held in self._state.shared_children.open_logins or ():
+            if held.grant is not None:
+                # It is there, so what it needs is loaded.
+                from switchboard.daemon.board.open_logins import login_status  # noqa: PLC0415
+
+                yield login_status(held.entry.name, held.grant)
 
     def _boards(self) -> Iterator[BoardStatus]:
         for board in self._state.boards:

@@ -29,6 +29,11 @@ class Hello(Struct, frozen=True, kw_only=True, forbid_unknown_fields=False):
     depth: str = ""
 
     @property
+    def is_pinned(self) -> bool:
+        """Whether it named the workspace, which its agents may not leave then."""
+        return bool(self.workspace)
+
+    @property
     def runs_above(self) -> int:
         return depth_of({DEPTH_VARIABLE: self.depth})
 

@@ -1,8 +1,9 @@
 """A listening socket that was handed to the daemon, and HTTP on it."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Protocol
 
 import msgspec
 
@@ -18,12 +19,18 @@ from switchboard.surface.http.surface import HttpSurface
 from switchboard.surface.http.token import CONTROL_FILE, check_token, kept_token
 from switchboard.wire.http_hosts import is_loopback
 
-ServeHandedOver = Callable[[Runtime, int, bytes, Control], AbstractAsyncContextManager[HttpSurface]]
+
+class ServeHandedOver(Protocol):
+    """Serves HTTP on an open file for as long as a block lasts."""
+
+    def __call__(
+        self, runtime: Runtime, number: int, line: bytes, control: Control, *, is_pinned: bool
+    ) -> AbstractAsyncContextManager[HttpSurface]: ...
 
 
 @asynccontextmanager
 async def serve_handed_over(
-    runtime: Runtime, number: int, line: bytes, control: Control
+    runtime: Runtime, number: int, line: bytes, control: Control, *, is_pinned: bool
 ) -> AsyncGenerator[HttpSurface]:
     """Serve on the open file that came with the line. Raises a fault when it makes no sense.
 
@@ -48,5 +55,5 @@ async def serve_handed_over(
             token = await asyncio.to_thread(kept_token, runtime.settings.home, CONTROL_FILE)
             routes = ControlRoutes(control, Access(token=token, hosts=hosts))
         access = Access(token=request.token, hosts=hosts)
-        async with serve_socket(runtime, listening, access, routes) as surface:
+        async with serve_socket(runtime, listening, access, routes, is_pinned=is_pinned) as surface:
             yield surface

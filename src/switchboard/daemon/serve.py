@@ -30,6 +30,7 @@ async def serve_stdio(
     *,
     load: Load | None = None,
     instructions: Callable[[Runtime], str] = instructions_for,
+    is_pinned: bool = False,
 ) -> int:
     """Serve one client on our standard streams. `load` reads the settings again after a change."""
     async with serving(settings, environ, load) as runtime:
@@ -44,6 +45,7 @@ async def serve_stdio(
             on_listed=runtime.warm,
             client_pid=os.getppid(),
             depth=depth_of(dict(environ)),
+            is_pinned=is_pinned,
         )
         runtime.on_changed.add(client.endpoint.changed)
         stopped = until_signal()

@@ -28,6 +28,8 @@ async def serve_socket(
     listening: socket.socket,
     access: Access,
     control: "ControlRoutes | None" = None,
+    *,
+    is_pinned: bool = False,
 ) -> AsyncGenerator[HttpSurface]:
     """Serve the board's clients, and perhaps those of the control API."""
     surface = HttpSurface(
@@ -37,6 +39,7 @@ async def serve_socket(
         workspace=runtime.settings.workspace,
         instructions=lambda: instructions_for(runtime),
         control=control,
+        is_pinned=is_pinned,
     )
     runtime.on_changed.add(surface.changed)
     try:
@@ -53,6 +56,7 @@ async def serve_http(
     *,
     ready: Ready | None = None,
     load: Load | None = None,
+    is_pinned: bool = False,
 ) -> int:
     """Serve every client of one port until a signal comes.
 
@@ -64,7 +68,7 @@ async def serve_http(
     access = Access(token=token, hosts=hosts_of(listener.host, listening.getsockname()[1]))
     async with serving(settings, environ, load) as runtime:
         stopped = until_signal()
-        async with serve_socket(runtime, listening, access):
+        async with serve_socket(runtime, listening, access, is_pinned=is_pinned):
             if ready is not None:
                 ready(url_of(listening))
             await stopped

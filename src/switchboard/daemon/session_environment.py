@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator, Mapping
 
 from switchboard.children.http.proxy import PROXY_NAMES
+from switchboard.config.locate import WORKSPACE_VARIABLE
 from switchboard.daemon.hello import Hello
 from switchboard.ipc.protocol import EVERYTHING
 from switchboard.providers.table import TABLE, configured
@@ -11,10 +12,10 @@ from switchboard.settings.fields import VARIABLE_NAMES
 from switchboard.settings.sections import Settings
 
 # Asked of every client, because the settings look at them whatever the files say.
-OWN_NAMES = VARIABLE_NAMES | {"WORKSPACE_DIR", "AGH_HOME"}
+OWN_NAMES = VARIABLE_NAMES | {WORKSPACE_VARIABLE, "AGH_HOME"}
 # Relative ones mean the client's directory, and the daemon stands elsewhere.
 _PATHS = (
-    *("WORKSPACE_DIR", "AGH_HOME", "LOG_DIR"),
+    *(WORKSPACE_VARIABLE, "AGH_HOME", "LOG_DIR"),
     *(name for row in TABLE.values() for name in row.path_variables),
 )
 

@@ -27,6 +27,8 @@ class Readiness(Struct, frozen=True, kw_only=True):
 
     program: str = ""
     version: str = ""
+    # What it logs in with, in words; empty where only its work will tell.
+    login: str = ""
     # What is wrong, and what to do about it; empty when nothing is.
     problem: str = ""
     hint: str = ""
@@ -79,6 +81,10 @@ class AgentEngine(Protocol):
 
     async def ready(self, env: Mapping[str, str]) -> Readiness:
         """Look for the program and its version. Starts it at most to ask for that."""
+        ...
+
+    def credentials(self, env: Mapping[str, str]) -> frozenset[str]:
+        """What the user's own login with it consists of, beside the environment. Blocks."""
         ...
 
     def converse(self, spec: EngineSpec, *, reaper: Reaper) -> EngineConversation:

@@ -35,7 +35,8 @@ _SENTENCES: dict[FailureKind, str] = {
     "configuration-refused": "The program {engine} refused a setting of the agent; run "
     "`switchboard agents check` and correct the agent file.",
     "workspace-untrusted": "The working directory holds settings that would make {engine} run "
-    "programs; take them away, work in another folder, or give the agent another engine.",
+    "programs; look at them with `switchboard trust`, work in another folder, or give the agent "
+    "another engine.",
     "empty-answer": "The agent ended without an answer; try again, or say in the task what it "
     "should answer with.",
     "other": "The agent failed for a reason that {engine} does not explain; look into "
@@ -47,6 +48,21 @@ _LOGINS = {
     "claude": "run `claude` and type `/login`",
     "acp:opencode": "run `opencode auth login`",
 }
+
+
+# What programs say of a command line that was written for a later version.
+_OF_ANOTHER_VERSION = (
+    *("unknown option", "unknown argument", "unknown command"),
+    *("unexpected argument", "unrecognized subcommand", "stdin is not a terminal"),
+)
+
+
+def kind_of_crash(words: str) -> FailureKind:
+    """What kind of failure it is that a program ended by itself with these words."""
+    lower = words.lower()
+    if any(each in lower for each in _OF_ANOTHER_VERSION):
+        return "engine-version"
+    return "configuration-refused" if "error: invalid" in lower else "engine-crashed"
 
 
 def sentence(failure: TurnFailure, engine: str) -> str:

@@ -77,11 +77,16 @@ class EngineSpec(Struct, frozen=True, kw_only=True):
     env: dict[str, str]
     # Where the engine may keep what it needs for this conversation alone: private, and gone later.
     folder: str
-    # Whether the user has trusted the workspace that `cwd` lies in, with its settings and hooks.
-    is_trusted: bool = False
+    # The folder whose own settings and hooks the user has trusted: `cwd`, or one above it.
+    trusted_folder: str = ""
     # The conversation to go on with, as the engine called it.
     resume: str = ""
     # The program, where the user named one.
     program: str = ""
     # How many runs stand above this one.
     depth: int = 0
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether the engine may follow what the folder says of it."""
+        return bool(self.trusted_folder)

@@ -1,4 +1,4 @@
-"""What an engine's shells and servers see of the environment, and what a repository may not run.
+"""What an engine's shells and servers see of the environment.
 
 An engine needs credentials; what it starts does not.
 """
@@ -41,23 +41,6 @@ def without(env: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
     """The environment without these variables."""
     dropped = frozenset(names)
     return {name: value for name, value in env.items() if name not in dropped}
-
-
-def with_quiet_git(env: Mapping[str, str]) -> dict[str, str]:
-    """Let the settings of a repository start no program when an engine asks git for its state.
-
-    Engines run `git status` before anybody has said a word, and `core.fsmonitor` names a program.
-    """
-    try:
-        count = int(env.get("GIT_CONFIG_COUNT", "0"))
-    except ValueError:
-        count = 0
-    return {
-        **env,
-        "GIT_CONFIG_COUNT": str(count + 1),
-        f"GIT_CONFIG_KEY_{count}": "core.fsmonitor",
-        f"GIT_CONFIG_VALUE_{count}": "false",
-    }
 
 
 def shielded_command(server: AttachedServer, inherited: Iterable[str]) -> list[str]:

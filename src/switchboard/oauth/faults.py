@@ -35,7 +35,6 @@ def login_required(name: str, why: str = "nobody is logged in") -> Fault:
         "login-required",
         f"`{name}` wants a login: {why}",
         hint=login_command(name),
-        details={"command": login_command(name)},
     )
 
 
@@ -50,7 +49,6 @@ def scope_missing(name: str, scopes: tuple[str, ...], *, configured: bool) -> Fa
         "scope-missing",
         f"`{name}` wants scopes for this that our login does not have: {asked}",
         hint=first + command,
-        details={"command": command, "scopes": list(scopes)},
     )
 
 

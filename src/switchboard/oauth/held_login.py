@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from random import uniform
 
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from switchboard.children.schema import ServerEntry
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
+from switchboard.oauth.addresses import rules_for
 from switchboard.oauth.challenge import Challenge, read_challenge
 from switchboard.oauth.faults import login_required, renewal_failed, scope_missing
 from switchboard.oauth.grant import Grant, entry_reference
@@ -40,7 +41,6 @@ class HeldLogin:
         entry: ServerEntry,
         account: str,
         grants: GrantStore,
-        open_web: Callable[[ServerEntry], GuardedWeb],
         # Told when a renewal fails, once until it works again; with nothing then.
         tell: Callable[[str, str], None],
     ) -> None:
@@ -48,7 +48,6 @@ class HeldLogin:
         self.account = account
         self.reference = entry_reference(entry, account)
         self._grants = grants
-        self._open_web = open_web
         self._tell = tell
         self._grant: Grant | None = None
         self._header = ""
@@ -63,6 +62,9 @@ class HeldLogin:
         # Who keeps tokens out of texts, each with how it forgets them again.
         self._books: dict[Note, Note] = {}
         self._users = 0
+        # Of whoever used it last: which proxy and whose certificates count, and where the secret
+        # of its client is.
+        self.environ: Mapping[str, str] = {}
         self.secret: Callable[[str], str | None] = lambda _: None
         # What the server said when it last refused us.
         self.challenge: Challenge | None = None
@@ -128,6 +130,10 @@ class HeldLogin:
                 self.entry.name, said.scopes, configured=bool(auth is not None and auth.scopes)
             )
         return None
+
+    def open_web(self) -> GuardedWeb:
+        """A way to its authorization server."""
+        return GuardedWeb(rules_for(self.entry), self.environ)
 
     @property
     def grant(self) -> Grant | None:
@@ -236,7 +242,7 @@ class HeldLogin:
     async def _renew_locked(self, grant: Grant) -> None:
         auth = self.entry.auth
         reference = auth.client_secret_ref if auth is not None else ""
-        web = self._open_web(self.entry)
+        web = self.open_web()
         try:
             secret = await asyncio.to_thread(self.secret, reference) if reference else ""
             if reference and not secret:

@@ -8,10 +8,8 @@ from switchboard.core.events import LoginRenewalFailed, LoginRenewed
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import close_all
 from switchboard.core.ports import Events
-from switchboard.oauth.addresses import rules_for
 from switchboard.oauth.grant_store import GrantStore
 from switchboard.oauth.held_login import HeldLogin, Note
-from switchboard.oauth.http.guarded_web import GuardedWeb
 from switchboard.oauth.login.link import LinkLogin
 
 # How long an end waits for a renewal whose answer is on its way.
@@ -21,9 +19,8 @@ _LAST_ANSWER_S = 5.0
 class Logins:
     """Gives children the logins of their servers. One for a process."""
 
-    def __init__(self, grants: GrantStore, environ: Mapping[str, str], events: Events) -> None:
+    def __init__(self, grants: GrantStore, events: Events) -> None:
         self._grants = grants
-        self._environ = environ
         self._events = events
         self._held: dict[str, HeldLogin] = {}
         self._links: dict[str, LinkLogin] = {}
@@ -32,6 +29,7 @@ class Logins:
         self,
         entry: ServerEntry,
         *,
+        environ: Mapping[str, str],
         secret: Callable[[str], str | None],
         learn: Note,
         forget: Note,
@@ -39,15 +37,12 @@ class Logins:
     ) -> "OpenLogin":
         """See `Authorizations`."""
         held = self._of(entry, account)
-        held.secret = secret
+        held.environ, held.secret = environ, secret
         return OpenLogin(held, learn, forget)
 
     def _of(self, entry: ServerEntry, account: str) -> HeldLogin:
-        held = HeldLogin(entry, account, self._grants, self._open_web, self._tell)
+        held = HeldLogin(entry, account, self._grants, self._tell)
         return self._held.setdefault(held.reference, held)
-
-    def _open_web(self, entry: ServerEntry) -> GuardedWeb:
-        return GuardedWeb(rules_for(entry), self._environ)
 
     def _tell(self, server: str, why: str) -> None:
         if why:
@@ -60,7 +55,7 @@ class Logins:
         held = self._of(entry, "")
         link = self._links.get(held.reference)
         if link is None or link.is_over:
-            link = self._links[held.reference] = LinkLogin(held, self._grants, self._open_web)
+            link = self._links[held.reference] = LinkLogin(held, self._grants)
         try:
             return await link.offer(channel)
         except Fault:

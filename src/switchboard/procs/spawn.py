@@ -12,7 +12,7 @@ from typing import IO
 from msgspec import Struct
 
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.loop.loop_files import lent
+from switchboard.core.loop.loop_file import loop_file
 from switchboard.procs.limits import give_first_limit
 from switchboard.procs.tail import Tail
 from switchboard.procs.wrapped import Wrapped
@@ -128,7 +128,7 @@ def _given(stream: "IO[bytes] | None", mode: str) -> IO[bytes]:
     assert stream is not None
     number = os.dup(stream.fileno())
     stream.close()
-    return lent(number, mode)
+    return loop_file(number, mode)
 
 
 async def spawn(

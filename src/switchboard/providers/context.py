@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
 
 from msgspec import Struct
 
@@ -31,6 +31,15 @@ class Lasting(Protocol):
         ...
 
 
+@runtime_checkable
+class Left(Protocol):
+    """Something that outlives its provider, and wants to know which sessions are gone."""
+
+    def leave(self, session_id: str) -> None:
+        """A session has ended."""
+        ...
+
+
 L = TypeVar("L", bound=Lasting)
 
 
@@ -45,6 +54,12 @@ class State:
         if kind not in self._kept:
             self._kept[kind] = kind()
         return cast("L", self._kept[kind])
+
+    def leave(self, session_id: str) -> None:
+        """A session has ended."""
+        for kept in self._kept.values():
+            if isinstance(kept, Left):
+                kept.leave(session_id)
 
     async def aclose(self) -> None:
         """Close everything that was kept."""

@@ -80,7 +80,8 @@ class Item(Struct, frozen=True, kw_only=True):
 class Finding(Struct, frozen=True, kw_only=True):
     """One thing to know, and the way out of it."""
 
-    severity: Literal["error", "warning"]
+    # A note says how things are, and is nothing to worry about.
+    severity: Literal["error", "warning", "note"]
     subject: str
     message: str
     hint: str = ""

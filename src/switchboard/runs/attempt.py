@@ -52,21 +52,23 @@ class Attempt:
         self._clock = WorkClock(run.spec.limit_s, lambda: self.halt("time-limit"))
 
     async def to_end(self, worker: Worker) -> Ending:
-        """Work until the end. Raises nothing but its own cancellation."""
+        """Work until the end. Raises nothing but its own cancellation. Then it has to be closed."""
         try:
             self._work = worker.work(self._run, self._asking)
-            ending = await self._worked(self._work)
+            return await self._worked(self._work)
         except Fault as fault:
-            ending = fault_ending(fault)
+            return fault_ending(fault)
         except Exception as error:  # noqa: BLE001 - the run ends, and the daemon goes on
-            ending = unexpected_ending(error)
+            return unexpected_ending(error)
         finally:
             self._clock.stop()
-            work, self._work = self._work, None
-            if work is not None:
-                await _bounded(work.aclose(), _CLOSE_S)
-            await self._notes.wait()
-        return ending
+
+    async def aclose(self) -> None:
+        """End what the work still holds, the engine's process above all. It is bounded."""
+        work, self._work = self._work, None
+        if work is not None:
+            await _bounded(work.aclose(), _CLOSE_S)
+        await self._notes.wait()
 
     def halt(self, why: Halt) -> None:
         """Have it end. The first who says so gives the reason."""

@@ -7,6 +7,7 @@ import contextlib
 import logging
 import os
 import sqlite3
+import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -51,6 +52,9 @@ class _Handler(logging.Handler):
         self._tell(record.getMessage())
 
 
+# DBOS is one object of the process: the next is launched when the last is gone, which may take a
+# while after nobody waits for it any more.
+_only_one = threading.Lock()
 # A workflow is a function of the module, and finds here what it is to do.
 _bodies: dict[str, Body] = {}
 
@@ -94,12 +98,17 @@ class DbosEngine:
             "log_level": "WARNING",
             "notification_listener_polling_interval_sec": _POLL_S,
         }
-        # Two processes that make the tables at the same time break each other.
-        with FileLock(f"{path}.lock"):
-            with contextlib.closing(sqlite3.connect(path)) as connection:
-                connection.execute("PRAGMA journal_mode = WAL")
-            DBOS(config=config)
-            DBOS.launch()
+        _only_one.acquire()
+        try:
+            # Two processes that make the tables at the same time break each other.
+            with FileLock(f"{path}.lock"):
+                with contextlib.closing(sqlite3.connect(path)) as connection:
+                    connection.execute("PRAGMA journal_mode = WAL")
+                DBOS(config=config)
+                DBOS.launch()
+        except BaseException:
+            self.close()
+            raise
 
     async def begin(self, key: str, body: Body) -> None:
         """Write an attempt down, and have it done. A key that was there before is not begun."""
@@ -125,5 +134,8 @@ class DbosEngine:
 
     def close(self) -> None:
         """Let go of the file. What is under way stays written down. Blocks for a second."""
-        DBOS.destroy()
-        logging.getLogger("dbos").handlers = []
+        try:
+            DBOS.destroy()
+        finally:
+            logging.getLogger("dbos").handlers = []
+            _only_one.release()

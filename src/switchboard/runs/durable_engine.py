@@ -49,6 +49,7 @@ class DurableEngine:
         self._notes = TaskSet()
         self._thread: Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_closing = False
         # DBOS once it is launched; the exception says why it is not.
         self._launched: Future[DbosEngine] = Future()
 
@@ -77,13 +78,18 @@ class DurableEngine:
         return await asyncio.shield(asyncio.wrap_future(self._launched))
 
     async def aclose(self) -> None:
+        self._is_closing = True
         await self._local.aclose()
         await self._notes.aclose()
         if self._thread is not None:
-            await self.loaded()
-            if self._loop is not None and not self._loop.is_closed():
-                self._loop.call_soon_threadsafe(self._loop.stop)
-            # It writes nothing any more; a disk that does not answer must not keep us.
+            # A disk that does not answer must not keep us: nothing of this is needed later.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_CLOSE_S):
+                    await self.loaded()
+            if self._loop is not None:
+                # Closed already where DBOS could not be had.
+                with contextlib.suppress(RuntimeError):
+                    self._loop.call_soon_threadsafe(self._loop.stop)
             await asyncio.to_thread(self._thread.join, _CLOSE_S)
             self._thread = None
 
@@ -108,25 +114,30 @@ class DurableEngine:
     def _serve(self) -> None:
         loop = self._loop = asyncio.new_event_loop()
         try:
-            loop.run_until_complete(self._launch())
+            engine = loop.run_until_complete(self._launch())
         except BaseException as error:  # noqa: BLE001 - runs go on without it
-            self._tell(f"runs are kept without DBOS: {type(error).__name__}: {error}")
+            if not self._is_closing:
+                self._tell(f"runs are kept without DBOS: {type(error).__name__}: {error}")
             self._launched.set_exception(error)
-            loop.close()
-            return
-        loop.run_forever()
-        self._launched.result().close()
+        else:
+            self._launched.set_result(engine)
+            loop.run_forever()
+            engine.close()
         loop.run_until_complete(_cancel_rest())
         loop.close()
 
-    async def _launch(self) -> None:
+    async def _launch(self) -> DbosEngine:
         # Half a second, and 50 MB: who runs no agent does without.
         from switchboard.runs.dbos_engine import DbosEngine  # noqa: PLC0415
 
         engine = DbosEngine(self._home, executor=self._owners.own() or uuid4().hex, tell=self._tell)
         engine.launch()
-        await engine.forget(self._owners.is_gone)
-        self._launched.set_result(engine)
+        try:
+            await engine.forget(self._owners.is_gone)
+        except BaseException:
+            engine.close()
+            raise
+        return engine
 
 
 async def _cancel_rest() -> None:

@@ -58,6 +58,9 @@ class LocalEngine:
 
     def _has_room(self, run: Run) -> bool:
         limits, working = self._limits, [run for run, _ in self._working.values()]
+        if run.spec.replies_to in self._working:
+            # It has answered, and its engine still writes down what was said.
+            return False
         if run.spec.depth:
             # Those above it wait for it, and would wait for ever if it waited for them.
             working = [each for each in working if each.spec.depth >= run.spec.depth]

@@ -13,7 +13,9 @@ class RunStore(Protocol):
     async def add(self, run: Run, /) -> Run:
         """Keep a new run; it is on disk when this returns.
 
-        Gives the run that is there already where one with the same request key was not delivered.
+        Gives the run that is there already where one with the same request key was not delivered,
+        or one with the same repeat key whose client has left or whose process is gone; it belongs
+        to the new owner then.
         """
         ...
 
@@ -23,6 +25,10 @@ class RunStore(Protocol):
 
     async def get(self, run_id: str, /) -> Run | None:
         """A run by its id."""
+        ...
+
+    async def left(self, owner: str, /) -> None:
+        """A client is gone: its undelivered runs are for who comes with the same repeat key."""
         ...
 
     async def listed(self, *, workspace: str = "", last: int = 50) -> list[Run]:
@@ -176,6 +182,10 @@ class Runs(Protocol):
 
     async def delivered(self, run_id: str, /) -> None:
         """The end of the run reached whoever called."""
+        ...
+
+    async def left(self, owner: str, /) -> None:
+        """A client is gone. Whoever of its name sends its request again gets the run it missed."""
         ...
 
     def follow(self, run_id: str, tell: Callable[[Run], None], /) -> Callable[[], None]:

@@ -42,9 +42,16 @@ class RunSpec(Struct, frozen=True, kw_only=True):
     replies_to: str = ""
     # Who asked: a request that is sent again has the same key. Empty: never the same.
     request_key: str = ""
+    # The same for whoever has the same name: it counts once the session of the request is gone.
+    repeat_key: str = ""
+    # The client that may act on the run as a task, and the tool that it called.
+    owner: str = ""
+    called: str = ""
     # The arguments of the call as JSON, for tools that take more than a task.
     arguments: str = "{}"
     depth: int = 0
+    # The project that it may not leave; empty where its session was not pinned to one.
+    root: str = ""
 
 
 class Run(Struct, frozen=True, kw_only=True):

@@ -56,6 +56,8 @@ class RunService:
         self._followers: dict[str, list[Tell]] = {}
         # What is done to the end, though whoever asked for it may have left.
         self._tasks = TaskSet()
+        # Attempts that end now. They are waited for.
+        self._leaving = TaskSet()
         self._looking: asyncio.Task[Any] | None = None
         self._swept_at = -_SWEEP_S
         self._is_closed = False
@@ -126,6 +128,9 @@ class RunService:
     async def delivered(self, run_id: str, /) -> None:
         await self._whole(self.store.update(run_id, is_delivered=True))
 
+    async def left(self, owner: str, /) -> None:
+        await self._whole(self.store.left(owner))
+
     def follow(self, run_id: str, tell: Tell, /) -> Callable[[], None]:
         followers = self._followers.setdefault(run_id, [])
         followers.append(tell)
@@ -171,6 +176,7 @@ class RunService:
         try:
             await close_all(self._end_own(run_id, "stopped") for run_id in tuple(self._own))
             await self._engine.aclose()
+            await self._leaving.wait()
             await self._tasks.aclose()
         finally:
             await self.store.aclose()
@@ -226,11 +232,32 @@ class RunService:
         try:
             ending = await current.to_end(worker)
         except asyncio.CancelledError:
-            await self._whole(self._finish(run, halted(self._halted.get(run_id, "stopped"), run)))
+            ending = halted(self._halted.get(run_id, "stopped"), run)
+            await self._leave(run, current, ending)
             raise
+        await self._leave(run, current, ending)
+
+    async def _leave(self, run: Run, attempt: Attempt, ending: Ending) -> None:
+        """Write the end down and close the attempt, both to the end whoever leaves meanwhile."""
+        leaving = self._leaving.start(self._left(run, attempt, ending))
+        try:
+            await asyncio.shield(leaving)
+        except asyncio.CancelledError:
+            await asyncio.wait({leaving})
+            raise
+
+    async def _left(self, run: Run, attempt: Attempt, ending: Ending) -> None:
+        # An answer does not wait for the end of the process that gave it; the next run in line
+        # does. Whoever hears of another end finds nothing of the run at work.
+        is_answer = ending.state == "completed"
+        if not is_answer:
+            await attempt.aclose()
+        del self._attempts[run.id]
+        try:
+            await self._finish(run, ending)
         finally:
-            del self._attempts[run_id]
-        await self._finish(run, ending)
+            if is_answer:
+                await attempt.aclose()
 
     async def _claimed(self, run_id: str) -> Run | None:
         """The run, now ours to work on; nothing if it is not to be executed."""

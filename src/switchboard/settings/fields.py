@@ -22,6 +22,7 @@ from switchboard.settings.sections import (
     Keeping,
     Listener,
     Logging,
+    LoginOptions,
     Timeouts,
     ToolFilters,
 )
@@ -144,6 +145,13 @@ VAULT = Section(name="vault", into=VaultOptions, fields=(
         "The longest that the server may take.")), workspace="never"),
 ))
 
+LOGIN = Section(name="login", into=LoginOptions, fields=(
+    Field("client_metadata_url", Text(
+        pattern=r"https://[^\s/?#]+/[^\s?#]+", says="an https URL with a path", about=(
+        "The client ID for authorization servers that read a published description.")),
+        workspace="never", variables=("SWITCHBOARD_CLIENT_METADATA_URL",)),
+))
+
 SKILLS = Section(name="skills", unused="no session asks for the servers of a skill", fields=(
     Field("allowed_marketplace_mcp", Items(item=_WORD, about=(
         "Marketplace skills whose servers may be used.")), workspace="never"),
@@ -176,7 +184,7 @@ INTROSPECTION = Section(
 
 # Without the sections of providers. Problems of variables are told in this order.
 SECTIONS = (
-    *(LISTENER, LOGGING, ROOT, DAEMON, RUNS, NATURAL, VAULT, TOOLS, SKILLS),
+    *(LISTENER, LOGGING, ROOT, DAEMON, RUNS, NATURAL, VAULT, LOGIN, TOOLS, SKILLS),
     *(DISCOVERY, replace(SUITE, admit=narrowed_suites), TIMEOUTS, INTROSPECTION),
 )
 _BY_NAME = {section.name: section for section in SECTIONS if section.name}

@@ -15,6 +15,7 @@ from switchboard.settings.fields import (
     INTROSPECTION,
     LISTENER,
     LOGGING,
+    LOGIN,
     NATURAL,
     RUNS,
     TIMEOUTS,
@@ -34,6 +35,7 @@ _SECTIONS = {
     "keeping": DAEMON,
     "runs": RUNS,
     "interpreting": NATURAL,
+    "login": LOGIN,
 }
 
 

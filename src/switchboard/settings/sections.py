@@ -68,6 +68,13 @@ class Interpreting(Struct, frozen=True, kw_only=True):
     max_tokens: int = 4_096
 
 
+class LoginOptions(Struct, frozen=True, kw_only=True):
+    """How we introduce ourselves where somebody logs in. Only the home may say."""
+
+    # Where our description is published; empty where it is not.
+    client_metadata_url: str = ""
+
+
 class ReadFile(Struct, frozen=True, kw_only=True):
     """One file that was read."""
 
@@ -107,6 +114,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     runs: RunLimits = RunLimits()
     interpreting: Interpreting = Interpreting()
     vault: VaultOptions = VaultOptions()
+    login: LoginOptions = LoginOptions()
     # Whether calls are judged, and written down.
     is_guarded: bool = False
     # Whose answer counts for calls of high risk; see `approvals`.

@@ -97,8 +97,7 @@ SERVER = Section(
             files=_DECLARED, bound="value"),
         Field("url", replace(_URL, about="The endpoint of a remote one."),
             files=_DECLARED, bound="value"),
-        Field("auth", _AUTH, files=_DECLARED, bound="value", unused="requests carry no token",
-            instead="send the token in `headers`: `config.toml` fills `${NAME}`"),
+        Field("auth", _AUTH, files=_DECLARED, bound="value"),
         # A rotated token is not a changed server.
         Field("headers", Members(value=Text(), key=_HEADER, about=(
             "HTTP headers for a remote server.")),

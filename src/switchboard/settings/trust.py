@@ -148,7 +148,8 @@ def _untrusted(settings: Settings) -> list[tuple[str, str, str]]:
         (item.name, item.kind, item.fingerprint)
         for source in configured(settings)
         for item in source.trust_items(settings)
-        if item.trust == "waiting"
+        # What cannot be bound to what it holds now cannot be trusted either.
+        if item.trust == "waiting" and item.fingerprint
     ]
 
 

@@ -8,7 +8,7 @@ from msgspec import Raw, Struct
 
 from switchboard.core.channel import Channel, Input
 from switchboard.core.faults import Fault
-from switchboard.core.questions import Answer, Extent, Question, Verdict
+from switchboard.core.questions import ASKING, Answer, Extent, Question, Verdict
 from switchboard.wire.messages import encode
 
 APPROVAL_KEY = "switchboard/approval"
@@ -49,7 +49,7 @@ def _form(question: Question) -> dict[str, Any]:
     choices = [_DENY, *(_CHOICES[extent] for extent in question.offers)]
     return {
         "mode": "form",
-        "message": f"Switchboard asks: {question.prompt}",
+        "message": f"{ASKING}{question.prompt}",
         "requestedSchema": {
             "type": "object",
             "properties": {

@@ -1,15 +1,15 @@
 """The channel of one request: what the client is told and asked while the request is under way."""
 
 import asyncio
-import secrets
+import os
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import msgspec
 from msgspec import Raw, Struct
 
-from switchboard.core.channel import Input
+from switchboard.core.channel import Ask, Input
 from switchboard.core.clock import Clock
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.levels import reaches
@@ -22,8 +22,6 @@ from switchboard.wire.pending import PeerLost
 PATIENCE_S = 300.0
 # How much is kept of what was said of a call while its client may come back to it.
 MOST_HELD_BYTES = 64 * 1024
-
-Ask = Callable[[Mapping[str, Input]], Awaitable[Mapping[str, Raw]]]
 
 _CAPABILITIES = {
     "elicitation/create": "elicitation",
@@ -48,7 +46,8 @@ class ClientChannel:
     """A channel to a client of either era."""
 
     __slots__ = (
-        *("_ask", "_held", "_held_bytes", "_is_resting", "_patience_s", "_session"),
+        *("_ask", "_held", "_held_bytes", "_is_resting", "_patience_s", "_receipts"),
+        *("_session",),
         *("clock", "declared", "log_level", "meta", "request_id", "sink", "timeout_s", "token"),
     )
 
@@ -75,7 +74,9 @@ class ClientChannel:
         # What waits to be told, oldest first.
         self._held: deque[tuple[str, bytes]] | None = None
         self._held_bytes = 0
-        self._patience_s = patience_s
+        # Who wants to know that the answer got there, while there is no request to answer.
+        self._receipts: list[Callable[[], None]] = []
+        self._patience_s: float | None = patience_s
         self.meta = meta
         self.log_level = log_level
         self.declared = declared
@@ -107,6 +108,16 @@ class ClientChannel:
         held, self._held, self._held_bytes = self._held, None, 0
         for method, params in held or ():
             self._tell(method, params)
+        receipts, self._receipts = self._receipts, []
+        for tell in receipts:
+            self.when_answered(tell)
+
+    def when_answered(self, tell: Callable[[], None]) -> None:
+        """Have somebody told once the client has the answer to its request."""
+        if self._is_resting:
+            self._receipts.append(tell)
+        else:
+            self.sink.when_answered(self.request_id, tell)
 
     # Telling
 
@@ -169,7 +180,7 @@ class ClientChannel:
             raise Fault(
                 FaultCode.DEADLINE_EXCEEDED,
                 "question-unanswered",
-                f"nobody answered within {self._patience_s:g} s",
+                f"nobody answered within {self._patience_s or 0:g} s",
             ) from None
         except RpcError as error:
             raise Fault(
@@ -183,6 +194,11 @@ class ClientChannel:
             ) from lost
         finally:
             self.clock.resume()
+
+    def ask_elsewhere(self, ask: Ask) -> None:
+        self._ask = ask
+        # Whoever asks knows how long it waits.
+        self._patience_s = None
 
     async def _ask_one_by_one(self, wanted: Mapping[str, Input]) -> Mapping[str, Raw]:
         """A person reads one question at a time."""
@@ -234,4 +250,4 @@ def _located(params: dict[str, Any], era: Era) -> dict[str, Any]:
     """A page to visit: 2025-11-25 wants an id for it, 2026-07-28 has none."""
     if era is Era.MODERN:
         return {name: value for name, value in params.items() if name != _PAGE_ID}
-    return params if params.get(_PAGE_ID) else {**params, _PAGE_ID: secrets.token_hex(8)}
+    return params if params.get(_PAGE_ID) else {**params, _PAGE_ID: os.urandom(8).hex()}

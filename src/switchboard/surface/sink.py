@@ -1,10 +1,11 @@
 """The way out to a client."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 from msgspec import Raw
 
-from switchboard.wire.messages import Parts
+from switchboard.wire.messages import MessageId, Parts
 
 
 class Sink(Protocol):
@@ -21,6 +22,17 @@ class Sink(Protocol):
 
     async def relieved(self) -> None:
         """Wait until the client has read on, or is gone."""
+        ...
+
+    def when_answered(self, message_id: MessageId, tell: Callable[[], None], /) -> None:
+        """Have somebody told once the client has the answer to a request, which comes next.
+
+        Nobody is told if it never gets there.
+        """
+        ...
+
+    def when_told(self, tell: Callable[[], None], /) -> None:
+        """Have somebody told once the client has all that it was told so far, if it ever has."""
         ...
 
     async def request(self, method: str, params: Parts, /) -> Raw:

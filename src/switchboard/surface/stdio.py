@@ -11,11 +11,11 @@ from typing import Any
 from msgspec import Raw
 
 from switchboard.core.events import SessionClosed, SessionOpened
-from switchboard.core.loop.loop_files import lent
+from switchboard.core.loop.loop_file import loop_file
 from switchboard.core.ports import Boards, Events
 from switchboard.core.sessions import Session
 from switchboard.surface.endpoint import Endpoint
-from switchboard.wire.messages import Parts
+from switchboard.wire.messages import MessageId, Parts
 from switchboard.wire.peer import Peer
 from switchboard.wire.pipes import Loss, StreamPipe
 
@@ -73,8 +73,12 @@ class StreamClient:
         on_listed: Callable[[], None] | None = None,
         client_pid: int = 0,
         depth: int = 0,
+        is_pinned: bool = False,
     ) -> None:
         self._events = events
+        self._pipe = pipe
+        # Who wants to know that an answer was read, by the id of the request.
+        self._receipts: dict[MessageId, Callable[[], None]] = {}
         session = Session(
             id=os.urandom(5).hex(),
             via=via,
@@ -82,6 +86,7 @@ class StreamClient:
             started_at=time.time(),
             client_pid=client_pid,
             depth=depth,
+            is_pinned=is_pinned,
         )
         self.gone: asyncio.Future[Loss] = asyncio.get_running_loop().create_future()
         self.endpoint = Endpoint(
@@ -96,6 +101,7 @@ class StreamClient:
             on_request=self.endpoint.request,
             on_notification=self.endpoint.notification,
             on_lost=self._lost,
+            on_answered=self._answered,
             throttled=True,
         )
         pipe.attach(self.peer)
@@ -110,6 +116,16 @@ class StreamClient:
 
     async def relieved(self) -> None:
         await self.peer.relieved()
+
+    def when_answered(self, message_id: MessageId, tell: Callable[[], None], /) -> None:
+        self._receipts[message_id] = tell
+
+    def when_told(self, tell: Callable[[], None], /) -> None:
+        self._pipe.when_taken(tell)
+
+    def _answered(self, message_id: MessageId) -> None:
+        if tell := self._receipts.pop(message_id, None):
+            self._pipe.when_taken(tell)
 
     async def request(self, method: str, params: Parts, /) -> Raw:
         return await self.peer.request(method, params)
@@ -141,8 +157,10 @@ async def connect(pipe: StreamPipe, reading: int, writing: int) -> None:
     A terminal, a plain file or `/dev/null` works too.
     """
     loop = asyncio.get_running_loop()
-    await loop.connect_write_pipe(pipe.outlet, lent(_as_pipe(writing, outgoing=True), "wb"))
-    await loop.connect_read_pipe(lambda: pipe, lent(_as_pipe(reading, outgoing=False), "rb"))
+    out = _as_pipe(writing, outgoing=True)
+    await loop.connect_write_pipe(pipe.outlet, loop_file(out, "wb"))
+    pipe.goes_out_by(out)
+    await loop.connect_read_pipe(lambda: pipe, loop_file(_as_pipe(reading, outgoing=False), "rb"))
 
 
 def _as_pipe(number: int, *, outgoing: bool) -> int:

@@ -11,13 +11,17 @@ from msgspec import Struct
 from switchboard.core.faults import Fault
 from switchboard.core.ports import Directory
 from switchboard.core.sessions import Session
+from switchboard.core.task import Task
 from switchboard.surface.results import error_from_fault
 from switchboard.surface.sink import Sink
+from switchboard.surface.task_words import task_members
+from switchboard.surface.tasks import ClientTasks
 from switchboard.wire.eras import SUBSCRIPTION_ID_KEY
 from switchboard.wire.messages import INVALID_PARAMS, MessageId, Parts, Raw, RpcError, encode
 
 _ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 _UPDATED = "notifications/resources/updated"
+_TASK = "notifications/tasks"
 _MOST_FOLLOWED = 256
 
 
@@ -26,6 +30,7 @@ class _Filter(Struct, rename="camel", omit_defaults=True):
     prompts_list_changed: bool = False
     resources_list_changed: bool = False
     resource_subscriptions: list[str] = []
+    task_ids: list[str] = []
 
     def wants(self, kind: str) -> bool:
         """Whether a listing of this kind is followed."""
@@ -36,8 +41,14 @@ class _Listen(Struct):
     notifications: _Filter
 
 
-# The id of the request, whose it is, and who can follow a resource for it.
-Listening = tuple[MessageId, Session, Directory | None]
+class Listening(Struct, frozen=True, eq=False):
+    """The id of a request, whose it is, and who can follow resources and tasks for it."""
+
+    message_id: MessageId
+    session: Session
+    directory: Directory | None
+    tasks: ClientTasks
+
 
 _read_listen = msgspec.json.Decoder(_Listen).decode
 
@@ -105,30 +116,37 @@ class ClientSubscriptions:
 
     # The modern era
 
-    async def listen(self, params: Raw, about: Listening, sink: Sink) -> Parts:
+    async def listen(self, params: Raw, listening: Listening, sink: Sink) -> Parts:
         """Announce changes until the client cancels."""
-        message_id, session, directory = about
+        message_id, directory = listening.message_id, listening.directory
         try:
             wanted = _read_listen(params).notifications
         except msgspec.MsgspecError as error:
             raise RpcError(INVALID_PARAMS, str(error)) from None
         ends: dict[str, Callable[[], None]] = {}
+        about = _subscription(message_id)
 
         def tell(updated: str) -> None:
-            sink.notify(_UPDATED, (encode({"uri": updated, **_subscription(message_id)}),))
+            sink.notify(_UPDATED, (encode({"uri": updated, **about}),))
+
+        def tell_task(task: Task) -> None:
+            sink.notify(_TASK, (encode({**task_members(task), **about}),))
+            if task.outcome is not None and task.outcome.on_delivered is not None:
+                sink.when_told(task.outcome.on_delivered)
 
         try:
             if directory is None:
-                wanted = _Filter(wanted.tools_list_changed)
+                wanted = _Filter(wanted.tools_list_changed, task_ids=wanted.task_ids)
             else:
                 for uri in wanted.resource_subscriptions[:_MOST_FOLLOWED]:
                     with contextlib.suppress(Fault):
-                        ends[uri] = await directory.follow(uri, session, tell)
+                        ends[uri] = await directory.follow(uri, listening.session, tell)
                 wanted.resource_subscriptions = list(ends)
-            acknowledged = {"notifications": wanted, **_subscription(message_id)}
-            sink.notify(_ACKNOWLEDGED, (encode(acknowledged),))
-            self._listeners[message_id] = (wanted, sink)
-            await asyncio.get_running_loop().create_future()
+            async with listening.tasks.followed(wanted.task_ids, tell_task) as agreed:
+                wanted.task_ids = agreed
+                sink.notify(_ACKNOWLEDGED, (encode({"notifications": wanted, **about}),))
+                self._listeners[message_id] = (wanted, sink)
+                await asyncio.get_running_loop().create_future()
         finally:
             self._listeners.pop(message_id, None)
             for end in ends.values():

@@ -36,6 +36,8 @@ OnRequest = Callable[[str, Raw, MessageId], "Parts | Answer"]
 OnNotification = Callable[[str, Raw], None]
 OnLost = Callable[[Loss], None]
 OnJunk = Callable[[bytes], None]
+# Told that the answer to a request was handed to the pipe.
+OnAnswered = Callable[[MessageId], None]
 
 
 class Peer:
@@ -49,6 +51,7 @@ class Peer:
         on_notification: OnNotification | None = None,
         on_lost: OnLost | None = None,
         on_junk: OnJunk | None = None,
+        on_answered: OnAnswered | None = None,
         throttled: bool = False,
     ) -> None:
         self._pipe = pipe
@@ -56,6 +59,7 @@ class Peer:
         self._on_notification = on_notification
         self._on_lost = on_lost
         self._on_junk = on_junk
+        self._on_answered = on_answered
         self._throttled = throttled
         self._loop = asyncio.get_running_loop()
         # What we asked. Over HTTP each request travels, and fails, on its own.
@@ -148,6 +152,8 @@ class Peer:
             self._under_way.pop(message_id, None)
         # A cancelled request never gets here: by the protocol it is not answered.
         self._pipe.send(parts)
+        if self._on_answered is not None:
+            self._on_answered(message_id)
 
     def _cancel(self, message_id: MessageId) -> None:
         if message_id not in self._under_way:

@@ -1,6 +1,7 @@
 """Messages over a pair of byte streams: batched writes, back-pressure, half-close."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
 from msgspec import Raw, Struct
@@ -12,11 +13,14 @@ from switchboard.wire.frames import (
     FrameTooLarge,
 )
 from switchboard.wire.messages import Parts
+from switchboard.wire.receipts import Receipts
 
 # Up to here one joined write is cheaper than several; beyond it a copy costs more than a call.
 _JOIN_BYTES = 256 * 1024
 # A client that writes many requests before it reads an answer must not be stopped at the first few.
 _HIGH_WATER_BYTES = 4 * 1024 * 1024
+# In so many turns of the loop, what was sent is written if it can be.
+_TURNS = 3
 
 
 class Loss(Struct, frozen=True, kw_only=True):
@@ -83,6 +87,11 @@ class StreamPipe(asyncio.Protocol):
         self._is_awaited = False
         self._closing = False
         self._loop = asyncio.get_running_loop()
+        # How much was handed to the transport, and how much of it has left this process; through
+        # which descriptor, and who wants to know that it was read.
+        self._sent = self._left = 0
+        self._number = -1
+        self._receipts = Receipts()
 
     def attach(self, receiver: Receiver) -> None:
         """Say who gets the messages. Comes before the first byte."""
@@ -102,6 +111,8 @@ class StreamPipe(asyncio.Protocol):
         if receiver is None:
             return
         self._is_awaited = True
+        # First: what it asks now may depend on what it has read.
+        self._receipts.look(self._written())
         loss: Loss | None = None
         try:
             messages = self._frames.feed(data)
@@ -123,6 +134,8 @@ class StreamPipe(asyncio.Protocol):
 
     def lose(self, loss: Loss) -> None:
         """Tell the receiver once that nothing more will come."""
+        self._receipts.look(self._written())
+        self._receipts.close()
         receiver, self._receiver = self._receiver, None
         if receiver is not None:
             receiver.lose(loss)
@@ -136,6 +149,32 @@ class StreamPipe(asyncio.Protocol):
             self._reading.resume_reading()
 
     # Writing
+
+    def goes_out_by(self, number: int) -> None:
+        """Say which descriptor the messages go out by, where that is known."""
+        self._number = number
+
+    def when_taken(self, tell: Callable[[], None]) -> None:
+        """Have somebody told once all that was sent so far was taken; not if it never is."""
+        if not self._closing and self._receiver is not None:
+            mark = self._sent + sum(map(len, self._batch))
+            self._receipts.add(mark, tell, number=self._number, written=self._written)
+            self._see_it_leave(_TURNS)
+
+    def _see_it_leave(self, turns: int) -> None:
+        """Note what was written as soon as it is: a reader may take it and be gone at once.
+
+        Some loops write at the end of the turn.
+        """
+        self._written()
+        if turns:
+            self._loop.call_soon(self._see_it_leave, turns - 1)
+
+    def _written(self) -> int:
+        """How much has left this process. A stream that broke threw away what it still had."""
+        if self._writing is not None and not self._writing.is_closing():
+            self._left = self._sent - self._writing.get_write_buffer_size()
+        return self._left
 
     def write_to(self, transport: asyncio.BaseTransport) -> None:
         """Say where messages go out."""
@@ -168,7 +207,9 @@ class StreamPipe(asyncio.Protocol):
         writing = self._writing
         if writing is None or not batch or writing.is_closing():
             return
-        if sum(map(len, batch)) <= _JOIN_BYTES:
+        size = sum(map(len, batch))
+        self._sent += size
+        if size <= _JOIN_BYTES:
             writing.write(b"".join(batch))
             return
         for part in batch:

@@ -2,6 +2,8 @@
 
 import fcntl
 import os
+import stat
+import sys
 from errno import EINVAL, ENOSYS, ENOTTY, EOPNOTSUPP, EXDEV
 
 from switchkit.platform import Unknown, Vitals
@@ -16,6 +18,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 _FICLONE = 0x40049409
 _CANNOT_CLONE = (EOPNOTSUPP, ENOTTY, EXDEV, EINVAL, ENOSYS)
 _KEEP_SIZE, _PUNCH_HOLE = 1, 2
+_FIONREAD, _SIOCOUTQ = 0x541B, 0x5411
 
 
 def pids() -> list[int]:
@@ -198,6 +201,24 @@ def punch_hole(handle: int, length: int) -> bool:
         return libc.fallocate(handle, _KEEP_SIZE | _PUNCH_HOLE, start, size) == 0
     except (OSError, AttributeError):
         return False
+
+
+def unread_bytes(handle: int) -> int:
+    """How much of what was written to a pipe or a socket nobody has read. Raises `Unknown`.
+
+    Of a socket it may be more than was written, but it is nothing exactly when all was read.
+    """
+    try:
+        mode = os.fstat(handle).st_mode
+        if stat.S_ISFIFO(mode):
+            raw = fcntl.ioctl(handle, _FIONREAD, bytes(4))
+        elif stat.S_ISSOCK(mode):
+            raw = fcntl.ioctl(handle, _SIOCOUTQ, bytes(4))
+        else:
+            raise Unknown("only pipes and sockets tell")
+    except OSError as error:
+        raise Unknown(str(error)) from error
+    return int.from_bytes(raw, sys.byteorder)
 
 
 def _read(path: str) -> bytes:

@@ -23,5 +23,6 @@ resident_bytes = _chosen.resident_bytes
 scratch_file = _chosen.scratch_file
 set_limit = _chosen.set_limit
 signal_exactly = _chosen.signal_exactly
+unread_bytes = _chosen.unread_bytes
 vitals = _chosen.vitals
 working_folder = _chosen.working_folder

@@ -2,52 +2,24 @@
 
 import json
 import re
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
-import pytest
 
 from agents.servers.host_bench import echo
 from cli.commands import switchboard
 from support.daemons import shim, status
-from support.hosts import PRIVATE, codex_program
+from support.hosts import codex_settings
 from support.mcp_stdio import StdioClient, text_of
 from support.models.loopback import ScriptedModel
 from support.models.responses import responses_model
 from support.models.script import Step, say, use
-from support.processes import mentioning, wait_until_none_mention
+from support.processes import mentioning
 from support.remotes import everything_over_http
 from support.requirements import requirement
 from support.workspace import NODE_MODULES, Json, Workspace, server
 from switchboard.providers.agents.servers.depth import MOST_DEPTH
 
 MEMORY = NODE_MODULES / "@modelcontextprotocol" / "server-memory" / "dist" / "index.js"
-PROVIDER = """
-model = "mock-model"
-model_provider = "loopback"
-[model_providers.loopback]
-name = "loopback"
-base_url = "{url}/v1"
-wire_api = "responses"
-request_max_retries = 1
-"""
-
-
-@pytest.fixture
-def workspace() -> Iterator[Workspace]:
-    # Codex will not have its home in the system's folder for temporary files.
-    PRIVATE.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=PRIVATE, prefix="s", ignore_cleanup_errors=True) as folder:
-        workspace = Workspace(Path(folder), daemon=True)
-        workspace.config_toml(
-            f"[agents]\nprograms = {{ codex = {json.dumps(str(codex_program()))} }}\n",
-            scope="home",
-        )
-        yield workspace
-        workspace.stop_daemon()
-        wait_until_none_mention(folder)
 
 
 @asynccontextmanager
@@ -57,7 +29,7 @@ async def playing(
     with responses_model(*steps) as model:
         folder = workspace.user_home / ".codex"
         folder.mkdir(exist_ok=True)
-        (folder / "config.toml").write_text(PROVIDER.format(url=model.url), "utf-8")
+        (folder / "config.toml").write_text(codex_settings(model), "utf-8")
         async with shim(workspace, patience=120) as client:
             yield client, model
 

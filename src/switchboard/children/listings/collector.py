@@ -60,7 +60,7 @@ class ListingCollector:
             if known is not None:
                 found[index] = known
             elif (kind, child) not in self._late:
-                waiting[self._tasks.start(child.offered(kind, channel))] = (index, child)
+                waiting[self._tasks.start(child.listing(kind, channel))] = (index, child)
         late = await _first_of(set(waiting), PATIENCE_S, is_enough)
         for task, (index, child) in waiting.items():
             if task in late:

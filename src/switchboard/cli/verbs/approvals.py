@@ -18,8 +18,8 @@ from switchboard.cli.render import columns, hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.daemon_answer import daemon_answer
+from switchboard.cli.verbs.parts.question_watch import QuestionWatch, Waiting
 from switchboard.cli.verbs.parts.questions import question_lines
-from switchboard.cli.verbs.parts.watching import Desk, Waiting
 from switchboard.control.answers import Decision, WaitingApprovals
 from switchboard.control.decisions import Decisions
 from switchboard.control.requests import ApprovalsRequest, DecideRequest
@@ -200,7 +200,7 @@ def run(request: CommandRequest) -> Report:
     if action == "list":
         return _listed(_waiting(request, everything=arguments.has("all")))
     if action == "watch":
-        return Desk(
+        return QuestionWatch(
             waiting=lambda: _watched(_waiting(request)),
             show=request.show,
             decide=lambda wanted: _decided(request, wanted).verdict,

@@ -72,15 +72,23 @@ class DoctorReport(Report, frozen=True, kw_only=True, tag="switchboard.doctor/1"
         yield f"servers    {self.servers}{left_out}"
         for server in self.started:
             yield f"started    {server.suite}: {counted(server.tools, 'tool')}"
-        for finding in self.findings:
+        # Beside what every configuration has: what is there of each provider.
+        for note in self._with("note"):
+            yield f"{note.subject:<10} {note.message}"
+            if note.hint:
+                yield hint(style, note.hint)
+        for finding in self._with("error", "warning"):
             yield ""
             mark = style.red if finding.severity == "error" else style.yellow
             yield f"{mark(finding.severity + ':')} {finding.subject}: {finding.message}"
             if finding.hint:
                 yield hint(style, finding.hint)
-        if not self.findings:
+        if not self._with("error", "warning"):
             yield ""
             yield style.green("nothing is wrong")
+
+    def _with(self, *severities: str) -> list[Finding]:
+        return [each for each in self.findings if each.severity in severities]
 
 
 def run(request: CommandRequest) -> Report:
@@ -97,6 +105,11 @@ def run(request: CommandRequest) -> Report:
         findings += _about_trust(settings)
         findings += _about_servers(settings, request.environ)
         findings += _about_sandbox(settings)
+        if any(entry.transport != "stdio" for entry in settings.servers):
+            # It loads what remote servers need, and few workspaces have one.
+            from switchboard.cli.verbs.parts.auth.checks import login_findings  # noqa: PLC0415
+
+            findings += login_findings(settings, request.environ)
         for source in configured(settings):
             findings += source.findings(settings, request.environ)
         if request.arguments.has("deep"):

@@ -68,7 +68,8 @@ def run(request: CommandRequest) -> Report:
         from switchboard.daemon.serve import run as run_loop  # noqa: PLC0415
         from switchboard.daemon.serve import serve_stdio  # noqa: PLC0415
 
-        return Silent(code=run_loop(serve_stdio(settings, request.environ, load=load)))
+        serving = serve_stdio(settings, request.environ, load=load, is_pinned=request.is_pinned)
+        return Silent(code=run_loop(serving))
     by_variable = f"${_TOKEN}" if request.environ.get(_TOKEN) else ""
     token_from = by_variable or os.path.join(settings.home, "http-token")
 
@@ -84,7 +85,10 @@ def run(request: CommandRequest) -> Report:
     from switchboard.daemon.serve import run as run_loop  # noqa: PLC0415
     from switchboard.daemon.serve_http import serve_http  # noqa: PLC0415
 
-    return Silent(code=run_loop(serve_http(settings, request.environ, ready=show, load=load)))
+    listening = serve_http(
+        settings, request.environ, ready=show, load=load, is_pinned=request.is_pinned
+    )
+    return Silent(code=run_loop(listening))
 
 
 def _refuse_http_options(request: CommandRequest) -> None:

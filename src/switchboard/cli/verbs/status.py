@@ -8,6 +8,7 @@ from switchboard import __version__
 from switchboard.cli.render import columns, hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
+from switchboard.cli.verbs.parts.auth.login_table import login_rows
 from switchboard.control.client import DaemonClient, draining_daemons, running_daemon
 from switchboard.control.requests import StatusRequest
 from switchboard.control.status import (
@@ -48,7 +49,7 @@ class StatusReport(Report, frozen=True, kw_only=True, tag="switchboard.status/1"
 
     def lines(self, style: Style) -> Iterator[str]:
         is_first = True
-        for daemon in (*([self.daemon] if self.daemon else []), *self.draining):
+        for daemon in self._daemons:
             if not is_first:
                 yield ""
             is_first = False
@@ -64,6 +65,15 @@ class StatusReport(Report, frozen=True, kw_only=True, tag="switchboard.status/1"
                 " the next client gets a daemon of its own, and this one ends with its last"
             )
             yield hint(style, "switchboard daemon restart")
+        runs = [run for daemon in self._daemons for run in daemon.runs]
+        asking = sum(run.state == "asking" for run in runs)
+        if asking:
+            yield f"{counted(asking, 'run')} wait{'s' if asking == 1 else ''} for your answer"
+            yield hint(style, "switchboard approvals")
+
+    @property
+    def _daemons(self) -> tuple[DaemonStatus, ...]:
+        return (*([self.daemon] if self.daemon else []), *self.draining)
 
 
 def _named(version: str) -> str:
@@ -119,6 +129,9 @@ def _daemon_lines(daemon: DaemonStatus, style: Style) -> Iterator[str]:
     if daemon.children:
         yield ""
         yield from _child_rows(daemon.children, style)
+    if daemon.logins:
+        yield ""
+        yield from login_rows(daemon.logins, style)
     if daemon.runs:
         yield ""
         yield from _run_rows(daemon.runs, style)

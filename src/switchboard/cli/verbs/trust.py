@@ -161,6 +161,8 @@ def _trustees(settings: Settings) -> Iterator[Trustee]:
                     runs=item.runs,
                     origin=shown_origin(place.scope, place.path, place.line, settings.workspace),
                     sandbox=visible(item.sandbox),
+                    # One without a fingerprint is nothing that could be trusted.
+                    left_out="" if item.fingerprint else item.left_out,
                 )
 
 

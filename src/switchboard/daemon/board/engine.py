@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from switchboard.children.child import Child
     from switchboard.daemon.board.guard import Gates, Guard
     from switchboard.daemon.board.shared_children import SharedChildren
+    from switchboard.oauth.logins import Logins
     from switchboard.runs.service import RunService
 
 _DEFAULT = SuiteSettings()
@@ -105,10 +106,14 @@ class Engine:
             is_trusted=lambda entry: still_trusted(entry, workspace),
             sandboxes=ServerSandbox(environ, workspace),
             book=self._book,
+            logins=self._open_logins,
         )
         self._announce = announce
         self._guard: Guard | None = None
         self._runs: RunService | None = None
+        self._logins: Logins | None = None
+        # What the first board says of the home; every other says the same of it.
+        self._settings: Settings | None = None
         self._state = State()
         self._tasks = TaskSet()
         for pool in self._pools:
@@ -116,8 +121,11 @@ class Engine:
 
     def build(self, settings: Settings, assembly: Assembly) -> Built:
         """What runs the calls of a board with these settings."""
+        self._settings = settings
         for pool in self._pools:
             pool.book.learn(secret_values(settings, self._environ))
+        if self._shared_children is not None:
+            self._shared_children.settings = settings
         limits = ChildLimits(
             spawn_s=settings.timeouts.child_spawn_ms / 1000,
             rpc_s=settings.timeouts.rpc_ms / 1000,
@@ -223,6 +231,17 @@ class Engine:
             self._runs = open_runs(settings.home, self._events, settings.runs)
         return self._runs
 
+    def _open_logins(self) -> Logins:
+        if self._shared_children is not None:
+            return self._shared_children.logins()
+        if self._logins is None:
+            # Few servers want a login.
+            from switchboard.daemon.board.open_logins import open_logins  # noqa: PLC0415
+
+            assert self._settings is not None, "a child belongs to a board"
+            self._logins = open_logins(self._settings, self._environ, self._events)
+        return self._logins
+
     def _audit(self) -> AuditStore | None:
         return self._guard.audit if self._guard is not None else None
 
@@ -240,6 +259,7 @@ class Engine:
     def leave(self, session_id: str) -> None:
         """A session has ended."""
         self.pool.leave(session_id)
+        self._state.leave(session_id)
         self._leave_guard(session_id)
 
     def _leave_guard(self, session_id: str) -> None:
@@ -261,6 +281,8 @@ class Engine:
                 then.callback(self._own_reaper.close)
             if self._shared_children is not None:
                 then.callback(self._shared_children.leave, self._environ)
+            if self._logins is not None:
+                then.push_async_callback(self._logins.aclose)
             then.push_async_callback(self.pool.aclose)
             if self._shared is not None:
                 then.callback(self._shared.on_changed.discard, self._announce)

@@ -21,8 +21,9 @@ from contextlib import AsyncExitStack
 
 from msgspec import Struct
 
+from switchboard.config.locate import WORKSPACE_VARIABLE
 from switchboard.config.problems import ConfigInvalid
-from switchboard.core.boards import board_mark
+from switchboard.core.board_mark import board_mark
 from switchboard.core.bus import EventBus, Subscriber
 from switchboard.core.loop.tasks import TaskSet, close_all
 from switchboard.daemon.board.assemble import Assembly, assemble
@@ -237,7 +238,7 @@ def _key_for(
     hello: Hello, given: Mapping[str, str], names: frozenset[str]
 ) -> tuple[BoardKey, dict[str, str]]:
     environ = with_absolute_paths(given, hello.cwd)
-    workspace = hello.workspace or environ.get("WORKSPACE_DIR") or hello.cwd
+    workspace = hello.workspace or environ.get(WORKSPACE_VARIABLE) or hello.cwd
     key = BoardKey(
         absolute(workspace, hello.cwd),
         absolute(hello.config, hello.cwd) if hello.config else "",

@@ -23,7 +23,9 @@ Environ = frozenset[tuple[str, str]]
 
 if TYPE_CHECKING:
     from switchboard.daemon.board.guard import Guard
+    from switchboard.oauth.logins import Logins
     from switchboard.runs.service import RunService
+    from switchboard.settings.sections import Settings
 
 
 _LIMITS = RunLimits()
@@ -37,6 +39,11 @@ class SharedChildren:
         self.reaper = Reaper()
         self._run_limits = run_limits
         self._guard: Guard | None = None
+        # What the boards say of the home, which is the same for all of them.
+        self.settings: Settings | None = None
+        self._environ: Mapping[str, str] = {}
+        # Nothing before the first child that may need a login.
+        self.open_logins: Logins | None = None
         # Nothing before the first board that may have runs.
         self.open_runs: RunService | None = None
         # Sessions share a child only where everything is alike that the child could see.
@@ -45,6 +52,8 @@ class SharedChildren:
 
     def enter(self, environ: Mapping[str, str]) -> ChildPool:
         """The pool of everyone with this environment, for a board that leaves it some day."""
+        # The vault of a team wants a token of the user, whichever session it came with.
+        self._environ = environ
         key = frozenset(environ.items())
         self._boards[key] += 1
         pool = self._pools.get(key)
@@ -57,6 +66,7 @@ class SharedChildren:
                 reaper=self.reaper,
                 book=book,
                 sandboxes=ServerSandbox(environ, environ.get("HOME") or "/"),
+                logins=self.logins,
             )
         return pool
 
@@ -91,6 +101,15 @@ class SharedChildren:
             self.open_runs = open_runs(home, self._events, self._run_limits)
         return self.open_runs
 
+    def logins(self) -> "Logins":
+        """The logins of the daemon's home, opened by the first child that may need one."""
+        if self.open_logins is None:
+            from switchboard.daemon.board.open_logins import open_logins  # noqa: PLC0415 - as above
+
+            assert self.settings is not None, "a child belongs to a board"
+            self.open_logins = open_logins(self.settings, self._environ, self._events)
+        return self.open_logins
+
     def works_in(self, workspace: str) -> bool:
         """Whether a run works or waits in a workspace; in any one, if none is named."""
         return self.open_runs is not None and bool(self.open_runs.under_way(workspace))
@@ -120,4 +139,6 @@ class SharedChildren:
             then.push_async_callback(asyncio.to_thread, self.reaper.close)
             if self._guard is not None:
                 then.push_async_callback(self._guard.aclose)
+            if self.open_logins is not None:
+                then.push_async_callback(self.open_logins.aclose)
             await close_all(pool.aclose() for pool in self._pools.values())

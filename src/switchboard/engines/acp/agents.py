@@ -33,6 +33,8 @@ class AcpAgent(Struct, frozen=True, kw_only=True):
     # Whether `permissions_for` means something to it.
     has_permissions: bool = False
     install: str = ""
+    # The file of its login, below the user's folder for data.
+    login: str = ""
 
 
 _KNOWN = (
@@ -51,6 +53,7 @@ _KNOWN = (
         unreachable=r"timestamp=\S+ .*\bsmall=false\b.*Cannot connect to API",
         has_permissions=True,
         install="install it with `npm install -g opencode-ai`",
+        login="opencode/auth.json",
     ),
     AcpAgent(
         name="gemini",

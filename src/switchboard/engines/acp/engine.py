@@ -1,5 +1,6 @@
 """Agents that speak the Agent Client Protocol as engines, one for each name."""
 
+import os
 from collections.abc import Mapping, Sequence
 
 from switchboard.core.faults import Fault, FaultCode
@@ -7,6 +8,7 @@ from switchboard.engines.acp.agents import KNOWN, agent_named
 from switchboard.engines.acp.conversation import AcpConversation
 from switchboard.engines.acp.mapping import unsupported
 from switchboard.engines.engine import EngineConversation, Readiness
+from switchboard.engines.login_files import texts_in
 from switchboard.engines.profile import AgentProfile, EngineSpec
 from switchboard.engines.programs import ask_program, find_program, version_in
 from switchkit.reaper_client import Reaper
@@ -56,6 +58,13 @@ class AcpEngine:
                 hint=f"run `{program} --version` and mend what it complains about",
             )
         return Readiness(program=program, version=".".join(map(str, version)))
+
+    def credentials(self, env: Mapping[str, str]) -> frozenset[str]:
+        if not self._agent.login:
+            return frozenset()
+        home = env.get("HOME") or "/"
+        folder = env.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
+        return texts_in(os.path.join(folder, self._agent.login))
 
     def converse(self, spec: EngineSpec, *, reaper: Reaper) -> EngineConversation:
         return AcpConversation(self._agent, spec, reaper)

@@ -8,7 +8,8 @@ import msgspec
 
 from switchboard.engines.acp.agents import AcpAgent, permissions_for
 from switchboard.engines.profile import EngineSpec
-from switchboard.engines.surroundings import kept_from_shells, shielded_command, with_quiet_git
+from switchboard.engines.quiet_git import with_quiet_git
+from switchboard.engines.surroundings import kept_from_shells, shielded_command
 from switchkit.files import make_private_folder, replace_file
 
 _SHELLS = ("/bin/bash", "/bin/sh")
@@ -25,7 +26,9 @@ def environment_for(agent: AcpAgent, spec: EngineSpec) -> dict[str, str]:
     if agent.settings:
         env[agent.settings_variable] = _with_settings(agent, env)
     if not spec.is_trusted:
-        env = with_quiet_git({**env, **agent.when_untrusted})
+        env |= agent.when_untrusted
+    # Also where the workspace is trusted: nobody was shown what its repository would start.
+    env = with_quiet_git(env, spec.cwd)
     env["SHELL"] = _shell(spec, env)
     return env
 

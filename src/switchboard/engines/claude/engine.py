@@ -1,5 +1,6 @@
 """Claude Code as an engine, through its control protocol."""
 
+import os
 from collections.abc import Mapping
 
 import msgspec
@@ -7,6 +8,7 @@ import msgspec
 from switchboard.engines.claude.conversation import PROGRAM, ClaudeConversation
 from switchboard.engines.claude.mapping import unsupported
 from switchboard.engines.engine import EngineConversation, Readiness
+from switchboard.engines.login_files import texts_in
 from switchboard.engines.profile import AgentProfile, EngineSpec
 from switchboard.engines.programs import ask_program, find_program, version_in
 from switchkit.reaper_client import Reaper
@@ -53,14 +55,20 @@ class ClaudeEngine:
                 problem=f"Claude Code {name} is too old",
                 hint=f"update it to {'.'.join(map(str, OLDEST))} or newer with `claude update`",
             )
-        if not await _is_logged_in(program, env):
+        login = await _login(program, env)
+        if not login:
             return Readiness(
                 program=program,
                 version=name,
                 problem="nobody is logged in to Claude Code",
                 hint="run `claude auth login`, or set ANTHROPIC_API_KEY",
             )
-        return Readiness(program=program, version=name)
+        return Readiness(program=program, version=name, login=login)
+
+    def credentials(self, env: Mapping[str, str]) -> frozenset[str]:
+        home = env.get("HOME") or "/"
+        folder = env.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
+        return texts_in(os.path.join(folder, ".credentials.json"))
 
     def converse(self, spec: EngineSpec, *, reaper: Reaper) -> EngineConversation:
         if not spec.program:
@@ -71,8 +79,11 @@ class ClaudeEngine:
         return unsupported(profile)
 
 
-async def _is_logged_in(program: str, env: Mapping[str, str]) -> bool:
-    if any(env.get(name) for name in _LOGINS):
-        return True
+async def _login(program: str, env: Mapping[str, str]) -> str:
+    """What it logs in with, in words; empty where nobody is logged in."""
+    named = next((name for name in _LOGINS if env.get(name)), "")
+    if named:
+        return f"`{named}`"
     # Logins lie in a file here and in a keychain there; only the program knows.
-    return (await ask_program((program, "auth", "status"), env)).status == 0
+    told = await ask_program((program, "auth", "status"), env)
+    return "its own login" if told.status == 0 else ""

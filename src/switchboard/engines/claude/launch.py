@@ -11,12 +11,8 @@ import msgspec
 
 from switchboard.engines.claude.mapping import arguments
 from switchboard.engines.profile import EngineSpec
-from switchboard.engines.surroundings import (
-    kept_from_shells,
-    shielded_command,
-    with_quiet_git,
-    without,
-)
+from switchboard.engines.quiet_git import with_quiet_git
+from switchboard.engines.surroundings import kept_from_shells, shielded_command, without
 from switchkit.files import make_private_folder, replace_file
 
 # What a Claude Code that started us says of itself: ours would take itself for a part of it.
@@ -82,7 +78,8 @@ def _environment(spec: EngineSpec) -> dict[str, str]:
     secrets = [name for name in kept_from_shells(spec.env) if name.isidentifier()]
     lines = [f"unset {name}\n" for name in (*secrets, "CLAUDE_CODE_MESSAGING_TOKEN")]
     env["CLAUDE_ENV_FILE"] = _written(spec, "shell.sh", "".join(lines))
-    return env if spec.is_trusted else with_quiet_git(env)
+    # Also where the workspace is trusted: nobody was shown what its repository would start.
+    return with_quiet_git(env, spec.cwd)
 
 
 def _written(spec: EngineSpec, name: str, content: str | dict[str, object]) -> str:

@@ -1,7 +1,6 @@
 """JSON-RPC with one `codex app-server`. It knows the handshake, and not what is said after it."""
 
 import asyncio
-import contextlib
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -43,6 +42,7 @@ class AppServer:
         self._room = asyncio.Event()
         self._room.set()
         self._is_over = False
+        self._forgotten = ""
         self._why = ""
 
     @classmethod
@@ -63,6 +63,9 @@ class AppServer:
             }
             await server.request("initialize", hello, within_s=START_S)
             await server._process.send({"method": "initialized"})
+        except ServerGone:
+            await asyncio.shield(server.aclose())
+            raise ServerGone(server.last_words) from None
         except BaseException:
             await asyncio.shield(server.aclose())
             raise
@@ -123,6 +126,13 @@ class AppServer:
             self._room.set()
         return message
 
+    def forget(self, thread_id: str) -> None:
+        """Leave out what was heard so far, and what is still to come of this conversation."""
+        self._forgotten = thread_id
+        while not self._inbox.empty() and not self._is_over:
+            self._inbox.get_nowait()
+        self._room.set()
+
     async def look(self) -> None:
         """Remember which processes are its own."""
         await self._process.look()
@@ -140,6 +150,8 @@ class AppServer:
                     waiting = self._answers.get(cast("int", message.get("id")))
                     if waiting is not None and not waiting.done():
                         waiting.set_result(message)
+                    continue
+                if self._forgotten and self._forgotten == _thread_of(message):
                     continue
                 self._inbox.put_nowait(message)
                 if self._inbox.qsize() >= _MOST_WAITING and not self._answers:
@@ -159,8 +171,6 @@ class AppServer:
                     waiting.set_exception(ServerGone())
 
 
-async def closed(server: AppServer | None) -> None:
-    """Close it if there is one."""
-    if server is not None:
-        with contextlib.suppress(ServerGone):
-            await server.aclose()
+def _thread_of(message: Json) -> object:
+    params = cast("Json", message.get("params") or {})
+    return params.get("threadId") or cast("Json", params.get("thread") or {}).get("id")

@@ -76,7 +76,6 @@ class CodexConversation:
             self._is_busy = False
             self._turn_id = ""
             self._items.clear()
-            self._launch.refill()
 
     async def _turn(self, text: str) -> AsyncIterator[EngineEvent]:
         if self._is_closed:
@@ -239,6 +238,7 @@ class CodexConversation:
         for request_id in tuple(self._asked):
             await self.answer(request_id, NO)
         await self._end()
+        self._launch.refill()
 
     async def _end(self) -> None:
         async with self._closing:

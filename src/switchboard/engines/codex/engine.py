@@ -1,7 +1,6 @@
 """Codex as an engine."""
 
 import asyncio
-import os
 from collections.abc import Mapping
 
 from msgspec.structs import replace
@@ -16,9 +15,12 @@ from switchboard.engines.codex.program import (
     ask_version,
     find_program,
     parts,
+    program_state,
 )
 from switchboard.engines.codex.spare import Spares
+from switchboard.engines.codex.template import HomeTemplates
 from switchboard.engines.engine import EngineConversation, Readiness
+from switchboard.engines.login_files import texts_in
 from switchboard.engines.profile import AgentProfile, EngineSpec
 from switchkit.reaper_client import Reaper
 
@@ -30,13 +32,21 @@ _INSTALL = (
 class CodexEngine:
     """Codex, through its app-server."""
 
-    def __init__(self, *, reaper: Reaper, program: str = "", spares: Spares | None = None) -> None:
-        """Take the program that the user named, if any, and where to take warm processes from."""
+    def __init__(
+        self,
+        *,
+        reaper: Reaper,
+        program: str = "",
+        spares: Spares | None = None,
+        templates: HomeTemplates | None = None,
+    ) -> None:
+        """Take the program that the user named, if any, and what makes starts faster."""
         self._reaper = reaper
         self._program = program
         self._spares = spares
+        self._templates = templates
         # What a program said of its version, until the program is another.
-        self._versions: dict[tuple[str, int, int], str] = {}
+        self._versions: dict[tuple[str, int, int, int], str] = {}
 
     @property
     def key(self) -> str:
@@ -46,8 +56,7 @@ class CodexEngine:
         program = await asyncio.to_thread(find_program, self._program, env)
         if program is None:
             return Readiness(problem="the program `codex` was not found", hint=_INSTALL)
-        found = await asyncio.to_thread(os.stat, program.path)
-        state = (program.path, found.st_mtime_ns, found.st_size)
+        state = await asyncio.to_thread(program_state, program)
         version = self._versions.get(state)
         if version is None:
             version = await ask_version(program, env, self._reaper)
@@ -58,15 +67,27 @@ class CodexEngine:
         if not problem:
             user = await asyncio.to_thread(user_codex, env)
             problem, hint = _judged_user(user) or ("", hint)
+            known = replace(known, login="" if problem else _login(user))
         return replace(known, problem=problem, hint=hint)
+
+    def credentials(self, env: Mapping[str, str]) -> frozenset[str]:
+        user = user_codex(env)
+        return frozenset((*user.env.values(), *texts_in(user.login)))
 
     def converse(self, spec: EngineSpec, *, reaper: Reaper) -> EngineConversation:
         if self._program and not spec.program:
             spec = replace(spec, program=self._program)
-        return CodexConversation(CodexLaunch(spec, reaper=reaper, spares=self._spares))
+        launch = CodexLaunch(spec, reaper=reaper, spares=self._spares, templates=self._templates)
+        return CodexConversation(launch)
 
     def unsupported(self, profile: AgentProfile) -> tuple[str, ...]:
         return lacking(profile)
+
+
+def _login(user: UserCodex) -> str:
+    if user.config.get("model_provider", "openai") != "openai":
+        return f"the model provider `{user.config['model_provider']}`"
+    return "its own login" if user.login else "a key of the environment"
 
 
 def _judged(version: str) -> tuple[str, str]:

@@ -19,9 +19,11 @@ from typing import Any, cast
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from switchboard.config.toml_text import TomlInvalid, read_toml
-from switchboard.engines.surroundings import kept_from_shells, with_quiet_git
+from switchboard.engines.codex.program import CodexProgram, program_state
+from switchboard.engines.surroundings import kept_from_shells
 from switchkit.files import make_private_folder, replace_file
 
 Json = dict[str, Any]
@@ -41,6 +43,7 @@ SECRET_NAMES = (
     *("*PRIVATE*", "*WEBHOOK*", "SWITCHBOARD_*", "NPM_CONFIG_*AUTH*", "PGPASS*", "*_PASS"),
 )
 _KEYS = ("CODEX_API_KEY", "OPENAI_API_KEY")
+_OPENAI = "openai"
 _DEPTH = "SWITCHBOARD_DEPTH"
 _MOST_CONFIG = 1024 * 1024
 
@@ -66,8 +69,23 @@ class UserCodex(Struct, frozen=True, kw_only=True):
         """Whether a model can be reached at all: by a login, a key or a provider of their own."""
         return (
             bool(self.login or self.api_key)
-            or self.config.get("model_provider", "openai") != "openai"
+            or self.config.get("model_provider", _OPENAI) != _OPENAI
         )
+
+    @property
+    def can_reach_a_model(self) -> bool:
+        """Whether there is any use in trying: some addresses want no login."""
+        return self.has_login or bool(self.config.get("openai_base_url"))
+
+    def with_provider(self, name: str) -> "UserCodex":
+        """The same with a provider that an agent names: Codex has one for a whole process.
+
+        One that nobody has defined is left to Codex, which says so.
+        """
+        known = {_OPENAI, *cast("Json", self.config.get("model_providers") or {})}
+        if name not in known or name == self.config.get("model_provider", _OPENAI):
+            return self
+        return replace(self, config={**self.config, "model_provider": name})
 
 
 class CodexHome(Struct, frozen=True, kw_only=True):
@@ -144,6 +162,8 @@ def make_home(path: str, user: UserCodex, env: Mapping[str, str], helpers: str =
         **user.config,
         "check_for_update_on_startup": False,
         "analytics": {"enabled": False},
+        # A home that is new has none, and would load a list of them from the network each time.
+        "features": {"plugins": False},
         "shell_environment_policy": {
             "inherit": "all",
             "ignore_default_excludes": False,
@@ -161,7 +181,7 @@ def make_home(path: str, user: UserCodex, env: Mapping[str, str], helpers: str =
         os.unlink(link)
     if user.login:
         os.symlink(user.login, link)
-    own = {**with_quiet_git(env), **user.env, "CODEX_HOME": path}
+    own = {**env, **user.env, "CODEX_HOME": path}
     if helpers:
         own["PATH"] = os.pathsep.join(filter(None, (env.get("PATH"), helpers)))
     if _is_temporary(path, env):
@@ -172,10 +192,28 @@ def make_home(path: str, user: UserCodex, env: Mapping[str, str], helpers: str =
     return CodexHome(path=path, env=own, api_key=user.api_key)
 
 
-def digest_of(user: UserCodex, env: Mapping[str, str], program: str) -> str:
-    """The same for homes that could take each other's place."""
-    parts = (program, user, dict(sorted(env.items())))
+def digest_of(user: UserCodex, env: Mapping[str, str], program: CodexProgram) -> str:
+    """The same for homes that could take each other's place. Reads the disk; raises OSError.
+
+    A process remembers what it read at its start. So files count by what tells one state of them
+    from the next: who logs in as somebody else must not be served by a process of before.
+    """
+    read = (user.login, str(user.config.get("model_catalog_json") or ""))
+    parts = (
+        program_state(program),
+        user,
+        tuple(map(_file_state, read)),
+        dict(sorted(env.items())),
+    )
     return sha256(msgspec.json.encode(parts)).hexdigest()
+
+
+def _file_state(path: str) -> tuple[int, int, int]:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return 0, 0, 0
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def _is_temporary(path: str, env: Mapping[str, str]) -> bool:

@@ -1,6 +1,7 @@
 """From what an agent asks for to a process of Codex that is ready to be talked to."""
 
 import asyncio
+import contextlib
 import os
 import shutil
 from typing import Any
@@ -10,18 +11,22 @@ from msgspec import Struct
 from switchboard.core.faults import Fault
 from switchboard.engines.codex.app_server import START_S, AppServer, ServerGone, ServerRefused
 from switchboard.engines.codex.home import CodexHome, UserCodex, digest_of, make_home, user_codex
-from switchboard.engines.codex.opening import opening_of
+from switchboard.engines.codex.opening import opening_of, provider_of
 from switchboard.engines.codex.program import CodexProgram, find_program
 from switchboard.engines.codex.spare import Spares, home_in
+from switchboard.engines.codex.template import HomeTemplates
 from switchboard.engines.events import TurnFailure
+from switchboard.engines.failures import kind_of_crash
 from switchboard.engines.profile import EngineSpec
+from switchboard.engines.quiet_git import with_quiet_git
+from switchboard.engines.surroundings import kept_from_shells, without
 from switchkit.reaper_client import Reaper
 
 Json = dict[str, Any]
 
 # Unknown settings are refused, not ignored; and who cannot reach the model is told so, instead of
 # being kept waiting for the network for ever.
-_FLAGS = ("app-server", "--strict-config", "--disable", "unbounded_connection_retries")
+FLAGS = ("app-server", "--strict-config", "--disable", "unbounded_connection_retries")
 
 
 class CodexUnusable(Exception):
@@ -52,16 +57,25 @@ class _Plan(Struct, frozen=True, kw_only=True):
     user: UserCodex
     opening: Json
     home: str
+    env: dict[str, str]
     key: str
 
 
 class CodexLaunch:
     """Starts Codex for one conversation, or takes a spare."""
 
-    def __init__(self, spec: EngineSpec, *, reaper: Reaper, spares: Spares | None) -> None:
+    def __init__(
+        self,
+        spec: EngineSpec,
+        *,
+        reaper: Reaper,
+        spares: Spares | None,
+        templates: HomeTemplates | None = None,
+    ) -> None:
         self._spec = spec
         self._reaper = reaper
         self._spares = spares
+        self._templates = templates
         self._started: _Plan | None = None
 
     async def start(self) -> Launched:
@@ -88,13 +102,13 @@ class CodexLaunch:
         return launched
 
     def refill(self) -> None:
-        """Have a spare for the next run. Called once this one has its first answer.
+        """Have a spare for the next run. Called once this one has ended.
 
         A start takes more of the machine than anything else that Codex does.
         """
         plan, self._started = self._started, None
         if self._spares is not None and plan is not None:
-            self._spares.refill(plan.key, lambda folder: self._fresh(plan, folder))
+            self._spares.refill(plan.key, lambda folder: self._spare(plan, folder))
 
     def _plan(self) -> _Plan:
         spec = self._spec
@@ -105,22 +119,48 @@ class CodexLaunch:
         program = find_program(spec.program, spec.env)
         if program is None:
             raise CodexUnusable(TurnFailure(kind="engine-missing", private="no codex was found"))
-        user = user_codex(spec.env)
+        user = user_codex(spec.env).with_provider(provider_of(spec.profile))
+        if not user.can_reach_a_model:
+            # Codex would ask a service on the network, to be told the same.
+            raise CodexUnusable(TurnFailure(kind="not-logged-in", private="there is no login"))
+        env = with_quiet_git(spec.env, spec.cwd)
         return _Plan(
             program=program,
             user=user,
             opening=opening_of(spec, user.home),
             home=home_in(spec.folder),
-            key=digest_of(user, spec.env, program.path),
+            env=env,
+            key=digest_of(user, env, program),
         )
+
+    async def _spare(self, plan: _Plan, folder: str) -> AppServer:
+        if self._templates is not None:
+            await self._templates.prepare(plan.program, lambda path: self._nobodys(plan, path))
+        server = await self._fresh(plan, folder)
+        try:
+            await warm_up(server, folder)
+        except BaseException:
+            await asyncio.shield(server.aclose())
+            raise
+        return server
 
     async def _fresh(self, plan: _Plan, folder: str) -> AppServer:
         try:
-            home = await asyncio.to_thread(
-                make_home, folder, plan.user, self._spec.env, plan.program.helpers
-            )
+            home = await asyncio.to_thread(self._home, plan, folder)
         except OSError as error:
             raise CodexUnusable(TurnFailure(kind="other", private=str(error))) from error
+        return await start_server(plan.program, home, self._reaper)
+
+    def _home(self, plan: _Plan, folder: str) -> CodexHome:
+        if self._templates is not None:
+            self._templates.begin(folder, plan.program)
+        return make_home(folder, plan.user, plan.env, plan.program.helpers)
+
+    async def _nobodys(self, plan: _Plan, folder: str) -> AppServer:
+        """Codex without anything of the user."""
+        nobody = UserCodex(home="", config={}, env={}, login="")
+        env = with_quiet_git(without(plan.env, kept_from_shells(plan.env)))
+        home = await asyncio.to_thread(make_home, folder, nobody, env, plan.program.helpers)
         return await start_server(plan.program, home, self._reaper)
 
 
@@ -129,7 +169,7 @@ async def start_server(program: CodexProgram, home: CodexHome, reaper: Reaper) -
     try:
         # Not in the workspace: what it does there, it does for a conversation.
         server = await AppServer.start(
-            (program.path, *_FLAGS), cwd=home.path, env=home.env, reaper=reaper
+            (program.path, *FLAGS), cwd=home.path, env=home.env, reaper=reaper
         )
         await _log_in(server, home)
     except Fault as fault:
@@ -138,8 +178,33 @@ async def start_server(program: CodexProgram, home: CodexHome, reaper: Reaper) -
             TurnFailure(kind=kind, private=fault.private or fault.message)
         ) from fault
     except (ServerGone, ServerRefused) as refused:
-        raise CodexUnusable(TurnFailure(kind="engine-crashed", private=str(refused))) from refused
+        words = str(refused)
+        raise CodexUnusable(TurnFailure(kind=kind_of_crash(words), private=words)) from refused
     return server
+
+
+async def warm_up(server: AppServer, folder: str) -> None:
+    """Have it load what it loads with a first conversation: one in its own home, without a word.
+
+    Raises `ServerGone`.
+    """
+    opening = {
+        "cwd": folder,
+        "sandbox": "read-only",
+        # Nobody has asked for anything: nothing is to be started, and nobody reached.
+        "config": {
+            "projects": {folder: {"trust_level": "untrusted"}},
+            "features.apps": False,
+            "features.shell_snapshot": False,
+        },
+    }
+    # A version that does not know these words is as ready as it was.
+    with contextlib.suppress(ServerRefused):
+        opened = await server.request("thread/start", opening, within_s=START_S)
+        thread_id = str(opened["thread"]["id"])
+        server.forget(thread_id)
+        await server.request("thread/delete", {"threadId": thread_id}, within_s=START_S)
+        server.forget(thread_id)
 
 
 async def _log_in(server: AppServer, home: CodexHome) -> None:

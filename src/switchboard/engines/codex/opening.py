@@ -3,6 +3,7 @@
 import os
 import re
 import stat
+from collections.abc import Iterator
 from typing import Any
 
 from switchboard.core.faults import Fault, FaultCode
@@ -29,9 +30,7 @@ def opening_of(spec: EngineSpec, user_home: str) -> Json:
         "experimentalRawEvents": True,
         "config": _config(spec),
     }
-    instructions = [profile.developer_instructions]
-    if not spec.is_trusted:
-        instructions.append(workspace_instructions(spec.cwd, user_home))
+    instructions = [profile.developer_instructions, *_written_for_models(spec, user_home)]
     given = "\n\n".join(filter(None, instructions))
     if given:
         arguments["developerInstructions"] = given
@@ -52,10 +51,16 @@ def _config(spec: EngineSpec) -> Json:
         config[f"mcp_servers.{name}"] = entry
     # Codex calls a folder trusted by itself as soon as it may write there, and then runs what the
     # folder's own settings say. So it is told, for the folder and for every one above it.
-    level = "trusted" if spec.is_trusted else "untrusted"
-    folders = [spec.cwd] if spec.is_trusted else _upwards(spec.cwd)
-    config["projects"] = {folder: {"trust_level": level} for folder in folders}
+    config["projects"] = {
+        folder: {"trust_level": "trusted" if _is_trusted(folder, spec) else "untrusted"}
+        for folder in _upwards(spec.cwd)
+    }
     return config
+
+
+def _is_trusted(folder: str, spec: EngineSpec) -> bool:
+    root = spec.trusted_folder
+    return bool(root) and (folder == root or folder.startswith(root.rstrip(os.sep) + os.sep))
 
 
 def _own(profile: AgentProfile) -> Json:
@@ -69,6 +74,11 @@ def _own(profile: AgentProfile) -> Json:
                 hint="leave it out; Switchboard decides it",
             )
     return dict(profile.config)
+
+
+def provider_of(profile: AgentProfile) -> str:
+    """The model provider that the agent names, if any."""
+    return str(profile.fields.model_provider or profile.config.get("model_provider") or "")
 
 
 def servers_of(profile: AgentProfile) -> dict[str, Json]:
@@ -107,21 +117,20 @@ def _server(server: AttachedServer) -> Json:
     return entry
 
 
-def workspace_instructions(cwd: str, user_home: str) -> str:
-    """The user's and the workspace's `AGENTS.md`, which Codex leaves out where nothing is trusted.
+def _written_for_models(spec: EngineSpec, user_home: str) -> Iterator[str]:
+    """Each `AGENTS.md` that Codex does not read by itself. They run nothing.
 
-    They are texts for the model, and run nothing.
+    It has another home than the user's, and leaves out those of a folder that is not trusted.
     """
     folders = [user_home] if user_home else []
-    folders += reversed(_upwards(cwd, until_root=True))
-    texts: list[str] = []
+    if not spec.is_trusted:
+        folders += reversed(_upwards(spec.cwd, until_root=True))
     left = _MOST_INSTRUCTIONS
     for folder in folders:
         text = _first(folder, left)
         if text.strip():
-            texts.append(f"# Instructions of {os.path.basename(folder) or folder}\n\n{text}")
+            yield f"# Instructions of {os.path.basename(folder) or folder}\n\n{text}"
             left -= len(text)
-    return "\n\n".join(texts)
 
 
 def _first(folder: str, most: int) -> str:

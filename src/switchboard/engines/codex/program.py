@@ -72,6 +72,12 @@ def _native(path: str) -> CodexProgram:
     return CodexProgram(path=path, helpers=next(filter(os.path.isdir, places), ""))
 
 
+def program_state(program: CodexProgram) -> tuple[str, int, int, int]:
+    """What is another once the program is: its version, too, as long as nobody forges times."""
+    found = os.stat(program.path)
+    return program.path, found.st_ino, found.st_mtime_ns, found.st_size
+
+
 async def ask_version(program: CodexProgram, env: Mapping[str, str], reaper: Reaper) -> str:
     """What it says of its version; empty when it says none. Starts it for that."""
     spec = SpawnSpec(argv=(program.path, "--version"), cwd="/", env=env)

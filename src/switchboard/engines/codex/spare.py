@@ -17,6 +17,9 @@ _MOST_AGE_S = 300.0
 # One for each program, provider and environment, of which few are in use at a time.
 _MOST = 2
 
+# About as long as a start takes that nothing has been prepared for.
+_WORTH_WAITING_S = 1.0
+
 Start = Callable[[str], Awaitable[AppServer]]
 
 
@@ -50,7 +53,9 @@ class Spares:
         self._most_age_s = most_age_s
         self._most = most
         self._waiting: dict[str, Spare] = {}
-        self._starting: set[str] = set()
+        # Those that begin, and whether somebody waits for them already.
+        self._starting: dict[str, asyncio.Event] = {}
+        self._awaited: set[str] = set()
         self._tasks = TaskSet()
         # Those that end now. They are waited for, never cut off.
         self._ending = TaskSet()
@@ -63,7 +68,20 @@ class Spares:
         return tuple(spare.server.pid for spare in self._waiting.values())
 
     async def take(self, key: str) -> Spare | None:
-        """One that may take this place, if it waits and lives."""
+        """One that may take this place, if it waits and lives.
+
+        One that begins is waited for, by one run: to start a second beside it would take longer.
+        """
+        starting = self._starting.get(key)
+        if starting is not None and key not in self._awaited:
+            self._awaited.add(key)
+            try:
+                async with asyncio.timeout(_WORTH_WAITING_S):
+                    await starting.wait()
+            except TimeoutError:
+                return None
+            finally:
+                self._awaited.discard(key)
         spare = self._waiting.pop(key, None)
         if spare is not None and spare.server.is_over:
             await spare.aclose()
@@ -82,7 +100,7 @@ class Spares:
                 return
             # Dictionaries keep their order: the first has waited longest.
             self._ending.start(self._waiting.pop(next(iter(self._waiting))).aclose())
-        self._starting.add(key)
+        self._starting[key] = asyncio.Event()
         self._tasks.start(self._start(key, start))
 
     async def _start(self, key: str, start: Start) -> None:
@@ -97,7 +115,7 @@ class Spares:
                 return
             raise
         finally:
-            self._starting.discard(key)
+            self._starting.pop(key).set()
         spare = self._waiting[key] = Spare(server=server, folder=folder)
         await asyncio.sleep(self._most_age_s)
         if self._waiting.get(key) is spare:
@@ -108,6 +126,9 @@ class Spares:
         """End those that wait and those that begin."""
         self._is_closed = True
         await self._tasks.aclose()
+        for starting in self._starting.values():
+            # It was ended before it began.
+            starting.set()
         waiting, self._waiting = self._waiting, {}
         await close_all(spare.aclose() for spare in waiting.values())
         await self._ending.wait()

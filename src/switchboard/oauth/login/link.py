@@ -4,18 +4,16 @@ Nothing opens a browser here: the client shows the link, and a person follows it
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from msgspec import Raw, Struct
 
-from switchboard.children.schema import ServerEntry
 from switchboard.core.channel import Channel, Input
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.oauth.grant_store import GrantStore
-from switchboard.oauth.http.guarded_web import GuardedWeb
 from switchboard.oauth.login.attempt import attempt_login
 from switchboard.oauth.login.callback import Callback
 from switchboard.oauth.login.request import LoginRequest
@@ -37,15 +35,9 @@ class _Reply(Struct):
 class LinkLogin:
     """One login behind a link. Whoever asks for it meanwhile is shown the same link."""
 
-    def __init__(
-        self,
-        held: "HeldLogin",
-        grants: GrantStore,
-        open_web: Callable[[ServerEntry], GuardedWeb],
-    ) -> None:
+    def __init__(self, held: "HeldLogin", grants: GrantStore) -> None:
         self._held = held
         self._grants = grants
-        self._open_web = open_web
         self._tasks = TaskSet()
         self._url: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._done: asyncio.Task[bool] | None = None
@@ -84,7 +76,7 @@ class LinkLogin:
         return done.result()
 
     async def _log_in(self) -> bool:
-        web = self._open_web(self._held.entry)
+        web = self._held.open_web()
         try:
             async with Callback() as callback:
                 request = await self._request()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from switchboard.config.locate import WORKSPACE_VARIABLE
 from switchboard.providers.agents.calls.agent_tools import AgentGround
 from switchboard.providers.agents.calls.runnable import RunnableAgent
 from switchboard.providers.agents.calls.waiters import Waiters
@@ -14,6 +15,7 @@ from switchboard.providers.agents.work.agent_worker import WorkPlace
 from switchboard.providers.agents.work.conversation_folders import ConversationFolders
 from switchboard.providers.agents.work.engine_approvals import EngineActions, EngineApprovals
 from switchboard.providers.agents.work.engine_set import EngineSet
+from switchboard.providers.agents.work.engine_trust import EngineTrust
 
 if TYPE_CHECKING:
     from switchboard.providers.agents.found_agents import FoundAgents
@@ -48,11 +50,11 @@ def build_agents(context: Context, found: FoundAgents) -> AgentsProvider:
     def guarded(actions: EngineActions) -> GuardedRoad:
         return road(actions, float(options.approval_timeout))
 
-    is_pinned = options.stay_in_workspace or bool(environ.get("WORKSPACE_DIR"))
     ground = AgentGround(
         workspace=settings.workspace,
-        root=settings.workspace if is_pinned else "",
+        is_pinned=options.stay_in_workspace or bool(environ.get(WORKSPACE_VARIABLE)),
         programs=options.programs,
+        trust=EngineTrust(settings, found),
     )
     place = WorkPlace(
         runs=runs,
@@ -67,9 +69,9 @@ def build_agents(context: Context, found: FoundAgents) -> AgentsProvider:
         waiters=context.state.of(Waiters),
         folders=ConversationFolders(settings.home),
         environ=environ,
-        root=ground.root,
         reaper=context.reaper,
         hide=context.book,
+        learn=context.book.learn,
         pass_env=options.pass_env,
     )
     servers = AgentServers(context, options)

@@ -4,9 +4,9 @@
 """
 
 import sys
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
+from switchboard.config.page_part import PagePart, table
 from switchboard.engines.acp.mapping import TABLE as ACP
 from switchboard.engines.claude.mapping import TABLE as CLAUDE
 from switchboard.engines.codex.mapping import RULES as CODEX
@@ -14,7 +14,6 @@ from switchboard.providers.agents.maps.engine_choice import DEFAULT, MODELS, PRO
 from switchboard.providers.agents.maps.model_map import BUILT_IN, BUILT_IN_PROVIDERS
 from switchboard.providers.agents.maps.tool_map import TOOL_MAP
 
-BEGIN, END = "<!-- tables: written by `make schemas` -->\n", "<!-- end of tables -->\n"
 _FORMATS = {"codex": "`*.toml`", "anthropic": "Claude Code", "vscode": "VS Code"}
 
 
@@ -23,28 +22,16 @@ def tables() -> str:
     return "\n".join(
         (
             "### What engines make of `[run]`\n",
-            _table(("field", "Codex", "Claude Code", "ACP"), _fields()),
+            table(("field", "Codex", "Claude Code", "ACP"), _fields()),
             "### What the names of tools mean\n",
-            _table(("format", "names", "mean"), _tools()),
+            table(("format", "names", "mean"), _tools()),
             "### What the names of models mean\n",
-            _table(("names", "model", "provider"), _models()),
-            _table(("other names", "provider"), _providers()),
+            table(("names", "model", "provider"), _models()),
+            table(("other names", "provider"), _providers()),
             "### Which engine runs a model\n",
-            _table(("model or provider", "engine"), _engines()),
+            table(("model or provider", "engine"), _engines()),
         )
     )
-
-
-def with_tables(page: str) -> str:
-    """The page with the tables as they are now between its two marks."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{tables()}\n{END}{after}"
-
-
-def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = [heads, ("---",) * len(heads), *rows]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
 def _fields() -> Iterator[tuple[str, ...]]:
@@ -86,21 +73,8 @@ def _engines() -> Iterator[tuple[str, ...]]:
     yield "anything else, and no model", f"`{DEFAULT}`"
 
 
-def main(arguments: list[str]) -> int:
-    """Write the page if it has changed; with `--check`, only say that it would."""
-    (name,) = (word for word in arguments if not word.startswith("-"))
-    path = Path(name)
-    page = path.read_text("utf-8")
-    current = with_tables(page)
-    if current == page:
-        return 0
-    if "--check" in arguments:
-        sys.stderr.write(f"error: the tables in `{path}` are not current\n")
-        return 1
-    path.write_text(current, "utf-8")
-    sys.stdout.write(f"wrote {path}\n")
-    return 0
+PAGE = PagePart(name="tables", write=tables)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(PAGE.main(sys.argv[1:]))

@@ -16,12 +16,13 @@ from switchboard.core.sessions import Session
 from switchboard.core.task import Task
 from switchboard.core.tools import Policy, ToolSpec
 from switchboard.providers.agents.calls.agent_tools import AgentGround, AgentTools, AttachServers
+from switchboard.providers.agents.calls.answers import answer
 from switchboard.providers.agents.calls.run_calls import OnDisconnect, RunCalls
 from switchboard.providers.agents.calls.runnable import RunnableAgent
 from switchboard.providers.agents.codex_tools.specs import CODEX_TOOLS
-from switchboard.providers.agents.codex_tools.tools import CodexTools
+from switchboard.providers.agents.codex_tools.tools import CodexTools, codex_answer
 from switchboard.providers.agents.run_tools.resources import RunResources
-from switchboard.providers.agents.run_tools.run_tasks import RunTasks
+from switchboard.providers.agents.run_tools.run_tasks import TASK_ACTS, RunTasks
 from switchboard.providers.agents.run_tools.tools import RUN_TOOLS, RunTools
 from switchboard.providers.agents.work.agent_worker import (
     AgentWorker,
@@ -86,7 +87,9 @@ class AgentsProvider:
         )
         parts = (self._agents, *((self._codex,) if has_codex else ()))
         self._resources = RunResources(place.runs, ground.workspace)
-        self._tasks = RunTasks(place.runs, ground.workspace, kept_s=options.kept_s)
+        self._tasks = RunTasks(
+            place.runs, place.waiters, ground.workspace, kept_s=options.kept_s, say=_said
+        )
         self._worker = AgentWorker(ground.workspace, _AllTasks(parts), place)
         self._detach: Callable[[], None] | None = None
 
@@ -117,19 +120,27 @@ class AgentsProvider:
         self.attach()
         return await self._part(call).invoke(call)
 
-    def _part(self, call: Call) -> AgentTools | RunTools | CodexTools:
+    def _part(self, call: Call) -> AgentTools | RunTools | CodexTools | RunTasks:
+        if call.tool.name in TASK_ACTS and not call.tool.is_tool:
+            return self._tasks
         if call.tool.name in RUN_TOOLS:
             return self._runs
         return self._codex if call.tool.name in CODEX_TOOLS else self._agents
 
     # Tasks
 
-    async def task(self, task_id: str) -> Task:
+    async def task(self, task_id: str, session: Session) -> Task:
         self.attach()
-        return await self._tasks.task(task_id)
+        return await self._tasks.task(task_id, session)
 
-    async def cancel_task(self, task_id: str) -> None:
-        await self._tasks.cancel(task_id)
+    def task_act(self, method: str) -> ToolSpec:
+        return TASK_ACTS[method]
+
+    async def follow_task(
+        self, task_id: str, session: Session, tell: Callable[[], None]
+    ) -> Callable[[], None]:
+        self.attach()
+        return await self._tasks.follow(task_id, session, tell)
 
     # Resources
 
@@ -161,6 +172,11 @@ class AgentsProvider:
         if self._detach is not None:
             self._detach()
             self._detach = None
+
+
+def _said(run: Run) -> Outcome:
+    """What the call that started a run would have answered."""
+    return codex_answer(run) if run.spec.called in CODEX_TOOLS else answer(run)
 
 
 class _AllTasks(EngineTasks):

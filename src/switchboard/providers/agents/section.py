@@ -129,7 +129,7 @@ SECTION = Section(
             "Further variables that engines may see, such as the key of a model provider.")), ""),
         _key("stay_in_workspace", Truth(about=(
             "Let agents work in the workspace and its worktrees only; so it is where"
-            " `WORKSPACE_DIR` is set.")), ""),
+            " `--workspace` or `WORKSPACE_DIR` names the workspace.")), ""),
     ),
 )
 # fmt: on

@@ -86,8 +86,13 @@ class AgentSource(Source[FoundAgents]):
         for agent in every:
             if agent.fingerprint:
                 yield self._item(agent, entry)
+        if every or entry.options.codex_tools:
+            # Few look at this, and it reads the settings of engines.
+            from switchboard.providers.agents.work.engine_trust import EngineTrust  # noqa: PLC0415
+
+            yield from EngineTrust(settings, entry).items()
         if every and entry.options.mcp_discovery:
-            # Few look at this, and it reads the files of other hosts.
+            # As above, and the files of other hosts.
             from switchboard.providers.agents.servers.host_trust import host_items  # noqa: PLC0415
 
             yield from host_items(settings, entry.user_home)
@@ -106,8 +111,12 @@ class AgentSource(Source[FoundAgents]):
 
     def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
         entry = self.agents(settings)
+        if entry.usable or entry.untrusted:
+            waiting = f", {len(entry.untrusted)} not trusted" if entry.untrusted else ""
+            message = f"{len(entry.usable)}{waiting}"
+            yield Finding(severity="note", subject=self.key, message=message)
         if entry.usable or entry.options.codex_tools:
-            yield from self._engine_findings(entry, settings.home, environ)
+            yield from self._engine_findings(entry, settings, environ)
         for agent in entry.untrusted.values():
             yield Finding(
                 severity="warning",
@@ -141,23 +150,39 @@ class AgentSource(Source[FoundAgents]):
         return said
 
     def _engine_findings(
-        self, entry: FoundAgents, home: str, environ: Mapping[str, str]
+        self, entry: FoundAgents, settings: Settings, environ: Mapping[str, str]
     ) -> Iterator[Finding]:
         # It loads the engines, which only who looks for trouble needs without a run.
         from switchboard.providers.agents.work.engine_health import (  # noqa: PLC0415
             engine_health,
             engines_of,
         )
+        from switchboard.providers.agents.work.engine_trust import EngineTrust  # noqa: PLC0415
 
         users = engines_of(entry)
-        for key, ready in engine_health(entry, home, environ).items():
+        for key, ready in engine_health(entry, settings.home, environ).items():
+            tools = ", ".join(users[key])
+            if not ready.problem:
+                login = ready.login or "a login of which only its work tells"
+                yield Finding(
+                    severity="note",
+                    subject="engine",
+                    message=f"{key} {ready.version} with {login}, for {tools}",
+                )
             if ready.problem or ready.hint:
-                tools = ", ".join(users[key])
                 yield Finding(
                     severity="error" if ready.problem else "warning",
                     subject=f"engine {key}",
                     message=f"{ready.problem or ready.hint}; {tools} run on it",
                     hint=ready.hint if ready.problem else "",
+                )
+        for item in EngineTrust(settings, entry).items():
+            if item.trust == "waiting":
+                yield Finding(
+                    severity="note",
+                    subject="settings",
+                    message=f"`{item.name}` is not trusted, so the engine does not follow it",
+                    hint=f"switchboard trust {item.name}",
                 )
 
     def _item(self, agent: Agent, entry: FoundAgents) -> Item:

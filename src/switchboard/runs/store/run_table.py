@@ -34,15 +34,8 @@ class RunTable:
     def add(self, run: Run, /) -> Run:
         spec = run.spec
         with self._database.together(lasting=True):
-            if spec.request_key:
-                found = self._database.rows(
-                    "SELECT run FROM runs WHERE request_key = ? AND is_delivered = 0"
-                    " AND (ended_at = 0 OR ended_at > ?) ORDER BY number DESC LIMIT 1",
-                    spec.request_key,
-                    self._clock() - _REPEAT_S,
-                )
-                if found:
-                    return _read_run(found[0]["run"])
+            if spec.request_key and (found := self._asked_already(spec)) is not None:
+                return self._owned(found, spec)
             self._database.change(
                 "INSERT INTO runs (id, workspace, request_key, may_write, state, is_delivered,"
                 " created_at, ended_at, owner, run) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -59,6 +52,50 @@ class RunTable:
             if run.has_ended:
                 changes = {key: value for key, value in changes.items() if key == "is_delivered"}
             return self._put(run, changes) if changes else run
+
+    def left(self, owner: str, /) -> None:
+        with self._database.together():
+            for row in self._undelivered():
+                spec = row[0].spec
+                if spec.owner == owner and spec.repeat_key:
+                    self._database.change(
+                        "UPDATE runs SET request_key = ? WHERE id = ?", spec.repeat_key, row[0].id
+                    )
+
+    def _asked_already(self, spec: RunSpec) -> Run | None:
+        """The latest run of the same request whose answer nobody has."""
+        for run, key, owner in self._undelivered():
+            if key == spec.request_key:
+                return run
+            if not spec.repeat_key or run.spec.repeat_key != spec.repeat_key:
+                continue
+            # The client has left, or was left by the process that served it.
+            if key == spec.repeat_key or self._owners.is_gone(owner):
+                return run
+        return None
+
+    def _undelivered(self) -> list[tuple[Run, str, str]]:
+        """Runs whose answer somebody may still ask for again, newest first, with key and owner."""
+        rows = self._database.rows(
+            "SELECT run, request_key, owner FROM runs WHERE request_key != '' AND is_delivered = 0"
+            " AND (ended_at = 0 OR ended_at > ?) ORDER BY number DESC",
+            self._clock() - _REPEAT_S,
+        )
+        return [
+            (run, row["request_key"], row["owner"])
+            for row in rows
+            if (run := _readable(row["run"])) is not None
+        ]
+
+    def _owned(self, run: Run, spec: RunSpec) -> Run:
+        """The run of a request that was sent again, which belongs to who sent it last."""
+        if run.spec.owner == spec.owner:
+            return run
+        own = replace(run.spec, owner=spec.owner, request_key=spec.request_key)
+        self._database.change(
+            "UPDATE runs SET request_key = ? WHERE id = ?", spec.request_key, run.id
+        )
+        return self._put(run, {"spec": own})
 
     def get(self, run_id: str, /) -> Run | None:
         found = self._database.rows("SELECT run FROM runs WHERE id = ?", run_id)

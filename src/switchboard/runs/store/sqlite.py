@@ -39,6 +39,7 @@ class SqliteRuns:
     add = _on_thread(RunTable.add)
     update = _on_thread(RunTable.update)
     get = _on_thread(RunTable.get)
+    left = _on_thread(RunTable.left)
     listed = _on_thread(RunTable.listed)
     unfinished = _on_thread(RunTable.unfinished)
     claim = _on_thread(RunTable.claim)

@@ -5,15 +5,14 @@
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 from msgspec import json
 
 from switchboard.config.keys import Field, Section
+from switchboard.config.page_part import PagePart, table
 from switchboard.settings.fields import all_sections
 from switchboard.settings.server_fields import SERVER
 
-BEGIN, END = "<!-- keys: written by `make schemas` -->\n", "<!-- end of keys -->\n"
 _HEAD = ("key", "holds", "default", "a workspace", "also set by", "asks for trust again", "meaning")
 _WORKSPACE = {"sets": "may set it", "tightens": "may make it stricter", "never": "has no say"}
 _BOUND = {
@@ -31,25 +30,14 @@ def reference() -> str:
     return "\n".join(parts)
 
 
-def with_reference(page: str) -> str:
-    """The page with the keys as they are now between its two marks."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{reference()}\n{END}{after}"
-
-
 def _part(section: Section) -> str:
     place = f"`{section.name}.NAME`" if section.is_named else f"`{section.name}`"
     title = f"{place} in `{section.file}`" if section.name else f"`{section.file}` itself"
     lines = [f"#### {title}", ""]
     if section.unused:
         lines += [f"Nothing uses this yet: {section.unused}.", ""]
-    lines += [_line(_HEAD), _line(("---",) * len(_HEAD))]
-    return "\n".join([*lines, *(_line(_cells(section, field)) for field in section.fields), ""])
-
-
-def _line(cells: tuple[str, ...]) -> str:
-    return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
+    rows = (_cells(section, field) for field in section.fields)
+    return "\n".join([*lines, table(_HEAD, rows)])
 
 
 def _cells(section: Section, field: Field) -> tuple[str, ...]:
@@ -88,21 +76,8 @@ def _spellings(section: Section, field: Field) -> Iterator[str]:
         yield f"Only in a file named by `{files[0]}`."
 
 
-def main(arguments: list[str]) -> int:
-    """Write the page if it has changed; with `--check`, only say that it would."""
-    (name,) = (word for word in arguments if not word.startswith("-"))
-    path = Path(name)
-    page = path.read_text("utf-8")
-    current = with_reference(page)
-    if current == page:
-        return 0
-    if "--check" in arguments:
-        sys.stderr.write(f"error: the keys in `{path}` are not current\n")
-        return 1
-    path.write_text(current, "utf-8")
-    sys.stdout.write(f"wrote {path}\n")
-    return 0
+PAGE = PagePart(name="keys", write=reference)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(PAGE.main(sys.argv[1:]))

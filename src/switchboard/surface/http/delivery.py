@@ -95,6 +95,13 @@ class Delivery:
                 continue
             message = stream.take()
             await self._exchange.event(message.parts, stream.id_of(message.number))
+            if stream.has_receipts and await self._is_there():
+                stream.taken(message.number)
+
+    async def _is_there(self) -> bool:
+        """Whether the client has not left, as far as anybody knows: a send to nobody succeeds."""
+        await asyncio.sleep(0)
+        return not self._has_left
 
     async def _begin(self) -> None:
         if self._has_begun:
@@ -110,7 +117,11 @@ class Delivery:
         if self._has_begun:
             await self._exchange.end()
         elif stream.whole is not None:
+            # Afterwards a client that has its answer may have left as well.
+            is_there = not stream.has_receipts or await self._is_there()
             await self._exchange.reply(stream.whole)
+            if is_there:
+                stream.taken()
         elif stream.accepts_events:
             # A cancelled request is not answered; a stream without an event says just that. It has
             # no id either: nobody shall come back for more.

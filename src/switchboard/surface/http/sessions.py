@@ -91,6 +91,14 @@ class HttpSession:
     async def relieved(self) -> None:
         await self._own.relieved()
 
+    def when_answered(self, message_id: MessageId, tell: Callable[[], None], /) -> None:
+        """Answers go out on streams of their own, which know better."""
+        del message_id
+        self.when_told(tell)
+
+    def when_told(self, tell: Callable[[], None], /) -> None:
+        self._own.when_told(tell)
+
     async def request(self, method: str, params: Parts, /) -> Raw:
         if self._open_stream() is None:
             message = f"`{method}` cannot be asked: the client has no stream open"

@@ -7,12 +7,19 @@ go first, then other notifications; a request or a response is never dropped.
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from typing import Literal
 
 from msgspec import Raw, Struct
 
 from switchboard.surface.http.exchange import HttpReply
-from switchboard.wire.messages import METHOD_NOT_FOUND, Parts, RpcError, notification_parts
+from switchboard.wire.messages import (
+    METHOD_NOT_FOUND,
+    MessageId,
+    Parts,
+    RpcError,
+    notification_parts,
+)
 from switchboard.wire.pending import PeerLost, Pending
 from switchboard.wire.pipes import Loss
 
@@ -72,6 +79,8 @@ class Stream:
         self._kept_bytes = 0
         self._last = 0
         self._work: asyncio.Task[HttpReply] | None = None
+        # Who wants to know that a message was taken, by its number; the answer has none so far.
+        self._receipts: list[tuple[int | None, Callable[[], None]]] = []
 
     # The sink
 
@@ -87,6 +96,13 @@ class Stream:
         while self.is_pressed:
             self._taken.clear()
             await self._taken.wait()
+
+    def when_answered(self, message_id: MessageId, tell: Callable[[], None], /) -> None:
+        del message_id
+        self._receipts.append((None, tell))
+
+    def when_told(self, tell: Callable[[], None], /) -> None:
+        self._receipts.append((self._last, tell))
 
     async def request(self, method: str, params: Parts, /) -> Raw:
         if self._questions is None:
@@ -126,6 +142,10 @@ class Stream:
             self.is_answered = True
             if self.has_begun or self._waiting:
                 self.say(reply.parts)
+                self._receipts = [
+                    (self._last if number is None else number, tell)
+                    for number, tell in self._receipts
+                ]
             else:
                 self.whole = reply
         self.has_ended = True
@@ -174,6 +194,18 @@ class Stream:
                 self._kept_bytes -= self._kept.popleft().size
         return message
 
+    @property
+    def has_receipts(self) -> bool:
+        """Whether somebody wants to know what was taken."""
+        return bool(self._receipts)
+
+    def taken(self, number: int | None = None) -> None:
+        """A connection has taken the message with this number, or the answer alone."""
+        done = [each for each in self._receipts if each[0] == number or _is_up_to(each[0], number)]
+        self._receipts = [each for each in self._receipts if each not in done]
+        for _, tell in done:
+            tell()
+
     def rewind(self, number: int) -> None:
         """Send again what came after the message with this number, as far as it is kept."""
         while self._kept and self._kept[-1].number > number:
@@ -210,3 +242,7 @@ class Stream:
             if message.worth == "news" and oldest_news is None:
                 oldest_news = index
         return oldest_news
+
+
+def _is_up_to(number: int | None, taken: int | None) -> bool:
+    return number is not None and taken is not None and number <= taken

@@ -47,11 +47,13 @@ class HttpSurface:
         instructions: Callable[[], str],
         idle_s: float = IDLE_S,
         control: "ControlRoutes | None" = None,
+        is_pinned: bool = False,
     ) -> None:
         self._boards = boards
         self._access = access
         self._control = control
         self._workspace = workspace
+        self._is_pinned = is_pinned
         self._instructions = instructions
         self._sessions = HttpSessions(events, idle_s=idle_s)
         self._handshake = HandshakeEra(self._sessions, self._endpoint)
@@ -102,7 +104,11 @@ class HttpSurface:
 
     def _endpoint(self, sink: Sink) -> Endpoint:
         session = Session(
-            id=os.urandom(5).hex(), via="http", workspace=self._workspace, started_at=time.time()
+            id=os.urandom(5).hex(),
+            via="http",
+            workspace=self._workspace,
+            started_at=time.time(),
+            is_pinned=self._is_pinned,
         )
         return Endpoint(
             self._boards,

@@ -50,7 +50,7 @@ async def _answer(
     request: CommandRequest, settings: Settings, wanted: BoardRequest, hear: Hear
 ) -> Struct:
     request.talk.progress(_progress(settings, wanted))
-    async with own_caller(settings, request.environ) as caller:
+    async with own_caller(settings, request.environ, is_pinned=request.is_pinned) as caller:
         if isinstance(wanted, CallRequest):
             return await _called(caller, wanted, request.talk, hear)
         if isinstance(wanted, IntrospectRequest):
@@ -89,11 +89,13 @@ def _progress(settings: Settings, wanted: BoardRequest) -> str:
 
 
 @asynccontextmanager
-async def own_caller(settings: Settings, environ: Mapping[str, str]) -> AsyncGenerator[Caller]:
+async def own_caller(
+    settings: Settings, environ: Mapping[str, str], *, is_pinned: bool = False
+) -> AsyncGenerator[Caller]:
     """This command as the only client of a board."""
     async with (
         running(settings, environ=environ, events=EventBus()) as runtime,
-        open_caller(runtime, cwd=os.getcwd(), pid=os.getpid()) as caller,
+        open_caller(runtime, cwd=os.getcwd(), pid=os.getpid(), is_pinned=is_pinned) as caller,
     ):
         yield caller
 

@@ -1,7 +1,6 @@
 """Agents as tools: `{task, cwd}` in, `{ok, output}` out, a durable run between them."""
 
 import asyncio
-import hashlib
 from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
@@ -11,13 +10,14 @@ from msgspec.structs import replace
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.launches import Launch, task_wish
 from switchboard.core.sessions import Session
-from switchboard.core.strict import canonical, read_strictly
 from switchboard.providers.agents.calls.places import judge_cwd
+from switchboard.providers.agents.calls.request_keys import asked_by
 from switchboard.providers.agents.calls.run_calls import RunCalls
 from switchboard.providers.agents.calls.runnable import RunnableAgent
 from switchboard.providers.agents.servers.depth import check_depth
 from switchboard.providers.agents.servers.known_server import Attachments
 from switchboard.providers.agents.work.agent_worker import EngineTask, EngineTasks
+from switchboard.providers.agents.work.engine_trust import NO_TRUST, EngineTrust, TrustedSettings
 from switchboard.runs.run import Run, RunSpec
 
 # The servers that an agent gets for a run.
@@ -29,10 +29,19 @@ class AgentGround(Struct, frozen=True, kw_only=True, eq=False):
     """What every call of an agent stands on."""
 
     workspace: str
-    # The folder that sessions may not leave; empty where they are not pinned to a project.
-    root: str = ""
+    # Whether no session may leave the workspace.
+    is_pinned: bool = False
     programs: Mapping[str, str] = {}
-    is_trusted: Callable[[str], bool] = lambda _: False
+    trust: EngineTrust = NO_TRUST
+
+    def root_for(self, session: Session) -> str:
+        """The folder that agents of a session may not leave; empty where there is none."""
+        return self.workspace if self.is_pinned or session.is_pinned else ""
+
+    async def check_place(self, session: Session, spec: RunSpec) -> None:
+        """Refuse more work in a folder that the session may not have agents work in."""
+        if root := self.root_for(session):
+            await asyncio.to_thread(judge_cwd, spec.cwd, root)
 
 
 class _Given(Struct):
@@ -60,8 +69,11 @@ class AgentTools(EngineTasks):
     async def launch(self, call: Call) -> Launch:
         """What would run, and where. Raises a fault where no agent may work."""
         given = msgspec.json.decode(call.arguments, type=_Given)
-        cwd = await asyncio.to_thread(judge_cwd, given.cwd, self._ground.root)
-        return launch_of(self._agents[call.tool.name], call, cwd)
+        root = self._ground.root_for(call.session)
+        cwd = await asyncio.to_thread(judge_cwd, given.cwd, root)
+        runnable = self._agents[call.tool.name]
+        trusted = await asyncio.to_thread(self._ground.trust.of, runnable.engine, cwd)
+        return launch_of(runnable, call, cwd, trusted)
 
     async def invoke(self, call: Call) -> Outcome:
         """Start the run, and wait for it."""
@@ -70,7 +82,8 @@ class AgentTools(EngineTasks):
         runnable = self._agents[call.tool.name]
         given = msgspec.json.decode(call.arguments, type=_Given)
         # Looked at again: a link may lead elsewhere since the call was let pass.
-        cwd = await asyncio.to_thread(judge_cwd, call.launch.cwd, self._ground.root)
+        root = self._ground.root_for(call.session)
+        cwd = await asyncio.to_thread(judge_cwd, call.launch.cwd, root)
         spec = RunSpec(
             tool=call.tool.name,
             agent=runnable.agent.name,
@@ -82,10 +95,10 @@ class AgentTools(EngineTasks):
             may_write=runnable.may_write,
             on_crash=runnable.agent.on_crash,
             limit_s=runnable.agent.limit_s or runnable.limit_s,
-            request_key=request_key(call),
             depth=call.session.depth,
+            root=root,
         )
-        return await self._calls.start(call, spec, may_be_task=True)
+        return await self._calls.start(call, asked_by(call, spec), may_be_task=True)
 
     # Runs
 
@@ -96,15 +109,16 @@ class AgentTools(EngineTasks):
     async def task(self, run: Run) -> EngineTask:
         runnable = self._agents[run.spec.tool]
         attached = await self._attach(runnable, run.spec)
+        trusted = await asyncio.to_thread(self._ground.trust.of, runnable.engine, run.spec.cwd)
         return EngineTask(
             profile=replace(runnable.profile, servers=attached.servers),
-            notices=attached.notices,
+            notices=(*attached.notices, *trusted.notices),
             program=self._ground.programs.get(runnable.engine.partition(":")[0], ""),
-            is_trusted=self._ground.is_trusted(run.spec.cwd),
+            trusted_folder=trusted.folder,
         )
 
 
-def launch_of(runnable: RunnableAgent, call: Call, cwd: str) -> Launch:
+def launch_of(runnable: RunnableAgent, call: Call, cwd: str, trusted: TrustedSettings) -> Launch:
     """An agent as a person is asked about it: what it runs on, and what it may do at most."""
     profile = runnable.profile
     mode = profile.fields.sandbox_mode
@@ -113,7 +127,7 @@ def launch_of(runnable: RunnableAgent, call: Call, cwd: str) -> Launch:
         tool=call.tool,
         server=f"agent {runnable.agent.name}",
         fingerprint=runnable.fingerprint,
-        runs=_in_words(runnable),
+        runs=trusted.added_to(_in_words(runnable)),
         cwd=cwd,
         is_foreign=False,
         sandbox=f"{_name(runnable.engine)}, {mode or 'as it is set up there'}" if holds else "none",
@@ -125,19 +139,6 @@ def launch_of(runnable: RunnableAgent, call: Call, cwd: str) -> Launch:
         writable_roots=(cwd,) if runnable.may_write else (),
         wish=task_wish(f"Agent {runnable.agent.name}", about=runnable.agent.description),
     )
-
-
-def request_key(call: Call) -> str:
-    """The same for a request that is sent again: the same session, tool and arguments."""
-    session = call.session
-    given = canonical(read_strictly(bytes(call.arguments)))
-    whole = (_bound(session), call.tool.name, given.decode())
-    return hashlib.sha256(msgspec.json.encode(whole)).hexdigest()
-
-
-def _bound(session: Session) -> str:
-    # Over HTTP a client of the modern era has no session, and comes back as anybody.
-    return session.id if session.via != "http" else f"http:{session.workspace}:{session.client}"
 
 
 def _in_words(runnable: RunnableAgent) -> str:

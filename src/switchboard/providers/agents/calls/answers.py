@@ -60,18 +60,30 @@ def facts(run: Run) -> dict[str, Any]:
         told["usage"] = usage
         if cost is not None:
             told["cost_usd"] = cost
+    if run.state == "asking" and run.approval_id:
+        told["approval"] = approval_facts(run.approval_id)
     if not run.has_ended:
         told["next"] = {"tool": "run_wait", "arguments": {"run_id": run.id}}
     return told
+
+
+def approval_facts(approval_id: str) -> dict[str, Any]:
+    """A question that waits for a person, and what that person can type."""
+    verbs = ("show", "approve", "deny")
+    commands = {verb: f"switchboard approvals {verb} {approval_id}" for verb in verbs}
+    return {"id": approval_id, "commands": commands}
 
 
 def going_on(run: Run) -> str:
     """That a run goes on, and what to call."""
     if run.state == "asking" and run.approval_id:
         state = (
-            f"Run {run.id} of {run.spec.agent} waits for a person: the user can look with"
-            f" `switchboard approvals show {run.approval_id}`, and approve or deny it."
+            f"Run {run.id} of {run.spec.agent} waits for approval {run.approval_id} of a person:"
+            f" the user can look with `switchboard approvals show {run.approval_id}`, and then type"
+            f" `switchboard approvals approve {run.approval_id}`, or `deny` in place of `approve`."
         )
+    elif run.state == "asking":
+        state = f"Run {run.id} of {run.spec.agent} waits for somebody to fill in a form."
     elif run.state == "queued":
         state = f"Run {run.id} of {run.spec.agent} waits for its turn."
     else:

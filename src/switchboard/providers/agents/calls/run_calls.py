@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import Literal
 
 from msgspec.structs import replace
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault
 from switchboard.providers.agents.calls.answers import answer
+from switchboard.providers.agents.calls.deliveries import with_receipt
 from switchboard.providers.agents.calls.patience import LONGEST_S, patience_of
 from switchboard.providers.agents.calls.run_watch import IN_LINE, watched
 from switchboard.providers.agents.calls.waiters import Waiters
@@ -47,6 +49,7 @@ class RunCalls:
         self._waiters = waiters
         self._patience = patience
         self._on_disconnect: OnDisconnect = on_disconnect
+        waiters.on_leave = self._left
 
     async def start(
         self,
@@ -72,9 +75,10 @@ class RunCalls:
             raise
         self._waiters.began(run.id, call.session)
         async with beside(call, run) if beside is not None else contextlib.nullcontext():
+            if may_be_task and call.takes_tasks:
+                return await self._as_task(call, run, say)
             whole = LONGEST_S if waits_whole else None
-            as_task = may_be_task and call.takes_tasks
-            return await self.wait(call, run, say, whole=whole, as_task=as_task)
+            return await self.wait(call, run, say, whole=whole)
 
     async def wait(
         self,
@@ -84,29 +88,62 @@ class RunCalls:
         *,
         within_s: float | None = None,
         whole: float | None = None,
-        as_task: bool = False,
     ) -> Outcome:
         """Wait for the end of a run, or until the client's patience is over."""
-        runs, waiters = self._runs(), self._waiters
         patience = patience_of(call, self._patience, otherwise=whole)
         within_s = patience if within_s is None else min(within_s, patience)
         try:
-            with waiters.waiting(run.id, call):
-                async with watched(runs, run, call.tell):
-                    if as_task:
-                        run = await self._with_progress(call, run, min(within_s, _MOMENT_S))
-                    # A form on its way to a person is answered in this call, not by polling.
-                    if not as_task or (run.state == "asking" and call.asker is not None):
-                        run = await self._with_progress(call, run, within_s)
+            with self._waiters.waiting(run.id, call):
+                run = await self._watched(call, run, within_s)
         except asyncio.CancelledError:
             self._let_go(run.id)
             raise
+        return self._told(run, say)
+
+    async def _as_task(self, call: Call, run: Run, say: Answering) -> Outcome:
+        """Wait for a moment; then the run is a task, and its questions wait there."""
+        if call.channel is not None:
+            # From the start: a question must not have two ways to its answer.
+            call.channel.ask_elsewhere(partial(self._waiters.inputs.ask, run.id))
+        drop = self._kept_until_end(run.id, call)
+        try:
+            run = await self._watched(call, run, _MOMENT_S)
+        except asyncio.CancelledError:
+            drop()
+            self._let_go(run.id)
+            raise
         if run.has_ended:
-            await runs.delivered(run.id)
-        else:
-            waiters.hand_out(run.id)
-        outcome = say(run)
-        return replace(outcome, task_id=run.id) if as_task and not run.has_ended else outcome
+            drop()
+            return self._told(run, say)
+        return replace(self._told(run, say), task_id=run.id)
+
+    def _kept_until_end(self, run_id: str, call: Call) -> Callable[[], None]:
+        """The client comes back as it likes, and is asked by what it finds in its task."""
+        waiter = self._waiters.add(run_id, call)
+
+        def drop() -> None:
+            if not waiter.ended.is_set():
+                forget()
+                self._waiters.drop(run_id, waiter)
+
+        def hear(run: Run) -> None:
+            if run.has_ended:
+                drop()
+                self._waiters.inputs.forget(run_id)
+
+        forget = self._runs().follow(run_id, hear)
+        return drop
+
+    async def _watched(self, call: Call, run: Run, within_s: float) -> Run:
+        async with watched(self._runs(), run, call.tell):
+            return await self._with_progress(call, run, within_s)
+
+    def _told(self, run: Run, say: Answering) -> Outcome:
+        """What the client is about to be told: the end of the run, or its id."""
+        if not run.has_ended:
+            self._waiters.hand_out(run.id)
+            return say(run)
+        return with_receipt(say(run), run, self._runs, self._waiters.tasks)
 
     async def _with_progress(self, call: Call, run: Run, within_s: float) -> Run:
         pulse = _Pulse(call)
@@ -116,6 +153,15 @@ class RunCalls:
             run = await self._runs().wait(run.id, within_s=min(left, _PULSE_S), tell=pulse.tell)
             pulse.beat(run)
         return run
+
+    def _left(self, owner: str) -> None:
+        """A client is gone that started runs; it may come back with its request."""
+        self._waiters.tasks.start(self._orphan(owner))
+
+    async def _orphan(self, owner: str) -> None:
+        # Whoever could be told that this failed is gone.
+        with contextlib.suppress(Fault):
+            await self._runs().left(owner)
 
     def _started_for_nobody(self, starting: "asyncio.Task[Run]") -> None:
         if not starting.cancelled() and starting.exception() is None:

@@ -1,16 +1,17 @@
 """Who waits for which run, so that a question of the run finds a person."""
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from msgspec import Struct
 
-from switchboard.approvals.trust import bound_session
 from switchboard.core.calls import Call
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.questions import Answer, Question
 from switchboard.core.sessions import Session
+from switchboard.providers.agents.calls.request_keys import owner_of
+from switchboard.providers.agents.calls.task_inputs import TaskInputs
 
 # How long it may take until a client that is gone is known to be.
 _SETTLES_S = 0.2
@@ -33,23 +34,38 @@ class Waiters:
         self._news: dict[str, asyncio.Event] = {}
         self._starters: dict[str, Session] = {}
         self._handed_out: dict[str, None] = {}
+        # What they are asked that were handed a task.
+        self.inputs = TaskInputs()
         self.tasks = TaskSet()
+        # Who hears that the session of an owner of runs has ended.
+        self.on_leave: Callable[[str], None] | None = None
 
     # Whoever waits
 
     @contextmanager
     def waiting(self, run_id: str, call: Call) -> Generator[Waiter]:
         """A call waits for the end of a run, as long as the block lasts."""
-        waiter = Waiter(call, asyncio.Event())
-        self._waiting.setdefault(run_id, []).append(waiter)
-        self._tell(run_id)
+        waiter = self.add(run_id, call)
         try:
             yield waiter
         finally:
-            waiter.ended.set()
-            self._waiting[run_id].remove(waiter)
-            if not self._waiting[run_id]:
-                del self._waiting[run_id]
+            self.drop(run_id, waiter)
+
+    def add(self, run_id: str, call: Call) -> Waiter:
+        """A call waits for the end of a run, until it is dropped."""
+        waiter = Waiter(call, asyncio.Event())
+        self._waiting.setdefault(run_id, []).append(waiter)
+        self._tell(run_id)
+        return waiter
+
+    def drop(self, run_id: str, waiter: Waiter) -> None:
+        """It waits no more."""
+        waiter.ended.set()
+        waiting = self._waiting.get(run_id, [])
+        if waiter in waiting:
+            waiting.remove(waiter)
+        if not waiting:
+            self._waiting.pop(run_id, None)
 
     def of(self, run_id: str) -> tuple[Waiter, ...]:
         """Every call that waits for a run."""
@@ -83,7 +99,8 @@ class Waiters:
         starter = self._starters.get(run_id)
         if starter is None:
             return ()
-        return tuple(each for each in self.of(run_id) if _is_same(starter, each.call.session))
+        owner = owner_of(starter)
+        return tuple(each for each in self.of(run_id) if owner_of(each.call.session) == owner)
 
     def hand_out(self, run_id: str) -> None:
         """A client was told the id: it may come back for the run."""
@@ -94,6 +111,17 @@ class Waiters:
     def is_handed_out(self, run_id: str) -> bool:
         """Whether somebody may come back for the run."""
         return run_id in self._handed_out
+
+    def leave(self, session_id: str) -> None:
+        """A session has ended: nobody is there who could be asked, or told an answer."""
+        started = [run_id for run_id, each in self._starters.items() if each.id == session_id]
+        for run_id in started:
+            for waiter in self.of(run_id):
+                # Over HTTP a client of the modern era may come back without a session.
+                if owner_of(waiter.call.session) == session_id:
+                    self.drop(run_id, waiter)
+        if started and self.on_leave is not None:
+            self.on_leave(session_id)
 
     async def aclose(self) -> None:
         """End what is under way."""
@@ -123,14 +151,6 @@ class WaitingClientAsker:
                 await self._waiters.changed(self._run_id)
 
 
-def _is_same(starter: Session, session: Session) -> bool:
-    """Whether a session belongs to the client that began a run."""
-    if session.via != "http" or starter.via != "http":
-        return session.id == starter.id
-    # Of the modern era it has no session of its own, but it has shown the token.
-    return (bound_session(session), session.client) == (bound_session(starter), starter.client)
-
-
 async def _asked(waiter: Waiter, question: Question) -> Answer | None:
     """The answer of a client, or nothing if it stopped waiting before there was one."""
     if waiter.call.asker is None:
@@ -142,7 +162,10 @@ async def _asked(waiter: Waiter, question: Question) -> Answer | None:
         if not asking.done():
             return None
         answer = asking.result()
-        if answer.verdict in {"cancelled", "expired"}:
+        if answer.verdict == "expired":
+            # The question has a deadline of its own, and the queue can be answered until then.
+            return None
+        if answer.verdict == "cancelled":
             # A client that went away has not said no.
             await asyncio.wait((gone,), timeout=_SETTLES_S)
         return None if gone.done() else answer

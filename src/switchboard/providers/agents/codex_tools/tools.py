@@ -16,9 +16,10 @@ from switchboard.core.calls import Call, Outcome, TextBlock
 from switchboard.core.launches import Launch, task_wish
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.engines.profile import AgentProfile, ApprovalPolicy, RunFields, SandboxMode
-from switchboard.providers.agents.calls.agent_tools import AgentGround, request_key
+from switchboard.providers.agents.calls.agent_tools import AgentGround
 from switchboard.providers.agents.calls.answers import about, going_on
 from switchboard.providers.agents.calls.places import judge_cwd
+from switchboard.providers.agents.calls.request_keys import asked_by
 from switchboard.providers.agents.calls.run_calls import RunCalls
 from switchboard.providers.agents.codex_tools.codex_events import METHOD, CodexEvents
 from switchboard.providers.agents.codex_tools.specs import CODEX, CODEX_TOOLS, REPLY
@@ -74,24 +75,30 @@ class CodexTools(EngineTasks):
         """What Codex would be started with, and where."""
         if call.tool.name == REPLY:
             run = await self._latest(_thread(call))
-            # A thread that nobody knows is told of by the call itself.
-            return None if run is None else self._launch(call, run.spec.arguments, run.spec.cwd)
+            if run is None:
+                # A thread that nobody knows is told of by the call itself.
+                return None
+            await self._ground.check_place(call.session, run.spec)
+            return await self._launch(call, run.spec.arguments, run.spec.cwd)
         given = msgspec.json.decode(call.arguments, type=_Started)
         base = call.session.cwd or call.session.workspace or self._ground.workspace
         cwd = os.path.join(base, given.cwd)
-        cwd = await asyncio.to_thread(judge_cwd, cwd, self._ground.root)
-        return self._launch(call, bytes(call.arguments).decode(), cwd)
+        root = self._ground.root_for(call.session)
+        cwd = await asyncio.to_thread(judge_cwd, cwd, root)
+        return await self._launch(call, bytes(call.arguments).decode(), cwd)
 
-    def _launch(self, call: Call, arguments: str, cwd: str) -> Launch:
+    async def _launch(self, call: Call, arguments: str, cwd: str) -> Launch:
         profile = self._profile(arguments)
         mode = profile.fields.sandbox_mode
         writes = mode != "read-only"
         policy = profile.fields.approval_policy or "as Codex is set up"
+        runs = f"Codex; model {profile.fields.model or 'of its own choice'}; approvals {policy}"
+        trusted = await asyncio.to_thread(self._ground.trust.of, CODEX, cwd)
         return Launch(
             tool=call.tool,
             server=CODEX,
             fingerprint=_fingerprint(profile),
-            runs=f"Codex; model {profile.fields.model or 'of its own choice'}; approvals {policy}",
+            runs=trusted.added_to(runs),
             cwd=cwd,
             is_foreign=False,
             sandbox="none" if mode == "danger-full-access" else f"Codex, {mode or 'as set up'}",
@@ -122,9 +129,9 @@ class CodexTools(EngineTasks):
             fingerprint=_fingerprint(profile),
             may_write=profile.fields.sandbox_mode != "read-only",
             limit_s=self._limit_s,
-            request_key=request_key(call),
             arguments=bytes(call.arguments).decode(),
             depth=call.session.depth,
+            root=self._ground.root_for(call.session),
         )
         return await self._start(call, spec)
 
@@ -140,13 +147,20 @@ class CodexTools(EngineTasks):
             run.spec,
             task=given.prompt,
             replies_to=run.id,
-            request_key=request_key(call),
             depth=call.session.depth,
+            root=self._ground.root_for(call.session) or run.spec.root,
         )
         return await self._start(call, spec)
 
     async def _start(self, call: Call, spec: RunSpec) -> Outcome:
-        return await self._calls.start(call, spec, _answer, beside=self._relaying, waits_whole=True)
+        return await self._calls.start(
+            call,
+            asked_by(call, spec),
+            codex_answer,
+            beside=self._relaying,
+            waits_whole=True,
+            may_be_task=True,
+        )
 
     @asynccontextmanager
     async def _relaying(self, call: Call, run: Run) -> AsyncGenerator[None]:
@@ -177,10 +191,12 @@ class CodexTools(EngineTasks):
         )
 
     async def task(self, run: Run) -> EngineTask:
+        trusted = await asyncio.to_thread(self._ground.trust.of, CODEX, run.spec.cwd)
         return EngineTask(
             profile=self._profile(run.spec.arguments),
             program=self._ground.programs.get(CODEX, ""),
-            is_trusted=self._ground.is_trusted(run.spec.cwd),
+            notices=trusted.notices,
+            trusted_folder=trusted.folder,
         )
 
     def _profile(self, arguments: str) -> AgentProfile:
@@ -238,7 +254,8 @@ def _thread(call: Call) -> str:
     return given.thread_id or given.conversation_id
 
 
-def _answer(run: Run) -> Outcome:
+def codex_answer(run: Run) -> Outcome:
+    """What a client of Codex is told of a run: its end, or that it goes on."""
     content = run.output if run.has_ended else going_on(run)
     is_error = run.has_ended and run.state != "completed"
     return _outcome(run.thread_id, content, is_error=is_error, meta=about(run))

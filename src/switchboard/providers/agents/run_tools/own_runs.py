@@ -1,6 +1,8 @@
-"""The runs of one workspace, and no others."""
+"""The runs of one workspace, and of one client, and no others."""
 
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.sessions import Session
+from switchboard.providers.agents.calls.request_keys import owner_of
 from switchboard.runs.ports import Runs
 from switchboard.runs.run import Run
 
@@ -21,5 +23,19 @@ async def own_run(runs: Runs, workspace: str, run_id: str) -> Run:
         raise
     # In the same words: nobody learns that there is such a run elsewhere.
     if run.spec.workspace != workspace:
+        raise unknown
+    return run
+
+
+async def own_task(runs: Runs, workspace: str, run_id: str, session: Session) -> Run:
+    """A run that this client has started, or a `not_found` fault."""
+    unknown = Fault(FaultCode.NOT_FOUND, "unknown-task", f"there is no task `{run_id}`")
+    try:
+        run = await own_run(runs, workspace, run_id)
+    except Fault as fault:
+        if fault.code is FaultCode.NOT_FOUND:
+            raise unknown from None
+        raise
+    if not run.spec.owner or run.spec.owner != owner_of(session):
         raise unknown
     return run

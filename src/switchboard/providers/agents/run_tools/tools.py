@@ -9,8 +9,9 @@ from msgspec.structs import replace
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch, task_wish
-from switchboard.providers.agents.calls.agent_tools import AgentGround, request_key
+from switchboard.providers.agents.calls.agent_tools import AgentGround
 from switchboard.providers.agents.calls.answers import going_on, report
+from switchboard.providers.agents.calls.request_keys import asked_by
 from switchboard.providers.agents.calls.run_calls import RunCalls
 from switchboard.providers.agents.run_tools.own_runs import own_run
 from switchboard.providers.agents.run_tools.transcript_lines import lines_of
@@ -45,6 +46,7 @@ class RunTools:
         if call.tool.name not in {"run_steer", "run_reply"}:
             return None
         run = await self._run(_given(call))
+        await self._ground.check_place(call.session, run.spec)
         return Launch(
             tool=call.tool,
             server=f"agent {run.spec.agent}",
@@ -115,11 +117,11 @@ class RunTools:
             run.spec,
             task=task,
             replies_to=run.id,
-            request_key=request_key(call),
             depth=call.session.depth,
+            root=self._ground.root_for(call.session) or run.spec.root,
         )
         await self._check_alone(run)
-        return await self._calls.start(call, spec, may_be_task=True)
+        return await self._calls.start(call, asked_by(call, spec), may_be_task=True)
 
     async def _check_alone(self, run: Run) -> None:
         """Two processes must not go on with one conversation at the same time."""

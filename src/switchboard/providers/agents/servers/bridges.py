@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from switchboard.core.boards import board_mark
+from switchboard.core.board_mark import board_mark
 from switchboard.engines.profile import AttachedServer
 from switchboard.ipc.environment import BOARD_VARIABLE, DEPTH_VARIABLE
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import secrets
 from collections.abc import Iterable
 
 import msgspec
@@ -14,6 +15,7 @@ from switchboard.core.faults import Fault
 from switchboard.core.sessions import Session
 from switchboard.engines.profile import AttachedServer
 from switchboard.providers.agents.servers.known_server import KnownServer
+from switchboard.providers.agents.work.conversation_folders import ConversationFolders
 from switchboard.providers.context import Context
 
 # Each is a process, or several.
@@ -61,8 +63,7 @@ class ToolCensus:
         self, launch: AttachedServer, context: Context, timeout_s: float
     ) -> frozenset[str]:
         """Start it, ask it, and end it again."""
-        workspace = context.settings.workspace
-        digest = hashlib.sha256(msgspec.json.encode((launch, workspace))).hexdigest()
+        digest = hashlib.sha256(msgspec.json.encode(launch)).hexdigest()
         known = self._known.get(digest)
         if known is not None:
             return known
@@ -79,7 +80,7 @@ class ToolCensus:
             command=launch.command,
             args=launch.args,
             env=launch.env,
-            cwd=workspace,
+            cwd=launch.start_in or await asyncio.to_thread(_empty_folder, context.settings.home),
         )
         limits = ChildLimits(spawn_s=timeout_s, rpc_s=timeout_s, idle_s=0.0, longest_s=timeout_s)
         try:
@@ -92,3 +93,12 @@ class ToolCensus:
 
     async def aclose(self) -> None:
         """Nothing: what it starts, it ends."""
+
+
+def _empty_folder(home: str) -> str:
+    """Where a server starts that belongs to no workspace: nobody else has written there.
+
+    Interpreters and package runners take modules and settings from where they start. It goes with
+    the folders of conversations.
+    """
+    return ConversationFolders(home).make_start(f"census-{secrets.token_hex(8)}")

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -10,14 +10,26 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from switchboard.children.inbound.attribution import marked_input
+from switchboard.config.itself import is_switchboard
+from switchboard.config.locate import WORKSPACE_VARIABLE
 from switchboard.core.channel import Input
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.privacy.cleaning import cleaned_line
+from switchboard.core.privacy.redacting_events import discreet_fault
 from switchboard.core.privacy.secrets import Redact
+from switchboard.core.questions import ASKING
 from switchboard.core.sessions import Session
 from switchboard.engines.engine import AgentEngine, EngineConversation, Reply
-from switchboard.engines.events import Form, Notice, Permission, TurnEnded, TurnFailure
+from switchboard.engines.events import (
+    EngineEvent,
+    Form,
+    Notice,
+    Permission,
+    ToolItem,
+    TurnEnded,
+    TurnFailure,
+)
 from switchboard.engines.profile import AgentProfile, AttachedServer, EngineSpec
 from switchboard.ipc.environment import DEPTH_VARIABLE
 from switchboard.providers.agents.calls.places import check_unmoved
@@ -34,6 +46,8 @@ from switchkit.reaper_client import Reaper
 _GO_ON = "You were interrupted. Look at what is done already, and finish the task."
 # How long somebody may take to fill in a form.
 _FORM_S = 300.0
+# No question of the gate waits longer.
+_DECISION_S = 3_600.0
 _LONGEST_NAME = 200
 _encode = msgspec.json.Encoder().encode
 
@@ -44,8 +58,8 @@ class EngineTask(Struct, frozen=True, kw_only=True):
     profile: AgentProfile
     # The program of the engine, where the user named one.
     program: str = ""
-    # Whether the user has trusted the workspace with its settings and hooks.
-    is_trusted: bool = False
+    # The folder whose own settings of the engine the user has trusted, if any.
+    trusted_folder: str = ""
     # What whoever follows the run should know, before anything else.
     notices: tuple[str, ...] = ()
 
@@ -73,10 +87,9 @@ class WorkPlace(Struct, frozen=True, kw_only=True, eq=False):
     folders: ConversationFolders
     environ: Mapping[str, str]
     reaper: Reaper
-    # The folder that runs may not leave; empty where they are not pinned to a project.
-    root: str = ""
-    # Takes secrets out of what is kept.
+    # Takes secrets out of what is kept, and is told which there are.
     hide: Redact
+    learn: Callable[[Iterable[str]], None]
     # Further variables that engines may see.
     pass_env: tuple[str, ...] = ()
 
@@ -112,15 +125,26 @@ class AgentWork:
         self._conversation: EngineConversation | None = None
         self._under_way = TaskSet()
         self._is_cancelled = False
+        # Set by the next call of a tool that ends.
+        self._call_ended = asyncio.Event()
+        self._is_gated = False
 
     async def events(self) -> AsyncIterator[str]:
         """Each event as JSON. The last one is a `turn-ended`, or a fault is raised."""
+        try:
+            async with contextlib.aclosing(self._events()) as events:
+                async for event in events:
+                    yield self._place.hide(_encode(event).decode())
+        except Fault as fault:
+            raise discreet_fault(fault, self._place.hide) from fault
+
+    async def _events(self) -> AsyncGenerator[EngineEvent]:
         task = await self._task()
         for notice in task.notices:
-            yield self._json(Notice(text=notice))
+            yield Notice(text=notice)
         conversation, text = await self._begin(task)
         if self._is_cancelled:
-            yield self._json(TurnEnded(status="interrupted"))
+            yield TurnEnded(status="interrupted")
             return
         async for event in conversation.turn(text):
             match event:
@@ -128,11 +152,13 @@ class AgentWork:
                     self._start(self._decide(conversation, event))
                 case Form():
                     self._start(self._fill(conversation, event))
+                case ToolItem() if event.status != "started":
+                    self._call_ended.set()
                 case TurnEnded(failure=TurnFailure() as failure):
                     await self._explain(failure)
                 case _:
                     pass
-            yield self._json(event)
+            yield event
 
     async def steer(self, text: str, /) -> None:
         if self._conversation is None:
@@ -165,7 +191,7 @@ class AgentWork:
         spec = self._run.spec
         check_depth(spec.depth)
         # Right before it starts: it may have waited for hours.
-        await asyncio.to_thread(check_unmoved, spec.cwd, self._place.root)
+        await asyncio.to_thread(check_unmoved, spec.cwd, spec.root)
         return await self._tasks.task(self._run)
 
     async def _begin(self, task: EngineTask) -> tuple[EngineConversation, str]:
@@ -175,19 +201,20 @@ class AgentWork:
         earlier = await self._earlier()
         folder = await asyncio.to_thread(place.folders.make, earlier[0])
         start = await asyncio.to_thread(place.folders.make_start, earlier[0])
+        env = engine_environment(place.environ, spec.engine, depth=spec.depth, more=place.pass_env)
+        place.learn(await asyncio.to_thread(engine.credentials, env))
         resumed = run.thread_id if run.attempts > 1 and spec.on_crash == "resume" else ""
         engine_spec = EngineSpec(
-            profile=_placed(task.profile, spec.depth, start),
+            profile=_placed(task.profile, spec, start),
             cwd=spec.cwd,
-            env=engine_environment(
-                place.environ, spec.engine, depth=spec.depth, more=place.pass_env
-            ),
+            env=env,
             folder=folder,
-            is_trusted=task.is_trusted,
+            trusted_folder=task.trusted_folder,
             resume=resumed or earlier[1],
             program=task.program,
             depth=spec.depth,
         )
+        self._is_gated = any(server.is_gated for server in task.profile.servers)
         self._conversation = engine.converse(engine_spec, reaper=place.reaper)
         return self._conversation, _GO_ON if resumed else spec.task
 
@@ -231,6 +258,16 @@ class AgentWork:
             while_asked=self._asking,
         )
 
+    def _is_of_our_gate(self, form: Form) -> bool:
+        return self._is_gated and form.message.startswith(ASKING)
+
+    async def _until_decided(self) -> None:
+        """Wait while our own gate asks at the queue, too: it ends the call that it asks about."""
+        self._call_ended.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_DECISION_S):
+                await self._call_ended.wait()
+
     def _session(self, conversation: EngineConversation) -> Session:
         """Who asks: the run itself, which outlives the session that started it."""
         run = self._run
@@ -251,11 +288,12 @@ class AgentWork:
     async def _fill(self, conversation: EngineConversation, form: Form) -> None:
         """Have the client that waits fill in a form; where none can, the answer is no."""
         reply = Reply(verdict="decline", reason="nobody who could fill it in waits for this run")
+        calls = [waiter.call for waiter in self._place.waiters.askable(self._run.id)]
         with self._asking(""):
-            for waiter in self._place.waiters.askable(self._run.id):
-                channel = waiter.call.channel
-                if channel is None:
-                    continue
+            if self._is_of_our_gate(form) and not any(call.asker for call in calls):
+                await self._until_decided()
+                calls = []
+            for channel in filter(None, (call.channel for call in calls)):
                 with contextlib.suppress(Fault, TimeoutError, msgspec.MsgspecError):
                     wanted = {"form": _wanted(form, f"agent {self._run.spec.agent}")}
                     async with asyncio.timeout(_FORM_S):
@@ -263,24 +301,24 @@ class AgentWork:
                     break
         await conversation.answer(form.request_id, reply)
 
-    def _json(self, event: Any) -> str:
-        return self._place.hide(_encode(event).decode())
 
-
-def _placed(profile: AgentProfile, depth: int, start: str) -> AgentProfile:
+def _placed(profile: AgentProfile, spec: RunSpec, start: str) -> AgentProfile:
     """The profile with servers that know how deep they stand, and start where nobody else wrote.
 
     Engines would start them in the folder of the task, which may be anybody's: interpreters and
     package runners take modules and settings from there.
     """
-    env = {DEPTH_VARIABLE: str(depth + 1)}
     return replace(
-        profile, servers=tuple(_placed_server(server, env, start) for server in profile.servers)
+        profile, servers=tuple(_placed_server(server, spec, start) for server in profile.servers)
     )
 
 
-def _placed_server(server: AttachedServer, env: dict[str, str], start: str) -> AttachedServer:
-    return replace(server, env={**server.env, **env}, start_in=server.start_in or start)
+def _placed_server(server: AttachedServer, spec: RunSpec, start: str) -> AttachedServer:
+    env = {**server.env, DEPTH_VARIABLE: str(spec.depth + 1)}
+    if spec.root and is_switchboard(server.name, server.command, server.args):
+        # Agents of an agent are held to the same project.
+        env[WORKSPACE_VARIABLE] = spec.root
+    return replace(server, env=env, start_in=server.start_in or start)
 
 
 def _wanted(form: Form, agent: str) -> Input:

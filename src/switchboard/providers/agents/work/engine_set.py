@@ -11,6 +11,7 @@ from switchboard.providers.agents.options import AcpProgram
 from switchkit.reaper_client import Reaper
 
 _SPARES = "spares"
+_TEMPLATES = ("cache", "engines")
 
 
 class EngineSet:
@@ -46,8 +47,12 @@ class EngineSet:
             if self._spares is None:
                 spare = import_module("switchboard.engines.codex.spare")
                 self._spares = spare.Spares(os.path.join(home, _SPARES))
+            template = import_module("switchboard.engines.codex.template")
+            templates = template.HomeTemplates(os.path.join(home, *_TEMPLATES))
             codex = import_module("switchboard.engines.codex.engine")
-            return codex.CodexEngine(reaper=reaper, program=program, spares=self._spares)
+            return codex.CodexEngine(
+                reaper=reaper, program=program, spares=self._spares, templates=templates
+            )
         if kind == "claude":
             claude = import_module("switchboard.engines.claude.engine")
             return claude.ClaudeEngine(program) if program else claude.ClaudeEngine()

@@ -4,7 +4,7 @@ import asyncio
 from typing import IO, cast
 
 
-def lent(number: int, mode: str) -> IO[bytes]:
+def loop_file(number: int, mode: str) -> IO[bytes]:
     """A file over a descriptor that belongs to the running loop from now on.
 
     uvloop closes a pipe by its number, and then the file, whose number may by then be that of a

@@ -32,7 +32,7 @@ class Waiting(Struct, frozen=True, kw_only=True):
     report: Report
 
 
-class Desk(Struct, frozen=True, kw_only=True):
+class QuestionWatch(Struct, frozen=True, kw_only=True):
     """Where questions come from, are shown, and go to with an answer."""
 
     waiting: Callable[[], tuple[Waiting, ...]]

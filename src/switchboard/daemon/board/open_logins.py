@@ -1,0 +1,73 @@
+"""Where the logins of a home are, for whoever serves and for whoever logs in."""
+
+import time
+from collections.abc import Callable, Mapping
+from functools import cache
+
+from switchboard.children.environment import EnvironmentSecrets
+from switchboard.children.schema import ServerEntry
+from switchboard.control.status import LoginStatus
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.ports import Events
+from switchboard.core.stores import VaultStore
+from switchboard.oauth.grant import Grant
+from switchboard.oauth.grant_store import GrantStore
+from switchboard.oauth.logins import Logins
+from switchboard.settings.sections import Settings
+from switchboard.vault.opening import open_vault
+
+
+def grant_store(settings: Settings, environ: Mapping[str, str]) -> GrantStore:
+    """The logins of the home of these settings. Nothing is opened yet."""
+
+    @cache
+    def vault() -> VaultStore:
+        return open_vault(settings.home, settings.vault, environ)
+
+    return GrantStore(settings.home, vault)
+
+
+def open_logins(settings: Settings, environ: Mapping[str, str], events: Events) -> Logins:
+    """The logins that a process uses."""
+    return Logins(grant_store(settings, environ), events)
+
+
+def client_secret(entry: ServerEntry, environ: Mapping[str, str]) -> str:
+    """The secret of the configured client; empty where it has none. Raises a fault."""
+    reference = entry.auth.client_secret_ref if entry.auth is not None else ""
+    if not reference:
+        return ""
+    value = EnvironmentSecrets(environ).resolve(reference)
+    if not value:
+        raise Fault(
+            FaultCode.UNAUTHENTICATED,
+            "secret-missing",
+            f"the client secret of `{entry.name}` has no value",
+            hint=f"it is read from `{reference}`",
+        )
+    return value
+
+
+def login_status(server: str, grant: Grant, now: Callable[[], float] = time.time) -> LoginStatus:
+    """What may be told of a login: everything but its tokens."""
+    is_expired = bool(grant.expires_at) and grant.expires_at <= now()
+    return LoginStatus(
+        server=server,
+        account=grant.key.account,
+        issuer=grant.key.issuer,
+        resource=grant.key.resource,
+        client_id=grant.key.client_id,
+        client_auth=grant.method,
+        scopes=grant.scopes,
+        state="over"
+        if grant.is_spent or (is_expired and not grant.refresh_token)
+        else "expired"
+        if is_expired
+        else "valid",
+        expires_at=grant.expires_at,
+        renews=bool(grant.refresh_token) and not grant.is_spent,
+        logged_in_at=grant.logged_in_at,
+        refreshed_at=grant.refreshed_at,
+        last_error=grant.last_error,
+        failed_at=grant.failed_at,
+    )

@@ -1,0 +1,62 @@
+"""What keeps git from starting programs that only the settings of a repository name.
+
+Engines run `git status` before anybody has said a word, and Claude Code lets its model do so
+unasked. That starts whatever `core.fsmonitor`, a filter or a driver for differences names there.
+Settings of the user, in the user's own files, stay as they are.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from switchboard.procs.trial import trial
+
+_PATIENCE_S = 10.0
+_FSMONITOR = ("core.fsmonitor", "false")
+# What a repository may not say, by what is said in its place. An empty filter changes nothing.
+_IN_PLACE = (
+    (re.compile(r"filter\..*\.(?:clean|smudge|process)", re.DOTALL), ""),
+    (re.compile(r"filter\..*\.required", re.DOTALL), "false"),
+    (re.compile(r"diff\..*\.textconv", re.DOTALL), "cat"),
+    # Nothing stands for what is built in: these fail instead.
+    (re.compile(r"diff\.external|diff\..*\.command", re.DOTALL), "false"),
+    (re.compile(r"log\.showsignature"), "false"),
+)
+# Of no harm, and a checkout without it would be another one.
+_LARGE_FILES = re.compile(
+    r"filter\.lfs\.(?:required\ntrue|"
+    r"(?:clean|smudge|process)\ngit-lfs [a-z-]+(?: --skip)?(?: -- %f)?)"
+)
+_OF_A_REPOSITORY = frozenset({"local", "worktree"})
+
+
+def with_quiet_git(env: Mapping[str, str], cwd: str = "") -> dict[str, str]:
+    """The environment of an engine that works there. Blocks: git is asked for its settings."""
+    settings = [_FSMONITOR, *(_replaced(env, cwd) if cwd else ())]
+    try:
+        count = int(env.get("GIT_CONFIG_COUNT", "0"))
+    except ValueError:
+        count = 0
+    quiet = dict(env)
+    for number, (name, value) in enumerate(settings, count):
+        quiet[f"GIT_CONFIG_KEY_{number}"] = name
+        quiet[f"GIT_CONFIG_VALUE_{number}"] = value
+    quiet["GIT_CONFIG_COUNT"] = str(count + len(settings))
+    return quiet
+
+
+def _replaced(env: Mapping[str, str], cwd: str) -> Iterator[tuple[str, str]]:
+    """The settings of the repository that name programs, each with what takes its place."""
+    words = ("git", "-C", cwd, "config", "--null", "--show-scope", "--list", "--includes")
+    try:
+        told = trial(words, timeout_s=_PATIENCE_S, env=env)
+    except OSError:
+        # Without git nobody asks it.
+        return
+    parts = told.stdout.split("\0")
+    for scope, setting in zip(parts[::2], parts[1::2], strict=False):
+        if scope not in _OF_A_REPOSITORY or _LARGE_FILES.fullmatch(setting):
+            continue
+        name = setting.partition("\n")[0]
+        for pattern, value in _IN_PLACE:
+            if pattern.fullmatch(name):
+                yield name, value

@@ -1,0 +1,41 @@
+"""Whose a request is, and how it is known when it is sent again."""
+
+import hashlib
+
+import msgspec
+from msgspec.structs import replace
+
+from switchboard.core.calls import Call
+from switchboard.core.sessions import Era, Session
+from switchboard.core.strict import canonical, read_strictly
+from switchboard.runs.run import RunSpec
+
+
+def asked_by(call: Call, spec: RunSpec) -> RunSpec:
+    """A run with what it keeps of the request that started it."""
+    session = call.session
+    by_name = f"{session.workspace}:{session.client}"
+    # Over HTTP a client of the modern era has no session, and comes back as anybody.
+    bound = f"http:{by_name}" if session.via == "http" else session.id
+    return replace(
+        spec,
+        request_key=_key(call, bound),
+        # A name that nobody gave is everybody's.
+        repeat_key=_key(call, f"again:{by_name}") if session.client else "",
+        owner=owner_of(session),
+        called=call.tool.name,
+    )
+
+
+def owner_of(session: Session) -> str:
+    """The client that a run belongs to. A client without a session has shown the token."""
+    if session.via == "http" and session.era is Era.MODERN:
+        return f"http:{session.workspace}:{session.client}"
+    return session.id
+
+
+def _key(call: Call, bound: str) -> str:
+    """The same for a request that is sent again: the same client, tool and arguments."""
+    given = canonical(read_strictly(bytes(call.arguments)))
+    whole = (bound, call.tool.name, given.decode())
+    return hashlib.sha256(msgspec.json.encode(whole)).hexdigest()

@@ -1,0 +1,99 @@
+"""Git starts nothing that only a repository names, and everything that its user does."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from switchboard.engines.quiet_git import with_quiet_git
+
+LARGE = {
+    "filter.lfs.clean": "git-lfs clean -- %f",
+    "filter.lfs.smudge": "git-lfs smudge -- %f",
+    "filter.lfs.process": "git-lfs filter-process",
+    "filter.lfs.required": "true",
+}
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    made = tmp_path / "repository"
+    subprocess.run(["git", "init", "-q", str(made)], check=True)
+    return made
+
+
+def env_of(tmp_path: Path) -> dict[str, str]:
+    return {"PATH": "/usr/bin:/bin:/usr/local/bin", "HOME": str(tmp_path)}
+
+
+def config(folder: Path, *words: str) -> None:
+    subprocess.run(["git", "-C", str(folder), "config", *words], check=True)
+
+
+def value_of(name: str, folder: Path, env: dict[str, str]) -> str:
+    """What git takes a setting for in this environment."""
+    words = ["git", "-C", str(folder), "config", name]
+    return subprocess.run(words, env=env, capture_output=True, text=True, check=False).stdout[:-1]
+
+
+PLACES = {
+    "core.fsmonitor": "false",
+    "filter.evil.clean": "",
+    "filter.evil.smudge": "",
+    "filter.evil.process": "",
+    "filter.Evil.With.Dots.clean": "",
+    "diff.evil.textconv": "cat",
+    "diff.evil.command": "false",
+    "diff.external": "false",
+    "log.showSignature": "false",
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_what_a_repository_names_is_not_started(
+    tmp_path: Path, repository: Path, name: str
+) -> None:
+    config(repository, name, "true" if name == "log.showSignature" else "touch it-ran")
+    quiet = with_quiet_git(env_of(tmp_path), str(repository))
+    assert value_of(name, repository, quiet) == PLACES[name]
+    deeper = repository / "deep"
+    deeper.mkdir()
+    assert value_of(name, repository, with_quiet_git(env_of(tmp_path), str(deeper))) == PLACES[name]
+
+
+def test_a_file_that_the_repository_includes_counts_as_its_own(
+    tmp_path: Path, repository: Path
+) -> None:
+    (repository / "more").write_text('[filter "evil"]\n\tclean = touch it-ran\n', "utf-8")
+    config(repository, "include.path", "../more")
+    quiet = with_quiet_git(env_of(tmp_path), str(repository))
+    assert value_of("filter.evil.clean", repository, quiet) == ""
+
+
+def test_what_the_user_set_and_large_files_stay(tmp_path: Path, repository: Path) -> None:
+    env = env_of(tmp_path)
+    (tmp_path / ".gitconfig").write_text('[filter "mine"]\n\tclean = mine\n', "utf-8")
+    for name, value in LARGE.items():
+        config(repository, name, value)
+    quiet = with_quiet_git(env, str(repository))
+    assert value_of("filter.mine.clean", repository, quiet) == "mine"
+    assert {name: value_of(name, repository, quiet) for name in LARGE} == LARGE
+
+
+def test_what_only_looks_like_large_files_does_not(tmp_path: Path, repository: Path) -> None:
+    config(repository, "filter.lfs.clean", "git-lfs clean -- %f; touch it-ran")
+    quiet = with_quiet_git(env_of(tmp_path), str(repository))
+    assert value_of("filter.lfs.clean", repository, quiet) == ""
+
+
+def test_settings_of_the_environment_are_kept(tmp_path: Path, repository: Path) -> None:
+    given = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "x.y", "GIT_CONFIG_VALUE_0": "z"}
+    quiet = with_quiet_git({**env_of(tmp_path), **given}, str(repository))
+    assert value_of("x.y", repository, quiet) == "z"
+    assert value_of("core.fsmonitor", repository, quiet) == "false"
+
+
+def test_a_folder_without_a_repository_and_a_machine_without_git_are_fine(tmp_path: Path) -> None:
+    without = {"PATH": str(tmp_path)}
+    assert with_quiet_git(without, str(tmp_path))["GIT_CONFIG_COUNT"] == "1"
+    assert with_quiet_git(env_of(tmp_path), str(tmp_path))["GIT_CONFIG_COUNT"] == "1"
