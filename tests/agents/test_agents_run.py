@@ -132,10 +132,11 @@ def test_a_daemon_that_is_killed_meanwhile_leaves_a_word_of_where_the_run_is(
         until_there(begun)
         os.kill(daemon_pid(workspace), signal.SIGKILL)
         assert screen.ended() == 1
-    said = re.search(r"hint: switchboard runs show (r-\w+)", re.sub(r"\x1b\[\w*", "", screen.shown))
+    shown = re.sub(r"\x1b\[\d*[mK]", "", screen.shown)
+    said = re.search(r"hint: switchboard runs show (r-\w+)", shown)
     assert said, screen.shown
-    shown = switchboard(workspace, "runs", "show", said[1], "--json").report
-    assert (shown["run"]["state"], shown["run"]["reason"]) == ("failed", "interrupted")
+    run = switchboard(workspace, "runs", "show", said[1], "--json").report["run"]
+    assert (run["state"], run["reason"]) == ("failed", "interrupted")
 
 
 def until_there(path: Path) -> None:
