@@ -5,6 +5,7 @@ from typing import Protocol
 
 from switchboard.children.redaction import Redaction
 from switchboard.children.schema import ServerEntry
+from switchboard.children.secrets.lookup import LookedUp
 from switchboard.core.faults import Fault
 from switchboard.wire.peer import Peer
 from switchboard.wire.pipes import Pipe
@@ -24,8 +25,23 @@ class Link(Protocol):
         ...
 
     @property
+    def secrets(self) -> LookedUp | None:
+        """What it was started with and cannot be told anew; nothing where there is no such."""
+        ...
+
+    @property
     def hidden(self) -> Redaction:
         """Values that no client may read in the child's words."""
+        ...
+
+    @property
+    def trouble(self) -> str:
+        """Why it does not lead there just now, for one that may lead there again."""
+        ...
+
+    @property
+    def answered_at(self) -> float:
+        """When the other side last answered, by the clock of the loop, where that is known."""
         ...
 
     async def diagnosis(self) -> tuple[str, str]:
