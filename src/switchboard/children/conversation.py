@@ -1,7 +1,9 @@
 """What one child is asked and told, in the words of its era."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import TypeVar
 
 from msgspec import MsgspecError, Raw
 
@@ -34,6 +36,8 @@ from switchboard.core.ports import Events
 from switchboard.wire.eras import LOG_LEVEL_KEY
 from switchboard.wire.messages import Parts, RpcError, encode
 from switchboard.wire.pending import PeerLost
+
+T = TypeVar("T")
 
 LOGIN_REQUIRED = "login-required"
 _NOTHING = Listing()
@@ -68,8 +72,12 @@ class Conversation:
 
     async def ask(self, method: str, params: Parts, channel: Channel | None = None) -> Raw:
         """The child's result, unopened. The params lack their closing brace."""
+        return await self.with_login(channel, partial(self._ask, method, params, channel))
+
+    async def with_login(self, channel: Channel | None, ask: Callable[[], Awaitable[T]]) -> T:
+        """What somebody wants of the child; if it wants a login first, they are shown where."""
         try:
-            return await self._ask(method, params, channel)
+            return await ask()
         except Fault as fault:
             offer = self._offer_login
             if offer is None or channel is None or fault.reason != LOGIN_REQUIRED:
@@ -77,7 +85,7 @@ class Conversation:
             # Whoever wants a login has done nothing yet.
             if not await offer(self._connection.entry, channel):
                 raise
-        return await self._ask(method, params, channel)
+        return await ask()
 
     async def _ask(self, method: str, params: Parts, channel: Channel | None) -> Raw:
         connection = self._connection
