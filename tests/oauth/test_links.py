@@ -10,7 +10,7 @@ from mcp.client import ClientRequestContext
 from mcp.client.client import ConnectMode
 
 from support.oauth_servers import browse, oauth_servers
-from support.workspace import Workspace
+from support.workspace import Json, Workspace
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -43,7 +43,10 @@ async def test_a_call_waits_for_the_login_behind_a_link(tmp_path: Path, mode: Co
         )
         client = Client(board, mode=mode, elicitation_callback=follow, read_timeout_seconds=60)
         async with client:
-            call = ("notes_suite", {"action": "call", "subtool": "whoami", "args": {}})
+            call: tuple[str, Json] = (
+                "notes_suite",
+                {"action": "call", "subtool": "whoami", "args": {}},
+            )
             refused = await client.call_tool(*call)
             assert refused.is_error
             assert "switchboard mcp auth login notes" in str(refused.content)
