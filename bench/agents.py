@@ -38,6 +38,8 @@ END = "<!-- end of agents -->\n"
 FILES = 100
 PATIENCE_S = 60.0
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+# What the engine takes at least.
+_LEAST_TICKS = _TICKS_PER_S // 12
 # Those of `app-server`.
 FLAGS = LAUNCHED[1:]
 PROVIDER = """
@@ -94,13 +96,16 @@ class AgentPlace(Place):
         """The same, with the processor time of the daemon and of the engine, from start to end."""
         daemon, spares = self.pid, self.spares()
         # What a spare has done before is in its account, and so in the daemon's once it has ended.
-        before = _ticks(daemon, with_ended=True) + sum(map(_ticks, spares))
+        own, ended = _ticks(daemon), _ticks_of_ended(daemon)
+        earlier = sum(map(_ticks, spares))
         wall = self.run(client)
         deadline = time.monotonic() + PATIENCE_S
-        while any(map(_is_alive, spares)) or self._engines("conversations") or self._zombies():
+        # Smaller programs end before it.
+        while _ticks_of_ended(daemon) - ended < max(earlier, _LEAST_TICKS):
             assert time.monotonic() < deadline, "the engine did not end"
-            time.sleep(0.02)
-        return Spent(wall, (_ticks(daemon, with_ended=True) - before) / _TICKS_PER_S)
+            time.sleep(0.01)
+        spent = _ticks(daemon) - own + _ticks_of_ended(daemon) - ended - earlier
+        return Spent(wall, spent / _TICKS_PER_S)
 
     def by_hand(self, home: Path, *words: str) -> Spent:
         """The same task, given to `codex app-server` by a program that does nothing else."""
@@ -176,9 +181,6 @@ class AgentPlace(Place):
         """The engines that wait for a next run."""
         return self._engines("spares")
 
-    def _zombies(self) -> bool:
-        return any(map(_is_zombie, descendants_of(self.pid)))
-
     def _engines(self, place: str) -> list[int]:
         """Those that live in such a place."""
         return [pid for pid in descendants_of(self.pid) if _lives_in(pid, place)]
@@ -196,9 +198,11 @@ class AgentPlace(Place):
             time.sleep(0.3)
 
     def end_spares(self) -> None:
+        ended = _ticks_of_ended(self.pid)
         for pid in self.spares():
             os.kill(pid, signal.SIGKILL)
-        while self.spares():
+        # Until it is in the daemon's account.
+        while self.spares() or _ticks_of_ended(self.pid) == ended:
             time.sleep(0.02)
 
 
@@ -211,22 +215,19 @@ def _lives_in(pid: int, folder: str) -> bool:
     return b"app-server" in words and folder in place.parts
 
 
-def _is_zombie(pid: int) -> bool:
-    """Whether it has ended, and is in nobody's account yet."""
-    try:
-        return not Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return False
+def _ticks(pid: int) -> int:
+    """The processor time of a process."""
+    return sum(_times(pid)[:2])
 
 
-def _is_alive(pid: int) -> bool:
-    return Path(f"/proc/{pid}").exists()
+def _ticks_of_ended(pid: int) -> int:
+    """The processor time of its children that have ended."""
+    return sum(_times(pid)[2:])
 
 
-def _ticks(pid: int, *, with_ended: bool = False) -> int:
-    """The processor time of a process, and of its children that have ended."""
+def _times(pid: int) -> list[int]:
     fields = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
-    return sum(map(int, fields[11 : 15 if with_ended else 13]))
+    return [int(field) for field in fields[11:15]]
 
 
 def _ended(process: "subprocess.Popen[bytes]") -> float:

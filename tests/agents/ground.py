@@ -28,7 +28,7 @@ from switchboard.core.stores import Posted
 from switchboard.core.tools import ToolSpec
 from switchboard.core.visibility import Visibility
 from switchboard.daemon.board.guard import Guard
-from switchboard.engines.events import Form
+from switchboard.engines.events import Form, Permission
 from switchboard.engines.profile import AgentProfile, AttachedServer, RunFields
 from switchboard.pipeline.gates.placement import PlacementGate
 from switchboard.pipeline.order import build_road
@@ -274,7 +274,9 @@ async def received(outcome: Outcome) -> Outcome:
 
 
 @asynccontextmanager
-async def board(home: Path, *scenes: Scene | Form, **more: Any) -> AsyncGenerator[AgentBoard]:
+async def board(
+    home: Path, *scenes: Scene | Form | Permission, **more: Any
+) -> AsyncGenerator[AgentBoard]:
     """Open a board whose engine plays these scenes."""
     made = AgentBoard(home, engine=ScriptedEngine(*scenes), **more)
     try:

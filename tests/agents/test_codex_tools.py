@@ -94,6 +94,7 @@ async def test_clients_hear_the_events_they_know(home: Path) -> None:
         assert all(each["_meta"] == {"requestId": 7, "threadId": thread} for each in told)
         assert [each["msg"]["type"] for each in told] == [
             "session_configured",
+            "mcp_startup_complete",
             "task_started",
             "user_message",
             "exec_command_begin",

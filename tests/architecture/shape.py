@@ -35,7 +35,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("providers:table", "providers:source", "providers:context"),
     },
     "settings": {
-        *("core", "config", "children:schema", "children:exposure", "providers:table"),
+        *("core", "config", "children:schema", "children:exposure", "children:secrets"),
+        "providers:table",
         *("runs:limits", "vault:options", "vault:references"),
     },
     "control": {"core", "wire", "ipc", "approvals", "audit", "runs"},
@@ -93,6 +94,8 @@ ALSO_MAY_IMPORT = (
     Allowance("entry.py", {"shim", "cli"}, "every command begins here, and goes one of two ways"),
     Allowance("cli/*.py", {"config"}, "it reads the environment and shows problems"),
     Allowance("cli/verbs/doctor.py", {"sandbox"}, "it says which sandbox works here"),
+    Allowance("cli/verbs/*vault*.py", {"vault"}, "secrets are put away where no daemon runs, too"),
+    Allowance("cli/verbs/*.py", {"children:secrets"}, "it says which secrets servers ask for"),
     Allowance("cli/verbs/*.py", {"settings", "daemon"}, "a verb works on settings or on a board"),
     Allowance("cli/verbs/agents.py", {"providers/*"}, "it shows what agent files come to"),
     Allowance("cli/verbs/*audit*.py", {"audit"}, "the log is read where no daemon runs, too"),
@@ -241,6 +244,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ): "many boards know no secret",
     ("daemon/board/secret_values.py", "urllib.parse.unquote"): "few have remote servers",
     ("daemon/board/secret_values.py", "urllib.parse.urlsplit"): "as above",
+    ("settings/trust.py", "urllib.parse.urlsplit"): "as above",
     (
         "sandbox/server_sandbox.py",
         "switchboard.sandbox.sandbox.platform_sandbox",
@@ -288,6 +292,11 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
             ("yard/source.py", "yard.specs.WORDS"),
         )
     },
+    (
+        "cli/verbs/doctor.py",
+        "switchboard.cli.verbs.parts.vault.findings.vault_findings",
+    ): "few have a vault",
+    ("daemon/board/vaults.py", "switchboard.vault.opening.open_vault"): "few have a vault",
     ("vault/opening.py", "switchboard.vault.kv_vault.KvVault"): "few have a server for secrets",
     ("vault/keys/keychain.py", "*"): "of several keychains, the one that is there",
     (

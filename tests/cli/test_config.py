@@ -36,11 +36,10 @@ def test_what_nothing_uses_yet_is_told_by_check_and_doctor(workspace: Workspace)
     check = switchboard(workspace, "config", "check", "--json").report
     assert {each["key"]: each["line"] for each in check["warnings"]} == {
         "mcp_servers.api.auth": 4,
-        "mcp_servers.x.secret_env.K": 10,
     }
     assert all(" yet: " in each["message"] for each in check["warnings"])
     doctor = switchboard(workspace, "doctor").out
-    assert "there is no vault yet" in doctor
+    assert "switchboard vault put mcp/x/env/K" in doctor
 
 
 def test_a_bad_configuration_ends_with_2(workspace: Workspace) -> None:

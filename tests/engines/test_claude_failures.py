@@ -134,3 +134,15 @@ async def test_a_program_that_is_missing_or_too_old_is_named(tmp_path: Path) -> 
         assert last.failure is not None
         assert last.failure.kind == "engine-missing"
         await conversation.aclose()
+
+
+async def test_a_program_of_another_version_is_told_apart(tmp_path: Path) -> None:
+    program = tmp_path / "claude"
+    program.write_text("#!/bin/sh\necho \"error: unknown option '--x'\" >&2\nexit 1\n", "utf-8")
+    program.chmod(0o700)
+    async with claude_stage(tmp_path / "stage") as stage:
+        conversation = stage.converse(program=str(program))
+        last = ended(await heard(conversation))
+        await conversation.aclose()
+    assert last.failure is not None
+    assert last.failure.kind == "engine-version"

@@ -9,9 +9,10 @@ import pytest
 
 from engines.codex_stage import FIELDS, codex_stage
 from engines.contract import PATIENCE, ended, heard, next_of
+from support.hosts import codex_settings
 from support.models.responses import failed, refusal
-from support.models.script import Cut, Refuse, Stumble, say, shell, stumble
-from support.processes import alive
+from support.models.script import Cut, Refuse, Stream, Stumble, say, shell, stumble
+from support.processes import alive, descendants_of
 from support.requirements import requirement
 from support.workspace import NODE_MODULES
 from switchboard.core.faults import Fault
@@ -221,3 +222,92 @@ async def test_two_conversations_at_once_do_not_meet(tmp_path: Path) -> None:
         assert both[0].thread_id != both[1].thread_id
         for conversation in both:
             await conversation.aclose()
+
+
+async def test_an_answer_that_the_service_leaves_incomplete_fails_the_turn(tmp_path: Path) -> None:
+    response = {"id": "r", "status": "incomplete"}
+    cut = {**response, "incomplete_details": {"reason": "max_output_tokens"}}
+    events = [
+        {"type": "response.created", "response": {"id": "r", "status": "in_progress"}},
+        {"type": "response.incomplete", "response": cut},
+    ]
+    async with codex_stage(tmp_path, [stumble(Stream(events))]) as stage:
+        conversation = stage.converse()
+        last = ended(await heard(conversation))
+        await conversation.aclose()
+    assert last.failure is not None
+    assert last.failure.kind == "context-overflow", last
+
+
+async def test_a_model_that_codex_does_not_know_works_and_is_remarked(tmp_path: Path) -> None:
+    profile = AgentProfile(name="tester", fields=RunFields(model="model-4711"))
+    async with codex_stage(tmp_path, [say("all done")]) as stage:
+        conversation = stage.converse(profile=profile)
+        events = await heard(conversation)
+        await conversation.aclose()
+        assert stage.model.conversation["model"] == "model-4711"
+    assert ended(events).text == "all done"
+    assert any(isinstance(event, Notice) and "model-4711" in event.text for event in events)
+
+
+async def test_a_command_that_outlives_the_turn_is_ended_with_the_conversation(
+    tmp_path: Path,
+) -> None:
+    command = "touch up; sleep 87655; true"
+    steps = [shell(command, yield_time_ms=250), say("it still runs")]
+    async with codex_stage(tmp_path, steps) as stage:
+        conversation = stage.converse()
+        assert ended(await heard(conversation)).text == "it still runs"
+        assert (stage.cwd / "up").exists()
+        family = descendants_of(conversation.pid)
+        assert any("87655" in _line_of(pid) for pid in family)
+        await conversation.aclose()
+        assert [pid for pid in family if alive(pid)] == []
+
+
+def _line_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text("utf-8")
+    except OSError:
+        return ""
+
+
+async def test_without_a_login_nothing_is_started_and_the_turn_says_so(tmp_path: Path) -> None:
+    async with codex_stage(tmp_path, [say("never")]) as stage:
+        stage.config('model = "gpt-5.5"\n')
+        conversation = stage.converse()
+        last = ended(await heard(conversation))
+        assert conversation.pid == 0
+        await conversation.aclose()
+        # A provider that the agent names may want no login.
+        text = codex_settings(stage.model).replace('model_provider = "loopback"\n', "")
+        stage.config(text)
+        fields = RunFields(model_provider="loopback", sandbox_mode="read-only")
+        other = stage.converse(profile=AgentProfile(name="tester", fields=fields))
+        assert ended(await heard(other)).text == "never"
+        await other.aclose()
+    assert last.failure is not None
+    assert last.failure.kind == "not-logged-in"
+
+
+@pytest.mark.parametrize(
+    ("says", "kind"),
+    [
+        ("error: unrecognized subcommand 'app-server'", "engine-version"),
+        ("error: unexpected argument '--strict-config' found", "engine-version"),
+        ("Segmentation fault", "engine-crashed"),
+    ],
+)
+async def test_a_codex_that_cannot_be_driven_is_told_apart_from_one_that_crashed(
+    tmp_path: Path, says: str, kind: FailureKind
+) -> None:
+    program = tmp_path / "codex"
+    program.write_text(f'#!/bin/sh\necho "{says}" >&2\nexit 2\n')
+    program.chmod(0o755)
+    async with codex_stage(tmp_path) as stage:
+        conversation = stage.converse(program=str(program))
+        last = ended(await heard(conversation))
+        await conversation.aclose()
+    assert last.failure is not None
+    assert last.failure.kind == kind
+    assert says in last.failure.private

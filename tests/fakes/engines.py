@@ -60,10 +60,13 @@ class ScriptedEngine:
     """
 
     def __init__(
-        self, *scenes: Scene | Form, key: str = "codex", readiness: Readiness | None = None
+        self,
+        *scenes: Scene | Form | Permission,
+        key: str = "codex",
+        readiness: Readiness | None = None,
     ) -> None:
         self.key = key
-        self.scenes: Sequence[Scene | Form] = scenes
+        self.scenes: Sequence[Scene | Form | Permission] = scenes
         self.readiness = readiness or Readiness(program="scripted", version="1.0")
         self.conversations: list[ScriptedConversation] = []
         self.refused: tuple[str, ...] = ()
@@ -92,7 +95,10 @@ class ScriptedConversation:
     """One conversation with it; what was said to it is kept."""
 
     def __init__(
-        self, spec: EngineSpec, scenes: Sequence[Scene | Form], readiness: Readiness | None = None
+        self,
+        spec: EngineSpec,
+        scenes: Sequence[Scene | Form | Permission],
+        readiness: Readiness | None = None,
     ) -> None:
         self.spec = spec
         self.thread_id = ""

@@ -17,6 +17,7 @@ class MemoryLink:
 
     pid = 0
     hidden = Redaction(())
+    secrets = None
 
     def __init__(self, make_peer: MakePeer, *, short_lived: bool) -> None:
         self.peer = make_peer(self)

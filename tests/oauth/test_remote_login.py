@@ -13,9 +13,9 @@ from fakes.events import MemoryEvents
 from oauth.scripted_servers import Asked, ScriptedServers, Told, scripted_servers
 from switchboard.children.child import Child
 from switchboard.children.connection import ChildLimits
-from switchboard.children.environment import EnvironmentSecrets
 from switchboard.children.pool import ChildPool
 from switchboard.children.schema import ServerEntry
+from switchboard.children.secrets.lookup import EnvironmentSecrets
 from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.oauth.faults import login_required

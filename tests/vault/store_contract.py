@@ -111,6 +111,17 @@ class VaultStoreContract(ABC):
             for turn in range(5)
         }
 
+    def test_whoever_keeps_a_value_learns_that_it_may_have_changed(self, store: VaultStore) -> None:
+        store.put(TOKEN, "one")
+        assert store.mark() == store.mark()
+        before = store.mark()
+        self.make().put(TOKEN, "two")
+        self.time_passes()
+        assert store.mark() != before
+
+    def time_passes(self) -> None:  # noqa: B027 - most engines know at once
+        """For an engine that looks from time to time."""
+
     def test_a_closed_store_lets_go_and_can_be_opened_anew(self, store: VaultStore) -> None:
         store.put(TOKEN, "one")
         store.close()

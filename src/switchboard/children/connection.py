@@ -19,6 +19,7 @@ from switchboard.children.faults import (
 from switchboard.children.greeting import Greeting, NotModern, client_capabilities, greet
 from switchboard.children.link import Link, OpenLink
 from switchboard.children.schema import Protocol, ServerEntry
+from switchboard.children.secrets.lookup import LookedUp
 from switchboard.core.events import (
     ChildExited,
     ChildFailed,
@@ -142,16 +143,35 @@ class Connection:
 
     # Starting
 
+    @property
+    def ready_link(self) -> Link | None:
+        """The link, where nothing has to be looked at before it is used."""
+        link = self.link
+        return link if link is None or link.secrets is None else None
+
     async def ready(self) -> Link:
         """The link to the child; whoever comes first starts it, the rest wait with them."""
-        if self.link is not None:
-            return self.link
+        while (link := self.link) is not None:
+            if link.secrets is None or not await self._is_outdated(link, link.secrets):
+                return link
         if self._ended:
             raise fault_from_end(self.entry.name)
         if self._starting is None:
             self._starting = self._tasks.start(self._start())
             self._starting.add_done_callback(self._start_ended)
         return await asyncio.shield(self._starting)
+
+    async def _is_outdated(self, link: Link, secrets: LookedUp) -> bool:
+        """Whether it was started with a secret that has changed since, and has been given up."""
+        if not await secrets.are_outdated():
+            return False
+        if self.link is link:
+            if self.in_flight > 1:
+                # Others wait for its answers. Whoever comes when it is quiet has it started anew.
+                return False
+            self.link = None
+            self._tasks.start(self._bury(link, Loss(message="a secret was changed"), expected=True))
+        return True
 
     def _start_ended(self, task: "asyncio.Task[Link]") -> None:
         self._starting = None

@@ -91,7 +91,7 @@ class Conversation:
         connection = self._connection
         connection.take()
         try:
-            link = connection.link or await self._ready_for(channel)
+            link = connection.ready_link or await self._ready_for(channel)
             greeting = connection.greeting
             if channel is not None and channel.log_level and greeting.offers("logging"):
                 await self._set_level(link, channel.log_level)

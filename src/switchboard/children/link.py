@@ -5,6 +5,7 @@ from typing import Protocol
 
 from switchboard.children.redaction import Redaction
 from switchboard.children.schema import ServerEntry
+from switchboard.children.secrets.lookup import LookedUp
 from switchboard.core.faults import Fault
 from switchboard.wire.peer import Peer
 from switchboard.wire.pipes import Pipe
@@ -21,6 +22,11 @@ class Link(Protocol):
     @property
     def pid(self) -> int:
         """The process, or 0 for a remote one."""
+        ...
+
+    @property
+    def secrets(self) -> LookedUp | None:
+        """What it was started with and cannot be told anew; nothing where there is no such."""
         ...
 
     @property

@@ -6,6 +6,7 @@ every session of the pool, and one of scope `user` comes from a pool that severa
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Protocol
 
 import msgspec
@@ -13,11 +14,13 @@ import msgspec
 from switchboard.children.authorization import Authorization, Authorizations
 from switchboard.children.child import Child
 from switchboard.children.connection import ChildLimits
-from switchboard.children.environment import NotedSecrets, SecretSource, child_environment
+from switchboard.children.environment import child_environment
 from switchboard.children.faults import fault_from_change
 from switchboard.children.link import Link, MakePeer
 from switchboard.children.listings.listing_cache import ListingCaches
 from switchboard.children.schema import ServerEntry
+from switchboard.children.secrets.lookup import LookedUp, SecretSource
+from switchboard.children.secrets.texts import secret_headers, secret_variables
 from switchboard.children.stdio import open_stdio
 from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault, FaultCode
@@ -103,7 +106,7 @@ class ChildPool:
     ) -> None:
         self._environ = environ
         self.book = book if book is not None else SecretBook()
-        self._secrets = NotedSecrets(secrets, self.book.learn)
+        self._secrets = secrets
         self._events = events
         self._reaper = reaper
         self._sessions = sessions
@@ -190,10 +193,12 @@ class ChildPool:
         if not await asyncio.to_thread(self._is_trusted, entry):
             raise fault_from_change(entry.name)
         if entry.transport == "stdio":
+            secrets = LookedUp(entry, secret_variables(entry), self._secrets, self.book.learn)
             return await open_stdio(
                 entry,
                 make_peer,
-                env=child_environment(entry, self._environ, self._secrets),
+                env=child_environment(entry, self._environ, await secrets.values()),
+                secrets=secrets,
                 reaper=self._reaper,
                 wrap=self.sandboxes(entry),
                 book=self.book,
@@ -206,6 +211,7 @@ class ChildPool:
             entry,
             make_peer,
             environ=self._environ,
+            secrets=LookedUp(entry, secret_headers(entry), self._secrets, self.book.learn),
             book=self.book,
             timeout_s=timeout_s,
             authorization=self._login_of(entry),
@@ -217,7 +223,7 @@ class ChildPool:
         return self._logins().open(
             entry,
             environ=self._environ,
-            secret=self._secrets.resolve,
+            secret=partial(self._secrets.resolve, entry),
             learn=self.book.learn,
             forget=self.book.forget,
         )

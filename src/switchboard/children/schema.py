@@ -85,6 +85,11 @@ class ServerEntry(Struct, frozen=True, kw_only=True):
     description: str = ""
     # What a suite child's own file says of itself as a suite.
     suite_description: str = ""
+    # Which values of `env` and `headers` have `${vault:…}` in them: `env.NAME`, `headers.NAME`.
+    templates: tuple[str, ...] = ()
+    # The secrets that its user has given to exactly this server. One that needs no trust has its
+    # own without.
+    grants: tuple[str, ...] = ()
     # What the owner of a workspace trusts; empty for a server that needs no trust.
     fingerprint: str = ""
     seal: Seal | None = None

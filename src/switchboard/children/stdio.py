@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from switchboard.children.link import MakePeer
 from switchboard.children.redaction import Redaction
 from switchboard.children.schema import ServerEntry
+from switchboard.children.secrets.lookup import LookedUp
 from switchboard.core.faults import Fault
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.procs.spawn import Running, SpawnSpec, Wrap, spawn
@@ -24,8 +25,17 @@ _READ_WORDS = 16_000
 class StdioLink:
     """The way to a running process."""
 
-    def __init__(self, running: Running, pipe: StreamPipe, peer: Peer, hidden: Redaction) -> None:
+    def __init__(
+        self,
+        running: Running,
+        pipe: StreamPipe,
+        peer: Peer,
+        hidden: Redaction,
+        secrets: LookedUp | None,
+    ) -> None:
         self._running = running
+        # A process keeps what it was started with.
+        self.secrets = secrets
         self.hidden = hidden
         self._pipe = pipe
         self.peer = peer
@@ -67,6 +77,7 @@ async def open_stdio(
     env: Mapping[str, str],
     reaper: Reaper,
     wrap: Wrap | None = None,
+    secrets: LookedUp | None = None,
     # What is known beside the variables of its own.
     book: SecretBook,
     timeout_s: float,
@@ -84,4 +95,5 @@ async def open_stdio(
     await loop.connect_write_pipe(pipe.outlet, running.stdin)
     await loop.connect_read_pipe(lambda: pipe, running.stdout)
     declared = {*entry.env, *entry.secret_env}
-    return StdioLink(running, pipe, peer, Redaction((env[name] for name in declared), book))
+    hidden = Redaction((env[name] for name in declared), book)
+    return StdioLink(running, pipe, peer, hidden, secrets)

@@ -27,6 +27,7 @@ VERBS: dict[str, Verb] = {
         ("wrap", "wrap", "Let a model turn plain words into calls of one child", "Set up"),
         ("unwrap", "unwrap", "Take the wrapper of a child away again", "Set up"),
         ("trust", "trust", "Let the servers of this workspace run", "Set up"),
+        ("vault", "vault", "Keep secrets out of files", "Set up"),
         ("list", "list", "Show the configured servers, starting none", "Use"),
         ("agents", "agents", "Show, check or run the agents that clients have as tools", "Use"),
         ("introspect", "introspect", "Show the tools of one suite, or of all", "Use"),

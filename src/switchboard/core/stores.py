@@ -236,6 +236,13 @@ class VaultStore(Protocol):
         """What there is, by reference."""
         ...
 
+    def mark(self) -> object:
+        """Another one than before when a value may have changed; it never fails.
+
+        Quick, unlike the others: whoever keeps a value asks for it at each use.
+        """
+        ...
+
     def close(self) -> None:
         """Let go of every file and connection."""
         ...

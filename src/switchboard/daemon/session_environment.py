@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator, Mapping
 
 from switchboard.children.http.proxy import PROXY_NAMES
+from switchboard.children.secrets.texts import references_of
 from switchboard.config.locate import WORKSPACE_VARIABLE
 from switchboard.daemon.hello import Hello
 from switchboard.ipc.protocol import EVERYTHING
@@ -15,7 +16,7 @@ from switchboard.settings.sections import Settings
 OWN_NAMES = VARIABLE_NAMES | {WORKSPACE_VARIABLE, "AGH_HOME"}
 # Relative ones mean the client's directory, and the daemon stands elsewhere.
 _PATHS = (
-    *(WORKSPACE_VARIABLE, "AGH_HOME", "LOG_DIR"),
+    *(WORKSPACE_VARIABLE, "AGH_HOME", "LOG_DIR", "SWITCHBOARD_VAULT_KEY_FILE"),
     *(name for row in TABLE.values() for name in row.path_variables),
 )
 
@@ -63,13 +64,14 @@ def absolute(path: str, cwd: str) -> str:
 
 def names_in(settings: Settings) -> set[str]:
     """The variables that servers and providers will look up when they start."""
-    references = [
-        reference for entry in settings.servers for reference in entry.secret_env.values()
-    ]
-    references += [entry.auth.client_secret_ref for entry in settings.servers if entry.auth]
+    references = [each for entry in settings.servers for each in references_of(entry)]
     names = {
         name for kind, _, name in (each.partition(":") for each in references) if kind == "env"
     }
+    if settings.vault.engine == "hashicorp" and any(
+        each.startswith("vault:") for each in references
+    ):
+        names.add("VAULT_TOKEN")
     names.update(_names_of_sources(settings))
     if any(entry.transport != "stdio" for entry in settings.servers):
         names |= PROXY_NAMES

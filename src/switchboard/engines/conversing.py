@@ -12,6 +12,7 @@ from typing import Any, cast, get_args
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.engines.events import EngineEvent, FailureKind, TurnEnded
+from switchboard.engines.failures import kind_of_crash
 from switchboard.engines.process import EngineProcess
 from switchboard.engines.profile import EngineSpec
 from switchboard.engines.turns import Turn
@@ -125,7 +126,7 @@ class ProcessConversation(ABC):
             return line
         words = self.process.last_words
         raise Fault(
-            FaultCode.UNAVAILABLE, _kind_of_crash(words), "the engine has ended", private=words
+            FaultCode.UNAVAILABLE, kind_of_crash(words), "the engine has ended", private=words
         )
 
     async def end_process(self) -> None:
@@ -160,15 +161,6 @@ async def _watch(process: EngineProcess) -> None:
     while True:
         await asyncio.sleep(_LOOK_AGAIN_S)
         await process.look()
-
-
-def _kind_of_crash(words: str) -> FailureKind:
-    lower = words.lower()
-    if "unknown option" in lower or "unknown argument" in lower or "unknown command" in lower:
-        return "engine-version"
-    if "error: invalid" in lower:
-        return "configuration-refused"
-    return "engine-crashed"
 
 
 def _kind_of(fault: Fault) -> FailureKind:

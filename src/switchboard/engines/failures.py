@@ -50,6 +50,21 @@ _LOGINS = {
 }
 
 
+# What programs say of a command line that was written for a later version.
+_OF_ANOTHER_VERSION = (
+    *("unknown option", "unknown argument", "unknown command"),
+    *("unexpected argument", "unrecognized subcommand", "stdin is not a terminal"),
+)
+
+
+def kind_of_crash(words: str) -> FailureKind:
+    """What kind of failure it is that a program ended by itself with these words."""
+    lower = words.lower()
+    if any(each in lower for each in _OF_ANOTHER_VERSION):
+        return "engine-version"
+    return "configuration-refused" if "error: invalid" in lower else "engine-crashed"
+
+
 def sentence(failure: TurnFailure, engine: str) -> str:
     """What a person is told of a failure of the engine with this key."""
     name = _NAMES.get(engine) or engine.removeprefix("acp:") or "of the agent"

@@ -33,7 +33,13 @@ OF_ONE_PROCESS = (BOARD_VARIABLE, DEPTH_VARIABLE)
 _MOST_DIGITS = 3
 
 # What a daemon is started with. Its sessions bring their own environment along.
-_DAEMON_NAMES = (*HELLO_NAMES, "SWITCHBOARD_DAEMON_IDLE_MS")
+_DAEMON_NAMES = (
+    *HELLO_NAMES,
+    "SWITCHBOARD_DAEMON_IDLE_MS",
+    # The way to the keychain of the desktop, which may have the key of the vault.
+    "DBUS_SESSION_BUS_ADDRESS",
+    "XDG_RUNTIME_DIR",
+)
 # The daemon has to be made of the very code that its shim is made of, wherever that was found.
 _CODE = "PYTHONPATH"
 _DAEMON_STARTS = ("OTEL_",)

@@ -4,6 +4,7 @@ import os
 
 from msgspec.structs import replace
 
+from switchboard.children.secrets.texts import references_of
 from switchboard.config.problems import ConfigInvalid
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.visibility import Visibility
@@ -63,8 +64,10 @@ def _with_servers_of(settings: Settings, agent: str) -> Settings:
         for file in source.trusted_files(settings)
     }
     own = [each for each in scoped.untrusted if os.path.realpath(each.origin.path) in trusted]
+    # Who trusts a file trusts what is written in it, with the secrets that it names there.
+    given = [replace(each, grants=references_of(each)) for each in own]
     return replace(
         settings,
-        servers=(*scoped.servers, *own),
+        servers=(*scoped.servers, *given),
         untrusted=tuple(each for each in scoped.untrusted if each not in own),
     )

@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from switchboard.children.schema import ServerEntry
 from switchboard.config.documents import Document, read_json_document, read_toml_document
 from switchboard.config.environ import environment_layer, flags_layer
 from switchboard.config.globs import pattern_fault, watched_folders
@@ -42,8 +43,7 @@ from switchboard.settings.fingerprints import files_to_watch
 from switchboard.settings.sections import ReadFile, Settings
 from switchboard.settings.servers import Resolution, merged_servers
 from switchboard.settings.trust import read_trust
-from switchboard.settings.unused_keys import without_effect
-from switchboard.settings.validate import omissions
+from switchboard.settings.validate import omissions, without_effect
 
 
 class Loading:
@@ -158,15 +158,14 @@ def _freeze(loading: Loading) -> Settings:
     """Resolve references, decide trust, validate across sections, and build the values."""
     places, merged, tree = loading.places, loading.merged, loading.merged.tree
     suites = freeze.suites_from_tree(tree)
-    record = None
-    if not tree.get("trust_workspace", False):
-        record = read_trust(places.home, loading.warnings)
+    record = read_trust(places.home, loading.warnings)
     resolution = Resolution(
         merged=merged,
         workspace=places.workspace,
         places=places,
         environ=loading.environ,
-        record=record,
+        record=None if tree.get("trust_workspace", False) else record,
+        grants=record,
         problems=loading.problems,
     )
     servers, untrusted = merged_servers(resolution, suites)
@@ -187,6 +186,7 @@ def _freeze(loading: Loading) -> Settings:
         is_guarded=tree.get("guard", False),
         approval_channel=tree.get("approval_channel", "any"),
         variables=frozenset(resolution.variables),
+        replaced=_replaced(loading, (*servers, *untrusted)),
         providers=tree.get("providers", {}),
         allowed_marketplace_mcp=tuple(tree.get("skills", {}).get("allowed_marketplace_mcp", ())),
         files=_files(loading),
@@ -205,6 +205,17 @@ def _freeze(loading: Loading) -> Settings:
         ),
         without_effect=tuple(without_effect(merged)),
     )
+
+
+def _replaced(loading: Loading, servers: Iterable[ServerEntry]) -> frozenset[str]:
+    """The servers of the workspace that stand in the place of one of the user's own."""
+    own = {
+        name
+        for layer in loading.layers
+        if layer.scope is Scope.HOME
+        for name in layer.tree.get("mcp_servers", {})
+    }
+    return frozenset(entry.name for entry in servers if entry.fingerprint and entry.name in own)
 
 
 def _refuse(loading: Loading) -> None:

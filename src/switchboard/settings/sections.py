@@ -121,6 +121,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     approval_channel: Literal["any", "console", "none"] = "any"
     # The variables that `${VAR}` in servers was filled from. Their values stay between us and them.
     variables: frozenset[str] = frozenset()
+    # Servers of the workspace that have taken the place of the user's own.
+    replaced: frozenset[str] = frozenset()
     # The servers that a model provider brings along, by the name of the provider.
     providers: dict[str, dict[str, Any]] = {}
     allowed_marketplace_mcp: tuple[str, ...] = ()

@@ -6,15 +6,20 @@ from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
 from switchboard.config.keys import Field, FileName, Section
 from switchboard.config.strict import Either, Items, Members, Table, Text, Truth, Whole
+from switchboard.vault.references import (
+    CLIENT_SECRET_PATTERN,
+    ENV_NAME,
+    ENV_PATTERN,
+    HEADER_NAME,
+)
 
-ENV_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _ENV_REF = rf"env:{ENV_NAME}"
-_SECRET_REF = rf"{_ENV_REF}|vault:mcp/[^/\s]+/env/{ENV_NAME}"
-_CLIENT_SECRET_REF = rf"{_ENV_REF}|vault:mcp/[^/\s]+/oauth/client-secret"
+_SECRET_REF = rf"{_ENV_REF}|vault:{ENV_PATTERN}"
+_CLIENT_SECRET_REF = rf"{_ENV_REF}|vault:{CLIENT_SECRET_PATTERN}"
 WEB_URL = r"[hH][tT][tT][pP][sS]?://[^\s/?#\x00-\x20]+[^\s\x00-\x20]*"
 
 _ENV_KEY = Text(pattern=ENV_NAME, says="a name of letters, digits and `_`")
-_HEADER = Text(pattern=r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", says="the name of an HTTP header")
+_HEADER = Text(pattern=HEADER_NAME, says="the name of an HTTP header")
 _URL = Text(pattern=WEB_URL, says="an absolute http or https URL")
 _WORD = Text(empty=False)
 _EXPOSE = Text(
@@ -100,7 +105,7 @@ SERVER = Section(
         Field("auth", _AUTH, files=_DECLARED, bound="value"),
         # A rotated token is not a changed server.
         Field("headers", Members(value=Text(), key=_HEADER, about=(
-            "HTTP headers for a remote server.")),
+            "HTTP headers for a remote server; `env:NAME` and `vault:mcp/…` are looked up.")),
             files=_DECLARED, bound="names"),
         Field("cwd", Text(empty=False, about="Where it runs."), files=("--config",), bound="value"),
         Field("inherit_env", Truth(about=(

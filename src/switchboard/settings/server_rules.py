@@ -1,7 +1,7 @@
 """What must hold between the fields of one server."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, cast
 
 from msgspec import Struct
@@ -10,28 +10,9 @@ from switchboard.config.key_positions import KeyPath
 from switchboard.config.placeholders import has_placeholder
 from switchboard.config.problems import Severity
 from switchboard.core.privacy.secret_names import is_secret_name
+from switchboard.settings.secret_rules import Say, judge_references, loads_code
 from switchboard.settings.server_fields import SANDBOX, WEB_URL
 
-# Says a problem at a field of the server; the layers know where that field was written.
-Say = Callable[[KeyPath, str, str, Severity], None]
-
-# A value of these makes the child load foreign code before its own first line.
-_LOADER_KEYS = frozenset({"NODE_OPTIONS", "PYTHONPATH", "PYTHONHOME", "LD_PRELOAD"})
-_LOADER_STARTS = ("DYLD_",)
-# Further ones that a repository must not set for whoever opens it.
-_REPOSITORY_KEYS = frozenset(
-    {
-        "LD_LIBRARY_PATH",
-        "LD_AUDIT",
-        "PYTHONSTARTUP",
-        "NODE_PATH",
-        "BASH_ENV",
-        "PERL5OPT",
-        "RUBYOPT",
-        "JAVA_TOOL_OPTIONS",
-    }
-)
-_REPOSITORY_STARTS = ("GIT_SSH", "GIT_CONFIG")
 _SURPRISING_KEYS = frozenset({"PATH", "ENV", "BROWSER"})
 _REMOTE = ("http", "sse")
 # What is opened in a sandbox.
@@ -89,8 +70,8 @@ def judge(name: str, fields: Mapping[str, Any], habits: Habits, tell: Say) -> bo
         _judge_stdio(fields, say)
     if fields.get("auth") is not None:
         _judge_auth(cast("Mapping[str, Any]", fields["auth"]), say)
-    _judge_references(name, fields, say)
-    _judge_env(cast("Mapping[str, str]", fields.get("env") or {}), habits, say)
+    judge_references(name, fields, say, repository=habits.repository, expands=habits.expands)
+    _judge_env(name, cast("Mapping[str, str]", fields.get("env") or {}), habits, say)
     if not habits.expands:
         _judge_literals(fields, say)
     return fine
@@ -172,31 +153,7 @@ def _judge_auth(auth: Mapping[str, Any], say: Say) -> None:
         )
 
 
-def _judge_references(name: str, fields: Mapping[str, Any], say: Say) -> None:
-    """A vault reference may only name the server that it stands in."""
-    secrets = cast("Mapping[str, str]", fields.get("secret_env") or {})
-    for key, ref in secrets.items():
-        _judge_reference(name, ref, ("secret_env", key), say)
-        if key in cast("Mapping[str, str]", fields.get("env") or {}):
-            say(
-                ("secret_env", key),
-                f"`{key}` is in both `env` and `secret_env`",
-                "keep it in `secret_env`",
-                "error",
-            )
-    auth = cast("Mapping[str, Any]", fields.get("auth") or {})
-    _judge_reference(
-        name, str(auth.get("client_secret_ref") or ""), ("auth", "client_secret_ref"), say
-    )
-
-
-def _judge_reference(name: str, ref: str, at: KeyPath, say: Say) -> None:
-    if ref.startswith("vault:mcp/") and ref.split("/")[1] != name:
-        wanted = "/".join([f"vault:mcp/{name}", *ref.split("/")[2:]])
-        say(at, f"`{ref}` belongs to another server", f"write `{wanted}`", "error")
-
-
-def _judge_env(env: Mapping[str, str], habits: Habits, say: Say) -> None:
+def _judge_env(name: str, env: Mapping[str, str], habits: Habits, say: Say) -> None:
     for key in env:
         if loads_code(key, repository=habits.repository):
             say(
@@ -216,16 +173,9 @@ def _judge_env(env: Mapping[str, str], habits: Habits, say: Say) -> None:
             say(
                 ("env", key),
                 f"`{key}` looks like a secret, and this file keeps it in plain text",
-                f"move it to `secret_env` of `mcp.json`, for example as `env:{key}`",
+                f"switchboard vault put mcp/{name}/env/{key}, and name it in `secret_env`",
                 "warning",
             )
-
-
-def loads_code(key: str, *, repository: bool) -> bool:
-    """Whether a variable can make a program run foreign code."""
-    if key in _LOADER_KEYS or key.startswith(_LOADER_STARTS):
-        return True
-    return repository and (key in _REPOSITORY_KEYS or key.startswith(_REPOSITORY_STARTS))
 
 
 def _judge_literals(fields: Mapping[str, Any], say: Say) -> None:

@@ -9,19 +9,28 @@ from msgspec.structs import replace
 
 from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
+from switchboard.children.secrets.texts import references_of
 from switchboard.config.key_positions import KeyPath
 from switchboard.config.layers import Layer, MergedLayers
 from switchboard.config.locate import Places
-from switchboard.config.placeholders import Unfilled, expand_tree, variables_in
+from switchboard.config.placeholders import (
+    Unfilled,
+    expand_tree,
+    variables_in,
+    vault_references_in,
+)
 from switchboard.config.problems import Problem, Severity
 from switchboard.core.origins import Scope
 from switchboard.settings import freeze
 from switchboard.settings.fingerprints import bound_values, sealed
 from switchboard.settings.server_fields import OVERRIDES, SUITE
 from switchboard.settings.server_rules import Habits, judge
-from switchboard.settings.trust import TrustRecord
+from switchboard.settings.trust import TrustRecord, granted_to
 
 # What a suite says itself. The rest is laid over its server, and bound there.
+# Values that reach a server without anybody else seeing them.
+_MAY_NAME_SECRETS = ("env", "headers")
+_DEPTH_OF_VALUES = len(("mcp_servers", "server", "env", "NAME"))
 _WORDS = replace(SUITE, fields=tuple(each for each in SUITE.fields if each.name not in OVERRIDES))
 
 
@@ -33,13 +42,22 @@ class Resolution(Struct, frozen=True, kw_only=True):
     places: Places
     environ: Mapping[str, str]
     record: TrustRecord | None
+    # The secrets that were given, also where everything is trusted.
+    grants: TrustRecord
     problems: list[Problem]
     # The variables whose values stand in the servers now.
     variables: set[str] = set()
 
-    def waits(self, print_: str) -> bool:
-        """Whether something of the workspace has to wait for the trust of its user."""
-        return self.record is not None and not self.record.holds(self.workspace, print_)
+    def waits(self, print_: str, references: tuple[str, ...] = ()) -> bool:
+        """Whether something of the workspace has to wait for the trust of its user.
+
+        What asks for secrets waits for those, too.
+        """
+        return self.record is not None and not self.record.holds(self.workspace, print_, references)
+
+    def grants_of(self, entry: ServerEntry) -> tuple[str, ...]:
+        """The secrets that the user of a workspace has given to a server of it."""
+        return granted_to(entry, self.workspace, self.grants)
 
 
 def merged_servers(
@@ -61,10 +79,12 @@ def merged_servers(
             continue
         origin = layers[-1].origin(("mcp_servers", name))
         entry = freeze.entry_from_fields(name, fields, origin, workspace)
+        if templates := _templates(merged, name, fields):
+            entry = replace(entry, templates=templates)
         if is_theirs:
             shown = _shown_words(merged, name)
             entry = sealed(entry, workspace, shown, binding=resolution.record is not None)
-            if resolution.waits(entry.fingerprint):
+            if resolution.waits(entry.fingerprint, references_of(entry)):
                 untrusted.append(entry)
                 continue
         if _is_toml(layers):
@@ -73,10 +93,28 @@ def merged_servers(
                 if not is_sound(filled, errors_only=True):
                     continue
                 expanded = freeze.entry_from_fields(name, filled, origin, workspace)
-                entry = replace(expanded, fingerprint=entry.fingerprint, seal=entry.seal)
+                entry = replace(
+                    expanded,
+                    fingerprint=entry.fingerprint,
+                    seal=entry.seal,
+                    templates=entry.templates,
+                )
                 resolution.variables.update(variables_in(fields))
+        if is_theirs:
+            entry = replace(entry, grants=resolution.grants_of(entry))
         usable.append(entry)
     return usable, untrusted
+
+
+def _templates(merged: MergedLayers, name: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """The values of a server that name secrets of the vault, where their file may do that."""
+    found: list[str] = []
+    for field in _MAY_NAME_SECRETS:
+        for key, text in cast("dict[str, str]", fields.get(field) or {}).items():
+            layer = merged.layer_of(("mcp_servers", name, field, key))
+            if layer is not None and layer.expands and vault_references_in(text):
+                found.append(f"{field}.{key}")
+    return tuple(found)
 
 
 def _shown_words(merged: MergedLayers, name: str) -> dict[str, Any]:
@@ -107,7 +145,8 @@ def _filled(resolution: Resolution, at: KeyPath, fields: dict[str, Any]) -> dict
             filled[name] = value
             continue
         refused: list[tuple[KeyPath, Unfilled]] = []
-        filled[name] = expand_tree(value, resolution.environ, here, refused)
+        may_name = len(here) == _DEPTH_OF_VALUES and here[-2] in _MAY_NAME_SECRETS
+        filled[name] = expand_tree(value, resolution.environ, here, refused, vault=may_name)
         resolution.problems.extend(
             layer.problem(path, why.message, why.hint) for path, why in refused
         )

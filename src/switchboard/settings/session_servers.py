@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from switchboard.children.schema import ServerEntry
+from switchboard.children.secrets.texts import references_of
 from switchboard.config.documents import Document, is_inside, read_json_document, read_toml_document
 from switchboard.config.front_matter import read_front_matter
 from switchboard.config.layers import Layer, MergedLayers
@@ -19,7 +21,7 @@ from switchboard.settings.files.layer_merge import lay_servers
 from switchboard.settings.fingerprints import sealed
 from switchboard.settings.sections import Settings
 from switchboard.settings.servers import judged
-from switchboard.settings.trust import read_trust
+from switchboard.settings.trust import granted_to, read_trust
 from switchboard.settings.workspace_limits import narrowed_server
 from switchkit.suggest import did_you_mean
 
@@ -111,9 +113,10 @@ def _resolved(
         )
         if foreign:
             entry = sealed(entry, settings.workspace)
-            if not record.holds(settings.workspace, entry.fingerprint):
+            if not record.holds(settings.workspace, entry.fingerprint, references_of(entry)):
                 untrusted.append(entry)
                 continue
+            entry = replace(entry, grants=granted_to(entry, settings.workspace, record))
         usable.append(entry)
     errors = [problem for problem in problems if problem.severity == "error"]
     if errors:

@@ -1,7 +1,7 @@
 """The channel of one request: what the client is told and asked while the request is under way."""
 
 import asyncio
-import secrets
+import os
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, cast
@@ -250,4 +250,4 @@ def _located(params: dict[str, Any], era: Era) -> dict[str, Any]:
     """A page to visit: 2025-11-25 wants an id for it, 2026-07-28 has none."""
     if era is Era.MODERN:
         return {name: value for name, value in params.items() if name != _PAGE_ID}
-    return params if params.get(_PAGE_ID) else {**params, _PAGE_ID: secrets.token_hex(8)}
+    return params if params.get(_PAGE_ID) else {**params, _PAGE_ID: os.urandom(8).hex()}

@@ -11,7 +11,7 @@ from switchboard.core.board import Board
 from switchboard.core.calls import EMPTY_OBJECT, Call
 from switchboard.core.faults import Fault
 from switchboard.core.ports import Boards
-from switchboard.core.sessions import Session
+from switchboard.core.sessions import Era, Session
 from switchboard.core.tools import ToolSpec
 from switchboard.surface.askers import ChannelAsker
 from switchboard.surface.channel import ClientChannel
@@ -21,6 +21,7 @@ from switchboard.surface.results import (
     error_from_fault,
     fault_parts,
     is_the_childs_own,
+    outcome_parts,
     relayed_parts,
 )
 from switchboard.surface.sink import Sink
@@ -49,10 +50,12 @@ class ClientCalls:
         """`tools/call`. Raises RpcError."""
         if params.name is UNSET:
             raise RpcError(INVALID_PARAMS, "`name` is missing")
-        name, session = params.name, self._client.told(meta)
+        name, client = params.name, self._client
+        # What is asked in line here and below spares every call a few calls of functions.
+        session = client.session if meta.session is None else client.told(meta)
         arguments = EMPTY_OBJECT if params.arguments == _NULL else params.arguments
-        if not self._client.may_be_asked(params):
-            channel = self._client.channel(meta, sink, request_id=message_id)
+        if not client.is_modern or not client.may_be_asked(params):
+            channel = client.channel(meta, sink, request_id=message_id)
             return self._run(name, arguments, session, channel)
         about = (name, msgspec.json.decode(arguments))
         suspended = self._suspended(params, meta, sink, message_id)
@@ -97,7 +100,10 @@ class ClientCalls:
                 raise RpcError(INVALID_PARAMS, f"no tool `{name}`")
             call = self._new_call(session, tool, arguments, channel)
             try:
-                return await call_parts(await board.pipeline(call), session, board, channel)
+                outcome = await board.pipeline(call)
+                if outcome.task_id or outcome.on_delivered is not None:
+                    return await call_parts(outcome, session, board, channel)
+                return outcome_parts(outcome, session.era)
             except Fault as fault:
                 if is_the_childs_own(fault, is_shown=is_shown):
                     raise error_from_fault(fault, call.id, session.era) from fault
@@ -127,7 +133,7 @@ class ClientCalls:
             channel=channel,
             client_timeout_s=channel.timeout_s,
             clock=channel.clock,
-            takes_tasks=takes_tasks(session),
+            takes_tasks=session.era is Era.MODERN and takes_tasks(session),
             asker=ChannelAsker(channel) if channel.can_be_shown_forms else None,
         )
 

@@ -38,7 +38,7 @@ def check_takes_tasks(session: Session, what: str) -> None:
 async def call_parts(
     outcome: Outcome, session: Session, board: Board, channel: ClientChannel
 ) -> Parts:
-    """The result of a call: its answer, or the task in which it goes on."""
+    """The result of a call that may be a task: its answer, or the task in which it goes on."""
     if outcome.task_id and board.tasks is not None:
         task = await board.tasks().task(outcome.task_id, session)
         if task.outcome is None:

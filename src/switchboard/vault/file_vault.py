@@ -34,9 +34,9 @@ class Keys(Protocol):
 class _Opened:
     """A state of the file, with the key that opens it."""
 
-    def __init__(self, signature: Signature | None, envelope: VaultContent, key: DataKey) -> None:
+    def __init__(self, signature: Signature | None, content: VaultContent, key: DataKey) -> None:
         self.signature = signature
-        self.envelope = envelope
+        self.content = content
         self.key = key
 
 
@@ -54,7 +54,7 @@ class FileVault:
 
     def get(self, reference: str, /) -> str | None:
         opened = self._current()
-        entry = None if opened is None else opened.envelope.entries.get(reference)
+        entry = None if opened is None else opened.content.entries.get(reference)
         if opened is None or entry is None:
             return None
         value = opened.key.value(reference, entry)
@@ -69,12 +69,12 @@ class FileVault:
             raise fault_from_value(f"it is longer than {_LONGEST_VALUE} characters")
         with self._file.writing():
             opened = self._fresh() or self._founded()
-            old = opened.envelope.entries.get(reference)
+            old = opened.content.entries.get(reference)
             now = time.time()
             entry = opened.key.entry(
                 reference, value, created_at=old.created_at if old else now, changed_at=now
             )
-            self._write(opened, {**opened.envelope.entries, reference: entry})
+            self._write(opened, {**opened.content.entries, reference: entry})
 
     def delete(self, reference: str, /) -> bool:
         # Asked first: where there is nothing, no folder has to be made.
@@ -82,10 +82,10 @@ class FileVault:
             return False
         with self._file.writing():
             opened = self._fresh()
-            if opened is None or reference not in opened.envelope.entries:
+            if opened is None or reference not in opened.content.entries:
                 return False
             rest = {
-                name: entry for name, entry in opened.envelope.entries.items() if name != reference
+                name: entry for name, entry in opened.content.entries.items() if name != reference
             }
             self._write(opened, rest)
         return True
@@ -106,10 +106,24 @@ class FileVault:
             for reference, entry in sorted(read_content(data).entries.items())
         ]
 
+    def mark(self) -> object:
+        try:
+            return self._file.signature()
+        except Fault:
+            # Whoever looks again is told why.
+            return None
+
     def close(self) -> None:
         with self._lock:
             self._opened = None
             self._known.clear()
+
+    def check(self) -> None:
+        """Open everything, and keep nothing of it. Raises a fault when something is wrong."""
+        opened = self._fresh()
+        if opened is not None:
+            for reference, entry in opened.content.entries.items():
+                opened.key.value(reference, entry)
 
     @property
     def note(self) -> KeyNote | None:
@@ -134,11 +148,11 @@ class FileVault:
             opened = self._fresh()
             if opened is None:
                 return False
-            old = opened.envelope.key
+            old = opened.content.key
             note, key = (keys or self._keys).make()
             data = opened.key.written(
-                opened.envelope.entries,
-                generation=opened.envelope.generation + 1,
+                opened.content.entries,
+                generation=opened.content.generation + 1,
                 key=note,
                 data_key=opened.key.wrapped(note, key),
             )
@@ -166,12 +180,12 @@ class FileVault:
                     created_at=entry.created_at,
                     changed_at=entry.changed_at,
                 )
-                for reference, entry in opened.envelope.entries.items()
+                for reference, entry in opened.content.entries.items()
             }
-            note = opened.envelope.key
+            note = opened.content.key
             data = anew.written(
                 entries,
-                generation=opened.envelope.generation + 1,
+                generation=opened.content.generation + 1,
                 key=note,
                 data_key=anew.wrapped(note, self._key_of(note)),
             )
@@ -194,14 +208,14 @@ class FileVault:
         data = self._file.read()
         if data is None:
             return None
-        envelope = read_content(data)
+        content = read_content(data)
         try:
-            key = DataKey.opened(envelope, self._key_of(envelope.key))
+            key = DataKey.opened(content, self._key_of(content.key))
         except Fault:
             # A key that opens nothing is asked for again next time.
             self.close()
             raise
-        self._opened = opened = _Opened(signature, envelope, key)
+        self._opened = opened = _Opened(signature, content, key)
         return opened
 
     def _founded(self) -> _Opened:
@@ -224,9 +238,9 @@ class FileVault:
     def _write(self, opened: _Opened, entries: dict[str, SealedEntry]) -> None:
         data = opened.key.written(
             entries,
-            generation=opened.envelope.generation + 1,
-            key=opened.envelope.key,
-            data_key=opened.envelope.data_key,
+            generation=opened.content.generation + 1,
+            key=opened.content.key,
+            data_key=opened.content.data_key,
         )
         self._file.write(data)
         self._opened = None

@@ -4,6 +4,7 @@ A secret lies under `<mount>/<prefix>/<reference>`, in the field `value`.
 """
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any, TypeVar, cast
@@ -21,6 +22,7 @@ from switchboard.vault.references import check_name
 Answer = TypeVar("Answer")
 
 _FIELD = "value"
+_LOOK_AGAIN_S = 30
 # Whoever lists a vault with more has it listed by its server.
 _MOST_ENTRIES = 10_000
 
@@ -109,10 +111,9 @@ class KvVault:
                     )
         return sorted(found, key=lambda entry: entry.reference)
 
-    def lease(self) -> str:
-        """Until when the token holds, in the server's words; empty for one without an end."""
-        answer = self._with_client(lambda client: client.auth.token.lookup_self())
-        return str(_inner(answer or {}, "data").get("expire_time") or "")
+    def mark(self) -> object:
+        # It does not tell when something changes, so it is asked again from time to time.
+        return int(time.monotonic() / _LOOK_AGAIN_S)
 
     def close(self) -> None:
         self._own = threading.local()
@@ -136,11 +137,8 @@ class KvVault:
 
     def _ask(self, do: Callable[[Any], Answer]) -> Answer | None:
         """What the engine answers; nothing when there is nothing. Raises a fault."""
-        return self._with_client(lambda client: do(client.secrets.kv.v2))
-
-    def _with_client(self, do: Callable[[Any], Answer]) -> Answer | None:
         try:
-            return do(self._client())
+            return do(self._client().secrets.kv.v2)
         except hvac.exceptions.InvalidPath as error:
             # Without an entry the list of errors is empty; without the engine it is not.
             if getattr(error, "errors", None):

@@ -8,8 +8,8 @@ from typing import Any
 
 from support.workspace import Json, Workspace, child_command
 from switchboard.children.connection import ChildLimits
-from switchboard.children.environment import EnvironmentSecrets
 from switchboard.children.pool import ChildPool
+from switchboard.children.secrets.lookup import EnvironmentSecrets
 from switchboard.core.bus import EventBus
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.engines.profile import AttachedServer

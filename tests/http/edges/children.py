@@ -14,9 +14,9 @@ from msgspec import Raw
 
 from switchboard.children.child import Child
 from switchboard.children.connection import ChildLimits
-from switchboard.children.environment import EnvironmentSecrets
 from switchboard.children.pool import ChildPool
 from switchboard.children.schema import ServerEntry
+from switchboard.children.secrets.lookup import EnvironmentSecrets
 from switchboard.core.bus import EventBus
 from switchboard.core.events import Event
 from switchkit.reaper_client import Reaper

@@ -10,6 +10,8 @@ import msgspec
 from switchboard.children.authorization import Authorization
 from switchboard.children.http.proxy import proxy_for
 from switchboard.children.schema import ServerEntry
+from switchboard.children.secrets.lookup import LookedUp
+from switchboard.children.secrets.texts import secret_headers
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.wire.frames import MAX_MESSAGE_BYTES, FrameTooLarge
 from switchboard.wire.http_headers import JSON_TYPE, media_type
@@ -41,9 +43,11 @@ class RemoteClient:
         *,
         timeout_s: float,
         environ: Mapping[str, str],
+        secrets: LookedUp,
         authorization: Authorization | None = None,
     ) -> None:
         self._entry = entry
+        self._secrets = secrets
         self._authorization = authorization
         self.url = httpx2.URL(entry.url)
         self._http = httpx2.AsyncClient(
@@ -51,7 +55,7 @@ class RemoteClient:
                 # What was compressed could unfold to more than the limit of a message.
                 "accept-encoding": "identity",
                 "user-agent": "switchboard",
-                **entry.headers,
+                **without_secrets(entry),
             },
             # How long an answer may take is for the road to decide, not for the connection.
             timeout=httpx2.Timeout(timeout_s, read=None, pool=None),
@@ -71,6 +75,7 @@ class RemoteClient:
         self, method: str, url: httpx2.URL, headers: Mapping[str, str], body: bytes | None = None
     ) -> AsyncGenerator[httpx2.Response]:
         """Open the answer to a request. Raises a fault when there is none to be had."""
+        headers = {**await self._secrets.values(), **headers}
         try:
             token = await self._token(url)
             response = await self._send(method, url, headers, body, token)
@@ -214,6 +219,12 @@ class RemoteClient:
         if self._authorization is not None:
             self._authorization.close()
         await self._http.aclose()
+
+
+def without_secrets(entry: ServerEntry) -> dict[str, str]:
+    """The headers of an entry that are sent as they are written."""
+    looked_up = secret_headers(entry)
+    return {name: text for name, text in entry.headers.items() if name not in looked_up}
 
 
 def refusal(response: httpx2.Response, body: bytes) -> RpcError:

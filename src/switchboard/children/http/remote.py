@@ -5,13 +5,14 @@ from collections.abc import Mapping
 import httpx2
 
 from switchboard.children.authorization import Authorization
-from switchboard.children.http.client import RemoteClient
+from switchboard.children.http.client import RemoteClient, without_secrets
 from switchboard.children.http.pipe import HttpPipe
 from switchboard.children.http.sse_pipe import SsePipe
 from switchboard.children.http.streamable_pipe import StreamablePipe
 from switchboard.children.link import MakePeer
 from switchboard.children.redaction import Redaction
 from switchboard.children.schema import ServerEntry
+from switchboard.children.secrets.lookup import LookedUp
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.wire.peer import Peer
@@ -21,6 +22,8 @@ class RemoteLink:
     """A way to a server that is not a process of ours."""
 
     pid = 0
+    # Each request brings them along anew.
+    secrets = None
 
     def __init__(self, pipe: HttpPipe, peer: Peer, hidden: Redaction) -> None:
         self._pipe = pipe
@@ -46,14 +49,21 @@ async def open_remote(
     make_peer: MakePeer,
     *,
     environ: Mapping[str, str],
+    secrets: LookedUp,
     book: SecretBook,
     timeout_s: float,
     authorization: Authorization | None = None,
 ) -> RemoteLink:
     """Get ready to talk to a server over HTTP. Raises a fault."""
+    # A secret that is missing is told before anything is sent.
+    await secrets.values()
     try:
         client = RemoteClient(
-            entry, timeout_s=timeout_s, environ=environ, authorization=authorization
+            entry,
+            timeout_s=timeout_s,
+            environ=environ,
+            secrets=secrets,
+            authorization=authorization,
         )
     except (httpx2.InvalidURL, ValueError):
         if authorization is not None:
@@ -78,5 +88,6 @@ async def open_remote(
 
 def _hidden(entry: ServerEntry, client: RemoteClient, book: SecretBook) -> Redaction:
     """Header values, with and without the scheme of an `Authorization`, and a URL's password."""
-    values = {word for value in entry.headers.values() for word in (value, value.split(" ")[-1])}
+    written = without_secrets(entry).values()
+    values = {word for value in written for word in (value, value.split(" ")[-1])}
     return Redaction(values | {client.url.password}, book)

@@ -12,7 +12,7 @@ from switchkit.cli.style import Style
 from switchkit.cli.usage import SHELLS, Option, Usage, UsageError, Word
 
 # A shell expands what it completes, and a name may be a stranger's.
-_HARMLESS = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_HARMLESS = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]*")
 
 USAGE = Usage(
     verb="completion",

@@ -1,6 +1,7 @@
 """`switchboard doctor`: everything that is or will be wrong, each with what to type next."""
 
 import asyncio
+import os
 import platform
 import shlex
 from collections.abc import Iterator, Mapping
@@ -10,6 +11,7 @@ from importlib.metadata import version as version_of
 from msgspec import Struct
 
 from switchboard import __version__
+from switchboard.children.secrets.texts import references_of, texts_with_secrets
 from switchboard.cli.render import hint, shown_origin
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import CommandRequest
@@ -55,6 +57,8 @@ class DoctorReport(Report, frozen=True, kw_only=True, tag="switchboard.doctor/1"
     sandbox: str
     servers: int
     left_out: int = 0
+    # Where the vault is and what opens it; empty where there is none and nobody asks for one.
+    vault: str = ""
     findings: tuple[Finding, ...]
     started: tuple[Server, ...] = ()
 
@@ -68,6 +72,8 @@ class DoctorReport(Report, frozen=True, kw_only=True, tag="switchboard.doctor/1"
         yield f"workspace  {self.workspace}"
         yield f"home       {self.home}"
         yield f"sandbox    {self.sandbox}"
+        if self.vault:
+            yield f"vault      {self.vault}"
         left_out = f", {self.left_out} left out" if self.left_out else ""
         yield f"servers    {self.servers}{left_out}"
         for server in self.started:
@@ -95,6 +101,7 @@ def run(request: CommandRequest) -> Report:
     findings: list[Finding] = []
     settings: Settings | None = None
     started: tuple[Server, ...] = ()
+    vault = ""
     try:
         settings = settings_for(request)
     except ConfigInvalid as error:
@@ -105,6 +112,12 @@ def run(request: CommandRequest) -> Report:
         findings += _about_trust(settings)
         findings += _about_servers(settings, request.environ)
         findings += _about_sandbox(settings)
+        if has_vault(settings):
+            # Ciphers take a while to load, and few have a vault.
+            from switchboard.cli.verbs.parts.vault.findings import vault_findings  # noqa: PLC0415
+
+            vault, about_vault = vault_findings(settings, request.environ)
+            findings += about_vault
         if any(entry.transport != "stdio" for entry in settings.servers):
             # It loads what remote servers need, and few workspaces have one.
             from switchboard.cli.verbs.parts.auth.checks import login_findings  # noqa: PLC0415
@@ -123,6 +136,7 @@ def run(request: CommandRequest) -> Report:
         sandbox=platform_sandbox().describe(),
         servers=len(settings.servers) + len(settings.untrusted) if settings else 0,
         left_out=len(settings.omitted) if settings else 0,
+        vault=vault,
         findings=tuple(findings),
         started=started,
     )
@@ -162,7 +176,7 @@ def _about_servers(settings: Settings, environ: Mapping[str, str]) -> Iterator[F
                 message=f"the command `{entry.command}` was not found",
                 hint=f"install it, or: switchboard config explain mcp_servers.{entry.name}.command",
             )
-        for name, reference in entry.secret_env.items():
+        for name, reference in texts_with_secrets(entry):
             kind, _, variable = reference.partition(":")
             if kind == "env" and not environ.get(variable):
                 yield Finding(
@@ -171,6 +185,15 @@ def _about_servers(settings: Settings, environ: Mapping[str, str]) -> Iterator[F
                     message=f"the secret `{name}` has no value: `{variable}` is not set",
                     hint=f"export {variable}=…",
                 )
+
+
+def has_vault(settings: Settings) -> bool:
+    """Whether there is a vault, or a server that wants one."""
+    return os.path.lexists(os.path.join(settings.home, "vault")) or any(
+        reference.startswith("vault:")
+        for entry in settings.servers
+        for reference in references_of(entry)
+    )
 
 
 def _about_sandbox(settings: Settings) -> Iterator[Finding]:

@@ -1,21 +1,23 @@
 """`switchboard trust`: servers that a workspace brings along run only after their user agreed."""
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from msgspec import Struct
 
+from switchboard.children.schema import ServerEntry
+from switchboard.children.secrets.texts import references_of
 from switchboard.cli.render import columns, hint, shown_origin
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import settings_for
-from switchboard.cli.verbs.parts.servers import listed_servers, whole_target_of
+from switchboard.cli.verbs.parts.servers import entries, listed_servers, whole_target_of
 from switchboard.providers.source import ItemKind
 from switchboard.providers.table import TABLE, configured
 from switchboard.settings.sections import Settings
 from switchboard.settings.server_names import no_server, server_left_out
-from switchboard.settings.trust import read_trust, trust, untrust
+from switchboard.settings.trust import grant_for, read_trust, trust, untrust
 from switchkit.cli.columns import counted, visible
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, UsageError, Word
@@ -62,6 +64,11 @@ class Trustee(Struct, frozen=True, kw_only=True):
     natural_language: str = ""
     # Why it cannot be used, trusted or not.
     left_out: str = ""
+    # The secrets that it asks for, and where they would go.
+    secrets: tuple[str, ...] = ()
+    secrets_to: str = ""
+    # Whether it takes the place of a server of the user's own.
+    replaces: bool = False
 
 
 class TrustReport(Report, frozen=True, kw_only=True, tag="switchboard.trust/1"):
@@ -84,6 +91,11 @@ class TrustReport(Report, frozen=True, kw_only=True, tag="switchboard.trust/1"):
         elif not self.entries:
             yield "this workspace brings nothing along that needs trust"
         for each in self.entries:
+            if each.replaces:
+                yield style.yellow(f"`{each.name}` replaces your own `{each.name}` here")
+            for secret in each.secrets:
+                verb = "asks for" if each.state == "waiting" else "has"
+                yield f"`{each.name}` {verb} the secret {secret}, {each.secrets_to}"
             if each.sandbox:
                 yield f"sandbox of {each.name}: {each.sandbox}"
             if each.natural_language:
@@ -109,35 +121,42 @@ def run(request: CommandRequest) -> Report:
         raise UsageError("`--revoke` needs names, or `--all`", "switchboard trust --revoke --all")
     # Only the record counts here, not a variable that trusts everything.
     settings = settings_for(request, trust_workspace="0")
+    environ = request.environ
     # What was trusted once may be gone from the files, and its trust can still be taken back.
-    known = {trustee.name for trustee in _trustees(settings)} | _recorded(settings)
+    known = {trustee.name for trustee in _trustees(settings, environ)} | _recorded(settings)
     for name in names:
         if name not in known:
             raise no_server(name, known, "this workspace brings nothing along that needs trust")
     if not arguments.has("revoke"):
-        for trustee in _trustees(settings):
+        for trustee in _trustees(settings, environ):
             if trustee.name in names and trustee.state == "waiting" and trustee.left_out:
                 raise server_left_out(trustee.name, trustee.left_out)
     wanted = names or None
     changed: tuple[str, ...] = ()
     if names or arguments.has("all"):
-        done = untrust(settings, wanted) if arguments.has("revoke") else trust(settings, wanted)
+        done = (
+            untrust(settings, wanted)
+            if arguments.has("revoke")
+            else trust(settings, wanted, environ=request.environ)
+        )
         changed = tuple(dict.fromkeys(each.name for each in done))
         settings = settings_for(request, trust_workspace="0")
     return TrustReport(
         workspace=settings.workspace,
         changed=changed,
         revoked=arguments.has("revoke"),
-        entries=tuple(_trustees(settings)),
+        entries=tuple(_trustees(settings, environ)),
     )
 
 
 def names(request: CommandRequest) -> Iterable[str]:
     """What a shell may complete."""
-    return (each.name for each in _trustees(settings_for(request, trust_workspace="0")))
+    settings = settings_for(request, trust_workspace="0")
+    return (each.name for each in _trustees(settings, request.environ))
 
 
-def _trustees(settings: Settings) -> Iterator[Trustee]:
+def _trustees(settings: Settings, environ: Mapping[str, str]) -> Iterator[Trustee]:
+    by_name = {entry.name: entry for entry in entries(settings)}
     for server in listed_servers(settings, whole_target_of):
         if server.trust != "own":
             yield Trustee(
@@ -149,6 +168,9 @@ def _trustees(settings: Settings) -> Iterator[Trustee]:
                 sandbox=server.sandbox,
                 natural_language=server.natural_language,
                 left_out=server.left_out,
+                secrets=references_of(by_name[server.name]),
+                secrets_to=_destination(by_name[server.name], environ),
+                replaces=server.name in settings.replaced,
             )
     for source in configured(settings):
         for item in source.trust_items(settings):
@@ -164,6 +186,13 @@ def _trustees(settings: Settings) -> Iterator[Trustee]:
                     # One without a fingerprint is nothing that could be trusted.
                     left_out="" if item.fingerprint else item.left_out,
                 )
+
+
+def _destination(entry: ServerEntry, environ: Mapping[str, str]) -> str:
+    """Where the secrets of a server go, in words."""
+    if entry.url:
+        return f"to be sent to {visible(grant_for(entry, environ).to)}"
+    return f"to be given to {visible(whole_target_of(entry))}"
 
 
 def _recorded(settings: Settings) -> set[str]:

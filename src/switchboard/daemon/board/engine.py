@@ -11,7 +11,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from switchboard.children.connection import ChildLimits
-from switchboard.children.environment import EnvironmentSecrets
 from switchboard.children.exposure import SuiteSettings
 from switchboard.children.listings.listing_cache import ListingCaches
 from switchboard.children.pool import ChildPool, ChildSource
@@ -25,6 +24,8 @@ from switchboard.core.visibility import Visibility
 from switchboard.daemon.board.assemble import Assembly
 from switchboard.daemon.board.sandbox_trail import SandboxTrail
 from switchboard.daemon.board.secret_values import secret_values
+from switchboard.daemon.board.vault_secrets import VaultSecrets
+from switchboard.daemon.board.vaults import Vaults
 from switchboard.daemon.malloc import return_large_blocks
 from switchboard.directory.directory import OfferDirectory
 from switchboard.pipeline.gates.placement import PlacementGate
@@ -95,9 +96,12 @@ class Engine:
             else cast("Reaper", self._own_reaper)
         )
         self._shared = shared_children.enter(environ) if shared_children is not None else None
+        self._own_vaults = Vaults() if shared_children is None else None
+        vaults = shared_children.vaults if shared_children is not None else self._own_vaults
+        self._secrets = VaultSecrets(environ, cast("Vaults", vaults), self._audit)
         self.pool = ChildPool(
             environ=environ,
-            secrets=EnvironmentSecrets(environ),
+            secrets=self._secrets,
             events=SandboxTrail(events, self._audit),
             reaper=self._reaper,
             sessions=sessions,
@@ -124,8 +128,10 @@ class Engine:
         self._settings = settings
         for pool in self._pools:
             pool.book.learn(secret_values(settings, self._environ))
+        self._secrets.use(settings.home, settings.vault)
         if self._shared_children is not None:
             self._shared_children.settings = settings
+            self._shared_children.use_vault(self._environ, settings.home, settings.vault)
         limits = ChildLimits(
             spawn_s=settings.timeouts.child_spawn_ms / 1000,
             rpc_s=settings.timeouts.rpc_ms / 1000,
@@ -277,6 +283,8 @@ class Engine:
         async with AsyncExitStack() as then:
             if self._guard is not None and self._shared_children is None:
                 then.push_async_callback(self._guard.aclose)
+            if self._own_vaults is not None:
+                then.callback(self._own_vaults.close)
             if self._own_reaper is not None:
                 then.callback(self._own_reaper.close)
             if self._shared_children is not None:

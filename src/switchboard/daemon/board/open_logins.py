@@ -4,12 +4,13 @@ import time
 from collections.abc import Callable, Mapping
 from functools import cache
 
-from switchboard.children.environment import EnvironmentSecrets
 from switchboard.children.schema import ServerEntry
 from switchboard.control.status import LoginStatus
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.ports import Events
 from switchboard.core.stores import VaultStore
+from switchboard.daemon.board.vault_secrets import VaultSecrets
+from switchboard.daemon.board.vaults import Vaults
 from switchboard.oauth.grant import Grant
 from switchboard.oauth.grant_store import GrantStore
 from switchboard.oauth.logins import Logins
@@ -32,18 +33,22 @@ def open_logins(settings: Settings, environ: Mapping[str, str], events: Events) 
     return Logins(grant_store(settings, environ), events)
 
 
-def client_secret(entry: ServerEntry, environ: Mapping[str, str]) -> str:
+def client_secret(entry: ServerEntry, settings: Settings, environ: Mapping[str, str]) -> str:
     """The secret of the configured client; empty where it has none. Raises a fault."""
     reference = entry.auth.client_secret_ref if entry.auth is not None else ""
     if not reference:
         return ""
-    value = EnvironmentSecrets(environ).resolve(reference)
+    secrets = VaultSecrets(environ, Vaults(), lambda: None)
+    secrets.use(settings.home, settings.vault)
+    value = secrets.resolve(entry, reference)
     if not value:
         raise Fault(
             FaultCode.UNAUTHENTICATED,
             "secret-missing",
             f"the client secret of `{entry.name}` has no value",
-            hint=f"it is read from `{reference}`",
+            hint=f"switchboard vault put {reference.removeprefix('vault:')}"
+            if reference.startswith("vault:")
+            else f"set `{reference.removeprefix('env:')}`",
         )
     return value
 

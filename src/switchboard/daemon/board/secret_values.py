@@ -1,12 +1,13 @@
 """The values that a configuration makes secrets, as far as they are known before anything starts.
 
-What `secret_env` refers to is looked up at a start, and noted there.
+What references stand for is looked up at a start, or for a request, and noted there.
 """
 
 import os
 from collections.abc import Iterator, Mapping
 
 from switchboard.children.schema import ServerEntry
+from switchboard.children.secrets.texts import is_reference
 from switchboard.core.privacy.secret_names import is_secret_name
 from switchboard.ipc.environment import BASE_NAMES
 from switchboard.providers.table import configured
@@ -38,7 +39,7 @@ def _is_place(value: str) -> bool:
 def _of_server(entry: ServerEntry) -> Iterator[str]:
     yield from (value for name, value in entry.env.items() if is_secret_name(name))
     for name, value in entry.headers.items():
-        if is_secret_name(name):
+        if is_secret_name(name) and not is_reference(value):
             # An `Authorization` has a scheme before what is secret of it.
             yield from (value, value.split(" ")[-1])
     if entry.url:

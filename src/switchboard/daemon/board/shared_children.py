@@ -7,7 +7,6 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 from switchboard.children.child import Child
-from switchboard.children.environment import EnvironmentSecrets
 from switchboard.children.pool import ChildPool
 from switchboard.core.loop.tasks import close_all
 from switchboard.core.ports import Events
@@ -15,8 +14,11 @@ from switchboard.core.privacy.redacting_events import DiscreetEvents
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.core.stores import AuditStore
 from switchboard.daemon.board.sandbox_trail import SandboxTrail
+from switchboard.daemon.board.vault_secrets import VaultSecrets
+from switchboard.daemon.board.vaults import Vaults
 from switchboard.runs.limits import RunLimits
 from switchboard.sandbox.server_sandbox import ServerSandbox
+from switchboard.vault.options import VaultOptions
 from switchkit.reaper_client import Reaper
 
 Environ = frozenset[tuple[str, str]]
@@ -48,6 +50,8 @@ class SharedChildren:
         self.open_runs: RunService | None = None
         # Sessions share a child only where everything is alike that the child could see.
         self._pools: dict[Environ, ChildPool] = {}
+        self._secrets: dict[Environ, VaultSecrets] = {}
+        self.vaults = Vaults()
         self._boards: Counter[Environ] = Counter()
 
     def enter(self, environ: Mapping[str, str]) -> ChildPool:
@@ -59,9 +63,10 @@ class SharedChildren:
         pool = self._pools.get(key)
         if pool is None:
             book = SecretBook()
+            secrets = self._secrets[key] = VaultSecrets(environ, self.vaults, self._audit)
             pool = self._pools[key] = ChildPool(
                 environ=environ,
-                secrets=EnvironmentSecrets(environ),
+                secrets=secrets,
                 events=SandboxTrail(DiscreetEvents(self._events, book), self._audit),
                 reaper=self.reaper,
                 book=book,
@@ -69,6 +74,10 @@ class SharedChildren:
                 logins=self.logins,
             )
         return pool
+
+    def use_vault(self, environ: Mapping[str, str], home: str, options: VaultOptions) -> None:
+        """Where children of this environment have their secrets from."""
+        self._secrets[frozenset(environ.items())].use(home, options)
 
     def leave(self, environ: Mapping[str, str]) -> None:
         """A board with this environment has been closed."""
@@ -79,6 +88,7 @@ class SharedChildren:
         for key, pool in tuple(self._pools.items()):
             if self._boards[key] <= 0 and pool.is_empty:
                 del self._pools[key]
+                del self._secrets[key]
                 del self._boards[key]
 
     def __len__(self) -> int:
@@ -137,6 +147,7 @@ class SharedChildren:
         async with AsyncExitStack() as then:
             # The reaper waits until what it guards has ended, and the loop must not wait with it.
             then.push_async_callback(asyncio.to_thread, self.reaper.close)
+            then.callback(self.vaults.close)
             if self._guard is not None:
                 then.push_async_callback(self._guard.aclose)
             if self.open_logins is not None:

@@ -36,6 +36,8 @@ _AFTER_STATUS: _Words = (
     ("log in", "not-logged-in"),
     ("not_found", "model-unknown"),
     ("model not found", "model-unknown"),
+    # The words of the Messages API, which opencode passes on without their status.
+    ("error: model: ", "model-unknown"),
     ("unable to connect", "model-unreachable"),
     ("cannot connect", "model-unreachable"),
     ("econnre", "model-unreachable"),

@@ -63,6 +63,9 @@ class AppServer:
             }
             await server.request("initialize", hello, within_s=START_S)
             await server._process.send({"method": "initialized"})
+        except ServerGone:
+            await asyncio.shield(server.aclose())
+            raise ServerGone(server.last_words) from None
         except BaseException:
             await asyncio.shield(server.aclose())
             raise

@@ -44,6 +44,8 @@ _BY_PROSE: tuple[tuple[str, FailureKind], ...] = (
     ("stream closed before", "stream-cut"),
     ("error sending request", "model-unreachable"),
     ("401 unauthorized", "not-logged-in"),
+    ("reason: max_output_tokens", "context-overflow"),
+    ("incomplete response returned", "model-refused"),
 )
 # What `thread/start` says when it refuses.
 _BY_START: tuple[tuple[str, FailureKind], ...] = (

@@ -19,6 +19,7 @@ from typing import Any, cast
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from switchboard.config.toml_text import TomlInvalid, read_toml
 from switchboard.engines.codex.program import CodexProgram, program_state
@@ -42,6 +43,7 @@ SECRET_NAMES = (
     *("*PRIVATE*", "*WEBHOOK*", "SWITCHBOARD_*", "NPM_CONFIG_*AUTH*", "PGPASS*", "*_PASS"),
 )
 _KEYS = ("CODEX_API_KEY", "OPENAI_API_KEY")
+_OPENAI = "openai"
 _DEPTH = "SWITCHBOARD_DEPTH"
 _MOST_CONFIG = 1024 * 1024
 
@@ -67,13 +69,23 @@ class UserCodex(Struct, frozen=True, kw_only=True):
         """Whether a model can be reached at all: by a login, a key or a provider of their own."""
         return (
             bool(self.login or self.api_key)
-            or self.config.get("model_provider", "openai") != "openai"
+            or self.config.get("model_provider", _OPENAI) != _OPENAI
         )
 
-    def can_reach(self, provider: str) -> bool:
-        """Whether there is any use in trying. Other providers, and addresses, may want no login."""
-        is_other = provider not in {"", "openai"} or bool(self.config.get("openai_base_url"))
-        return self.has_login or is_other
+    @property
+    def can_reach_a_model(self) -> bool:
+        """Whether there is any use in trying: some addresses want no login."""
+        return self.has_login or bool(self.config.get("openai_base_url"))
+
+    def with_provider(self, name: str) -> "UserCodex":
+        """The same with a provider that an agent names: Codex has one for a whole process.
+
+        One that nobody has defined is left to Codex, which says so.
+        """
+        known = {_OPENAI, *cast("Json", self.config.get("model_providers") or {})}
+        if name not in known or name == self.config.get("model_provider", _OPENAI):
+            return self
+        return replace(self, config={**self.config, "model_provider": name})
 
 
 class CodexHome(Struct, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ from switchboard.engines.codex.program import CodexProgram, find_program
 from switchboard.engines.codex.spare import Spares, home_in
 from switchboard.engines.codex.template import HomeTemplates
 from switchboard.engines.events import TurnFailure
+from switchboard.engines.failures import kind_of_crash
 from switchboard.engines.profile import EngineSpec
 from switchboard.engines.quiet_git import with_quiet_git
 from switchboard.engines.surroundings import kept_from_shells, without
@@ -118,8 +119,8 @@ class CodexLaunch:
         program = find_program(spec.program, spec.env)
         if program is None:
             raise CodexUnusable(TurnFailure(kind="engine-missing", private="no codex was found"))
-        user = user_codex(spec.env)
-        if not user.can_reach(provider_of(spec.profile)):
+        user = user_codex(spec.env).with_provider(provider_of(spec.profile))
+        if not user.can_reach_a_model:
             # Codex would ask a service on the network, to be told the same.
             raise CodexUnusable(TurnFailure(kind="not-logged-in", private="there is no login"))
         env = with_quiet_git(spec.env, spec.cwd)
@@ -177,7 +178,8 @@ async def start_server(program: CodexProgram, home: CodexHome, reaper: Reaper) -
             TurnFailure(kind=kind, private=fault.private or fault.message)
         ) from fault
     except (ServerGone, ServerRefused) as refused:
-        raise CodexUnusable(TurnFailure(kind="engine-crashed", private=str(refused))) from refused
+        words = str(refused)
+        raise CodexUnusable(TurnFailure(kind=kind_of_crash(words), private=words)) from refused
     return server
 
 

@@ -24,8 +24,8 @@ from switchboard.providers.commands.schema import CommandEntry, CommandOmission,
 from switchboard.providers.table import is_reserved
 from switchboard.settings.files.server_shapes import SERVER_OBJECT
 from switchboard.settings.fingerprints import bound_values, fingerprint, seal_of
+from switchboard.settings.secret_rules import loads_code
 from switchboard.settings.server_fields import ENV_NAME
-from switchboard.settings.server_rules import loads_code
 from switchboard.settings.servers import Resolution
 
 _SECTION = "mcp"

@@ -73,7 +73,7 @@ class SuitesProvider:
         if suite.takes_query:
             return await self._interpreted(suite, call, call.arguments)
         arguments = read_arguments(call.arguments)
-        if suite.is_natural(arguments.subtool):
+        if suite.interpreter is not None and suite.is_natural(arguments.subtool):
             narrowed = await self._natural(suite, call, arguments)
             if narrowed is not None:
                 return narrowed

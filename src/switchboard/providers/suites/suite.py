@@ -64,6 +64,10 @@ class Suite:
         denied = not Visibility(None, subtools.deny).shows(query.NAME)
         self.interpreter = None if denied else interpreter
         self._is_natural_only = interpreter is not None and is_natural_only
+        # Whether a client may call a subtool by its name.
+        self.shows = Visibility((), ()).shows if self._is_natural_only else subtools.shows
+        # Whether the tool itself takes a sentence, as that of a wrapper does.
+        self.takes_query = spec.input_schema is query.QUERY_SCHEMA
         # The way by which such a call came, so that its answer can tell what was chosen.
         self.interpreted = replace(spec)
         self._natural = ToolSpec(
@@ -84,18 +88,9 @@ class Suite:
         )
 
     @property
-    def takes_query(self) -> bool:
-        """Whether the tool itself takes a sentence, as that of a wrapper does."""
-        return self.spec.input_schema is query.QUERY_SCHEMA
-
-    @property
     def asks_nobody(self) -> bool:
         """Whether all that it shows is known without its child."""
         return self._is_natural_only
-
-    def shows(self, name: str) -> bool:
-        """Whether a client may call the subtool by its name."""
-        return not self._is_natural_only and self.subtools.shows(name)
 
     def is_natural(self, name: str, listing: ToolListing | None = None) -> bool:
         """Whether this is the subtool that takes a sentence; a child's own `converse` is not."""

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 import msgspec
 
 from switchboard.children.connection import ChildLimits
-from switchboard.children.environment import EnvironmentSecrets
 from switchboard.children.pool import ChildPool
 from switchboard.children.schema import ServerEntry
+from switchboard.children.secrets.lookup import EnvironmentSecrets
 from switchboard.core.faults import Fault
 from switchboard.core.sessions import Session
 from switchboard.engines.profile import AttachedServer

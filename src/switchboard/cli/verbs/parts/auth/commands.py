@@ -46,7 +46,7 @@ def run_auth(request: CommandRequest) -> Report:
     entry = _remote(settings, name)
     if action == "login":
         return asyncio.run(_log_in(request, settings, entry, store))
-    return asyncio.run(_log_out(request, entry, store))
+    return asyncio.run(_log_out(request, settings, entry, store))
 
 
 def _remote(settings: Settings, name: str) -> ServerEntry:
@@ -84,7 +84,7 @@ async def _log_in(
         entry=entry,
         more_scopes=arguments.all("scope"),
         former_scopes=before.asked if before is not None else (),
-        client_secret=client_secret(entry, request.environ),
+        client_secret=client_secret(entry, settings, request.environ),
         document_url=settings.login.client_metadata_url,
     )
     web = GuardedWeb(rules_for(entry), request.environ)
@@ -191,7 +191,9 @@ def _status(settings: Settings, store: GrantStore, name: str) -> Report:
     return LoginsReport(logins=tuple(found))
 
 
-async def _log_out(request: CommandRequest, entry: ServerEntry, store: GrantStore) -> Report:
+async def _log_out(
+    request: CommandRequest, settings: Settings, entry: ServerEntry, store: GrantStore
+) -> Report:
     reference = entry_reference(entry)
     grant = store.find(reference)
     if grant is None:
@@ -204,17 +206,21 @@ async def _log_out(request: CommandRequest, entry: ServerEntry, store: GrantStor
         return LogoutReport(server=entry.name, had_login=True, revoked="not-offered")
     web = GuardedWeb(rules_for(entry), request.environ)
     try:
-        done = await _revoked(grant, entry, web, request.environ)
+        done = await _revoked(grant, entry, web, settings, request.environ)
     finally:
         await web.aclose()
     return LogoutReport(server=entry.name, had_login=True, revoked="yes" if done else "failed")
 
 
 async def _revoked(
-    grant: Grant, entry: ServerEntry, web: GuardedWeb, environ: Mapping[str, str]
+    grant: Grant,
+    entry: ServerEntry,
+    web: GuardedWeb,
+    settings: Settings,
+    environ: Mapping[str, str],
 ) -> bool:
     try:
-        client = grant.client(client_secret(entry, environ))
+        client = grant.client(client_secret(entry, settings, environ))
     except Fault:
         return False
     done = True

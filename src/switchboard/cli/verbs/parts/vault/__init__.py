@@ -1,0 +1,1 @@
+"""What `switchboard vault` and the doctor share."""

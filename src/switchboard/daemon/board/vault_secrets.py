@@ -1,0 +1,86 @@
+"""Gives servers their secrets: those of the session's environment and those of the vault.
+
+A reference alone gives nothing. A server of the user's own files may have what lies under its own
+name; one of a workspace, an agent or a skill may have what was given to exactly what it runs.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from switchboard.children.schema import ServerEntry
+from switchboard.core.audit import new_record
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.stores import AuditStore, VaultStore
+from switchboard.daemon.board.vaults import Vaults
+from switchboard.vault.options import VaultOptions
+from switchboard.vault.references import parse_reference
+
+_OPTIONS = VaultOptions()
+
+
+class VaultSecrets:
+    """The secrets of one environment. `use` says where the vault is."""
+
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        vaults: Vaults,
+        audit: Callable[[], AuditStore | None],
+    ) -> None:
+        self._environ = environ
+        self._vaults = vaults
+        self._audit = audit
+        self._home = ""
+        self._options = _OPTIONS
+        self._store: VaultStore | None = None
+
+    def use(self, home: str, options: VaultOptions) -> None:
+        """From now on this is the vault."""
+        if (home, options) != (self._home, self._options):
+            self._home, self._options, self._store = home, options, None
+
+    def resolve(self, entry: ServerEntry, reference: str, /) -> str | None:
+        if not _may_have(entry, reference):
+            raise Fault(
+                FaultCode.UNAUTHENTICATED,
+                "secret-not-granted",
+                f"`{reference}` was not given to this server",
+                hint=f"look at it with `switchboard trust`, then `switchboard trust {entry.name}`",
+            )
+        kind, _, name = reference.partition(":")
+        if kind == "env":
+            return self._environ.get(name) or None
+        return self._vault().get(parse_reference(name).text)
+
+    def mark(self) -> object:
+        store = self._store
+        return None if store is None else (id(store), store.mark())
+
+    def handed_out(self, entry: ServerEntry, references: Iterable[str], /) -> None:
+        audit = self._audit()
+        if audit is not None:
+            for reference in references:
+                audit.post(
+                    new_record(
+                        "secret.resolved",
+                        server=entry.name,
+                        launch_fingerprint=entry.fingerprint,
+                        note=reference,
+                    )
+                )
+
+    def _vault(self) -> VaultStore:
+        if self._store is None:
+            self._store = self._vaults.of(self._home, self._options, self._environ)
+        return self._store
+
+
+def _may_have(entry: ServerEntry, reference: str) -> bool:
+    """Whether a server may have a secret, whatever it is called."""
+    is_env = reference.startswith("env:")
+    # Checked where files are read, too; this is the last place before the value.
+    if not is_env and parse_reference(reference).server != entry.name:
+        return False
+    if not entry.fingerprint or reference in entry.grants:
+        return True
+    # Who trusts a whole workspace lets its programs run, and they run in this environment.
+    return is_env and entry.seal is not None and not entry.seal.binding

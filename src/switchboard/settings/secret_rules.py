@@ -1,0 +1,137 @@
+"""What must hold for the secrets that a server names, and for the variables that it is given."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, cast
+
+from switchboard.children.secrets.texts import is_reference
+from switchboard.config.key_positions import KeyPath
+from switchboard.config.placeholders import vault_references_in
+from switchboard.config.problems import Severity
+from switchboard.vault.references import ENV_PATTERN, HEADER_PATTERN, SCHEME
+
+# Says a problem at a field of the server; the layers know where that field was written.
+Say = Callable[[KeyPath, str, str, Severity], None]
+
+# A value of these makes the child load foreign code before its own first line.
+_LOADER_KEYS = frozenset({"NODE_OPTIONS", "PYTHONPATH", "PYTHONHOME", "LD_PRELOAD"})
+_LOADER_STARTS = ("DYLD_",)
+# Further ones that a repository must not set for whoever opens it.
+_REPOSITORY_KEYS = frozenset(
+    {
+        "LD_LIBRARY_PATH",
+        "LD_AUDIT",
+        "PYTHONSTARTUP",
+        "NODE_PATH",
+        "BASH_ENV",
+        "PERL5OPT",
+        "RUBYOPT",
+        "JAVA_TOOL_OPTIONS",
+    }
+)
+_REPOSITORY_STARTS = ("GIT_SSH", "GIT_CONFIG")
+# Variables that are no secrets, and that tell or change too much for a repository to have them.
+_NEVER_ASKED = frozenset({"PATH", "HOME", "SHELL", "ENV", "BROWSER"})
+_NEVER_STARTS = ("LD_", "PYTHON", "SWITCHBOARD_", "VAULT_")
+_SHOWN = (
+    *("command", "url", "cwd", "description", "suite_description", "transport", "scope"),
+    *("instructions", "tool_prefix"),
+)
+
+
+def judge_references(
+    name: str, fields: Mapping[str, Any], say: Say, *, repository: bool, expands: bool
+) -> None:
+    """A secret is named where nobody reads it, by the server that it belongs to."""
+    secrets = cast("Mapping[str, str]", fields.get("secret_env") or {})
+    for key, reference in secrets.items():
+        _judge_one(name, reference, ("secret_env", key), say, repository=repository)
+        if key in cast("Mapping[str, str]", fields.get("env") or {}):
+            say(
+                ("secret_env", key),
+                f"`{key}` is in both `env` and `secret_env`",
+                "keep it in `secret_env`",
+                "error",
+            )
+        if loads_code(key, repository=repository):
+            message = f"`{key}` can make the server run foreign code and is not allowed here"
+            say(("secret_env", key), message, "give the server another variable", "error")
+    for key, text in cast("Mapping[str, str]", fields.get("headers") or {}).items():
+        if text.startswith(SCHEME) and not is_reference(text):
+            say(
+                ("headers", key),
+                "a header that begins with `vault:` has to be a reference",
+                f"write `vault:mcp/{name}/header/{key}`",
+                "error",
+            )
+        elif is_reference(text):
+            _judge_one(name, text, ("headers", key), say, repository=repository)
+    auth = cast("Mapping[str, Any]", fields.get("auth") or {})
+    reference = str(auth.get("client_secret_ref") or "")
+    _judge_one(name, reference, ("auth", "client_secret_ref"), say, repository=repository)
+    if expands:
+        _judge_placeholders(name, fields, say)
+
+
+def _judge_one(name: str, reference: str, at: KeyPath, say: Say, *, repository: bool) -> None:
+    if reference.startswith("vault:mcp/") and reference.split("/")[1] != name:
+        wanted = "/".join([f"vault:mcp/{name}", *reference.split("/")[2:]])
+        say(at, f"`{reference}` belongs to another server", f"write `{wanted}`", "error")
+    variable = reference.removeprefix("env:")
+    if repository and variable != reference and _is_no_secret(variable):
+        say(
+            at,
+            f"`{reference}` is not for a server of a workspace",
+            "name a variable that holds a secret of this server",
+            "error",
+        )
+
+
+def _is_no_secret(variable: str) -> bool:
+    return (
+        variable in _NEVER_ASKED
+        or variable.startswith(_NEVER_STARTS)
+        or loads_code(variable, repository=True)
+    )
+
+
+def _judge_placeholders(name: str, fields: Mapping[str, Any], say: Say) -> None:
+    """`${vault:…}` may stand in values that only the server is given."""
+    for at, text in _texts(fields):
+        for reference in vault_references_in(text):
+            if at[0] not in ("env", "headers"):
+                say(
+                    at,
+                    f"`${{{reference}}}` does not belong here: others can read this",
+                    "put it into `env`, `headers` or `secret_env`",
+                    "error",
+                )
+            elif not re.fullmatch(rf"{ENV_PATTERN}|{HEADER_PATTERN}", reference[len(SCHEME) :]):
+                kind, key = ("env", at[-1]) if at[0] == "env" else ("header", at[-1])
+                say(
+                    at,
+                    f"`${{{reference}}}` is not a reference to a secret",
+                    f"write `${{vault:mcp/{name}/{kind}/{key}}}`",
+                    "error",
+                )
+            else:
+                _judge_one(name, reference, at, say, repository=False)
+
+
+def _texts(fields: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
+    for field in ("env", "headers"):
+        for key, text in cast("Mapping[str, str]", fields.get(field) or {}).items():
+            yield (field, key), text
+    for index, text in enumerate(cast("list[str]", fields.get("args") or [])):
+        yield ("args", index), text
+    for field in _SHOWN:
+        yield (field,), str(fields.get(field) or "")
+    for field, text in cast("Mapping[str, Any]", fields.get("auth") or {}).items():
+        yield ("auth", field), str(text)
+
+
+def loads_code(key: str, *, repository: bool) -> bool:
+    """Whether a variable can make a program run foreign code."""
+    if key in _LOADER_KEYS or key.startswith(_LOADER_STARTS):
+        return True
+    return repository and (key in _REPOSITORY_KEYS or key.startswith(_REPOSITORY_STARTS))
