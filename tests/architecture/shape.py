@@ -185,6 +185,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
             "daemon.serve_http.serve_http",
         )
     },
+    ("runs/places.py", "sqlite3"): "a home without runs has no such file",
     ("daemon/attachment.py", "switchboard.control.messages.fault_line"): "shims ask nothing",
     ("daemon/attachment.py", "switchboard.control.messages.unexpected"): "as above",
     ("daemon/attachment.py", "switchboard.control.socket.serve_requests"): "as above",

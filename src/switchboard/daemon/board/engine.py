@@ -159,6 +159,7 @@ class Engine:
             directory=lambda: directory,
             runs=lambda: self._open_runs(settings),
             guarded_road=partial(self._guarded_road, settings),
+            takes_up_runs=self._shared_children is not None,
         )
         for key in assembly.listed:
             providers[key] = source_of(key).build(context)
