@@ -55,7 +55,7 @@ class Person:
 
 async def play(client: Client, person: Person) -> None:
     tools = (await client.list_tools()).tools
-    if not tools:
+    while not tools:
         # A listing leaves out who wants a login; whoever asks for it by name is told.
         await person.log_in(f"switchboard mcp auth login {CHILD}")
         tools = (await client.list_tools()).tools
