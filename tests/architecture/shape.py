@@ -185,6 +185,16 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
             "daemon.serve_http.serve_http",
         )
     },
+    **{
+        ("providers/suites/source.py", f"switchboard.models.variables.{name}"): "few ask a model"
+        for name in ("KEY_NAME", "secret_names", "variable_names")
+    },
+    **{
+        ("providers/suites/specs.py", f"switchboard.providers.suites.natural.query.{name}"): (
+            "few ask a model"
+        )
+        for name in ("NAME", "QUERY_SCHEMA", "SUMMARY")
+    },
     ("runs/places.py", "sqlite3"): "a home without runs has no such file",
     ("daemon/attachment.py", "switchboard.control.messages.fault_line"): "shims ask nothing",
     ("daemon/attachment.py", "switchboard.control.messages.unexpected"): "as above",

@@ -147,6 +147,22 @@ async def test_two_processes_on_one_home_come_up_together_and_run_nothing_twice(
     assert set(starts(workspace).values()) == {1}
 
 
+async def test_a_process_that_was_frozen_in_the_middle_of_a_run_ends_it_once_it_wakes(
+    home: Path, workspace: Path
+) -> None:
+    holder = await Holder.start(home, workspace, "fail", 1)
+    await holder.until("writes")
+    os.kill(holder.pid, signal.SIGSTOP)
+    # Another process that looks meanwhile takes nothing from it: it lives.
+    assert [run.has_ended for run in await all_runs(home)] == [False]
+    os.kill(holder.pid, signal.SIGCONT)
+    await holder.until("idle")
+    await holder.end()
+    assert [run.state for run in await all_runs(home)] == ["completed"]
+    assert set(starts(workspace).values()) == {1}
+    await nothing_runs(workspace)
+
+
 async def test_a_clean_end_leaves_nothing_running(home: Path, workspace: Path) -> None:
     holder = await Holder.start(home, workspace, "fail", 1)
     await holder.until("idle")

@@ -1,11 +1,10 @@
 """The connection to one child: made when needed, ended when idle, made anew after a crash."""
 
 import asyncio
-import typing
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 from switchboard.children.faults import (
     fault_from_back_off,
@@ -16,6 +15,7 @@ from switchboard.children.faults import (
     fault_from_timeout,
 )
 from switchboard.children.greeting import Greeting, NotModern, client_capabilities, greet
+from switchboard.children.inbound.handler import InboundHandler
 from switchboard.children.link import Link, OpenLink
 from switchboard.children.reaching.back_off import BackOff
 from switchboard.children.reaching.interruption import Interruption
@@ -32,8 +32,8 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Events
 from switchboard.core.sessions import Session
-from switchboard.wire.messages import MessageId, Parts, RpcError
-from switchboard.wire.peer import Answer, Peer
+from switchboard.wire.messages import RpcError
+from switchboard.wire.peer import Peer
 from switchboard.wire.pending import PeerLost
 from switchboard.wire.pipes import Loss, Pipe
 
@@ -51,18 +51,6 @@ class ChildLimits(Struct, frozen=True, kw_only=True):
     idle_s: float = 600.0
     # The longest that a call may take while its child reports progress.
     longest_s: float = 3_600.0
-
-
-class InboundHandler(typing.Protocol):
-    """Takes in what a child says by itself."""
-
-    def request(self, method: str, params: Raw, message_id: MessageId, /) -> "Parts | Answer":
-        """Answer a request, at once or later."""
-        ...
-
-    def notification(self, method: str, params: Raw, /) -> None:
-        """Take in a notification."""
-        ...
 
 
 class Connection:
