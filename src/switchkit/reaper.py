@@ -1,10 +1,11 @@
 """Ends our children when we are gone, however we went. Light: it starts in milliseconds.
 
 A separate small process, in a session of its own, that holds one end of a pipe. While we live we
-tell it which processes are ours (`+PID BEGAN`) and which have ended (`-PID`), and from time to time
-it looks at what came of them. `=NAME=VALUE` is a variable that marks whoever has it as ours. End of
-file means that we died: it asks every family that is left to end, then makes it. `reaper_client` is
-our side.
+tell it which processes are ours (`+PID BEGAN`, or `*PID BEGAN` for a keeper) and which have ended
+(`-PID`), and from time to time it looks at what came of them. `=NAME=VALUE` is a variable that
+marks whoever has it as ours. End of file means that we died: it asks every family that is left to
+end, then makes it. A keeper ends its own by itself, and is only made to if it does not.
+`reaper_client` is our side.
 """
 
 import os
@@ -15,6 +16,8 @@ from time import monotonic, sleep
 from switchkit.processes import Family, ProcessTable, is_marked, signal_exactly
 
 _GRACE_S = 1.0
+# A keeper needs half a second for its own grace, and then little.
+_KEEPER_S = 3.0
 _STEP_S = 0.02
 # How often it looks. A look may take one part in fifty of its time, however many processes run.
 _LOOK_S = 0.5
@@ -28,6 +31,8 @@ class FamilyWatch:
         self._stream = stream
         self._pending = b""
         self._families: dict[int, Family] = {}
+        # Those of them that a keeper leads, and when it began.
+        self._keepers: dict[int, int] = {}
         self._mark = b""
         # Who was nobody of ours at the last look, and who at the last two.
         self._others: frozenset[int] = frozenset()
@@ -58,10 +63,13 @@ class FamilyWatch:
                 self._mark = b"\0" + line[1:] + b"\0"
                 continue
             number, _, began = line[1:].partition(b" ")
-            if line[:1] == b"+":
+            if line[:1] in (b"+", b"*"):
                 self._families[int(number)] = Family(int(number), int(began))
                 self._trust_nobody()
+                if line[:1] == b"*":
+                    self._keepers[int(number)] = int(began)
             elif (ended := self._families.pop(int(number), None)) is not None:
+                self._keepers.pop(int(number), None)
                 # Its leader may have ended before anybody but us saw whom it leaves behind.
                 ended.kill()
 
@@ -83,19 +91,29 @@ class FamilyWatch:
         """TERM, a moment of grace, KILL."""
         # Their pipes broke when we died, and they may end by that before we have seen whom they
         # have started since the last look.
-        for family in self._families.values():
+        unkept = [each for pid, each in self._families.items() if pid not in self._keepers]
+        for family in unkept:
             family.hold()
         table = ProcessTable()
-        for family in self._families.values():
+        for family in unkept:
             family.send(table, SIGTERM)
             family.send(table, SIGCONT)
+        for pid, since in self._keepers.items():
+            signal_exactly(pid, since, SIGCONT)
         self._trust_nobody()
-        deadline = monotonic() + _GRACE_S
-        while self._look() and monotonic() < deadline:
-            sleep(_STEP_S)
+        self._wait(_GRACE_S)
+        for family in unkept:
+            family.kill()
+        self._wait(_KEEPER_S)
         for family in self._families.values():
             family.kill()
         self._kill_marked()
+
+    def _wait(self, within_s: float) -> None:
+        """Until nobody of ours lives, or the time is up."""
+        deadline = monotonic() + within_s
+        while self._look() and monotonic() < deadline:
+            sleep(_STEP_S)
 
     def _kill_marked(self) -> None:
         """End whoever bears our mark and was not seen to belong to anybody of ours."""

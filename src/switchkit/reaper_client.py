@@ -27,16 +27,20 @@ class Reaper:
     def __init__(self) -> None:
         # Whoever is started with this variable is found after us, whatever became of its parents.
         self.mark = (MARK, os.urandom(16).hex())
-        self._guarded: dict[int, int] = {}
+        # What it is told of each process that is guarded.
+        self._guarded: dict[int, str] = {}
         self._process: subprocess.Popen[bytes] | None = None
         self._replacements = 0
         self._exit = -1
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def guard(self, pid: int) -> None:
-        """From now on what came of `pid` does not outlive us. Raises OSError."""
-        self._guarded[pid] = began(pid)
-        self._tell(f"+{pid} {self._guarded[pid]}\n")
+    def guard(self, pid: int, *, is_keeper: bool = False) -> None:
+        """From now on what came of `pid` does not outlive us. Raises OSError.
+
+        A keeper sees to that itself, and is given the time for it.
+        """
+        self._guarded[pid] = f"{'*' if is_keeper else '+'}{pid} {began(pid)}\n"
+        self._tell(self._guarded[pid])
 
     def release(self, pid: int) -> None:
         """The process `pid` has ended; what it left behind, if anything, is ended."""
@@ -65,7 +69,7 @@ class Reaper:
             start_new_session=True,
         )
         _written(process, "=" + "=".join(self.mark) + "\n")
-        _written(process, "".join(f"+{pid} {since}\n" for pid, since in self._guarded.items()))
+        _written(process, "".join(self._guarded.values()))
         # Where its end cannot be watched it is noticed when there is something to tell it.
         with contextlib.suppress(OSError, RuntimeError, Unknown):
             self._loop = asyncio.get_running_loop()

@@ -31,9 +31,18 @@ def playing(workspace: Workspace, *steps: Step) -> Generator[ScriptedModel]:
         yield model
 
 
-def configure(workspace: Workspace, more: str = "") -> None:
+def configure(workspace: Workspace, more: str = "", *, unconfined: bool = False) -> None:
     program = json.dumps(str(codex_program()))
-    workspace.config_toml(f"[agents]\nprograms = {{ codex = {program} }}\n{more}", scope="home")
+    # A client that is not told otherwise waits for the end, however slow the machine is.
+    patient = "" if "patience" in more else "patience = { default = 300 }\n"
+    workspace.config_toml(
+        f"[agents]\nprograms = {{ codex = {program} }}\n{patient}{more}", scope="home"
+    )
     folder = workspace.home / "agents"
     folder.mkdir(exist_ok=True)
-    (folder / "reviewer.toml").write_text(_AGENT, "utf-8")
+    agent = _AGENT
+    if unconfined:
+        agent = agent.replace("workspace-write", "danger-full-access").replace(
+            "on-request", "never"
+        )
+    (folder / "reviewer.toml").write_text(agent, "utf-8")

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from agents.ground import AgentBoard, HeardChannel, ScriptedAsker, an_agent, board
+from agents.ground import AgentBoard, HeardChannel, ScriptedAsker, an_agent, board, text_of
 from fakes.engines import Runs, Says, ScriptedEngine
 from support.processes import until_true
 from switchboard.core.events import ApprovalAsked, ApprovalDecided
@@ -161,13 +161,35 @@ async def test_a_client_that_waits_and_can_ask_is_asked(home: Path) -> None:
 async def test_a_client_that_stops_waiting_leaves_the_question_to_the_desk(home: Path) -> None:
     asker = PatientAsker()
     async with board(home, ASKS, Says("done"), patience=1) as desk:
-        answer = await desk.ask_agent(asker=asker)
-        assert "waits for approval" in answer["output"]
+        given = {"task": "look", "cwd": str(home)}
+        outcome = await desk.outcome("reviewer", given, asker=asker)
         await until_true(lambda: asker.withdrawn == 1)
         posted = await desk.until_asked()
-        assert posted.question.id in answer["output"]
+        # It says which approval the run waits for and how to give it, to people and programs.
+        asked = posted.question.id
+        answer = text_of(outcome)
+        assert answer["ok"] is True
+        assert f"waits for approval {asked}" in answer["output"]
+        assert f"`switchboard approvals approve {asked}`" in answer["output"]
+        about = outcome.meta["switchboard/run"]
+        assert about["state"] == "asking"
+        verbs = ("show", "approve", "deny")
+        commands = {verb: f"switchboard approvals {verb} {asked}" for verb in verbs}
+        assert about["approval"] == {"id": asked, "commands": commands}
         await desk.decide(posted)
         await until_true(lambda: desk.run.state == "completed")
+
+
+async def test_a_form_that_nobody_answers_leaves_the_question_to_the_desk(home: Path) -> None:
+    """The question has a deadline of its own, which is longer."""
+    asker = ScriptedAsker("expired")
+    async with board(home, ASKS, Says("done")) as desk:
+        calling = desk.begin(asker=asker)
+        posted = await desk.until_asked()
+        await until_true(lambda: len(asker.asked) == 1)
+        await desk.decide(posted)
+        assert text_of(await calling)["output"] == "done"
+        assert (home / "wanted").exists()
 
 
 async def test_who_waits_next_is_asked_next(home: Path) -> None:

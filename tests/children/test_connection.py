@@ -18,7 +18,7 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.wire.messages import MessageId, Parts, RpcError
 from switchboard.wire.pipes import Loss
 
-ENTRY = ServerEntry(name="near", transport="http", protocol="handshake")
+ENTRY = ServerEntry(name="near", transport="stdio", protocol="handshake")
 
 
 class Heard:

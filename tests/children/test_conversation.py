@@ -19,7 +19,7 @@ from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.wire.pipes import Loss
 
-ENTRY = ServerEntry(name="near", transport="http", protocol="handshake")
+ENTRY = ServerEntry(name="near", transport="stdio", protocol="handshake")
 
 
 class Talk(NamedTuple):

@@ -8,8 +8,8 @@ import pytest
 from fakes.nursery import arguments, json_from, nursery, text_from
 from support.processes import alive, mentioning, until_gone, until_true
 from support.requirements import requirement
-from switchboard.children.back_off import BackOff
 from switchboard.children.connection import ChildLimits
+from switchboard.children.reaching.back_off import BackOff
 from switchboard.core.events import ChildExited, ChildFailed, ChildStarted
 from switchboard.core.faults import Fault, FaultCode
 

@@ -12,7 +12,7 @@ from switchboard.children.child import Child
 from switchboard.children.schema import ServerEntry
 from switchboard.core.faults import Fault, FaultCode
 
-ENTRY = ServerEntry(name="near", transport="http", protocol="handshake")
+ENTRY = ServerEntry(name="near", transport="stdio", protocol="handshake")
 
 
 @requirement("S2.104")

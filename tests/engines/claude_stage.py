@@ -12,7 +12,7 @@ from support.hosts import claude_program
 from support.models.loopback import ScriptedModel
 from support.models.messages import messages_model, refused
 from support.models.script import Hang, Step, say, shell, stumble
-from support.processes import wait_until_none_mention
+from support.processes import program_below, wait_until_none_mention
 from switchboard.engines.claude.engine import ClaudeEngine
 from switchboard.engines.engine import EngineConversation
 from switchboard.engines.profile import AgentProfile, EngineSpec, RunFields
@@ -81,7 +81,7 @@ class ClaudeStage:
         return self.engine.converse(self.spec(**more), reaper=self.reaper)
 
     async def kill(self, conversation: EngineConversation) -> None:
-        os.kill(conversation.pid, signal.SIGKILL)
+        os.kill(program_below(conversation.pid), signal.SIGKILL)
 
 
 @asynccontextmanager

@@ -12,7 +12,7 @@ from support.hosts import codex_program, codex_settings
 from support.models.loopback import ScriptedModel
 from support.models.responses import refusal, responses_model
 from support.models.script import Hang, Step, say, shell, stumble
-from support.processes import wait_until_none_mention
+from support.processes import program_below, wait_until_none_mention
 from switchboard.engines.codex.engine import CodexEngine
 from switchboard.engines.codex.spare import Spares
 from switchboard.engines.codex.template import HomeTemplates
@@ -86,7 +86,7 @@ class CodexStage:
         return self.engine.converse(self.spec(**more), reaper=self.reaper)
 
     async def kill(self, conversation: EngineConversation) -> None:
-        os.kill(conversation.pid, signal.SIGKILL)
+        os.kill(program_below(conversation.pid), signal.SIGKILL)
 
     async def aclose(self) -> None:
         if self.spares is not None:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from engines.claude_stage import NEW, OLD, SECRET, claude_stage
-from engines.contract import ended, heard, next_of
+from engines.contract import ended, heard, next_of, up_the_chain
 from support.models.script import say, shell, use
-from support.processes import descendants_of, mentioning, until_true
+from support.processes import descendants_of, mentioning, program_below, until_true
 from support.workspace import child_command
 from switchboard.engines.engine import Reply
 from switchboard.engines.events import (
@@ -62,7 +62,7 @@ async def test_neither_shells_nor_servers_nor_the_process_table_see_a_secret(
     tmp_path: Path, package: str
 ) -> None:
     dump = f"{sys.executable} -c 'import os; print(sorted(os.environ))'"
-    steps = [shell(dump), use("report"), say("done")]
+    steps = [shell(dump), shell(up_the_chain()), use("report"), say("done")]
     server = _echo(env={"OWN_TOKEN": "own-4713"})
     async with claude_stage(tmp_path, steps, package=package) as stage:
         env = {**stage.env, "GITHUB_TOKEN": "gh-4714", "OF_A_PROVIDER": "unseen"}
@@ -91,6 +91,10 @@ async def test_neither_shells_nor_servers_nor_the_process_table_see_a_secret(
         assert "OF_A_PROVIDER" not in names
         assert "ANTHROPIC_API_KEY" not in names
         assert "GITHUB_TOKEN" not in names
+        # Nor does what it came of hold the key where a shell can look.
+        above = stage.model.results[1]
+        assert "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR" in above
+        assert SECRET not in above
         modes = [path.stat().st_mode & 0o077 for path in (tmp_path / "run-1").iterdir()]
         assert modes
         assert not any(modes)
@@ -159,7 +163,7 @@ async def test_instructions_of_any_length_reach_the_model_and_no_command_line(
         profile = _profile(base_instructions="BASE-4716", developer_instructions=long)
         conversation = stage.converse(profile=profile)
         assert ended(await heard(conversation)).text == "done"
-        line = _line(conversation.pid)
+        line = _line(program_below(conversation.pid))
         await conversation.aclose()
         assert b"4716" not in line
         system = json.dumps(stage.model.conversation["system"])

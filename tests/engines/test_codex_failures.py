@@ -12,7 +12,7 @@ from engines.contract import PATIENCE, ended, heard, next_of
 from support.hosts import codex_settings
 from support.models.responses import failed, refusal
 from support.models.script import Cut, Refuse, Stream, Stumble, say, shell, stumble
-from support.processes import alive, descendants_of
+from support.processes import alive, descendants_of, program_below
 from support.requirements import requirement
 from support.workspace import NODE_MODULES
 from switchboard.core.faults import Fault
@@ -207,7 +207,7 @@ async def test_a_killed_launcher_leaves_nothing_because_there_is_none(tmp_path: 
     async with codex_stage(tmp_path, [say("all done")]) as stage:
         conversation = stage.converse(program=str(launcher))
         await heard(conversation)
-        pid = conversation.pid
+        pid = program_below(conversation.pid)
         assert _program_of(pid) == "codex"
         await conversation.aclose()
         assert not alive(pid)

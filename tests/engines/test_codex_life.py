@@ -13,7 +13,7 @@ from engines.codex_stage import ASKING, FIELDS, CodexStage, codex_stage
 from engines.contract import ended, heard
 from support.hosts import codex_program
 from support.models.script import say, shell
-from support.processes import alive, descendants_of, until_gone, until_true
+from support.processes import alive, descendants_of, program_below, until_gone, until_true
 from switchboard.engines.codex.engine import CodexEngine
 from switchboard.engines.codex.spare import Spares
 from switchboard.engines.engine import EngineConversation
@@ -44,7 +44,8 @@ async def test_an_interrupt_ends_every_command_and_the_next_turn_works(
         ending, family = await with_family(stage, conversation)
         await conversation.interrupt()
         assert ended(await ending).status == "interrupted"
-        await until_gone(family[1:], patience=20)
+        codex = {conversation.pid, program_below(conversation.pid)}
+        await until_gone({*family} - codex, patience=20)
         assert alive(conversation.pid)
         assert ended(await heard(conversation, "Go on.")).text == "still here"
         await conversation.aclose()
@@ -65,8 +66,7 @@ async def test_a_killed_codex_leaves_no_command_behind(tmp_path: Path, kind: str
     async with codex_stage(tmp_path, [shell(FAMILY, **KINDS[kind])]) as stage:
         conversation = stage.converse()
         ending, family = await with_family(stage, conversation)
-        await until_true(lambda: _seen(conversation) >= set(family))
-        os.kill(conversation.pid, signal.SIGKILL)
+        await stage.kill(conversation)
         last = ended(await ending)
         assert last.failure is not None
         assert last.failure.kind == "engine-crashed"
@@ -74,16 +74,23 @@ async def test_a_killed_codex_leaves_no_command_behind(tmp_path: Path, kind: str
         await conversation.aclose()
 
 
-def _seen(conversation: Any) -> frozenset[int]:
-    """Whom the turn has seen to be its own; it looks once a second."""
-    return conversation._launched.server._process._running._family.members
+async def test_a_killed_keeper_leaves_no_command_behind(tmp_path: Path) -> None:
+    async with codex_stage(tmp_path, [shell(FAMILY, **KINDS["free"])]) as stage:
+        conversation = stage.converse()
+        ending, family = await with_family(stage, conversation)
+        os.kill(conversation.pid, signal.SIGKILL)
+        last = ended(await ending)
+        assert last.failure is not None
+        assert last.failure.kind == "engine-crashed"
+        await until_gone(family)
+        await conversation.aclose()
 
 
 async def test_a_frozen_codex_is_ended_all_the_same(tmp_path: Path) -> None:
     async with codex_stage(tmp_path, [shell(FAMILY, **ASKING)]) as stage:
         conversation = stage.converse()
         ending, family = await with_family(stage, conversation)
-        os.kill(conversation.pid, signal.SIGSTOP)
+        os.kill(program_below(conversation.pid), signal.SIGSTOP)
         await conversation.aclose()
         assert [pid for pid in family if alive(pid)] == []
         assert ended(await ending).status == "interrupted"
@@ -171,7 +178,7 @@ async def test_a_spare_of_another_environment_is_not_used_and_a_dead_one_neither
         await heard(other)
         assert other.pid != waiting
         await other.aclose()
-        os.kill(waiting, signal.SIGKILL)
+        os.kill(program_below(waiting), signal.SIGKILL)
         await until_gone([waiting])
         conversation = stage.converse()
         assert ended(await heard(conversation)).text == "all done"

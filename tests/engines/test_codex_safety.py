@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from engines.codex_stage import ASKING, FIELDS, codex_stage
-from engines.contract import ended, heard, next_of
+from engines.contract import ended, heard, next_of, up_the_chain
 from support.models.script import say, shell, use
 from support.workspace import NODE_MODULES, child_command
 from switchboard.engines.engine import Reply
@@ -132,7 +132,8 @@ async def test_shells_see_what_commands_need_and_how_deep_they_stand(tmp_path: P
 
 
 async def test_a_key_of_the_environment_logs_in_and_is_written_nowhere(tmp_path: Path) -> None:
-    async with codex_stage(tmp_path, [say("all done")]) as stage:
+    looks = shell(up_the_chain(), **ASKING)
+    async with codex_stage(tmp_path, [looks, say("all done")]) as stage:
         stage.config(f'model = "gpt-5.5"\nopenai_base_url = "{stage.model.url}/v1"\n')
         spec = stage.spec(env={**stage.env, "OPENAI_API_KEY": f"sk-{CANARY}"})
         conversation = stage.engine.converse(spec, reaper=stage.reaper)
@@ -141,7 +142,11 @@ async def test_a_key_of_the_environment_logs_in_and_is_written_nowhere(tmp_path:
         headers = {key.lower(): value for key, value in stage.model.requests[0].headers.items()}
         assert headers["authorization"] == f"Bearer sk-{CANARY}"
         found = [path for path in files_below(tmp_path) if _holds(path, CANARY)]
+        [above] = stage.model.results
     assert found == []
+    # Nor can a shell that nothing confines read it in what it came of.
+    assert "CODEX_HOME=" in above
+    assert CANARY not in above
 
 
 async def test_a_tool_of_a_server_that_may_write_is_asked_for_and_one_that_reads_is_not(

@@ -18,6 +18,8 @@ class MemoryLink:
     pid = 0
     hidden = Redaction(())
     secrets = None
+    trouble = ""
+    answered_at = 0.0
 
     def __init__(self, make_peer: MakePeer, *, short_lived: bool) -> None:
         self.peer = make_peer(self)

@@ -19,7 +19,7 @@ async def test_a_stream_that_ends_without_an_answer_is_an_error() -> None:
 
     async with scripted(answer) as server:
         fault = await fault_of(server.url)
-    assert (fault.code, fault.reason) == (FaultCode.INTERNAL, "child-error")
+    assert (fault.code, fault.reason) == (FaultCode.UNAVAILABLE, "call-interrupted")
 
 
 async def test_a_stream_that_breaks_off_is_taken_up_where_it_ended() -> None:

@@ -20,11 +20,18 @@ from switchboard.runs.ports import Asking
 from switchboard.runs.run import OnCrash, Run, RunSpec
 from switchkit.reaper_client import Reaper
 
-# A program with a child of its own in another process group, which says a line each moment.
+# A program that says a line each moment. It has a child in a session of its own, and one that no
+# parent, no session and no variable leads to, deaf to SIGTERM.
 _ENGINE = """
-import os, sys, time
+import os, signal, sys, time
 if os.fork() == 0:
     os.setsid()
+    if os.fork() == 0:
+        if os.fork() == 0:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            os.setsid()
+            os.execve("/bin/sh", ["sh", "-c", "sleep 600", sys.argv[2]], {})
+        os._exit(0)
     time.sleep(600)
 for number in range(int(sys.argv[1])):
     print('{"n": %d}' % number, flush=True)
@@ -59,7 +66,6 @@ class HeldWork:
             reaper=self._reaper,
         )
         yield _json(Opened(thread_id=f"t-{self._run.id}"))
-        await self._process.look()
         while (line := await self._process.receive()) is not None and "done" not in line:
             yield _json(AgentMessage(text=str(line["n"])))
         yield _json(TurnEnded(status="completed", text="done"))

@@ -16,6 +16,7 @@ from support.processes import alive, describe, mentioning
 from switchboard.approvals.store.owners import ProcessOwners
 from switchboard.core.bus import EventBus
 from switchboard.daemon.board.run_service import open_runs
+from switchboard.runs.endings import MOST_ATTEMPTS
 from switchboard.runs.limits import RunLimits
 from switchboard.runs.run import Run
 from switchboard.runs.store.sqlite import SqliteRuns
@@ -146,6 +147,22 @@ async def test_two_processes_on_one_home_come_up_together_and_run_nothing_twice(
     assert set(starts(workspace).values()) == {1}
 
 
+async def test_a_process_that_was_frozen_in_the_middle_of_a_run_ends_it_once_it_wakes(
+    home: Path, workspace: Path
+) -> None:
+    holder = await Holder.start(home, workspace, "fail", 1)
+    await holder.until("writes")
+    os.kill(holder.pid, signal.SIGSTOP)
+    # Another process that looks meanwhile takes nothing from it: it lives.
+    assert [run.has_ended for run in await all_runs(home)] == [False]
+    os.kill(holder.pid, signal.SIGCONT)
+    await holder.until("idle")
+    await holder.end()
+    assert [run.state for run in await all_runs(home)] == ["completed"]
+    assert set(starts(workspace).values()) == {1}
+    await nothing_runs(workspace)
+
+
 async def test_a_clean_end_leaves_nothing_running(home: Path, workspace: Path) -> None:
     holder = await Holder.start(home, workspace, "fail", 1)
     await holder.until("idle")
@@ -203,26 +220,47 @@ async def test_what_was_acknowledged_is_there_after_a_kill(home: Path) -> None:
     await store.aclose()
 
 
-@pytest.mark.soak
-@pytest.mark.timeout(1800)
-@pytest.mark.parametrize("on_crash", ["fail", "retry"])
-async def test_nothing_is_lost_doubled_or_left_by_kills_at_random_moments(
-    home: Path, workspace: Path, on_crash: str
+async def kills_at_random_moments(
+    home: Path, workspace: Path, on_crash: str, *, rounds: int, kills: int
 ) -> None:
-    for round_number in range(20):
-        holder = await Holder.start(home, workspace, on_crash, 3)
-        for _ in range(random.randint(1, 40)):
-            if (await holder.line()) in {"", "idle"}:
-                break
-        await holder.kill()
+    known: set[str] = set()
+    for round_number in range(rounds):
+        for _ in range(kills):
+            holder = await Holder.start(home, workspace, on_crash, 1)
+            # From the first line, when nothing is there yet, to the last.
+            for _ in range(random.randint(0, 30)):
+                if (await holder.line()) in {"", "idle"}:
+                    break
+            await holder.kill()
+            await nothing_runs(workspace)
+            known |= set(holder.started)
+        heir = await Holder.start(home, workspace, on_crash, 0)
+        await heir.until("idle")
+        await heir.end()
         await nothing_runs(workspace)
         found = {run.id: run for run in await all_runs(home)}
-        assert set(holder.started) <= set(found), round_number
-    heir = await Holder.start(home, workspace, on_crash, 0)
-    await heir.until("idle")
-    await heir.end()
-    counted = starts(workspace)
-    for run in await all_runs(home):
-        assert run.has_ended
-        assert counted[run.id] <= run.attempts <= 3
-    await nothing_runs(workspace)
+        assert known <= set(found), round_number
+        counted = starts(workspace)
+        for run in found.values():
+            assert run.has_ended, round_number
+            # One mark for each attempt, and none of them twice.
+            assert counted[run.id] <= run.attempts <= MOST_ATTEMPTS
+        if on_crash == "fail":
+            assert set(counted.values()) <= {1}
+
+
+async def test_two_rounds_of_kills_lose_double_and_leave_nothing(
+    home: Path, workspace: Path
+) -> None:
+    await kills_at_random_moments(home, workspace, "resume", rounds=2, kills=2)
+
+
+# A round is a test, since none may take more than five minutes.
+@pytest.mark.soak
+@pytest.mark.timeout(280)
+@pytest.mark.parametrize("number", range(20))
+async def test_nothing_is_lost_doubled_or_left_by_kills_at_random_moments(
+    home: Path, workspace: Path, number: int
+) -> None:
+    on_crash = ("fail", "retry", "resume")[number % 3]
+    await kills_at_random_moments(home, workspace, on_crash, rounds=1, kills=10)

@@ -436,3 +436,19 @@ async def test_a_run_that_kills_its_process_each_time_is_given_up(machine: Machi
         runs.attach(worker)
     run = await ended(runs, run.id)
     assert (run.state, run.attempts) == ("failed", 3)
+
+
+async def test_fifty_runs_at_once_take_their_turns_and_all_end(machine: Machine) -> None:
+    limits = RunLimits(parallel_writes=True)
+    runs, worker = machine.process(limits), ScriptedWorker()
+    runs.attach(worker)
+    started = await asyncio.gather(*(runs.start(a_spec(task=f"task {n}")) for n in range(50)))
+    for number in range(50):
+        work = await worker.next()
+        # As many work as may, and no more.
+        assert len(worker.works) - number <= limits.max_runs
+        work.finish(work.run.spec.task)
+        ended = await runs.wait(work.run.id, within_s=PATIENCE)
+        assert (ended.state, ended.output) == ("completed", work.run.spec.task)
+    assert len({run.id for run in started}) == 50
+    assert not runs.under_way()

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from switchkit.processes import began
+
 PROC = Path("/proc")
 PATIENCE = 60.0
 _GONE = "ZX"
@@ -20,6 +22,11 @@ def alive(pid: int) -> bool:
 
 def children_of(pid: int) -> list[int]:
     return [other for other in _running() if (stat := _stat(other)) and int(stat[1]) == pid]
+
+
+def program_below(keeper: int) -> int:
+    """Give what a keeper keeps: its first child, before whom it may have got no other."""
+    return min(children_of(keeper), key=began)
 
 
 def descendants_of(pid: int) -> list[int]:

@@ -4,6 +4,7 @@ Its ends and errors become faults here; nobody above sees a process or an error 
 """
 
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, cast
 
 from msgspec import Raw
@@ -19,6 +20,7 @@ from switchboard.children.listings.listings import Listings
 from switchboard.children.schema import ServerEntry
 from switchboard.children.subscriptions import Subscriptions, Tell
 from switchboard.core.channel import Channel
+from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Events
 from switchboard.wire.messages import encode
@@ -54,6 +56,7 @@ class Child:
         )
         self.listings = Listings(self.conversation.fetch, self._tasks, cache)
         self._subscriptions = Subscriptions(self.conversation.ask_plainly, self._tasks)
+        self.conversation.is_repeatable = self._is_repeatable
         self._requests.on_changed = self.listings.changed
         self._requests.on_updated = self._subscriptions.updated
         self.connection.on_started = self._started
@@ -68,10 +71,24 @@ class Child:
         """The child's result of one of its tools, unopened."""
         self.calls += 1
         head = b'{"name":%b,"arguments":' % encode(name)
-        return self.conversation.ask("tools/call", (head, arguments), channel)
+        return self.conversation.ask("tools/call", (head, arguments), channel, tool=name)
+
+    async def _is_repeatable(self, tool: str) -> bool:
+        """Whether it says so itself, and its word counts."""
+        if not self.entry.trust_annotations:
+            return False
+        try:
+            listed = (await self.tools()).tools.get(tool)
+        except Fault:
+            return False
+        said = listed.annotations if listed is not None else None
+        return said is not None and bool(said.read_only_hint or said.idempotent_hint)
 
     async def subscribe(self, uri: str, tell: Tell) -> Callable[[], None]:
         """Follow a resource; what is returned ends it. Raises a fault."""
+        return await self.connection.recovery.persist(partial(self._subscribe, uri, tell))
+
+    async def _subscribe(self, uri: str, tell: Tell) -> Callable[[], None]:
         async with self.connection.link_for("subscribe") as link:
             return await self._subscriptions.add(link, uri, tell)
 
@@ -85,7 +102,7 @@ class Child:
         if known is not None:
             return known
         with self._requests.waiting(channel if self.connection.link is None else None):
-            return await self.listings.get(kind)
+            return await self.conversation.with_login(channel, lambda: self.listings.get(kind))
 
     async def remembered(self, kind: Kind) -> Listing | None:
         """What it offered of a kind before, while it does not run to be asked."""

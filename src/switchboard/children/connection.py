@@ -1,13 +1,11 @@
 """The connection to one child: made when needed, ended when idle, made anew after a crash."""
 
 import asyncio
-import typing
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 
-from msgspec import Raw, Struct
+from msgspec import Struct
 
-from switchboard.children.back_off import BackOff
 from switchboard.children.faults import (
     fault_from_back_off,
     fault_from_end,
@@ -17,7 +15,11 @@ from switchboard.children.faults import (
     fault_from_timeout,
 )
 from switchboard.children.greeting import Greeting, NotModern, client_capabilities, greet
+from switchboard.children.inbound.handler import InboundHandler
 from switchboard.children.link import Link, OpenLink
+from switchboard.children.reaching.back_off import BackOff
+from switchboard.children.reaching.interruption import Interruption
+from switchboard.children.reaching.recovery import Recovery, reach
 from switchboard.children.schema import Protocol, ServerEntry
 from switchboard.children.secrets.lookup import LookedUp
 from switchboard.core.events import (
@@ -30,13 +32,15 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Events
 from switchboard.core.sessions import Session
-from switchboard.wire.messages import MessageId, Parts, RpcError
-from switchboard.wire.peer import Answer, Peer
+from switchboard.wire.messages import RpcError
+from switchboard.wire.peer import Peer
 from switchboard.wire.pending import PeerLost
 from switchboard.wire.pipes import Loss, Pipe
 
 # A wait this short is not worth an error.
 _SHORT_WAIT_S = 1.0
+# How long last answers of a link that is given up may hold up the end.
+_BURIAL_S = 2.0
 
 
 class ChildLimits(Struct, frozen=True, kw_only=True):
@@ -47,18 +51,6 @@ class ChildLimits(Struct, frozen=True, kw_only=True):
     idle_s: float = 600.0
     # The longest that a call may take while its child reports progress.
     longest_s: float = 3_600.0
-
-
-class InboundHandler(typing.Protocol):
-    """Takes in what a child says by itself."""
-
-    def request(self, method: str, params: Raw, message_id: MessageId, /) -> "Parts | Answer":
-        """Answer a request, at once or later."""
-        ...
-
-    def notification(self, method: str, params: Raw, /) -> None:
-        """Take in a notification."""
-        ...
 
 
 class Connection:
@@ -83,12 +75,21 @@ class Connection:
         self._is_own = is_own
         self._loop = asyncio.get_running_loop()
         self._tasks = TaskSet()
+        self._burials = TaskSet()
         self._mode: Protocol = entry.protocol
         self._starting: asyncio.Task[Link] | None = None
         self._started_at = 0.0
         self._last_used = 0.0
         self._unused: asyncio.Event | None = None
-        self._back_off = BackOff(self._loop.time)
+        self._is_remote = entry.transport != "stdio"
+        # To knock at a remote server costs little; it is tried as soon as somebody wants it.
+        longest = {"longest_s": _SHORT_WAIT_S} if self._is_remote else {}
+        self._back_off = BackOff(self._loop.time, **longest)
+        self._next_id: Callable[[], int] = lambda: 1
+        self._was_reached = False
+        # Whether the last series of tries to reach it was in vain.
+        self._is_down = False
+        self.recovery = Recovery(self, self._tasks)
         self._ended = False
         self._idle_timer: asyncio.TimerHandle | None = None
         self.link: Link | None = None
@@ -138,8 +139,22 @@ class Connection:
 
     async def lost(self, link: Link, lost: PeerLost) -> Fault:
         """What to tell somebody whose answer will not come."""
-        self.last_fault = await fault_from_loss(self.entry.name, link, lost.loss)
-        return self.last_fault
+        fault = await fault_from_loss(self.entry.name, link, lost.loss)
+        if self._is_remote and lost.loss.reason != "too-large":
+            fault = Interruption(
+                "remote-interrupted",
+                fault.message,
+                may_have_run=lost.was_sent,
+                private=fault.private,
+            )
+        self.last_fault = fault
+        return fault
+
+    def give_up(self, link: Link, fault: Fault) -> None:
+        """Nobody answers at the other end of the link, for all our patience."""
+        self._is_down = True
+        self.last_fault = fault
+        link.peer.lose(Loss(reason="broken", message=fault.message))
 
     # Starting
 
@@ -185,19 +200,22 @@ class Connection:
         await self._wait_out_back_off()
         began = self._loop.time()
         try:
-            link, greeting = await self._open_and_greet(self._mode)
+            link, greeting = await self._open_with_patience()
         except Fault as fault:
             if fault.reason != "child-backing-off":
                 # After a login the same call works at once.
                 if fault.code is not FaultCode.UNAUTHENTICATED:
                     self._back_off.fail()
                 self.last_fault = fault
+                self._is_down = True
             self._events.emit(
                 ChildFailed(child=self.entry.name, reason=fault.reason, message=fault.message)
             )
             raise
         self.link = link
         self.greeting = greeting
+        self._was_reached = True
+        self._is_down = False
         now = self._started_at = self._last_used = self._loop.time()
         self._events.emit(
             ChildStarted(
@@ -210,6 +228,16 @@ class Connection:
         self.on_started(link)
         self._watch_idle(self.limits.idle_s)
         return link
+
+    async def _open_with_patience(self) -> tuple[Link, Greeting]:
+        if self._is_remote and not self._is_down:
+            return await reach(
+                lambda: self._open_and_greet(self._mode), was_reached=self._was_reached
+            )
+        try:
+            return await self._open_and_greet(self._mode)
+        except Interruption as interruption:
+            raise interruption.given_up() from interruption
 
     async def _open_and_greet(self, mode: Protocol) -> tuple[Link, Greeting]:
         link = await self._open_link(self.entry, self._make_peer, timeout_s=self.limits.spawn_s)
@@ -238,7 +266,7 @@ class Connection:
                 greeted = await self._open_and_greet("handshake")
                 self._mode = "handshake"
                 return greeted
-            fault = await fault_from_loss(self.entry.name, link, lost.loss)
+            fault = await self.lost(link, lost)
             await self._close(link)
             raise fault from lost
         except BaseException:
@@ -256,6 +284,10 @@ class Connection:
             # Many servers print a banner or a log line where only messages belong.
             on_junk=lambda _: None,
         )
+        if self._is_remote:
+            # The last link may still bring answers, which no id of the next may be mistaken for.
+            peer.pending.next_id = self._next_id()
+            self._next_id = lambda: peer.pending.next_id
         return peer
 
     async def _wait_out_back_off(self) -> None:
@@ -276,7 +308,7 @@ class Connection:
             return
         self.link = None
         self._back_off.fail(lived_s=self._loop.time() - self._started_at)
-        self._tasks.start(self._bury(link, loss, expected=False))
+        self._burials.start(self._bury(link, loss, expected=False))
         if self.is_needed() and not self._ended:
             # Who follows a resource does not ask again by itself.
             self._tasks.start(self._come_back())
@@ -320,7 +352,7 @@ class Connection:
             self._watch_idle(max(rest, self.limits.idle_s / 4))
             return
         self.link = None
-        self._tasks.start(self._bury(link, Loss(message="idle"), expected=True))
+        self._burials.start(self._bury(link, Loss(message="idle"), expected=True))
 
     async def stop(self) -> None:
         """End the process; whoever comes next starts another."""
@@ -338,6 +370,10 @@ class Connection:
         if self._unused is not None and not self.in_flight and self._starting is None:
             self._unused.set()
 
+    async def is_connected(self) -> bool:
+        """Whether it can be asked now, as far as that can be known."""
+        return await self.recovery.is_connected() if self._is_remote else self.link is not None
+
     @property
     def age_s(self) -> float:
         """How long it has been running."""
@@ -354,4 +390,8 @@ class Connection:
         link, self.link = self.link, None
         if link is not None:
             await self._bury(link, Loss(message="closed"), expected=True)
+        # One that is cancelled before its first step would leave open what it should close.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_BURIAL_S):
+                await self._burials.wait()
         await self._tasks.aclose()

@@ -1,7 +1,9 @@
 """What one child is asked and told, in the words of its era."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import TypeVar
 
 from msgspec import MsgspecError, Raw
 
@@ -25,6 +27,8 @@ from switchboard.children.listings.listing import (
     fetch_listing,
     without_invalid_headers,
 )
+from switchboard.children.reaching.interruption import Interruption
+from switchboard.children.reaching.recovery import MOST_REPEATS
 from switchboard.core.channel import Channel
 from switchboard.core.events import ChildToolsSkipped
 from switchboard.core.faults import Fault
@@ -35,8 +39,14 @@ from switchboard.wire.eras import LOG_LEVEL_KEY
 from switchboard.wire.messages import Parts, RpcError, encode
 from switchboard.wire.pending import PeerLost
 
+T = TypeVar("T")
+
 LOGIN_REQUIRED = "login-required"
 _NOTHING = Listing()
+
+
+async def _never(_: str) -> bool:
+    return False
 
 
 class Conversation:
@@ -58,6 +68,8 @@ class Conversation:
         self._tasks = tasks
         self._offer_login = offer_login
         self._level = ""
+        # Whether a tool says of itself that to call it twice does no more than to call it once.
+        self.is_repeatable: Callable[[str], Awaitable[bool]] = _never
 
     def begin(self, link: Link) -> None:
         """A new process has been told nothing yet."""
@@ -66,10 +78,19 @@ class Conversation:
 
     # For clients
 
-    async def ask(self, method: str, params: Parts, channel: Channel | None = None) -> Raw:
-        """The child's result, unopened. The params lack their closing brace."""
+    async def ask(
+        self, method: str, params: Parts, channel: Channel | None = None, *, tool: str = ""
+    ) -> Raw:
+        """The child's result, unopened. The params lack their closing brace.
+
+        `tool` is the tool that is called; everything else only reads.
+        """
+        return await self.with_login(channel, partial(self._ask, method, params, channel, tool))
+
+    async def with_login(self, channel: Channel | None, ask: Callable[[], Awaitable[T]]) -> T:
+        """What somebody wants of the child; if it wants a login first, they are shown where."""
         try:
-            return await self._ask(method, params, channel)
+            return await ask()
         except Fault as fault:
             offer = self._offer_login
             if offer is None or channel is None or fault.reason != LOGIN_REQUIRED:
@@ -77,9 +98,9 @@ class Conversation:
             # Whoever wants a login has done nothing yet.
             if not await offer(self._connection.entry, channel):
                 raise
-        return await self._ask(method, params, channel)
+        return await ask()
 
-    async def _ask(self, method: str, params: Parts, channel: Channel | None) -> Raw:
+    async def _ask(self, method: str, params: Parts, channel: Channel | None, tool: str) -> Raw:
         connection = self._connection
         connection.take()
         try:
@@ -88,16 +109,14 @@ class Conversation:
             if channel is not None and channel.log_level and greeting.offers("logging"):
                 await self._set_level(link, channel.log_level)
             try:
-                result = await self._send(link, method, params, channel, b"")
+                result = await self._send(link, method, params, channel, b"", tool=tool)
                 if not greeting.meta:
                     return result
-                send = partial(self._send, link, method, params, channel)
+                send = partial(self._send, link, method, params, channel, tool=tool)
                 return await settle(self._name, channel, self._requests.rate, send, result)
             except RpcError as refusal:
                 error = self._requests.refused(discreet_error(refusal, link.hidden.book), channel)
                 raise fault_from_rpc(self._name, error, link.hidden) from error
-            except PeerLost as lost:
-                raise await connection.lost(link, lost) from lost
         except asyncio.CancelledError:
             await self._requests.called_off(channel)
             raise
@@ -110,7 +129,15 @@ class Conversation:
             return await self._connection.ready()
 
     async def _send(
-        self, link: Link, method: str, params: Parts, channel: Channel | None, more: bytes
+        self,
+        link: Link,
+        method: str,
+        params: Parts,
+        channel: Channel | None,
+        more: bytes,
+        *,
+        tool: str,
+        sent: int = 0,
     ) -> Raw:
         peer = link.peer
         # The id of the request is its progress token too: one number that tells both apart.
@@ -118,14 +145,29 @@ class Conversation:
         said = self._introduction(channel) if self._connection.greeting.meta else b""
         if channel is None:
             tail = b',"_meta":{%b"progressToken":%d}}' % (said, token)
-            return await peer.request(method, (*params, more, tail))
-        tail = b',"_meta":{%b%b"progressToken":%d}}' % (channel.meta, said, token)
-        channels = self._requests.channels
-        channels[token] = channel
+        else:
+            tail = b',"_meta":{%b%b"progressToken":%d}}' % (channel.meta, said, token)
+            self._requests.channels[token] = channel
         try:
             return await peer.request(method, (*params, more, tail))
+        except (Interruption, PeerLost) as error:
+            failure = error
         finally:
-            del channels[token]
+            if channel is not None:
+                del self._requests.channels[token]
+        link = await self._recovered(link, failure, tool, sent)
+        return await self._send(link, method, params, channel, more, tool=tool, sent=sent + 1)
+
+    async def _recovered(self, link: Link, error: Exception, tool: str, sent: int) -> Link:
+        """The link on which the request may be sent again. Raises a fault where it may not."""
+        fault = await self._connection.lost(link, error) if isinstance(error, PeerLost) else error
+        if not isinstance(fault, Interruption):
+            raise fault from error
+        if fault.may_have_run and tool and not await self.is_repeatable(tool):
+            raise fault.in_flight(tool) from error
+        if sent >= MOST_REPEATS:
+            raise fault.given_up() from error
+        return await self._connection.recovery.recovered(link, fault)
 
     def _introduction(self, channel: Channel | None) -> bytes:
         """What a request of the modern era says of us and of the client."""
@@ -173,6 +215,9 @@ class Conversation:
 
     async def fetch(self, kind: Kind) -> tuple[Listing, bool]:
         """All that the child offers of a kind, and whether it still runs to stand by it."""
+        return await self._connection.recovery.persist(partial(self._fetch, kind))
+
+    async def _fetch(self, kind: Kind) -> tuple[Listing, bool]:
         connection = self._connection
         try:
             async with connection.link_for(f"list its {kind}") as link:

@@ -184,6 +184,14 @@ async def _handshake(peer: Peer, capabilities: Mapping[str, Any]) -> Greeting:
     )
 
 
+async def knock(peer: Peer, greeting: Greeting) -> None:
+    """Ask for a sign of life in the words of the child's era. Raises RpcError where it is rude."""
+    if greeting.era is Era.MODERN:
+        await _ask_what_it_is(peer, greeting.protocol)
+    else:
+        await peer.request("ping")
+
+
 T = TypeVar("T")
 
 

@@ -34,6 +34,16 @@ class Link(Protocol):
         """Values that no client may read in the child's words."""
         ...
 
+    @property
+    def trouble(self) -> str:
+        """Why it does not lead there just now, for one that may lead there again."""
+        ...
+
+    @property
+    def answered_at(self) -> float:
+        """When the other side last answered, by the clock of the loop, where that is known."""
+        ...
+
     async def diagnosis(self) -> tuple[str, str]:
         """How it ended, for a client; and what only the log may know of it."""
         ...

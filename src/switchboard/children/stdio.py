@@ -25,6 +25,10 @@ _READ_WORDS = 16_000
 class StdioLink:
     """The way to a running process."""
 
+    trouble = ""
+    # A process is there until it ends.
+    answered_at = 0.0
+
     def __init__(
         self,
         running: Running,

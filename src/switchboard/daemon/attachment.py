@@ -15,6 +15,7 @@ from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Boards
 from switchboard.core.sessions import Session
+from switchboard.daemon.ancestors import runs_above
 from switchboard.daemon.board.instructions import bridge_words, instructions_for
 from switchboard.daemon.board.lease import CurrentBoard
 from switchboard.daemon.board.registry import BoardHandle
@@ -56,6 +57,10 @@ class Attachment:
     def pid(self) -> int:
         """The process at the other end."""
         return self._connection.pid
+
+    @property
+    def _depth(self) -> int:
+        return runs_above(self.pid, self.hello.runs_above)
 
     def beat(self) -> None:
         """Tell the other end that we are not frozen."""
@@ -116,7 +121,7 @@ class Attachment:
             via="daemon",
             on_listed=on_listed,
             client_pid=parent_of(self.pid),
-            depth=self.hello.runs_above,
+            depth=self._depth,
             is_pinned=self.hello.is_pinned,
         )
         self.sessions = lambda: (client.endpoint.session,)
@@ -145,6 +150,7 @@ class Attachment:
                     number,
                     line,
                     control.over_http(),
+                    depth=self._depth,
                     is_pinned=self.hello.is_pinned,
                 ) as surface,
                 TaskSet() as tasks,

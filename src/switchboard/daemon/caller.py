@@ -37,6 +37,7 @@ from switchboard.core.questions import Asker
 from switchboard.core.sessions import Era, Session
 from switchboard.core.tools import ToolSpec
 from switchboard.core.visibility import Visibility
+from switchboard.daemon.ancestors import runs_above
 from switchboard.daemon.board.runtime import Runtime
 from switchboard.settings.sections import Settings
 from switchboard.settings.server_names import suite_for
@@ -212,6 +213,7 @@ async def open_caller(
         client=f"switchboard {__version__}",
         started_at=time.time(),
         client_pid=asking_program(pid),
+        depth=runs_above(pid) if pid else 0,
         is_pinned=is_pinned,
     )
     runtime.events.emit(SessionOpened(session_id=session.id, via=session.via))

@@ -108,7 +108,7 @@ class DaemonControl:
     ) -> Struct:
         match request:
             case StatusRequest():
-                return self._status()
+                return await self._status()
             case SessionsRequest():
                 return SessionList(tuple(self._sessions()))
             case EventsRequest():
@@ -148,8 +148,11 @@ class DaemonControl:
 
     # The daemon
 
-    def _status(self) -> DaemonStatus:
+    async def _status(self) -> DaemonStatus:
         state = self._state
+        found = tuple(self._children())
+        # Side by side: a remote server that is not there takes a while not to answer.
+        connected = await asyncio.gather(*(each.connection.is_connected() for each, _, _ in found))
         return DaemonStatus(
             pid=os.getpid(),
             version=__version__,
@@ -164,8 +167,10 @@ class DaemonControl:
             sessions=tuple(self._sessions()),
             boards=tuple(self._boards()),
             children=tuple(
-                _status_of(child, workspace, session_id)
-                for child, workspace, session_id in self._children()
+                _status_of(child, workspace, session_id, is_connected=is_connected)
+                for (child, workspace, session_id), is_connected in zip(
+                    found, connected, strict=True
+                )
             ),
             runs=tuple(self._runs_under_way()),
             logins=tuple(self._logins()),
@@ -313,7 +318,7 @@ class DaemonControl:
             yield child, "", ""
 
 
-def _status_of(child: Child, workspace: str, session_id: str) -> ChildStatus:
+def _status_of(child: Child, workspace: str, session_id: str, *, is_connected: bool) -> ChildStatus:
     inside = program_behind(child.pid) if child.entry.sandbox_profile != "none" else 0
     pid = inside or child.pid
     fault = child.connection.last_fault
@@ -323,7 +328,7 @@ def _status_of(child: Child, workspace: str, session_id: str) -> ChildStatus:
         workspace=workspace,
         session=session_id,
         transport=child.entry.transport,
-        is_running=child.is_running,
+        is_running=is_connected,
         pid=pid,
         sandbox_pid=child.pid if inside else 0,
         age_s=round(child.connection.age_s, 3),

@@ -24,17 +24,31 @@ class ServeHandedOver(Protocol):
     """Serves HTTP on an open file for as long as a block lasts."""
 
     def __call__(
-        self, runtime: Runtime, number: int, line: bytes, control: Control, *, is_pinned: bool
+        self,
+        runtime: Runtime,
+        number: int,
+        line: bytes,
+        control: Control,
+        *,
+        depth: int,
+        is_pinned: bool,
     ) -> AbstractAsyncContextManager[HttpSurface]: ...
 
 
 @asynccontextmanager
 async def serve_handed_over(
-    runtime: Runtime, number: int, line: bytes, control: Control, *, is_pinned: bool
+    runtime: Runtime,
+    number: int,
+    line: bytes,
+    control: Control,
+    *,
+    depth: int,
+    is_pinned: bool,
 ) -> AsyncGenerator[HttpSurface]:
     """Serve on the open file that came with the line. Raises a fault when it makes no sense.
 
-    Whoever shows the daemon's own token there is served its control API.
+    Whoever shows the daemon's own token there is served its control API. `depth` runs of agents
+    stand above whoever wants it served, and so above each of its clients.
     """
     try:
         request = msgspec.json.decode(line, type=ListenRequest)
@@ -55,5 +69,7 @@ async def serve_handed_over(
             token = await asyncio.to_thread(kept_token, runtime.settings.home, CONTROL_FILE)
             routes = ControlRoutes(control, Access(token=token, hosts=hosts))
         access = Access(token=request.token, hosts=hosts)
-        async with serve_socket(runtime, listening, access, routes, is_pinned=is_pinned) as surface:
+        async with serve_socket(
+            runtime, listening, access, routes, depth=depth, is_pinned=is_pinned
+        ) as surface:
             yield surface

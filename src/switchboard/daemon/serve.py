@@ -6,6 +6,7 @@ import signal
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
+from switchboard.daemon.ancestors import runs_above
 from switchboard.daemon.board.instructions import instructions_for
 from switchboard.daemon.board.reload import Load, serving
 from switchboard.daemon.board.runtime import Runtime
@@ -44,7 +45,7 @@ async def serve_stdio(
             instructions=lambda: instructions(runtime),
             on_listed=runtime.warm,
             client_pid=os.getppid(),
-            depth=depth_of(dict(environ)),
+            depth=runs_above(os.getpid(), depth_of(dict(environ))),
             is_pinned=is_pinned,
         )
         runtime.on_changed.add(client.endpoint.changed)

@@ -1,14 +1,17 @@
 """Serving a board over HTTP, in a process of its own or on a socket of the daemon's."""
 
+import os
 import socket
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from switchboard.daemon.ancestors import runs_above
 from switchboard.daemon.board.instructions import instructions_for
 from switchboard.daemon.board.reload import Load, serving
 from switchboard.daemon.board.runtime import Runtime
 from switchboard.daemon.serve import until_signal
+from switchboard.ipc.environment import depth_of
 from switchboard.settings.sections import Settings
 from switchboard.surface.http.access import Access, hosts_of
 from switchboard.surface.http.listener import bind, url_of
@@ -29,6 +32,7 @@ async def serve_socket(
     access: Access,
     control: "ControlRoutes | None" = None,
     *,
+    depth: int = 0,
     is_pinned: bool = False,
 ) -> AsyncGenerator[HttpSurface]:
     """Serve the board's clients, and perhaps those of the control API."""
@@ -39,6 +43,7 @@ async def serve_socket(
         workspace=runtime.settings.workspace,
         instructions=lambda: instructions_for(runtime),
         control=control,
+        depth=depth,
         is_pinned=is_pinned,
     )
     runtime.on_changed.add(surface.changed)
@@ -68,7 +73,8 @@ async def serve_http(
     access = Access(token=token, hosts=hosts_of(listener.host, listening.getsockname()[1]))
     async with serving(settings, environ, load) as runtime:
         stopped = until_signal()
-        async with serve_socket(runtime, listening, access, is_pinned=is_pinned):
+        depth = runs_above(os.getpid(), depth_of(dict(environ)))
+        async with serve_socket(runtime, listening, access, depth=depth, is_pinned=is_pinned):
             if ready is not None:
                 ready(url_of(listening))
             await stopped

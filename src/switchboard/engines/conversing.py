@@ -22,8 +22,7 @@ Json = dict[str, Any]
 
 # After it the process itself is ended.
 _INTERRUPT_S = 5.0
-# Shells live in groups of their own; who has been seen is found also after its parent's end.
-_LOOK_AGAIN_S = 1.0
+_NOTHING: Mapping[str, str] = {}
 
 
 class ProcessConversation(ABC):
@@ -112,12 +111,19 @@ class ProcessConversation(ABC):
         await self.interrupt()
         await self.end_process()
 
-    async def start(self, argv: tuple[str, ...], env: Mapping[str, str]) -> None:
-        """Start the process. Raises a fault."""
+    async def start(
+        self,
+        argv: tuple[str, ...],
+        env: Mapping[str, str],
+        handed: Mapping[str, str] = _NOTHING,
+    ) -> None:
+        """Start the process; `handed` is as `EngineProcess.start` says. Raises a fault."""
         if self._is_closed:
             raise Fault(FaultCode.CANCELLED, "engine-crashed", "the conversation has ended")
         cwd = self.spec.cwd
-        self._process = await EngineProcess.start(argv, cwd=cwd, env=env, reaper=self._reaper)
+        self._process = await EngineProcess.start(
+            argv, cwd=cwd, env=env, reaper=self._reaper, handed=handed
+        )
 
     async def receive(self) -> Json:
         """The next line of the process. Raises a fault when there are no more."""
@@ -141,7 +147,6 @@ class ProcessConversation(ABC):
         try:
             if self._process is None:
                 await self.begin()
-            self._tasks.start(_watch(self.process))
             await self.play(turn, text)
         except Fault as fault:
             await self.end_process()
@@ -155,12 +160,6 @@ class ProcessConversation(ABC):
         finally:
             # Whatever else happens, nobody waits for ever.
             turn.fail("other", "it was given up")
-
-
-async def _watch(process: EngineProcess) -> None:
-    while True:
-        await asyncio.sleep(_LOOK_AGAIN_S)
-        await process.look()
 
 
 def _kind_of(fault: Fault) -> FailureKind:

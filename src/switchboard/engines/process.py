@@ -1,13 +1,15 @@
 """The process of an engine: lines of JSON in both directions, and an end that leaves nothing."""
 
 import asyncio
-import signal
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, cast
 
 import msgspec
 
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.engines.surroundings import DEPTH
+from switchboard.procs.kept import kept
 from switchboard.procs.spawn import Running, SpawnSpec, spawn
 from switchboard.procs.stop import stop
 from switchkit.reaper_client import Reaper
@@ -17,6 +19,7 @@ LONGEST_LINE = 16 * 1024 * 1024
 _START_S = 30.0
 # How long an engine may take to clean up by itself.
 _GRACE_S = 3.0
+_NOTHING: Mapping[str, str] = {}
 
 
 class EngineProcess:
@@ -26,14 +29,31 @@ class EngineProcess:
         self._running = running
         self._reader = reader
         self._writer: asyncio.StreamWriter | None = None
+        # Should somebody kill its keeper, the engine ends as well.
+        self._ending = asyncio.ensure_future(self._end_with_keeper())
+
+    async def _end_with_keeper(self) -> None:
+        await asyncio.shield(self._running.exited)
+        await self._running.kill_rest()
 
     @classmethod
     async def start(
-        cls, argv: tuple[str, ...], *, cwd: str, env: Mapping[str, str], reaper: Reaper
+        cls,
+        argv: tuple[str, ...],
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        reaper: Reaper,
+        handed: Mapping[str, str] = _NOTHING,
     ) -> "EngineProcess":
-        """Start it. Raises a fault."""
-        # Engines start what they like, where they like: the mark leads to it after our end.
-        spec = SpawnSpec(argv=argv, cwd=cwd, env={**env, **dict((reaper.mark,))})
+        """Start it. Raises a fault.
+
+        What is `handed` it reads from open files, of which these variables give the numbers.
+        """
+        # If its keeper is killed, the mark still leads to what it started.
+        name, value = reaper.mark
+        wrap = partial(kept, shown=(DEPTH, name), handed=handed)
+        spec = SpawnSpec(argv=argv, cwd=cwd, env={**env, name: value}, wrap=wrap)
         running = await spawn(spec, reaper=reaper, timeout_s=_START_S)
         try:
             loop = asyncio.get_running_loop()
@@ -46,13 +66,14 @@ class EngineProcess:
             )
             engine._writer = asyncio.StreamWriter(transport, flow, None, loop)
         except BaseException:
-            await running.signal(signal.SIGKILL)
+            await running.kill()
             await running.kill_rest()
             raise
         return engine
 
     @property
     def pid(self) -> int:
+        """The process that everything else of the engine came of."""
         return self._running.pid
 
     @property
@@ -92,16 +113,11 @@ class EngineProcess:
             if isinstance(value, dict):
                 return cast("dict[str, Any]", value)
 
-    async def look(self) -> None:
-        """Remember who belongs to it: its shells live in process groups of their own."""
-        await self._running.look()
-
     async def end(self, *, first: int = 0) -> int:
         """End it with everything it started, politely first. Gives its status.
 
         `first` is the signal that makes this engine clean up; without one its input is closed.
         """
-        await self._running.look()
         if first:
             await self._running.signal(first)
         return await stop(

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 
 from switchboard.engines.profile import AttachedServer
 
+# How many runs of agents stand above whoever has it.
+DEPTH = "SWITCHBOARD_DEPTH"
 # What a program needs to run at all. Everything else a server is given by its own entry.
 _FOR_SERVERS = frozenset(
     (
@@ -17,7 +19,7 @@ _FOR_SERVERS = frozenset(
     )
 )
 # What commands need besides: where they stand, and the way out.
-_FOR_SHELLS = _FOR_SERVERS | {"TMP", "TEMP", "SWITCHBOARD_DEPTH", "NO_PROXY"}
+_FOR_SHELLS = _FOR_SERVERS | {"TMP", "TEMP", DEPTH, "NO_PROXY"}
 _WAYS_OUT = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"})
 
 

@@ -17,9 +17,12 @@ from switchboard.procs.limits import give_first_limit
 from switchboard.procs.tail import Tail
 from switchboard.procs.wrapped import Wrapped
 from switchkit.platform import Unknown
-from switchkit.platform.system import open_exit
+from switchkit.platform.system import open_exit, signal_exactly
 from switchkit.processes import Family, ProcessTable, began
 from switchkit.reaper_client import Reaper
+
+# A keeper ends everything within five seconds, and then itself.
+_KEEPER_S = 6.0
 
 
 class SpawnSpec(Struct, frozen=True, kw_only=True):
@@ -52,7 +55,8 @@ class Running:
         self._reaper = reaper
         self._loop = asyncio.get_running_loop()
         self.pid = process.pid
-        self._family = Family(self.pid, began(self.pid))
+        self._began = began(self.pid)
+        self._family = Family(self.pid, self._began)
         self.stdin = _given(process.stdin, "wb")
         self.stdout = _given(process.stdout, "rb")
         self._stderr = _given(process.stderr, "rb")
@@ -113,8 +117,20 @@ class Running:
             return ()
         return self._wrapped.appeared()
 
+    async def kill(self) -> None:
+        """Make it end, with everything that it started."""
+        if self._wrapped is not None and self._wrapped.lifeline is not None:
+            # A keeper misses nobody. Without it those are lost whose parents have ended.
+            self._wrapped.let_go()
+            signal_exactly(self.pid, self._began, signal.SIGCONT)
+            await asyncio.wait({self.exited}, timeout=_KEEPER_S)
+        if not self.exited.done():
+            await self.signal(signal.SIGKILL)
+
     async def kill_rest(self) -> None:
         """End whatever is left of what it started."""
+        if self._wrapped is not None:
+            self._wrapped.let_go()
         await self._aside(self._family.kill)
         self._reaper.release(self.pid)
 
@@ -153,16 +169,16 @@ async def spawn(
         starting.add_done_callback(_discard)
         raise
     try:
-        reaper.guard(process.pid)
+        reaper.guard(process.pid, is_keeper=wrapped is not None and wrapped.lifeline is not None)
     except OSError as error:
-        _end(process)
+        _end(process, wrapped)
         raise _fault_from_os_error(spec, error) from error
     running = Running(process, reaper, wrapped, errors)
     try:
         await running.watch()
     except BaseException:
         # Cancelled in between: nobody would know of it.
-        _end(process)
+        _end(process, wrapped)
         reaper.release(process.pid)
         raise
     return running
@@ -178,8 +194,11 @@ def _start(spec: SpawnSpec) -> "Started":
         try:
             wrapped.release(process.pid)
         except BaseException:
-            _end(process)
+            _end(process, wrapped)
             raise
+    except BaseException:
+        wrapped.let_go()
+        raise
     finally:
         wrapped.close()
     return process, wrapped
@@ -205,14 +224,24 @@ def _open(
 def _discard(starting: "asyncio.Future[Started]") -> None:
     """Nobody waits for this process any more."""
     if not starting.cancelled() and starting.exception() is None:
-        _end(starting.result()[0])
+        _end(*starting.result())
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
+def _end(process: "subprocess.Popen[bytes]", wrapped: Wrapped | None) -> None:
     """End what was started a moment ago."""
-    # Leaving the block closes its streams and waits for it.
+    if wrapped is not None and wrapped.lifeline is not None:
+        # It takes its time, and needs nobody for it.
+        wrapped.let_go()
+        threading.Thread(target=_leave, args=(process,), daemon=True).start()
+        return
+    Family(process.pid, began(process.pid)).send(ProcessTable(), signal.SIGKILL)
+    _leave(process)
+
+
+def _leave(process: "subprocess.Popen[bytes]") -> None:
+    """Close its streams, and wait for it."""
     with process:
-        Family(process.pid, began(process.pid)).send(ProcessTable(), signal.SIGKILL)
+        pass
 
 
 def _label(spec: SpawnSpec) -> str:

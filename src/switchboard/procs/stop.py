@@ -27,7 +27,7 @@ async def _stop(running: Running, close_input: Callable[[], None], close_grace_s
     if not await _exits(running, close_grace_s):
         await running.signal(signal.SIGTERM)
         if not await _exits(running, TERM_GRACE_S):
-            await running.signal(signal.SIGKILL)
+            await running.kill()
     status = await running.exited
     # The leader's end says nothing of what it started.
     await running.kill_rest()

@@ -30,6 +30,8 @@ class Wrapped(Struct, frozen=True, kw_only=True):
 
     # Says, once it has ended, which files are there since that would run something outside later.
     appeared: Callable[[], tuple[str, ...]] | None = None
+    # Held open by us alone. The process, a keeper, ends all that came of it once this is closed.
+    lifeline: FileIO | None = None
 
     def release(self, pid: int) -> None:
         """Limit the process that was started, and let it begin. Raises OSError."""
@@ -44,7 +46,12 @@ class Wrapped(Struct, frozen=True, kw_only=True):
                 left = left[self.orders_to.write(left) or 0 :]
             self.orders_to.close()
 
+    def let_go(self) -> None:
+        """Have the keeper, if it is one, end."""
+        if self.lifeline is not None:
+            self.lifeline.close()
+
     def close(self) -> None:
-        """Close what is still open."""
+        """Close what only the start needed."""
         for file in (*self.inherits, *(() if self.orders_to is None else (self.orders_to,))):
             file.close()

@@ -99,6 +99,8 @@ class Context(Struct, frozen=True, kw_only=True, eq=False):
     guarded_road: Callable[[Provider, float], GuardedRoad] | None = None
     # Every run of the home; opened by the first who asks. Not while building.
     runs: Callable[[], Runs] | None = None
+    # Whether this process stays, so that it may go on with runs that another one left.
+    takes_up_runs: bool = False
     # In place of the sandbox of this platform.
     sandbox: Sandbox | None = None
 

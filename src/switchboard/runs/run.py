@@ -50,6 +50,9 @@ class RunSpec(Struct, frozen=True, kw_only=True):
     # The arguments of the call as JSON, for tools that take more than a task.
     arguments: str = "{}"
     depth: int = 0
+    # The processes that had it done, by number and beginning: none may answer for a person, also
+    # in a daemon after this one.
+    on_behalf_of: tuple[tuple[int, int], ...] = ()
     # The project that it may not leave; empty where its session was not pinned to one.
     root: str = ""
 

@@ -202,11 +202,19 @@ class Peer:
         if pressed is not None:
             pressed.set_result(None)
 
+    def retire(self, loss: Loss) -> None:
+        """Nothing can be asked any more. What was asked before may still be answered."""
+        if self.pending.lost is None:
+            self.pending.lost = loss
+            if self._on_lost is not None:
+                self._on_lost(loss)
+
     def lose(self, loss: Loss) -> None:
         """The other side is gone: nothing waits for it, and nothing works for it."""
-        if self.pending.lost is not None:
-            return
+        was_lost = self.pending.lost is not None
         self.pending.lose(loss)
+        if was_lost:
+            return
         self._relieve()
         if self._throttled and loss.reason == "too-large":
             # The last word to a client, whose message nobody can tell the id of.

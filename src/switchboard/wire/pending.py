@@ -28,9 +28,11 @@ Send = Callable[[Parts], None]
 class PeerLost(Exception):
     """The other side went away before it answered."""
 
-    def __init__(self, loss: Loss) -> None:
+    def __init__(self, loss: Loss, *, was_sent: bool = True) -> None:
         super().__init__(loss.message)
         self.loss = loss
+        # Whether the other side can have heard the request.
+        self.was_sent = was_sent
 
 
 class Pending:
@@ -57,7 +59,7 @@ class Pending:
         Raises RpcError when the answer is an error, PeerLost when none can come any more.
         """
         if self.lost is not None:
-            raise PeerLost(self.lost)
+            raise PeerLost(self.lost, was_sent=False)
         waiting = self._waiting
         if self._most is not None and len(waiting) >= self._most:
             raise RpcError(INTERNAL_ERROR, "too many questions wait for an answer")
@@ -91,6 +93,6 @@ class Pending:
 
     def lose(self, loss: Loss) -> None:
         """No answer will come any more, to any request."""
-        self.lost = loss
+        self.lost = self.lost or loss
         for message_id in tuple(self._waiting):
             self.fail(message_id, PeerLost(loss))

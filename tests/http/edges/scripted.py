@@ -1,6 +1,7 @@
 """An HTTP server that answers as a test tells it to."""
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -28,7 +29,10 @@ class Asked(NamedTuple):
 
 
 class Told(NamedTuple):
-    """One answer; a body in pieces is sent piece by piece, and the connection is closed after."""
+    """One answer; a body in pieces is sent piece by piece, and the connection is closed after.
+
+    Status 0 is no answer at all: the connection is closed.
+    """
 
     status: int = 200
     body: "bytes | AsyncIterator[bytes]" = b""
@@ -75,26 +79,45 @@ class Scripted:
         self.asked: list[Asked] = []
         self.hung_up = asyncio.Event()
         self.url = ""
+        self._open: set[asyncio.StreamWriter] = set()
+        self._deaf: set[asyncio.StreamWriter] = set()
+
+    async def hang_up(self) -> None:
+        """Close every connection that is open now."""
+        for writer in tuple(self._open):
+            writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
+
+    def go_deaf(self) -> None:
+        """Take no notice any more of what comes on the connections that are open now."""
+        self._deaf |= self._open
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open.add(writer)
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
                 first, *lines = head.decode().strip().split("\r\n")
                 method, path, _ = first.split(" ")
                 headers = {n.lower(): v for n, v in (line.split(": ", 1) for line in lines)}
                 body = await reader.readexactly(int(headers.get("content-length", 0)))
+                if writer in self._deaf:
+                    continue
                 asked = Asked(method, path, headers, body)
                 self.asked.append(asked)
                 if not await self._answer(self._handler(asked), reader, writer):
                     break
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             pass
         finally:
+            self._open.discard(writer)
             writer.close()
 
     async def _answer(
         self, told: Told, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
+        if not told.status:
+            return False
         lines = [f"HTTP/1.1 {told.status} {HTTPStatus(told.status).phrase}"]
         lines += [f"{name}: {value}" for name, value in told.headers.items()]
         whole = isinstance(told.body, bytes)
@@ -107,6 +130,8 @@ class Scripted:
         gone = asyncio.ensure_future(reader.read())
         gone.add_done_callback(lambda _: self.hung_up.set())
         async for piece in told.body:
+            if writer in self._deaf:
+                continue
             writer.write(piece)
             await writer.drain()
         gone.cancel()
@@ -117,9 +142,9 @@ class Scripted:
 
 
 @asynccontextmanager
-async def scripted(handler: Handler) -> AsyncGenerator[Scripted]:
+async def scripted(handler: Handler, port: int = 0) -> AsyncGenerator[Scripted]:
     script = Scripted(handler)
-    server = await asyncio.start_server(script.serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(script.serve, "127.0.0.1", port)
     script.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
     async with server:
         yield script

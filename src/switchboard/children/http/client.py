@@ -1,5 +1,6 @@
 """The HTTP client of one remote child: its headers, its one origin, its failures as faults."""
 
+import asyncio
 import contextlib
 import ssl
 from collections.abc import AsyncGenerator, Mapping
@@ -9,6 +10,8 @@ import msgspec
 
 from switchboard.children.authorization import Authorization
 from switchboard.children.http.proxy import proxy_for
+from switchboard.children.http.socket_options import WATCHED
+from switchboard.children.reaching.interruption import Interruption
 from switchboard.children.schema import ServerEntry
 from switchboard.children.secrets.lookup import LookedUp
 from switchboard.children.secrets.texts import secret_headers
@@ -31,7 +34,13 @@ _UNAUTHORIZED = 401
 _FORBIDDEN = 403
 _AUTHORIZATION = "authorization"
 _NOT_FOUND = 404
-_BUSY_GATEWAYS = frozenset({502, 503, 504})
+_UNAVAILABLE = 503
+_BUSY_GATEWAYS = frozenset({502, _UNAVAILABLE, 504})
+# A server that asks to be left alone for longer than this is left alone.
+_LONGEST_WAIT_S = 5.0
+# Servers much used close a connection that was idle for 5 s. One that they are just closing would
+# take a request down with it, so ours are given up before.
+_KEEP_S = 4.0
 
 
 class RemoteClient:
@@ -50,25 +59,47 @@ class RemoteClient:
         self._secrets = secrets
         self._authorization = authorization
         self.url = httpx2.URL(entry.url)
-        self._http = httpx2.AsyncClient(
+        self._timeout_s = timeout_s
+        # The certificates take a while to load, and plain HTTP shows none.
+        self._verify = certificates(environ) if self.url.scheme == "https" else False
+        self._proxy = (
+            None
+            if is_loopback(self.url.host)
+            else proxy_for(self.url.scheme, self.url.host, environ)
+        )
+        self._http = self._connections()
+        # Those that were given up with requests under way.
+        self._left: list[httpx2.AsyncClient] = []
+
+    def _connections(self) -> httpx2.AsyncClient:
+        limits = httpx2.Limits(
+            max_connections=None, max_keepalive_connections=64, keepalive_expiry=_KEEP_S
+        )
+        return httpx2.AsyncClient(
             headers={
                 # What was compressed could unfold to more than the limit of a message.
                 "accept-encoding": "identity",
                 "user-agent": "switchboard",
-                **without_secrets(entry),
+                **without_secrets(self._entry),
             },
             # How long an answer may take is for the road to decide, not for the connection.
-            timeout=httpx2.Timeout(timeout_s, read=None, pool=None),
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=64),
+            timeout=httpx2.Timeout(self._timeout_s, read=None, pool=None),
             follow_redirects=False,
-            # The certificates take a while to load, and plain HTTP shows none.
-            verify=certificates(environ) if self.url.scheme == "https" else False,
             # The environment that counts is the session's, not that of the process.
             trust_env=False,
-            proxy=None
-            if is_loopback(self.url.host)
-            else proxy_for(self.url.scheme, self.url.host, environ),
+            transport=httpx2.AsyncHTTPTransport(
+                verify=self._verify,
+                trust_env=False,
+                limits=limits,
+                proxy=self._proxy,
+                socket_options=WATCHED,
+            ),
         )
+
+    def forget_connections(self) -> None:
+        """Use none of the connections of before: nobody knows which of them still lead there."""
+        self._left.append(self._http)
+        self._http = self._connections()
 
     @contextlib.asynccontextmanager
     async def stream(
@@ -169,7 +200,28 @@ class RemoteClient:
                 hint="give this server an `Authorization` header",
             )
         if status in _BUSY_GATEWAYS:
-            raise self._fault("remote-unreachable", f"answered with HTTP status {status}")
+            raise self._busy(response)
+
+    def _busy(self, response: httpx2.Response) -> Fault:
+        status = response.status_code
+        said = response.headers.get("retry-after", "")
+        wait_s = float(said) if said.isdecimal() else 0.0
+        message = f"`{self._entry.name}` at {self.url.host} answered with HTTP status {status}"
+        if wait_s > _LONGEST_WAIT_S:
+            return Fault(
+                FaultCode.UNAVAILABLE,
+                "remote-unreachable",
+                message,
+                hint=f"it asks to be left alone for {wait_s:g} s",
+            )
+        return Interruption(
+            "remote-unreachable",
+            message,
+            # A gateway answers so too when it lost the server behind it half-way. Who says when to
+            # come back has not begun.
+            may_have_run=not (status == _UNAVAILABLE and said),
+            wait_s=wait_s,
+        )
 
     async def read(self, response: httpx2.Response) -> bytes:
         """The whole body. Raises a fault when it is larger than a message may be."""
@@ -194,7 +246,23 @@ class RemoteClient:
     def unreachable(self, error: httpx2.RequestError) -> Fault:
         """No way there, or the way broke. The error's own text may hold more than a host."""
         why = f"{type(error).__name__}: {error}"
-        return self._fault("remote-unreachable", _in_words(error), private=why)
+        words = _in_words(error)
+        if isinstance(error, _FOR_GOOD) or words == _NOT_TRUSTED:
+            return self._fault("remote-unreachable", words, private=why)
+        return Interruption(
+            "remote-unreachable",
+            f"`{self._entry.name}` at {self.url.host} {words}",
+            may_have_run=not isinstance(error, _NEVER_SENT),
+            private=why,
+        )
+
+    def interrupted(self, what: str, *, may_have_run: bool) -> Interruption:
+        """It is there, but no answer to a request will come."""
+        return Interruption(
+            "remote-interrupted",
+            f"`{self._entry.name}` at {self.url.host} {what}",
+            may_have_run=may_have_run,
+        )
 
     def _fault(self, reason: str, what: str, *, hint: str = "", private: str = "") -> Fault:
         return Fault(
@@ -218,7 +286,17 @@ class RemoteClient:
         """Close every connection."""
         if self._authorization is not None:
             self._authorization.close()
-        await self._http.aclose()
+        closing = asyncio.ensure_future(self._close_connections())
+        try:
+            await asyncio.shield(closing)
+        except asyncio.CancelledError:
+            # Half closed they would stay open.
+            await closing
+            raise
+
+    async def _close_connections(self) -> None:
+        for each in (*self._left, self._http):
+            await each.aclose()
 
 
 def without_secrets(entry: ServerEntry) -> dict[str, str]:
@@ -246,6 +324,12 @@ def _port(url: httpx2.URL) -> int | None:
     return url.port or {"http": 80, "https": 443}.get(url.scheme)
 
 
+_NEVER_SENT = (
+    *(httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError),
+)
+# A second try would end the same way.
+_FOR_GOOD = (httpx2.LocalProtocolError, httpx2.DecodingError, httpx2.UnsupportedProtocol)
+_NOT_TRUSTED = "cannot be trusted: its certificate or its TLS is not accepted"
 _WORDS: tuple[tuple[type[httpx2.RequestError], str], ...] = (
     (httpx2.ConnectTimeout, "did not accept a connection in time"),
     (httpx2.ConnectError, "cannot be reached"),
@@ -258,8 +342,9 @@ _WORDS: tuple[tuple[type[httpx2.RequestError], str], ...] = (
 def _in_words(error: httpx2.RequestError) -> str:
     cause: BaseException | None = error
     while cause is not None:
-        if isinstance(cause, ssl.SSLError):
-            return "cannot be trusted: its certificate or its TLS is not accepted"
+        # One that is just ending breaks off in the middle of the first words.
+        if isinstance(cause, ssl.SSLError) and not isinstance(cause, ssl.SSLEOFError):
+            return _NOT_TRUSTED
         cause = cause.__cause__ or cause.__context__
     return next(
         (words for kind, words in _WORDS if isinstance(error, kind)), "broke the connection"

@@ -6,6 +6,8 @@ import msgspec
 
 from switchboard.children.http.client import RemoteClient
 from switchboard.children.http.outgoing import Outgoing, read_outgoing
+from switchboard.children.http.sleep_watch import SleepWatch
+from switchboard.children.reaching.interruption import Interruption
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.wire.messages import Parts, RpcError
@@ -28,6 +30,10 @@ class HttpPipe:
         self._tasks = TaskSet()
         self._opening: asyncio.Task[None] | None = None
         self._closing = False
+        self._sleep = SleepWatch()
+        # Why the server cannot be reached just now, and when it last answered.
+        self.trouble = ""
+        self.answered_at = 0.0
         # How it ended, should it end.
         self.ended = ended
 
@@ -37,8 +43,14 @@ class HttpPipe:
 
     def send(self, parts: Parts) -> None:
         if not self._closing:
+            if self._sleep.has_slept():
+                self._woke_up()
             body = b"".join(parts)
             self._send(read_outgoing(body), body)
+
+    def _woke_up(self) -> None:
+        """The machine slept, and whatever was open may lead nowhere."""
+        self._client.forget_connections()
 
     def _send(self, message: Outgoing, body: bytes) -> None:
         raise NotImplementedError
@@ -56,6 +68,8 @@ class HttpPipe:
         try:
             await self._carry(message, body)
         except (Fault, RpcError, PeerLost) as error:
+            if isinstance(error, Interruption):
+                self.trouble = error.message
             self._fail(message, error)
         except Exception as error:  # noqa: BLE001 - see `unexpected`
             self._fail(message, self._client.unexpected(error))
@@ -84,12 +98,22 @@ class HttpPipe:
     def close(self) -> None:
         self._closing = True
 
+    def _heard(self) -> None:
+        """The server answered something."""
+        self.trouble = ""
+        self.answered_at = asyncio.get_running_loop().time()
+
+    async def finish(self) -> None:
+        """Wait for what may still be answered, once nothing can be asked any more."""
+
     async def aclose(self) -> None:
         """End what is under way and close every connection."""
         self._closing = True
-        await self._tasks.aclose()
-        await self._goodbye()
-        await self._client.aclose()
+        try:
+            await self._tasks.aclose()
+            await self._goodbye()
+        finally:
+            await self._client.aclose()
 
     async def _goodbye(self) -> None:
         """The last word, where there is one."""

@@ -30,6 +30,14 @@ class RemoteLink:
         self.peer = peer
         self.hidden = hidden
 
+    @property
+    def trouble(self) -> str:
+        return self._pipe.trouble
+
+    @property
+    def answered_at(self) -> float:
+        return self._pipe.answered_at
+
     async def diagnosis(self) -> tuple[str, str]:
         return self._pipe.ended, ""
 
@@ -40,8 +48,12 @@ class RemoteLink:
         return ()
 
     async def aclose(self) -> None:
-        await self.peer.aclose()
-        await self._pipe.aclose()
+        try:
+            await self._pipe.finish()
+        finally:
+            # Also where nobody waits for last answers any more.
+            await self.peer.aclose()
+            await self._pipe.aclose()
 
 
 async def open_remote(

@@ -26,6 +26,7 @@ from switchboard.children.http.event_stream import (
 from switchboard.children.http.outgoing import ACCEPT_EVENTS, Outgoing, meta_of
 from switchboard.children.http.pipe import INITIALIZED, REFUSED_FROM, HttpPipe
 from switchboard.children.listings.listing import fetch_tools
+from switchboard.children.reaching.interruption import Interruption
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.wire.eras import HEADER_MISMATCH
 from switchboard.wire.frames import FrameTooLarge
@@ -47,6 +48,8 @@ _LISTEN = "subscriptions/listen"
 _TOOLS_CHANGED = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
 _NOT_FOUND = 404
 _GOODBYE_S = 2.0
+# How long answers are waited for that were under way in a session that has ended.
+_LAST_ANSWERS_S = 30.0
 _MOST_RESUMPTIONS = 3
 
 
@@ -71,6 +74,7 @@ class StreamablePipe(HttpPipe):
         self._posts: dict[MessageId, _Post] = {}
         self._session_id = ""
         self._version = ""
+        self._has_ended = False
         self._params = ArgumentHeaders()
 
     def _send(self, message: Outgoing, body: bytes) -> None:
@@ -131,6 +135,7 @@ class StreamablePipe(HttpPipe):
             except Fault as fault:
                 if fault.code is FaultCode.UNAUTHENTICATED:
                     raise
+                self.trouble = fault.message
                 pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
             if not self._is_open(message):
                 return
@@ -142,6 +147,7 @@ class StreamablePipe(HttpPipe):
     ) -> None:
         headers = {**self._with_session(message), **params}
         async with self._client.stream("POST", self._client.url, headers, body) as response:
+            self._heard()
             if response.status_code >= REFUSED_FROM:
                 await self._refused(response)
             elif not message.is_request:
@@ -170,13 +176,16 @@ class StreamablePipe(HttpPipe):
             response.status_code == _NOT_FOUND or _is_about_the_session(error)
         ):
             self._end_session()
+            raise self._client.interrupted("ended the session", may_have_run=False)
         raise error
 
     def _end_session(self) -> None:
         self._session_id = ""
+        self._has_ended = True
         self.ended = SESSION_ENDED
         if self._peer is not None:
-            self._peer.lose(Loss(message=SESSION_ENDED))
+            # Each of the others hears for itself that the session is gone, or its answer.
+            self._peer.retire(Loss(message=SESSION_ENDED))
 
     # Answers
 
@@ -188,6 +197,9 @@ class StreamablePipe(HttpPipe):
             position = StreamPosition()
             await self._take_events(response, position, message)
             await self._resume(position, message)
+            if message.method != _LISTEN and self._is_open(message):
+                what = "ended its answer before it was complete"
+                raise self._client.interrupted(what, may_have_run=True)
         else:
             status = response.status_code
             raise RpcError(
@@ -201,10 +213,14 @@ class StreamablePipe(HttpPipe):
             await asyncio.sleep(position.pause_s)
             before = position.event_id
             headers = {**self._with_session(None), LAST_EVENT_ID: before}
-            async with self._client.stream("GET", self._client.url, headers) as response:
-                if not is_event_stream(response):
-                    return
-                await self._take_events(response, position, message)
+            try:
+                async with self._client.stream("GET", self._client.url, headers) as response:
+                    self._heard()
+                    if not is_event_stream(response):
+                        return
+                    await self._take_events(response, position, message)
+            except Interruption as interruption:
+                self.trouble = interruption.message
             tries = 0 if position.event_id != before else tries + 1
 
     async def _take_events(
@@ -254,6 +270,7 @@ class StreamablePipe(HttpPipe):
                 headers[LAST_EVENT_ID] = position.event_id
             try:
                 async with self._client.stream("GET", self._client.url, headers) as response:
+                    self._heard()
                     if response.status_code == _NOT_FOUND and self._session_id:
                         self._end_session()
                     if not is_event_stream(response):
@@ -263,6 +280,7 @@ class StreamablePipe(HttpPipe):
             except Fault as fault:
                 if fault.code is FaultCode.UNAUTHENTICATED:
                     return
+                self.trouble = fault.message
                 pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
             await asyncio.sleep(pause_s)
             if not position.event_id:
@@ -274,6 +292,11 @@ class StreamablePipe(HttpPipe):
             self._peer.receive(_TOOLS_CHANGED)
 
     # Ending
+
+    async def finish(self) -> None:
+        tasks = {post.task for post in self._posts.values()}
+        if self._has_ended and tasks:
+            await asyncio.wait(tasks, timeout=_LAST_ANSWERS_S)
 
     async def _goodbye(self) -> None:
         """Give the session back."""

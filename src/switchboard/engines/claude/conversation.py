@@ -62,8 +62,8 @@ class ClaudeConversation(ProcessConversation):
         program = await find_program(spec.program or PROGRAM, spec.env)
         if not program:
             raise Fault(FaultCode.UNAVAILABLE, "engine-missing", "Claude Code is not installed")
-        argv, env = await asyncio.to_thread(prepare, spec, program, self._telling.session)
-        await self.start(argv, env)
+        prepared = await asyncio.to_thread(prepare, spec, program, self._telling.session)
+        await self.start(prepared.argv, prepared.env, prepared.handed)
         self._telling.begin()
         async with asyncio.timeout(_HANDSHAKE_S):
             await self._call({"subtype": "initialize", "hooks": None})

@@ -8,6 +8,7 @@ folder. So the user's settings apply, and those of the workspace only once it is
 import os
 
 import msgspec
+from msgspec import Struct
 
 from switchboard.engines.claude.mapping import arguments
 from switchboard.engines.profile import EngineSpec
@@ -39,8 +40,25 @@ _STREAMING = (
 )
 
 
-def prepare(spec: EngineSpec, program: str, session: str) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Write what it reads and give its command line and environment. Blocks. Raises OSError.
+# Credentials that it can read from an open file: what is in the environment, its shells can see.
+_READ_FROM_FILES = {
+    "ANTHROPIC_API_KEY": "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR",
+    "CLAUDE_CODE_OAUTH_TOKEN": "CLAUDE_CODE_OAUTH_TOKEN_FILE_DESCRIPTOR",
+}
+_NATIVE = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
+
+
+class ClaudeStart(Struct, frozen=True, kw_only=True):
+    """How it is started."""
+
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    # What it reads from open files, by the variables that name these.
+    handed: dict[str, str]
+
+
+def prepare(spec: EngineSpec, program: str, session: str) -> ClaudeStart:
+    """Write what it reads and say how it is started. Blocks. Raises OSError.
 
     `session` is the conversation to go on with.
     """
@@ -69,7 +87,22 @@ def prepare(spec: EngineSpec, program: str, session: str) -> tuple[tuple[str, ..
         words += ["--append-system-prompt-file", path]
     if session:
         words += ["--resume", session]
-    return tuple(words), env
+    env, handed = _handed(env, program)
+    return ClaudeStart(argv=tuple(words), env=env, handed=handed)
+
+
+def _handed(env: dict[str, str], program: str) -> tuple[dict[str, str], dict[str, str]]:
+    """The environment without the credentials that are handed on in another way, and these."""
+    if not _is_native(program):
+        # A script may start another program, which gets no files but the standard streams.
+        return env, {}
+    told = {name: file for name, file in _READ_FROM_FILES.items() if env.get(name)}
+    return without(env, told), {file: env[name] for name, file in told.items()}
+
+
+def _is_native(program: str) -> bool:
+    with open(program, "rb") as file:
+        return file.read(4) in _NATIVE
 
 
 def _environment(spec: EngineSpec) -> dict[str, str]:

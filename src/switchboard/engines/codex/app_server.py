@@ -133,10 +133,6 @@ class AppServer:
             self._inbox.get_nowait()
         self._room.set()
 
-    async def look(self) -> None:
-        """Remember which processes are its own."""
-        await self._process.look()
-
     async def aclose(self) -> None:
         """End the process with everything it started."""
         await self._process.end()

@@ -1,12 +1,10 @@
 """One conversation with Codex, in a process of its own."""
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator
 from typing import Any, cast
 
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.loop.tasks import TaskSet
 from switchboard.engines.codex.app_server import AppServer, ServerGone, ServerRefused
 from switchboard.engines.codex.errors import failure_of_start, failure_of_turn
 from switchboard.engines.codex.items import answer_of, events_of
@@ -27,8 +25,6 @@ Json = dict[str, Any]
 # Servers of the agent start before the conversation is open.
 _OPEN_S = 120.0
 _ANSWER_S = 20.0
-# How often a turn looks which processes are its own.
-_LOOK_S = 1.0
 _STATUSES: dict[str, TurnStatus] = {"completed": "completed", "interrupted": "interrupted"}
 
 
@@ -68,10 +64,8 @@ class CodexConversation:
         self._is_busy = True
         self._wants_interrupt = False
         try:
-            async with TaskSet() as tasks:
-                tasks.start(self._keep_looking())
-                async for event in self._turn(text):
-                    yield event
+            async for event in self._turn(text):
+                yield event
         finally:
             self._is_busy = False
             self._turn_id = ""
@@ -244,15 +238,6 @@ class CodexConversation:
         async with self._closing:
             if self._launched is not None:
                 await self._launched.aclose()
-
-    async def _keep_looking(self) -> None:
-        # Shells of Codex live in sessions of their own. If it is killed, only who was seen before
-        # can be ended.
-        while True:
-            await asyncio.sleep(_LOOK_S)
-            if self._launched is not None and not self._launched.server.is_over:
-                with contextlib.suppress(OSError):
-                    await self._launched.server.look()
 
 
 def _failed(failure: TurnFailure) -> TurnEnded:

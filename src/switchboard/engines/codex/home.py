@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from switchboard.config.toml_text import TomlInvalid, read_toml
 from switchboard.engines.codex.program import CodexProgram, program_state
-from switchboard.engines.surroundings import kept_from_shells
+from switchboard.engines.surroundings import DEPTH, kept_from_shells, without
 from switchkit.files import make_private_folder, replace_file
 
 Json = dict[str, Any]
@@ -44,7 +44,6 @@ SECRET_NAMES = (
 )
 _KEYS = ("CODEX_API_KEY", "OPENAI_API_KEY")
 _OPENAI = "openai"
-_DEPTH = "SWITCHBOARD_DEPTH"
 _MOST_CONFIG = 1024 * 1024
 
 
@@ -169,7 +168,7 @@ def make_home(path: str, user: UserCodex, env: Mapping[str, str], helpers: str =
             "ignore_default_excludes": False,
             "exclude": [*SECRET_NAMES, *kept_from_shells(env)],
             # Whoever calls an agent from a shell stands below this one.
-            "set": {name: env[name] for name in (_DEPTH,) if name in env},
+            "set": {name: env[name] for name in (DEPTH,) if name in env},
         },
     }
     if user.api_key:
@@ -190,6 +189,15 @@ def make_home(path: str, user: UserCodex, env: Mapping[str, str], helpers: str =
         own["TMPDIR"] = os.path.join(os.path.dirname(path), "tmp")
         make_private_folder(own["TMPDIR"])
     return CodexHome(path=path, env=own, api_key=user.api_key)
+
+
+def without_told_keys(env: Mapping[str, str], *settings: object) -> dict[str, str]:
+    """The environment without the keys that are told, or not needed: any shell can read it there.
+
+    One that the settings of a provider name is looked up by Codex itself, and has to stay.
+    """
+    named = msgspec.json.encode(settings).decode()
+    return without(env, (name for name in _KEYS if name not in named))
 
 
 def digest_of(user: UserCodex, env: Mapping[str, str], program: CodexProgram) -> str:

@@ -10,7 +10,14 @@ from msgspec import Struct
 
 from switchboard.core.faults import Fault
 from switchboard.engines.codex.app_server import START_S, AppServer, ServerGone, ServerRefused
-from switchboard.engines.codex.home import CodexHome, UserCodex, digest_of, make_home, user_codex
+from switchboard.engines.codex.home import (
+    CodexHome,
+    UserCodex,
+    digest_of,
+    make_home,
+    user_codex,
+    without_told_keys,
+)
 from switchboard.engines.codex.opening import opening_of, provider_of
 from switchboard.engines.codex.program import CodexProgram, find_program
 from switchboard.engines.codex.spare import Spares, home_in
@@ -57,6 +64,7 @@ class _Plan(Struct, frozen=True, kw_only=True):
     user: UserCodex
     opening: Json
     home: str
+    # What the process sees of the environment.
     env: dict[str, str]
     key: str
 
@@ -123,7 +131,8 @@ class CodexLaunch:
         if not user.can_reach_a_model:
             # Codex would ask a service on the network, to be told the same.
             raise CodexUnusable(TurnFailure(kind="not-logged-in", private="there is no login"))
-        env = with_quiet_git(spec.env, spec.cwd)
+        env = without_told_keys(spec.env, user.config, spec.profile.config)
+        env = with_quiet_git(env, spec.cwd)
         return _Plan(
             program=program,
             user=user,

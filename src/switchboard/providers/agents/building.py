@@ -16,6 +16,7 @@ from switchboard.providers.agents.work.conversation_folders import ConversationF
 from switchboard.providers.agents.work.engine_approvals import EngineActions, EngineApprovals
 from switchboard.providers.agents.work.engine_set import EngineSet
 from switchboard.providers.agents.work.engine_trust import EngineTrust
+from switchboard.runs.places import has_unfinished
 
 if TYPE_CHECKING:
     from switchboard.providers.agents.found_agents import FoundAgents
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def build_agents(context: Context, found: FoundAgents) -> AgentsProvider:
-    """The provider of a board. Starts nothing, and opens no file."""
+    """The provider of a board. Starts nothing but what a daemon before us left."""
     settings, options, environ = context.settings, found.options, context.environ
     specs = {spec.name: spec for spec in context.listed[PROVIDER].specs}
     limit_s = options.run_minutes * 60.0
@@ -84,7 +85,7 @@ def build_agents(context: Context, found: FoundAgents) -> AgentsProvider:
             depth=spec.depth,
         )
 
-    return AgentsProvider(
+    provider = AgentsProvider(
         tuple(specs.values()),
         agents,
         ground=ground,
@@ -99,3 +100,7 @@ def build_agents(context: Context, found: FoundAgents) -> AgentsProvider:
         ),
         has_codex=options.codex_tools,
     )
+    if context.takes_up_runs and has_unfinished(settings.home, settings.workspace):
+        # Whoever waits for such a run need not make a call first.
+        provider.attach()
+    return provider

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from switchboard.children.exposure import SuiteSettings
-from switchboard.models.variables import KEY_NAME, secret_names, variable_names
 from switchboard.providers.source import Finding, Listed, ListingContext, Secrets, Source
 from switchboard.providers.suites.specs import PROVIDER, suite_spec
 from switchboard.settings.trust import still_trusted
@@ -84,11 +83,17 @@ class SuiteSource(Source[Struct]):
         )
 
     def env_names(self, settings: Settings) -> Iterable[str]:
-        return variable_names(settings.interpreting.engine) if _asks_model(settings) else ()
+        if not _asks_model(settings):
+            return ()
+        from switchboard.models.variables import variable_names  # noqa: PLC0415 - few ask a model
+
+        return variable_names(settings.interpreting.engine)
 
     def secrets(self, settings: Settings) -> Secrets:
         if not _asks_model(settings):
             return Secrets()
+        from switchboard.models.variables import secret_names  # noqa: PLC0415 - few ask a model
+
         return Secrets(variables=secret_names(settings.interpreting.engine))
 
     def findings(self, settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
@@ -142,6 +147,8 @@ def _natural_findings(
 ) -> Iterator[Finding]:
     if not entry.natural_language:
         return
+    from switchboard.models.variables import KEY_NAME  # noqa: PLC0415 - few ask a model
+
     if entry.expose == "tools":
         yield Finding(
             severity="warning",

@@ -5,7 +5,6 @@ from switchboard.children.schema import ServerEntry
 from switchboard.core.names import suite_name, tool_name
 from switchboard.core.tools import ToolSpec
 from switchboard.providers.suites.arguments import SUITE_SCHEMA, checked_when_narrowed
-from switchboard.providers.suites.natural.query import NAME, QUERY_SCHEMA, SUMMARY
 
 PROVIDER = "suites"
 
@@ -27,6 +26,12 @@ def suite_spec(entry: ServerEntry, settings: SuiteSettings) -> ToolSpec:
 
 def natural_spec(entry: ServerEntry) -> ToolSpec:
     """The one tool of a wrapper that was started alone."""
+    from switchboard.providers.suites.natural.query import (  # noqa: PLC0415 - few have one
+        NAME,
+        QUERY_SCHEMA,
+        SUMMARY,
+    )
+
     return ToolSpec(
         name=NAME,
         provider=PROVIDER,

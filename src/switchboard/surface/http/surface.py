@@ -47,12 +47,15 @@ class HttpSurface:
         instructions: Callable[[], str],
         idle_s: float = IDLE_S,
         control: "ControlRoutes | None" = None,
+        # How many runs of agents stand above every client.
+        depth: int = 0,
         is_pinned: bool = False,
     ) -> None:
         self._boards = boards
         self._access = access
         self._control = control
         self._workspace = workspace
+        self._depth = depth
         self._is_pinned = is_pinned
         self._instructions = instructions
         self._sessions = HttpSessions(events, idle_s=idle_s)
@@ -108,6 +111,7 @@ class HttpSurface:
             via="http",
             workspace=self._workspace,
             started_at=time.time(),
+            depth=self._depth,
             is_pinned=self._is_pinned,
         )
         return Endpoint(

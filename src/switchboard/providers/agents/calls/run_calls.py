@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault
+from switchboard.core.sessions import Session
 from switchboard.providers.agents.calls.answers import answer
 from switchboard.providers.agents.calls.deliveries import with_receipt
 from switchboard.providers.agents.calls.patience import LONGEST_S, patience_of
@@ -18,6 +19,7 @@ from switchboard.providers.agents.calls.run_watch import IN_LINE, watched
 from switchboard.providers.agents.calls.waiters import Waiters
 from switchboard.runs.ports import Runs
 from switchboard.runs.run import Run, RunSpec
+from switchkit.processes import began
 
 # What becomes of a run when the only call that waited for it was cancelled, or lost its client.
 # `auto`: it goes on if a client was told its id, and may come back for it.
@@ -66,6 +68,7 @@ class RunCalls:
         `beside` goes on while it waits. With `waits_whole` a client that does not say otherwise
         waits for the end. With `may_be_task` one that takes tasks is soon told of one.
         """
+        spec = replace(spec, on_behalf_of=_principals(call.session))
         # Once it is on disk it has to be known here: a client that leaves now leaves a run.
         starting = self._waiters.tasks.start(self._runs().start(spec))
         try:
@@ -180,6 +183,12 @@ class RunCalls:
             await self._runs().cancel(run_id)
             # Whoever sends it again wants it done, not to hear that it was cancelled.
             await self._runs().delivered(run_id)
+
+
+def _principals(session: Session) -> tuple[tuple[int, int], ...]:
+    """Who has it done: the client, and those that it acts for."""
+    pids = (session.client_pid, *session.on_behalf_of)
+    return tuple((pid, began(pid)) for pid in pids if pid > 0)
 
 
 class _Pulse:

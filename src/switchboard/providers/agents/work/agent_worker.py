@@ -40,6 +40,7 @@ from switchboard.providers.agents.work.engine_approvals import EngineApprovals
 from switchboard.providers.agents.work.engine_environment import engine_environment
 from switchboard.runs.ports import Asking, Runs
 from switchboard.runs.run import Run, RunSpec
+from switchkit.processes import is_gone
 from switchkit.reaper_client import Reaper
 
 # What an engine is told whose process was killed in the middle of a task.
@@ -282,7 +283,9 @@ class AgentWork:
             started_at=run.created_at,
             # A shell of the agent could type what a person types, and so could its client.
             client_pid=conversation.pid,
-            on_behalf_of=() if starter is None else (starter.client_pid, *starter.on_behalf_of),
+            on_behalf_of=tuple(
+                pid for pid, since in run.spec.on_behalf_of if not is_gone(pid, since)
+            ),
         )
 
     async def _fill(self, conversation: EngineConversation, form: Form) -> None:

@@ -11,8 +11,9 @@ _STEADY_S = 10.0
 class BackOff:
     """Counts failures in a row. The first retry is free, each later one waits twice as long."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], *, longest_s: float = _LONGEST_S) -> None:
         self._clock = clock
+        self._longest_s = longest_s
         self._retry_at = 0.0
         self.failures = 0
 
@@ -22,7 +23,7 @@ class BackOff:
             self.failures = 0
         self.failures += 1
         if self.failures > 1:
-            wait = min(_FIRST_S * 2 ** (self.failures - 2), _LONGEST_S)
+            wait = min(_FIRST_S * 2 ** (self.failures - 2), self._longest_s)
             self._retry_at = self._clock() + wait
 
     def wait_s(self) -> float:
