@@ -166,7 +166,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         ("providers/agents/source.py", f"switchboard.providers.agents.work.engine_health.{name}"): (
             "it loads the engines, and only the doctor asks after them without a run"
         )
-        for name in ("engine_health", "engines_of")
+        for name in ("engine_health", "engines_of", "runs_trouble")
     },
     (
         "providers/agents/source.py",
