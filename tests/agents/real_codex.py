@@ -33,7 +33,11 @@ def playing(workspace: Workspace, *steps: Step) -> Generator[ScriptedModel]:
 
 def configure(workspace: Workspace, more: str = "", *, unconfined: bool = False) -> None:
     program = json.dumps(str(codex_program()))
-    workspace.config_toml(f"[agents]\nprograms = {{ codex = {program} }}\n{more}", scope="home")
+    # A client that is not told otherwise waits for the end, however slow the machine is.
+    patient = "" if "patience" in more else "patience = { default = 300 }\n"
+    workspace.config_toml(
+        f"[agents]\nprograms = {{ codex = {program} }}\n{patient}{more}", scope="home"
+    )
     folder = workspace.home / "agents"
     folder.mkdir(exist_ok=True)
     agent = _AGENT

@@ -98,7 +98,9 @@ def test_the_lines_fit_the_terminal(workspace: Workspace) -> None:
     with playing(workspace, shell(long), say("done")), terminal(workspace, *RUN) as screen:
         assert screen.ended() == 0
     lines = re.split(r"[\r\n]+", re.sub(r"\x1b\[\w*", "", screen.shown))
-    assert any(line.startswith("$ ") and line.endswith("…") for line in lines), screen.shown
+    assert any(line.startswith("$ ") and line.endswith("… (exit status 0)") for line in lines), (
+        screen.shown
+    )
     assert max(map(len, lines)) <= COLUMNS
 
 
@@ -130,10 +132,11 @@ def test_a_daemon_that_is_killed_meanwhile_leaves_a_word_of_where_the_run_is(
         until_there(begun)
         os.kill(daemon_pid(workspace), signal.SIGKILL)
         assert screen.ended() == 1
-    said = re.search(r"hint: switchboard runs show (r-\w+)", re.sub(r"\x1b\[\w*", "", screen.shown))
+    shown = re.sub(r"\x1b\[\d*[mK]", "", screen.shown)
+    said = re.search(r"hint: switchboard runs show (r-\w+)", shown)
     assert said, screen.shown
-    shown = switchboard(workspace, "runs", "show", said[1], "--json").report
-    assert (shown["run"]["state"], shown["run"]["reason"]) == ("failed", "interrupted")
+    run = switchboard(workspace, "runs", "show", said[1], "--json").report["run"]
+    assert (run["state"], run["reason"]) == ("failed", "interrupted")
 
 
 def until_there(path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from agents.ground import board
 from agents.real_codex import configure
 from agents.test_end_to_end import another_program, asked, run_command
+from agents.test_other_engines import an_agent
 from cli.commands import switchboard
 from engines.codex_stage import ASKING
 from fakes.engines import Runs, Says
@@ -62,10 +63,8 @@ def codex(workspace: Workspace, where: str) -> Generator[ScriptedModel]:
 @contextmanager
 def claude(workspace: Workspace, where: str) -> Generator[ScriptedModel]:
     program = json.dumps(str(claude_program("claude-modern")))
-    workspace.config_toml(f"[agents]\nprograms = {{ claude = {program} }}\n", scope="home")
-    folder = workspace.home / "agents"
-    folder.mkdir()
-    (folder / "reviewer.toml").write_text('name = "reviewer"\nengine = "claude"\n', "utf-8")
+    settings = f"[agents]\nprograms = {{ claude = {program} }}\n"
+    an_agent(workspace, "claude", settings, name="reviewer")
     own = workspace.user_home / "claude"
     own.mkdir()
     error = refused(400, "invalid_request_error", TOLD)

@@ -16,7 +16,7 @@ from support.requirements import requirement
 from support.workspace import Workspace
 from switchboard.providers.agents.run_tools.tools import RUN_TOOLS
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 async def call(client: StdioClient, workspace: Workspace, task: str = "look") -> Any:

@@ -15,15 +15,19 @@ from support.models.messages import messages_model
 from support.models.script import say, shell
 from support.workspace import Workspace
 
-PATIENCE = 90.0
+PATIENCE = 180.0
 
 
-def an_agent(workspace: Workspace, engine: str, settings: str, run: str = "") -> None:
-    workspace.config_toml(settings, scope="home")
+def an_agent(
+    workspace: Workspace, engine: str, settings: str, run: str = "", *, name: str = "helper"
+) -> None:
+    # Programs of this size take long to start where others run beside them.
+    patient = settings.replace("[agents]\n", "[agents]\npatience = { default = 300 }\n", 1)
+    workspace.config_toml(patient, scope="home")
     folder = workspace.home / "agents"
     folder.mkdir()
-    text = f'name = "helper"\nengine = "{engine}"\n[run]\n{run}\n'
-    (folder / "helper.toml").write_text(text, "utf-8")
+    text = f'name = "{name}"\nengine = "{engine}"\n[run]\n{run}\n'
+    (folder / f"{name}.toml").write_text(text, "utf-8")
 
 
 async def ask_helper(workspace: Workspace, *, approve: bool = False) -> object:

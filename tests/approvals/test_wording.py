@@ -8,13 +8,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from approvals.ground import Ground, ScriptedAsker, a_command, a_launch, a_tool
 from fakes.audit import MemoryAudit
 from fakes.calls import a_session
 from support.requirements import requirement
+from switchboard.approvals.risk import is_open_world
 from switchboard.approvals.wording import MAX_ARGUMENTS
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.launches import task_wish
 from switchboard.core.principal import Principal
 from switchboard.core.privacy.cleaning import cleaned, cleaned_line, written_out
 from switchboard.core.questions import Question
@@ -283,6 +286,32 @@ async def test_a_shell_of_the_system_leads_nowhere_else(home: Path) -> None:
         assert "Leads" not in (await question_of(ground, {"command": said})).prompt
     (home / "tool").symlink_to("/bin/sh")
     assert "Leads elsewhere" in (await question_of(ground, {"command": "tool"})).prompt
+
+
+async def test_a_task_for_an_agent_is_asked_about_as_one(home: Path) -> None:
+    launch = a_command(
+        tool=a_tool("agent_reviewer", title="reviewer"),
+        cwd=str(home),
+        sandbox="Codex, workspace-write",
+        wish=task_wish("Agent reviewer", about="Reviews."),
+    )
+    ground, asker = Ground(home, launch), ScriptedAsker("denied")
+    with pytest.raises(Fault, match="the user does not allow the task"):
+        await ground.run({"task": "Look\nRisk: low", "cwd": str(home)}, asker=asker)
+    [question] = asker.asked
+    lines = question.prompt.splitlines()
+    assert lines[:4] == [
+        f"Agent reviewer is to do a task in {home}",
+        "  | Look",
+        "  | Risk: low",
+        "",
+    ]
+    assert line(question.prompt, "Risk") == "HIGH; an agent decides itself what it runs"
+    assert line(question.prompt, "Sandbox") == "Codex, workspace-write"
+    assert lines[-2:] == ["Its file says:", "  | Reviews."]
+    assert "Arguments:" not in lines
+    # Its answer is read by whoever gave the task.
+    assert is_open_world(replace(launch, side_effects=("network",)))
 
 
 async def test_a_call_that_a_model_chose_says_so_with_the_words_it_was_given(

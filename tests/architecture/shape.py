@@ -170,7 +170,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         ("providers/agents/source.py", f"switchboard.providers.agents.work.engine_health.{name}"): (
             "it loads the engines, and only the doctor asks after them without a run"
         )
-        for name in ("engine_health", "engines_of")
+        for name in ("engine_health", "engines_of", "runs_trouble")
     },
     (
         "providers/agents/source.py",
@@ -188,6 +188,16 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
             "daemon.serve.serve_stdio",
             "daemon.serve_http.serve_http",
         )
+    },
+    **{
+        ("providers/suites/source.py", f"switchboard.models.variables.{name}"): "few ask a model"
+        for name in ("KEY_NAME", "secret_names", "variable_names")
+    },
+    **{
+        ("providers/suites/specs.py", f"switchboard.providers.suites.natural.query.{name}"): (
+            "few ask a model"
+        )
+        for name in ("NAME", "QUERY_SCHEMA", "SUMMARY")
     },
     ("runs/places.py", "sqlite3"): "a home without runs has no such file",
     ("daemon/attachment.py", "switchboard.control.messages.fault_line"): "shims ask nothing",

@@ -1,5 +1,8 @@
 """`doctor`: every kind of trouble is found, with what to type next."""
 
+import contextlib
+import sqlite3
+
 from cli.commands import UNTRUSTING, switchboard
 from support.processes import wait_until_none_mention
 from support.workspace import Json, Workspace, child_command, server
@@ -120,3 +123,20 @@ def test_agents_and_their_engines_are_told_with_version_and_login(workspace: Wor
         assert "agents     1, 1 not trusted\n" in done.out
         assert f"engine     claude 2.1.325 with {login}, for agent_one\n" in done.out
         assert "hint: switchboard trust .claude\n" in done.out
+
+
+def test_runs_of_a_newer_version_are_found_with_what_to_do(workspace: Workspace) -> None:
+    agents = workspace.home / "agents"
+    agents.mkdir()
+    (agents / "one.toml").write_text('name = "one"\ndescription = "d"\ninstructions = "i"\n')
+    folder = workspace.home / "state"
+    folder.mkdir(mode=0o700)
+    for version, is_found in ((1, False), (99, True)):
+        with contextlib.closing(sqlite3.connect(folder / "runs.db")) as connection:
+            connection.execute(f"PRAGMA user_version = {version}")
+        done = switchboard(workspace, "doctor", "--json")
+        found = findings(done.report, "runs")
+        assert bool(found) == is_found
+    ((severity, hint),) = found
+    assert severity == "error"
+    assert hint.startswith("update Switchboard, or: switchboard daemon stop")

@@ -105,6 +105,12 @@ async def main(url: str) -> None:
             await play(endpoint, scenario, context)
 
 
+def first_failure(failure: Exception) -> str:
+    """Say in one line what went wrong first."""
+    first = _first(failure)
+    return f"{type(first).__name__}: {' '.join(str(first).split())}"[:LONGEST]
+
+
 def _first(failure: Exception) -> Exception:
     """Find what went wrong first among all that did."""
     if isinstance(failure, ExceptionGroup):
@@ -117,5 +123,4 @@ if __name__ == "__main__":
     try:
         asyncio.run(main(sys.argv[1]))
     except Exception as failure:  # noqa: BLE001 - whatever it is, the judge shows its last line
-        words = str(_first(failure)).split()
-        sys.exit(f"{type(_first(failure)).__name__}: {' '.join(words)}"[:LONGEST])
+        sys.exit(first_failure(failure))

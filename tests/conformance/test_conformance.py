@@ -4,7 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from conformance.run import DIRECT, FRONTS, WAYS, client_rows, failures, losses, server_rows
+from conformance.run import (
+    DIRECT,
+    FRONTS,
+    LOGIN,
+    WAYS,
+    auth_rows,
+    client_rows,
+    failures,
+    losses,
+    server_rows,
+)
 from conformance.suite import VERSIONS
 from conformance.verdicts import table
 
@@ -24,3 +34,12 @@ async def test_the_client_scenarios_pass_for_clients_of_either_era(tmp_path: Pat
     rows = await client_rows(tmp_path)
     assert {row.version for row in rows} == set(VERSIONS)
     assert failures(rows) == [], table(rows, list(FRONTS))
+
+
+@pytest.mark.requirement("S4.37")
+async def test_the_authorization_scenarios_pass_for_a_person_who_types_what_is_said(
+    tmp_path: Path,
+) -> None:
+    rows = await auth_rows(tmp_path)
+    assert rows
+    assert failures(rows) == [], table(rows, [LOGIN])

@@ -102,6 +102,24 @@ async def test_a_model_that_the_agent_does_not_offer_is_named(tmp_path: Path) ->
         assert last.failure.kind == "model-unknown"
 
 
+async def test_a_model_server_that_is_not_there_is_given_up_before_opencode_gives_up(
+    tmp_path: Path,
+) -> None:
+    async with opencode_stage(tmp_path) as stage:
+        # Nobody listens on port 9 of loopback.
+        settings = stage.env["OPENCODE_CONFIG_CONTENT"].replace(
+            stage.model.url, "http://127.0.0.1:9"
+        )
+        conversation = stage.converse(env={**stage.env, "OPENCODE_CONFIG_CONTENT": settings})
+        last = ended(await heard(conversation))
+        await conversation.aclose()
+        assert last.failure is not None
+        assert last.failure.kind == "model-unreachable"
+        # By itself it would try three times more, and say at last that it cannot.
+        assert last.failure.private.count("timestamp=") >= 3
+        assert "message=process" not in last.failure.private
+
+
 async def test_a_later_conversation_goes_on_where_an_earlier_one_ended(tmp_path: Path) -> None:
     async with opencode_stage(tmp_path, [say("one"), say("two")]) as stage:
         first = stage.converse()

@@ -10,6 +10,10 @@ from support.workspace import Workspace
 PATIENCE = 60.0
 
 
+class PageMissingError(Exception):
+    """A login that ended before it named a page."""
+
+
 class Ended(NamedTuple):
     """How a command ended."""
 
@@ -44,11 +48,13 @@ async def ran(workspace: Workspace, *words: str, **env: str) -> Ended:
 async def page_of(process: Process) -> str:
     """The page that a login says to open."""
     assert process.stderr is not None
+    said = ""
     async with asyncio.timeout(PATIENCE):
-        while line := (await process.stderr.readline()).decode().strip():
-            if line.startswith(("http://", "https://")):
-                return line
-    raise AssertionError("the command ended without naming a page")
+        while line := (await process.stderr.readline()).decode():
+            if line.strip().startswith(("http://", "https://")):
+                return line.strip()
+            said += line
+    raise PageMissingError(said)
 
 
 async def log_in(workspace: Workspace, name: str, *words: str, user: str = "ada") -> Ended:

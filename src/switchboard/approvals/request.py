@@ -110,7 +110,7 @@ class ApprovalRequests:
         if shown.places:
             hidden = ", ".join(map(written_out, shown.places))
             risk = Risk(level=risk.level, reasons=(*risk.reasons, f"it hides arguments: {hidden}"))
-        exactly, rest = _taken_out(shown.value, launch.wish)
+        exactly, rest = _taken_out(shown.value, launch.wish, bound.cwd)
         now = self._clock()
         pid = self._client_pid(session)
         client = living(pid) if pid > 0 else None
@@ -123,10 +123,12 @@ class ApprovalRequests:
             call_id=call.id,
             tool=written_out(launch.tool.name),
             suite=call.via.name if call.via is not None else "",
-            wish=launch.wish.says if launch.wish is not None else "",
+            **_wanted(launch.wish),
             exactly=_reviewable(shown_text(exactly), risk),
             chosen_for=self._words(call.chosen_for),
-            title=self._by_value(cleaned_line(launch.tool.title, _MAX_TITLE)),
+            title=self._by_value(cleaned_line(launch.tool.title, _MAX_TITLE))
+            if launch.wish is None
+            else "",
             workspace=session.workspace,
             client=cleaned_line(session.client, _MAX_TITLE),
             facts=self._facts(session, launch, bound.cwd, shown.value),
@@ -214,11 +216,19 @@ class ApprovalRequests:
         )
 
 
-def _taken_out(shown: Any, wish: Wish | None) -> tuple[str, Any]:
-    """What an agent wants to run or change, as text, and the arguments without it."""
+def _wanted(wish: Wish | None) -> dict[str, Any]:
+    if wish is None:
+        return {}
+    return {"wish": wish.says, "is_permission": wish.is_permission, "speaker": wish.speaker}
+
+
+def _taken_out(shown: Any, wish: Wish | None, cwd: str) -> tuple[str, Any]:
+    """What is wanted, as text, and the arguments without it and without the folder told before."""
     if wish is None or not wish.text or not isinstance(shown, dict):
         return "", shown
     rest = dict(cast("dict[str, Any]", shown))
+    if rest.get("cwd") == cwd:
+        del rest["cwd"]
     return str(rest.pop(wish.text, "")), rest
 
 

@@ -45,7 +45,7 @@ def only_reads(effects: Effects) -> bool:
 
 def is_open_world(launch: Launch) -> bool:
     """Whether a result may hold the words of a stranger. A permission has no result."""
-    if launch.wish is not None:
+    if launch.wish is not None and launch.wish.is_permission:
         return False
     return launch.tool.effects.open_world is True or "network" in launch.side_effects
 

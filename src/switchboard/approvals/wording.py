@@ -88,7 +88,7 @@ def _lines(question: Question) -> Iterator[str]:
         yield from (f"  | {line}" for line in question.changes)
     if question.title or question.description:
         yield ""
-        yield "The agent says:" if question.wish else "The server says:"
+        yield f"{question.speaker}:"
         words = "\n".join(filter(None, (question.title, question.description)))
         yield from _barred(cleaned(words, _MAX_WORDS))
 
@@ -108,7 +108,7 @@ def _heading(question: Question) -> Iterator[str]:
 def _surroundings(question: Question) -> Iterator[str]:
     facts = question.facts
     root = ("User: ROOT (uid 0)",) if facts.uid0 else ()
-    if question.wish:
+    if question.is_permission:
         # Of what an engine starts, nothing else is known.
         yield from root
         return
@@ -118,7 +118,8 @@ def _surroundings(question: Question) -> Iterator[str]:
     yield f"Sandbox: {'NONE' if facts.sandbox == 'none' else _plain(facts.sandbox)}"
     yield f"Network: {'on' if facts.network else 'off'}"
     yield from root
-    yield f"Server: {_plain(facts.server)}"
+    if not question.wish:
+        yield f"Server: {_plain(facts.server)}"
     yield f"Runs: {_plain(facts.runs)}"
 
 

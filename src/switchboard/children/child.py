@@ -102,7 +102,7 @@ class Child:
         if known is not None:
             return known
         with self._requests.waiting(channel if self.connection.link is None else None):
-            return await self.listings.get(kind)
+            return await self.conversation.with_login(channel, lambda: self.listings.get(kind))
 
     async def remembered(self, kind: Kind) -> Listing | None:
         """What it offered of a kind before, while it does not run to be asked."""

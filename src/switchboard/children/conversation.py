@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import TypeVar
 
 from msgspec import MsgspecError, Raw
 
@@ -37,6 +38,8 @@ from switchboard.core.ports import Events
 from switchboard.wire.eras import LOG_LEVEL_KEY
 from switchboard.wire.messages import Parts, RpcError, encode
 from switchboard.wire.pending import PeerLost
+
+T = TypeVar("T")
 
 LOGIN_REQUIRED = "login-required"
 _NOTHING = Listing()
@@ -82,8 +85,12 @@ class Conversation:
 
         `tool` is the tool that is called; everything else only reads.
         """
+        return await self.with_login(channel, partial(self._ask, method, params, channel, tool))
+
+    async def with_login(self, channel: Channel | None, ask: Callable[[], Awaitable[T]]) -> T:
+        """What somebody wants of the child; if it wants a login first, they are shown where."""
         try:
-            return await self._ask(method, params, channel, tool)
+            return await ask()
         except Fault as fault:
             offer = self._offer_login
             if offer is None or channel is None or fault.reason != LOGIN_REQUIRED:
@@ -91,7 +98,7 @@ class Conversation:
             # Whoever wants a login has done nothing yet.
             if not await offer(self._connection.entry, channel):
                 raise
-        return await self._ask(method, params, channel, tool)
+        return await ask()
 
     async def _ask(self, method: str, params: Parts, channel: Channel | None, tool: str) -> Raw:
         connection = self._connection

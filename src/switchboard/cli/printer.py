@@ -38,13 +38,17 @@ class Talk:
         self._stream.write((safe_for_terminals(text) if self._is_terminal else text) + "\n")
         self._stream.flush()
 
-    def step(self, text: str, *, is_passing: bool = False) -> None:
-        """Say what was done, under what was done before; or what is being done, until it is."""
+    def step(self, text: str, *, is_passing: bool = False, ending: str = "") -> None:
+        """Say what was done, under what was done before; or what is being done, until it is.
+
+        A text that is too long is cut before its `ending`.
+        """
         if self._is_quiet:
             return
         text = safe_for_terminals(text)
         if self._is_terminal:
-            text = fitted(text, columns_of(self._stream))
+            room = columns_of(self._stream) - len(ending)
+            text = fitted(text.removesuffix(ending), room) + ending
         if is_passing:
             self.progress(text)
         else:

@@ -10,3 +10,5 @@ class CallStep(Struct, frozen=True, kw_only=True):
     text: str
     # True while it is being done; how it ended is a step of its own.
     is_passing: bool = False
+    # The last part of the text, which is kept where the text has to be cut.
+    ending: str = ""

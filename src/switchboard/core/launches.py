@@ -7,7 +7,7 @@ from switchboard.core.tools import ToolSpec
 
 
 class Wish(Struct, frozen=True, kw_only=True):
-    """What an agent wants to do by itself, in the words in which a person is asked about it."""
+    """What an agent is to do, or wants to, in the words in which a person is asked about it."""
 
     # A sentence without its place: `Agent reviewer wants to run a command`.
     says: str
@@ -16,10 +16,27 @@ class Wish(Struct, frozen=True, kw_only=True):
     # What it may do, and why somebody has to agree.
     effects: str
     risk: str
-    # The agent's own words.
+    # Words of others, and who says them.
     reason: str = ""
+    speaker: str = "The agent says"
+    # Whether an engine asks, and does it itself once it may: nothing of it comes through us, and
+    # of what it runs in nothing is known.
+    is_permission: bool = False
     # The argument that is the thing itself, and shown as text, line by line.
     text: str = ""
+
+
+def task_wish(who: str, does: str = "do a task", *, text: str = "task", about: str = "") -> Wish:
+    """That an agent is to work: who, and what its file says of it."""
+    return Wish(
+        says=f"{who} is to {does}",
+        noun="the task",
+        effects="whatever the agent decides",
+        risk="an agent decides itself what it runs",
+        reason=about,
+        speaker="Its file says",
+        text=text,
+    )
 
 
 class Launch(Struct, frozen=True, kw_only=True, eq=False):
@@ -59,7 +76,7 @@ class Launch(Struct, frozen=True, kw_only=True, eq=False):
     requires_approval: bool | None = None
     # Who said so. Only the user's own word can lift an approval.
     required_by: Scope = Scope.DEFAULT
-    # For what is no tool of ours: an agent asks, and does it itself once it may.
+    # For what people need other words for than for a tool.
     wish: Wish | None = None
 
     @property

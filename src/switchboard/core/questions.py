@@ -60,9 +60,11 @@ class Question(Struct, frozen=True, kw_only=True):
     call_id: str
     tool: str
     suite: str = ""
-    # What an agent wants to do by itself, as a sentence; empty for a call of a tool.
+    # What an agent is to do or wants to, as a sentence; empty for a call of a tool.
     wish: str = ""
-    # That thing itself, whole: the command, or the patch.
+    # Whether an engine asks for it, which knows itself what it runs in.
+    is_permission: bool = False
+    # That thing itself, whole: the task, the command, or the patch.
     exactly: str = ""
     # The sentence from which a model chose this call; empty where the client chose it.
     chosen_for: str = ""
@@ -72,8 +74,9 @@ class Question(Struct, frozen=True, kw_only=True):
     client: str = ""
     facts: Facts
     risk: Risk
-    # What the server says of its tool, or the agent of its wish.
+    # What the server says of its tool, or somebody else of what is wanted.
     description: str = ""
+    speaker: str = "The server says"
     # What its server has changed of it since it was last agreed to, as lines with `+` and `-`.
     changes: tuple[str, ...] = ()
     # JSON, with secrets taken out.

@@ -1,7 +1,6 @@
 """Who we are to an authorization server: registered by hand, by a document, or just now."""
 
 import base64
-from typing import Literal
 from urllib.parse import quote
 
 import msgspec
@@ -9,9 +8,8 @@ from msgspec import Struct
 
 from switchboard.oauth.faults import login_refused, metadata_invalid, named_error
 from switchboard.oauth.http.guarded_web import GuardedWeb
-from switchboard.oauth.metadata import AUTH_METHODS, AuthorizationServer
+from switchboard.oauth.metadata import AUTH_METHODS, AuthMethod, AuthorizationServer
 
-AuthMethod = Literal["none", "client_secret_basic", "client_secret_post"]
 DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _CREATED = (200, 201)
 _WHAT = "the registration endpoint"
@@ -95,12 +93,22 @@ async def introduced_client(
     except (msgspec.MsgspecError, RecursionError):
         raise metadata_invalid(f"{_WHAT} answered with something that is no client") from None
     secret = made.client_secret or ""
-    method = made.token_endpoint_auth_method or ""
-    if method not in AUTH_METHODS or (method != "none") != bool(secret):
-        method = _method(server, has_secret=bool(secret))
+    method = _registered_method(made, server)
     if not made.client_id.isprintable() or not secret.isprintable():
         raise metadata_invalid(f"{_WHAT} answered with something that is no client")
-    return ClientIdentity(client_id=made.client_id, secret=secret, method=method)
+    return ClientIdentity(
+        client_id=made.client_id, secret="" if method == "none" else secret, method=method
+    )
+
+
+def _registered_method(made: _Registered, server: AuthorizationServer) -> AuthMethod:
+    """How a client proves who it is that was registered just now."""
+    for method in AUTH_METHODS:
+        if made.token_endpoint_auth_method == method and (made.client_secret or method == "none"):
+            return method
+    # Some hand a secret out and take none.
+    takes_secrets = server.auth_methods is None or set(server.auth_methods) & {*AUTH_METHODS[1:]}
+    return _method(server, has_secret=bool(made.client_secret and takes_secrets))
 
 
 def _wanted(

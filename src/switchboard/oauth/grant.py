@@ -6,7 +6,8 @@ import msgspec
 from msgspec import Struct
 
 from switchboard.children.schema import ServerEntry
-from switchboard.oauth.client_identity import AuthMethod, ClientIdentity
+from switchboard.oauth.client_identity import ClientIdentity
+from switchboard.oauth.metadata import AuthMethod
 from switchboard.oauth.urls import origin_of, resource_of
 
 _GRANTS = "oauth/grant/"

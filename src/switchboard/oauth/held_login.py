@@ -170,10 +170,13 @@ class HeldLogin:
             return
         self._noted += new
         old, self._noted = self._noted[:-_MOST_NOTED], self._noted[-_MOST_NOTED:]
-        for learn, forget in self._books.items():
-            learn(new)
-            if old:
-                forget(old)
+        self._learn(new)
+        for forget in self._books.values() if old else ():
+            forget(old)
+
+    def _learn(self, secrets: Iterable[str]) -> None:
+        for learn in self._books:
+            learn(secrets)
 
     # Renewing it
 
@@ -247,6 +250,7 @@ class HeldLogin:
             secret = await asyncio.to_thread(self.secret, reference) if reference else ""
             if reference and not secret:
                 raise renewal_failed(self.entry.name, "the client secret has no value", 0)
+            self._learn([secret] if secret else [])
             client = grant.client(secret or "")
             endpoint = TokenEndpoint(grant.token_url, client, grant.key.resource, web)
             tokens = await endpoint.refresh(grant.refresh_token)

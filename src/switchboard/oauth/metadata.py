@@ -1,6 +1,6 @@
 """What servers publish of themselves: a protected resource, and an authorization server."""
 
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -9,7 +9,9 @@ from switchboard.oauth.addresses import AddressRules
 from switchboard.oauth.faults import metadata_invalid
 from switchboard.oauth.urls import checked_url
 
-AUTH_METHODS = ("none", "client_secret_basic", "client_secret_post")
+AuthMethod = Literal["none", "client_secret_basic", "client_secret_post"]
+# The one that is wanted most comes first.
+AUTH_METHODS: tuple[AuthMethod, ...] = ("none", "client_secret_basic", "client_secret_post")
 _S256 = "S256"
 
 

@@ -17,6 +17,8 @@ class EventWords(msgspec.Struct, frozen=True, kw_only=True):
     kind: str = ""
     # Whether the thing was only begun.
     is_begun: bool = False
+    # How it ended: the last part of the text, which matters most where there is room for little.
+    ending: str = ""
 
 
 def event_words(data: str) -> EventWords:
@@ -29,6 +31,7 @@ def event_words(data: str) -> EventWords:
         text=_text(members),
         kind=str(members.get("event", "")),
         is_begun=members.get("status") == "started",
+        ending=_ended(members) if members.get("event") == "command" else "",
     )
 
 
@@ -38,8 +41,10 @@ def one_line(text: str) -> str:
     return text if len(text) <= _MOST else f"{text[: _MOST - 1]}…"
 
 
-def _text(members: dict[str, Any]) -> str:  # noqa: PLR0911 - a case for each kind of event
+def _text(members: dict[str, Any]) -> str:  # noqa: C901, PLR0911 - a case for each kind of event
     match members:
+        case {"event": "state", "state": "asking", "text": str(question)} if question:
+            return f"waits for an answer: switchboard approvals show {one_line(question)}"
         case {"event": "state", "state": state, "text": text}:
             return f"{state}{f': {one_line(str(text))}' if text else ''}"
         case {"event": "opened", "model": model}:
@@ -48,8 +53,8 @@ def _text(members: dict[str, Any]) -> str:  # noqa: PLR0911 - a case for each ki
             return "\n".join(written_out(line) for line in str(text).splitlines())
         case {"event": "reasoning", "text": text}:
             return f"thinks: {one_line(str(text))}"
-        case {"event": "command", "status": status, "command": command}:
-            return f"$ {one_line(str(command))}{_ended(status, members.get('exit_status'))}"
+        case {"event": "command", "command": command}:
+            return f"$ {one_line(str(command))}{_ended(members)}"
         case {"event": "file", "status": status, "paths": paths}:
             return f"files {_did(status, 'changed')}: {one_line(', '.join(map(str, paths)))}"
         case {"event": "tool", "status": status, "tool": tool, "server": server}:
@@ -64,7 +69,8 @@ def _text(members: dict[str, Any]) -> str:  # noqa: PLR0911 - a case for each ki
             return ""
 
 
-def _ended(status: str, exit_status: int | None) -> str:
+def _ended(command: dict[str, Any]) -> str:
+    status, exit_status = command.get("status"), command.get("exit_status")
     if status == "started":
         return ""
     if status == "declined" or exit_status is None:

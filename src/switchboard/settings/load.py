@@ -45,7 +45,7 @@ from switchboard.settings.sections import ReadFile, Settings
 from switchboard.settings.servers import Resolution, merged_servers
 from switchboard.settings.scopes.skills import active_skills, skill_folders
 from switchboard.settings.trust import read_trust
-from switchboard.settings.validate import omissions, without_effect
+from switchboard.settings.validate import omissions
 
 
 class Loading:
@@ -207,7 +207,6 @@ def _freeze(loading: Loading) -> Settings:
             *(each for each in loading.problems if each.severity == "warning"),
             *loading.warnings,
         ),
-        without_effect=tuple(without_effect(merged)),
     )
 
 

@@ -20,7 +20,9 @@ def workspace() -> Iterator[Workspace]:
     with TemporaryDirectory(dir=PRIVATE, prefix="s", ignore_cleanup_errors=True) as folder:
         workspace = Workspace(Path(folder), daemon=True)
         workspace.config_toml(
-            f"[agents]\nprograms = {{ codex = {json.dumps(str(codex_program()))} }}\n",
+            f"[agents]\nprograms = {{ codex = {json.dumps(str(codex_program()))} }}\n"
+            # However slow the machine is.
+            "patience = { default = 300 }\n",
             scope="home",
         )
         yield workspace

@@ -74,6 +74,8 @@ class ListedApproval(Struct, frozen=True, kw_only=True):
     tool: str
     # The suite or the server that it belongs to.
     of: str
+    # Both in words; for an agent, what it is to do or wants to.
+    what: str = ""
     risk: str = ""
     client: str = ""
     session: str = ""
@@ -91,21 +93,19 @@ class ApprovalsReport(Report, frozen=True, kw_only=True, tag="switchboard.approv
     def lines(self, style: Style) -> Iterator[str]:
         if not self.approvals:
             return
-        heads = ("ID", "WAITS FOR", "STATE", "LEFT", "RISK", "TOOL", "OF", "CLIENT")
+        heads = ("ID", "STATE", "LEFT", "RISK", "WHAT", "CLIENT")
         rows = [
             (
                 each.id,
-                "a call" if each.kind == "call" else "a changed tool",
                 each.state,
                 _left(each),
                 each.risk or "-",
-                each.tool,
-                each.of,
+                each.what,
                 each.client or "-",
             )
             for each in self.approvals
         ]
-        yield from columns(heads, rows, style, elastic=(5, 6, 7))
+        yield from columns(heads, rows, style, elastic=(4, 5))
 
     def notes(self, style: Style) -> Iterator[str]:
         waiting = [each.id for each in self.approvals if each.state in {"pending", "held"}]
@@ -273,6 +273,7 @@ def _listed(found: WaitingApprovals) -> Report:
             state=each.state,
             tool=each.question.tool,
             of=each.question.suite or each.question.facts.server,
+            what=_in_words(each.question),
             risk=each.question.risk.level,
             client=each.question.client,
             session=each.question.session_id,
@@ -290,11 +291,23 @@ def _listed(found: WaitingApprovals) -> Report:
             state="held",
             tool=written_out(held.tool),
             of=held.server,
+            what=f"changed tool: {written_out(held.tool)} of {written_out(held.server)}",
             asked_at=stamped(held.at),
         )
         for held in found.definitions
     ]
     return ApprovalsReport(approvals=(*calls, *definitions))
+
+
+def _in_words(question: Question) -> str:
+    """What a question is about, in one line."""
+    if question.wish:
+        thing = " ".join(question.exactly.split())
+        # Who wants it stands beside it.
+        if question.is_permission and thing:
+            return thing
+        return f"{question.wish}: {thing}" if thing else question.wish
+    return f"{question.tool} of {question.suite or question.facts.server}"
 
 
 def _watched(found: WaitingApprovals) -> tuple[Waiting, ...]:

@@ -152,7 +152,7 @@ def _session_rows(sessions: Sequence[SessionStatus], style: Style) -> Iterator[s
         )
         for each in sessions
     ]
-    yield from columns(heads, rows, style, right=(2, 4, 5))
+    yield from columns(heads, rows, style, right=(2, 4, 5), elastic=(1, 6, 7))
 
 
 def _child_rows(children: Sequence[ChildStatus], style: Style) -> Iterator[str]:
@@ -170,7 +170,7 @@ def _child_rows(children: Sequence[ChildStatus], style: Style) -> Iterator[str]:
         )
         for each in children
     ]
-    yield from columns(heads, rows, style, right=(5, 6))
+    yield from columns(heads, rows, style, right=(5, 6), elastic=(0, 1, 7))
 
 
 def _run_rows(runs: Sequence[RunStatus], style: Style) -> Iterator[str]:
@@ -182,7 +182,7 @@ def _run_rows(runs: Sequence[RunStatus], style: Style) -> Iterator[str]:
         )
         for each in runs
     ]
-    yield from columns(heads, rows, style)
+    yield from columns(heads, rows, style, elastic=(1, 5, 6))
 
 
 def _span(seconds: float) -> str:

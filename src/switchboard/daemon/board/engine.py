@@ -246,7 +246,8 @@ class Engine:
             from switchboard.daemon.board.open_logins import open_logins  # noqa: PLC0415
 
             assert self._settings is not None, "a child belongs to a board"
-            self._logins = open_logins(self._settings, self._environ, self._events)
+            vaults = cast("Vaults", self._own_vaults)
+            self._logins = open_logins(self._settings, self._environ, self._events, vaults)
         return self._logins
 
     def _audit(self) -> AuditStore | None:

@@ -2,35 +2,32 @@
 
 import time
 from collections.abc import Callable, Mapping
-from functools import cache
 
 from switchboard.children.schema import ServerEntry
 from switchboard.control.status import LoginStatus
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.ports import Events
-from switchboard.core.stores import VaultStore
 from switchboard.daemon.board.vault_secrets import VaultSecrets
 from switchboard.daemon.board.vaults import Vaults
 from switchboard.oauth.grant import Grant
 from switchboard.oauth.grant_store import GrantStore
 from switchboard.oauth.logins import Logins
 from switchboard.settings.sections import Settings
-from switchboard.vault.opening import open_vault
 
 
-def grant_store(settings: Settings, environ: Mapping[str, str]) -> GrantStore:
+def grant_store(
+    settings: Settings, environ: Mapping[str, str], vaults: Vaults | None = None
+) -> GrantStore:
     """The logins of the home of these settings. Nothing is opened yet."""
-
-    @cache
-    def vault() -> VaultStore:
-        return open_vault(settings.home, settings.vault, environ)
-
-    return GrantStore(settings.home, vault)
+    opened = Vaults() if vaults is None else vaults
+    return GrantStore(settings.home, lambda: opened.of(settings.home, settings.vault, environ))
 
 
-def open_logins(settings: Settings, environ: Mapping[str, str], events: Events) -> Logins:
+def open_logins(
+    settings: Settings, environ: Mapping[str, str], events: Events, vaults: Vaults
+) -> Logins:
     """The logins that a process uses."""
-    return Logins(grant_store(settings, environ), events)
+    return Logins(grant_store(settings, environ, vaults), events)
 
 
 def client_secret(entry: ServerEntry, settings: Settings, environ: Mapping[str, str]) -> str:

@@ -117,7 +117,7 @@ class SharedChildren:
             from switchboard.daemon.board.open_logins import open_logins  # noqa: PLC0415 - as above
 
             assert self.settings is not None, "a child belongs to a board"
-            self.open_logins = open_logins(self.settings, self._environ, self._events)
+            self.open_logins = open_logins(self.settings, self._environ, self._events, self.vaults)
         return self.open_logins
 
     def works_in(self, workspace: str) -> bool:

@@ -26,6 +26,10 @@ class AcpAgent(Struct, frozen=True, kw_only=True):
     # Settings of its own that it needs, in the variable that takes them.
     settings: dict[str, object] = {}
     settings_variable: str = ""
+    # What makes it say on stderr what goes wrong, and what it says there each time when the service
+    # of its model cannot be reached: over the protocol it tells nothing until it gives up.
+    says_errors: tuple[str, ...] = ()
+    unreachable: str = ""
     # Whether `permissions_for` means something to it.
     has_permissions: bool = False
     install: str = ""
@@ -44,6 +48,9 @@ _KNOWN = (
         # A thing that was not allowed is no reason to end the whole turn.
         settings={"experimental": {"continue_loop_on_deny": True}},
         settings_variable="OPENCODE_CONFIG_CONTENT",
+        # It tries six times, in more than a minute.
+        says_errors=("--print-logs", "--log-level", "ERROR"),
+        unreachable=r"timestamp=\S+ .*\bsmall=false\b.*Cannot connect to API",
         has_permissions=True,
         install="install it with `npm install -g opencode-ai`",
         login="opencode/auth.json",

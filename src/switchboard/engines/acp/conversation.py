@@ -8,6 +8,7 @@ from switchboard.engines.acp.agents import AcpAgent, followed_settings
 from switchboard.engines.acp.failures import failure_of
 from switchboard.engines.acp.launch import environment_for, servers_for
 from switchboard.engines.acp.mapping import first_words
+from switchboard.engines.acp.model_reach import ModelReach
 from switchboard.engines.acp.telling import AcpTelling
 from switchboard.engines.conversing import ProcessConversation
 from switchboard.engines.engine import Reply
@@ -77,7 +78,7 @@ class AcpConversation(ProcessConversation):
                 FaultCode.UNAVAILABLE, "engine-missing", f"{self._agent.name} is not installed"
             )
         await asyncio.to_thread(self._prepare)
-        await self.start((program, *words[1:]), self._env)
+        await self.start((program, *words[1:], *self._agent.says_errors), self._env)
         async with asyncio.timeout(_HANDSHAKE_S):
             # Files and terminals are the agent's own business: nothing of ours is offered.
             files = {"readTextFile": False, "writeTextFile": False}
@@ -107,8 +108,15 @@ class AcpConversation(ProcessConversation):
         self._is_instructed = True
         texts = [{"type": "text", "text": part} for part in (before, text) if part]
         asked = await self._request("session/prompt", {"sessionId": self._session, "prompt": texts})
+        reach = ModelReach(self._agent, self.process)
+        # It ends with the turn.
+        self._tasks.start(reach.until_lost(self.end_process))
         while not turn.has_ended:
-            line = await self.receive()
+            try:
+                line = await self.receive()
+            except Fault as fault:
+                raise reach.explained(fault) from None
+            reach.heard(line)
             if "method" in line:
                 await self._heard(turn, line)
             elif line.get("id") == asked:

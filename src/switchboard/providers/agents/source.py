@@ -156,8 +156,13 @@ class AgentSource(Source[FoundAgents]):
         from switchboard.providers.agents.work.engine_health import (  # noqa: PLC0415
             engine_health,
             engines_of,
+            runs_trouble,
         )
         from switchboard.providers.agents.work.engine_trust import EngineTrust  # noqa: PLC0415
+
+        trouble, remedy = runs_trouble(settings.home)
+        if trouble:
+            yield Finding(severity="error", subject="runs", message=trouble, hint=remedy)
 
         users = engines_of(entry)
         for key, ready in engine_health(entry, settings.home, environ).items():

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shlex
 import sqlite3
 from collections.abc import Generator
 from typing import Any
@@ -137,6 +138,21 @@ def _prepare(connection: sqlite3.Connection) -> None:
     except BaseException:
         connection.execute("ROLLBACK")
         raise
+
+
+def trouble_with(home: str) -> tuple[str, str]:
+    """What is wrong with the file of a home that has one, and what to do; changes nothing."""
+    path = os.path.join(home, FOLDER, FILE)
+    away = f"mv {shlex.quote(path)} {shlex.quote(path + '.away')}, which leaves its runs behind"
+    try:
+        with contextlib.closing(sqlite3.connect(path, timeout=_BUSY_S)) as connection:
+            version = _version(connection)
+    except sqlite3.Error as error:
+        return f"runs cannot be read ({error})", f"switchboard daemon stop, then {away}"
+    if version > _VERSION:
+        why = f"runs were written by a newer Switchboard (version {version}, we know {_VERSION})"
+        return why, f"update Switchboard, or: switchboard daemon stop, then {away}"
+    return "", ""
 
 
 def _version(connection: sqlite3.Connection) -> int:

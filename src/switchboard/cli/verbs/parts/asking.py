@@ -19,7 +19,7 @@ def can_ask() -> bool:
 def tell_news(talk: Talk, news: ApprovalAsked | CallStep) -> None:
     """Say what goes on, and where to answer what somebody else is asked."""
     if isinstance(news, CallStep):
-        talk.step(news.text, is_passing=news.is_passing)
+        talk.step(news.text, is_passing=news.is_passing, ending=news.ending)
         return
     talk.say(
         f"`{news.tool}` waits for the approval of a person:"

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from switchboard.core.calls import Call, Outcome
-from switchboard.core.launches import Launch
+from switchboard.core.launches import Launch, task_wish
 from switchboard.core.sessions import Session
 from switchboard.providers.agents.calls.places import judge_cwd
 from switchboard.providers.agents.calls.request_keys import asked_by
@@ -137,6 +137,7 @@ def launch_of(runnable: RunnableAgent, call: Call, cwd: str, trusted: TrustedSet
             "network",
         ),
         writable_roots=(cwd,) if runnable.may_write else (),
+        wish=task_wish(f"Agent {runnable.agent.name}", about=runnable.agent.description),
     )
 
 

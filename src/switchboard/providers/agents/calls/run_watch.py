@@ -78,7 +78,7 @@ class _RunWatch:
         if words.kind == "message":
             self._held = one_line(words.text)
         elif words.kind != _TOLD_ELSEWHERE:
-            self._step(words.text, is_passing=words.is_begun)
+            self._step(words.text, is_passing=words.is_begun, ending=words.ending)
 
-    def _step(self, text: str, *, is_passing: bool = False) -> None:
-        self._tell(CallStep(run_id=self._run_id, text=text, is_passing=is_passing))
+    def _step(self, text: str, *, is_passing: bool = False, ending: str = "") -> None:
+        self._tell(CallStep(run_id=self._run_id, text=text, is_passing=is_passing, ending=ending))

@@ -13,7 +13,7 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from switchboard.core.calls import Call, Outcome, TextBlock
-from switchboard.core.launches import Launch
+from switchboard.core.launches import Launch, task_wish
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.engines.profile import AgentProfile, ApprovalPolicy, RunFields, SandboxMode
 from switchboard.providers.agents.calls.agent_tools import AgentGround
@@ -108,6 +108,7 @@ class CodexTools(EngineTasks):
                 "network",
             ),
             writable_roots=(cwd,) if writes else (),
+            wish=task_wish("Codex", text="prompt"),
         )
 
     async def invoke(self, call: Call) -> Outcome:

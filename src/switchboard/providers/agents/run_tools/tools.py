@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.launches import Launch
+from switchboard.core.launches import Launch, task_wish
 from switchboard.providers.agents.calls.agent_tools import AgentGround
 from switchboard.providers.agents.calls.answers import going_on, report
 from switchboard.providers.agents.calls.request_keys import asked_by
@@ -54,7 +54,13 @@ class RunTools:
             runs=f"run {run.id} of {run.spec.agent}, on {run.spec.engine}",
             cwd=run.spec.cwd,
             is_foreign=False,
+            sandbox=f"as run {run.id} had it",
             side_effects=("filesystem-read", "filesystem-write", "network"),
+            wish=task_wish(
+                f"Agent {run.spec.agent}",
+                f"go on with run {run.id}",
+                text="task" if call.tool.name == "run_reply" else "text",
+            ),
         )
 
     async def invoke(self, call: Call) -> Outcome:

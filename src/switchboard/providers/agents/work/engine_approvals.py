@@ -184,6 +184,7 @@ def _wish(agent: str, permission: Permission) -> Wish:
         risk=words.risk,
         reason=permission.reason,
         text=permission.kind if permission.text else "",
+        is_permission=True,
     )
 
 

@@ -8,6 +8,8 @@ from switchboard.engines.engine import Readiness
 from switchboard.providers.agents.found_agents import FoundAgents
 from switchboard.providers.agents.work.engine_environment import engine_environment
 from switchboard.providers.agents.work.engine_set import EngineSet
+from switchboard.runs.places import has_runs
+from switchboard.runs.store.database import trouble_with
 from switchkit.reaper_client import Reaper
 
 _CODEX = "codex"
@@ -21,6 +23,11 @@ def engines_of(found: FoundAgents) -> dict[str, list[str]]:
     if found.options.codex_tools:
         users.setdefault(_CODEX, []).append(_CODEX)
     return users
+
+
+def runs_trouble(home: str) -> tuple[str, str]:
+    """What is wrong with the runs of a home, and what to do; empty where nothing is."""
+    return trouble_with(home) if has_runs(home) else ("", "")
 
 
 def engine_health(
