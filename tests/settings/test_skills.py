@@ -9,9 +9,9 @@ import pytest
 from settings.ground import Ground
 from support.requirements import requirement
 from switchboard.core.origins import Scope
-from switchboard.settings.sections import Settings
 from switchboard.settings.scopes.session_servers import servers_in_scope
 from switchboard.settings.scopes.skills import content_digest
+from switchboard.settings.sections import Settings
 from switchboard.settings.trust import trust
 
 

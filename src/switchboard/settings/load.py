@@ -41,9 +41,9 @@ from switchboard.settings.files.file_layers import (
 from switchboard.settings.files.layer_merge import lay_all
 from switchboard.settings.files.wrapped_child import is_original, wrapper_above
 from switchboard.settings.fingerprints import files_to_watch
+from switchboard.settings.scopes.skills import active_skills, skill_folders
 from switchboard.settings.sections import ReadFile, Settings
 from switchboard.settings.servers import Resolution, merged_servers
-from switchboard.settings.scopes.skills import active_skills, skill_folders
 from switchboard.settings.trust import read_trust
 from switchboard.settings.validate import omissions
 

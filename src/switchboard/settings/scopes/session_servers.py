@@ -19,9 +19,9 @@ from switchboard.settings import freeze
 from switchboard.settings.files.file_layers import front_matter_layer, sidecar_layer
 from switchboard.settings.files.layer_merge import lay_servers
 from switchboard.settings.fingerprints import sealed
+from switchboard.settings.scopes.skills import Skill
 from switchboard.settings.sections import Settings
 from switchboard.settings.servers import judged
-from switchboard.settings.scopes.skills import Skill
 from switchboard.settings.trust import granted_to, read_trust
 from switchboard.settings.workspace_limits import narrowed_server
 from switchkit.suggest import did_you_mean
