@@ -152,6 +152,10 @@ ONLY_IN_ONE_MODULE = ("bpe_openai", "cryptography", "dbos")
 
 # What is imported inside a function, and why. Everywhere else imports sit on top.
 LATE_IMPORTS: dict[tuple[str, str], str] = {
+    (
+        "settings/load.py",
+        "switchboard.settings.scopes.session_servers.servers_in_scope",
+    ): "it reads front matter, and most boards have no active skill",
     ("entry.py", "switchboard.shim.main.serve"): "the command line does without the shim",
     ("entry.py", "switchboard.cli.main.main"): "the shim does without the command line",
     ("ipc/paths.py", "hashlib.sha256"): "it loads slowly, and few homes have a path that long",

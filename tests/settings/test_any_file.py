@@ -15,7 +15,7 @@ from switchboard.config.strict import Either, Items, Members, Table
 from switchboard.settings.explain import explain, show
 from switchboard.settings.files.file_shapes import CHILD, GIVEN, SIDECAR, SUITES, TOML
 from switchboard.settings.load import load
-from switchboard.settings.session_servers import servers_in_scope
+from switchboard.settings.scopes.session_servers import servers_in_scope
 
 _WORDS = [
     "",

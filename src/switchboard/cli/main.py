@@ -65,6 +65,8 @@ def _run(words: Sequence[str], environ: dict[str, str], printer: Printer) -> int
         arguments = read_arguments(PROGRAM, module.USAGE, [name])
     if home := arguments.one("home"):
         environ["SWITCHBOARD_HOME"] = home
+    if skills := arguments.one("skill"):
+        environ["SWITCHBOARD_SKILLS"] = skills
     request = CommandRequest(
         arguments=arguments, environ=environ, talk=printer.talk, show=printer.show
     )

@@ -11,6 +11,7 @@ GLOBAL_OPTIONS = (
         about="work there instead of the current directory",
     ),
     Option(name="config", value="FILE", about="read this file of servers too, above all others"),
+    Option(name="skill", value="NAMES", about="use the servers of these skills, with commas"),
     Option(name="home", value="DIR", about="keep settings and trust there, not in ~/.switchboard"),
     Option(name="help", short="-h", about="show this text"),
 )

@@ -152,7 +152,9 @@ LOGIN = Section(name="login", into=LoginOptions, fields=(
         workspace="never", variables=("SWITCHBOARD_CLIENT_METADATA_URL",)),
 ))
 
-SKILLS = Section(name="skills", unused="no session asks for the servers of a skill", fields=(
+SKILLS = Section(name="skills", fields=(
+    Field("active", Items(item=_WORD, about="Skills whose servers are used."), workspace="never",
+        variables=("SWITCHBOARD_SKILLS",)),
     Field("allowed_marketplace_mcp", Items(item=_WORD, about=(
         "Marketplace skills whose servers may be used.")), workspace="never"),
 ))

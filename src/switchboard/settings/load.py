@@ -4,11 +4,12 @@ No stage prints and none stops at the first problem: what is wrong is collected 
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from switchboard.children.schema import ServerEntry
 from switchboard.config.documents import Document, read_json_document, read_toml_document
@@ -40,6 +41,7 @@ from switchboard.settings.files.file_layers import (
 from switchboard.settings.files.layer_merge import lay_all
 from switchboard.settings.files.wrapped_child import is_original, wrapper_above
 from switchboard.settings.fingerprints import files_to_watch
+from switchboard.settings.scopes.skills import active_skills, skill_folders
 from switchboard.settings.sections import ReadFile, Settings
 from switchboard.settings.servers import Resolution, merged_servers
 from switchboard.settings.trust import read_trust
@@ -89,6 +91,8 @@ def load(
     _layer(loading)
     settings = _freeze(loading)
     _refuse(loading)
+    if names := loading.merged.tree.get("skills", {}).get("active"):
+        settings = _with_skills(loading, settings, names)
     return settings, loading
 
 
@@ -215,6 +219,38 @@ def _replaced(loading: Loading, servers: Iterable[ServerEntry]) -> frozenset[str
         for name in layer.tree.get("mcp_servers", {})
     }
     return frozenset(entry.name for entry in servers if entry.fingerprint and entry.name in own)
+
+
+def _with_skills(loading: Loading, settings: Settings, names: Sequence[str]) -> Settings:
+    """The servers of active skills over all others."""
+    # The front matter of skills is YAML, which is slow to import.
+    from switchboard.settings.scopes.session_servers import servers_in_scope  # noqa: PLC0415
+
+    warnings = list(settings.warnings)
+    skills = active_skills(loading.places, names, warnings)
+    folders = [
+        os.path.join(folder, name) for folder, _ in skill_folders(loading.places) for name in names
+    ]
+    scoped = servers_in_scope(settings, skills=skills)
+    warnings += scoped.warnings
+    omitted = omissions(
+        scoped.servers, scoped.untrusted, settings.suites, loading.merged, loading.warnings
+    )
+    left_out = {id(omission.entry) for omission in omitted}
+    return replace(
+        settings,
+        servers=tuple(each for each in scoped.servers if id(each) not in left_out),
+        untrusted=tuple(each for each in scoped.untrusted if id(each) not in left_out),
+        omitted=tuple(omitted),
+        skills=skills,
+        replaced=scoped.replaced,
+        watched=(
+            *settings.watched,
+            *folders,
+            *(path for each in skills for path in each.watched()),
+        ),
+        warnings=tuple(warnings),
+    )
 
 
 def _refuse(loading: Loading) -> None:

@@ -10,6 +10,7 @@ from switchboard.children.schema import ServerEntry
 from switchboard.config.problems import Problem
 from switchboard.core.origins import Origin
 from switchboard.runs.limits import RunLimits
+from switchboard.settings.scopes.skills import Skill
 from switchboard.vault.options import VaultOptions
 
 
@@ -126,6 +127,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     # The servers that a model provider brings along, by the name of the provider.
     providers: dict[str, dict[str, Any]] = {}
     allowed_marketplace_mcp: tuple[str, ...] = ()
+    # Those whose servers are among the servers above, the highest last.
+    skills: tuple[Skill, ...] = ()
     files: tuple[ReadFile, ...] = ()
     # Files and folders whose change makes a reload worth trying.
     watched: tuple[str, ...] = ()

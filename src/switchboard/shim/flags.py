@@ -5,6 +5,7 @@ _VALUES = {
     "-C": "workspace",
     "--config": "config",
     "--home": "home",
+    "--skill": "skill",
 }
 _FALSE = ("", "0", "false", "no", "off")
 

@@ -61,6 +61,8 @@ def serve(words: "list[str]", environ: "dict[str, str]") -> "int | None":
     if flags is None or wants_in_process(environ) or not (_is_stream(0) and _is_stream(1)):
         return None
     places = places_from(environ, flags.get("home", ""))
+    if flags.get("skill"):
+        environ = {**environ, "SWITCHBOARD_SKILLS": flags["skill"]}
     try:
         return _follow(introduce(places, flags, environ))
     except Stranded as stranded:

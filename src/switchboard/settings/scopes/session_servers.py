@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,29 +19,12 @@ from switchboard.settings import freeze
 from switchboard.settings.files.file_layers import front_matter_layer, sidecar_layer
 from switchboard.settings.files.layer_merge import lay_servers
 from switchboard.settings.fingerprints import sealed
+from switchboard.settings.scopes.skills import Skill
 from switchboard.settings.sections import Settings
 from switchboard.settings.servers import judged
 from switchboard.settings.trust import granted_to, read_trust
 from switchboard.settings.workspace_limits import narrowed_server
 from switchkit.suggest import did_you_mean
-
-SkillSource = Literal["bundled", "marketplace", "user", "workspace", "agent"]
-
-
-class Skill(Struct, frozen=True, kw_only=True):
-    """An active skill: its directory and where it came from."""
-
-    directory: str
-    source: SkillSource = "user"
-    # How a marketplace names it: the user may allow a slug, `registry:slug` or a digest.
-    slug: str = ""
-    registry: str = ""
-    digest: str = ""
-
-    def consent_keys(self) -> set[str]:
-        """The words by which a user may have allowed it."""
-        keys = {self.slug, self.digest, f"{self.registry}:{self.slug}" if self.registry else ""}
-        return keys - {""}
 
 
 class ScopedServers(Struct, frozen=True, kw_only=True):
@@ -50,6 +33,8 @@ class ScopedServers(Struct, frozen=True, kw_only=True):
     servers: tuple[ServerEntry, ...]
     untrusted: tuple[ServerEntry, ...] = ()
     warnings: tuple[Problem, ...] = ()
+    # Servers of the workspace that have taken the place of the user's own.
+    replaced: frozenset[str] = frozenset()
 
 
 def servers_in_scope(
@@ -61,8 +46,10 @@ def servers_in_scope(
 ) -> ScopedServers:
     """Resolve the servers of a session, lowest first; `ConfigInvalid` when a file is wrong.
 
-    `agent` is the directory of an agent or its flat file.
+    `agent` is the directory of an agent or its flat file. The active skills of the settings stay
+    above it: each of their servers replaces a whole one, so that it may be laid twice.
     """
+    skills = (*settings.skills, *skills)
     if not (provider or agent or skills):
         return ScopedServers(servers=settings.servers, untrusted=settings.untrusted)
     problems: list[Problem] = []
@@ -94,6 +81,7 @@ def _resolved(
     waiting = {entry.name for entry in settings.untrusted}
     usable: list[ServerEntry] = []
     untrusted: list[ServerEntry] = []
+    replaced = set(settings.replaced)
     for name, used in merged.layers_by_name("mcp_servers").items():
         if used == [ground]:
             (untrusted if name in waiting else usable).append(below[name])
@@ -112,6 +100,8 @@ def _resolved(
             inherits and (name in waiting or bool(below[name].fingerprint))
         )
         if foreign:
+            if name in below and name not in waiting and not below[name].fingerprint:
+                replaced.add(name)
             entry = sealed(entry, settings.workspace)
             if not record.holds(settings.workspace, entry.fingerprint, references_of(entry)):
                 untrusted.append(entry)
@@ -122,7 +112,10 @@ def _resolved(
     if errors:
         raise ConfigInvalid(errors, workspace=settings.workspace)
     return ScopedServers(
-        servers=tuple(usable), untrusted=tuple(untrusted), warnings=tuple(problems)
+        servers=tuple(usable),
+        untrusted=tuple(untrusted),
+        warnings=tuple(problems),
+        replaced=frozenset(replaced),
     )
 
 
