@@ -24,24 +24,6 @@ def test_warnings_are_told_and_do_not_fail(workspace: Workspace) -> None:
     assert "no server is named `b`" in done.err
 
 
-def test_what_nothing_uses_yet_is_told_by_check_and_doctor(workspace: Workspace) -> None:
-    workspace.write(
-        ".switchboard/config.toml",
-        "enable_mcp_server_surface = true\n"
-        '[mcp_servers.api]\nurl = "https://a.example/mcp"\n'
-        '[mcp_servers.api.auth]\ntype = "oauth2_pkce"\nclient_id = "c"\n'
-        'issuer_url = "https://a.example"\n'
-        '[mcp_servers.x]\ncommand = "true"\nsecret_env = { K = "vault:mcp/x/env/K" }\n',
-    )
-    check = switchboard(workspace, "config", "check", "--json").report
-    assert {each["key"]: each["line"] for each in check["warnings"]} == {
-        "mcp_servers.api.auth": 4,
-    }
-    assert all(" yet: " in each["message"] for each in check["warnings"])
-    doctor = switchboard(workspace, "doctor").out
-    assert "switchboard vault put mcp/x/env/K" in doctor
-
-
 def test_a_bad_configuration_ends_with_2(workspace: Workspace) -> None:
     workspace.config_json({"timeouts": {"rpcMs": "soon", "childSpawn": 1}})
     done = switchboard(workspace, "config", "check")

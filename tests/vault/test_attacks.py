@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.vault.envelope import DataKey, read_content
+from switchboard.vault.envelope import DataKey, read_content, read_entry
 from switchboard.vault.file_vault import FileVault
 from vault.ground import file_vault
 
@@ -148,7 +148,7 @@ def test_an_entry_is_bound_to_its_name_also_by_itself(folder: Path) -> None:
     [key] = folder.glob("key-*")
     envelope = read_content((folder / "vault.json").read_bytes())
     data_key = DataKey.opened(envelope, bytes.fromhex(key.read_text("ascii")))
-    ours, theirs = envelope.entries[GITHUB], envelope.entries[LINEAR]
+    ours, theirs = (read_entry(envelope.entries[name]) for name in (GITHUB, LINEAR))
     assert data_key.value(GITHUB, ours) == CANARY
     for entry in (theirs, replace(ours, created_at=1.0)):
         assert refusal(lambda entry=entry: data_key.value(GITHUB, entry)).reason == (

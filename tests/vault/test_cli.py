@@ -99,6 +99,17 @@ def test_the_doctor_says_where_the_key_is_and_what_is_wrong(workspace: Workspace
         assert "chmod 600" in done.out
 
 
+def test_the_doctor_says_which_secret_is_missing(workspace: Workspace) -> None:
+    entry = server(child_command("echo_child"), secret_env={"GITHUB_TOKEN": f"vault:{TOKEN}"})
+    workspace.mcp_json({"github": entry}, scope="home")
+    done = switchboard(workspace, "doctor")
+    assert done.code == 1
+    assert f"github: the secret `vault:{TOKEN}` is not in the vault" in done.out
+    assert f"hint: switchboard vault put {TOKEN}" in done.out
+    # Nothing is made by looking.
+    assert not (workspace.home / "vault").exists()
+
+
 def test_a_vault_with_a_passphrase_is_opened_by_a_descriptor(workspace: Workspace) -> None:
     switchboard(workspace, "vault", "put", TOKEN, stdin=CANARY)
     command = workspace.command("vault", "rotate", "--key", "passphrase", "--passphrase-fd", "0")

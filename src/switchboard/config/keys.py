@@ -48,9 +48,8 @@ class Field(Struct, frozen=True):
     bound: Bound = "no"
     # The key outside of all tables that this one is another spelling of.
     means: str = ""
-    # Why setting it changes nothing yet, and what to do until it does.
+    # Why setting it changes nothing yet.
     unused: str = ""
-    instead: str = ""
 
     def spelled(self, file: FileName) -> str:
         """The key as a file writes it."""

@@ -43,7 +43,7 @@ from switchboard.settings.fingerprints import files_to_watch
 from switchboard.settings.sections import ReadFile, Settings
 from switchboard.settings.servers import Resolution, merged_servers
 from switchboard.settings.trust import read_trust
-from switchboard.settings.validate import omissions, without_effect
+from switchboard.settings.validate import omissions
 
 
 class Loading:
@@ -203,7 +203,6 @@ def _freeze(loading: Loading) -> Settings:
             *(each for each in loading.problems if each.severity == "warning"),
             *loading.warnings,
         ),
-        without_effect=tuple(without_effect(merged)),
     )
 
 

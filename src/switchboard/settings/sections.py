@@ -130,5 +130,3 @@ class Settings(Struct, frozen=True, kw_only=True):
     # Files and folders whose change makes a reload worth trying.
     watched: tuple[str, ...] = ()
     warnings: tuple[Problem, ...] = ()
-    # What is declared and used by nothing yet: told to who asks, not at every start.
-    without_effect: tuple[Problem, ...] = ()

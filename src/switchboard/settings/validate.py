@@ -1,17 +1,14 @@
 """What must hold between the sections of the configuration."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Mapping, Sequence
 
 from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
-from switchboard.config.key_positions import KeyPath
 from switchboard.config.layers import MergedLayers
 from switchboard.config.problems import Problem
 from switchboard.core.names import fold, suite_name, tool_name
 from switchboard.providers.table import is_reserved
 from switchboard.settings.sections import Omission
-from switchboard.settings.server_fields import SERVER
 from switchkit.suggest import did_you_mean
 
 
@@ -83,23 +80,3 @@ def _warn(
     layer = merged.layer_near(at)
     if layer is not None:
         warnings.append(layer.problem(at, message, hint, "warning"))
-
-
-def without_effect(merged: MergedLayers) -> Iterator[Problem]:
-    """A warning for each thing that is declared in vain."""
-    tree = merged.tree
-    for name, fields in cast("dict[str, dict[str, Any]]", tree.get("mcp_servers", {})).items():
-        for field in SERVER.fields:
-            if field.unused and fields.get(field.name):
-                yield _warning(
-                    merged,
-                    (SERVER.name, name, field.name),
-                    f"`{field.name}` has no effect yet: {field.unused}",
-                    field.instead,
-                )
-
-
-def _warning(merged: MergedLayers, at: KeyPath, message: str, hint: str = "") -> Problem:
-    layer = merged.layer_near(at)
-    assert layer is not None, "what is in the tree was set by a layer"
-    return layer.problem(at, message, hint, "warning")

@@ -50,7 +50,8 @@ class SealedEntry(Struct, frozen=True, kw_only=True):
 class _Body(Struct, frozen=True, kw_only=True):
     # Grows with each write.
     generation: int
-    entries: dict[str, SealedEntry]
+    # Each is read when it is wanted: of a thousand, mostly one is.
+    entries: dict[str, Raw]
 
 
 class _File(Struct, frozen=True, kw_only=True):
@@ -70,7 +71,8 @@ class VaultContent(Struct, frozen=True, kw_only=True):
     seal: Sealed
     body: bytes
     generation: int
-    entries: dict[str, SealedEntry]
+    # Unread: see `read_entry`.
+    entries: dict[str, Raw]
 
 
 class DataKey:
@@ -124,7 +126,7 @@ class DataKey:
 
     def written(
         self,
-        entries: dict[str, SealedEntry],
+        entries: dict[str, Raw],
         *,
         generation: int,
         key: KeyNote,
@@ -154,6 +156,19 @@ def read_content(data: bytes) -> VaultContent:
         generation=body.generation,
         entries=body.entries,
     )
+
+
+def read_entry(raw: Raw) -> SealedEntry:
+    """One entry of a vault file. Raises a fault when it is none."""
+    try:
+        return msgspec.json.decode(raw, type=SealedEntry)
+    except (msgspec.DecodeError, ValueError):
+        raise fault_from_damage("an entry in it cannot be read") from None
+
+
+def written_entry(entry: SealedEntry) -> Raw:
+    """The same entry, as it stands in the file."""
+    return Raw(msgspec.json.encode(entry))
 
 
 def _seal(cipher: AESGCM, plain: bytes, about: bytes) -> Sealed:

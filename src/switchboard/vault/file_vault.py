@@ -4,9 +4,18 @@ import threading
 import time
 from typing import Protocol
 
+from msgspec import Raw
+
 from switchboard.core.faults import Fault
 from switchboard.core.stores import VaultEntry
-from switchboard.vault.envelope import DataKey, KeyNote, SealedEntry, VaultContent, read_content
+from switchboard.vault.envelope import (
+    DataKey,
+    KeyNote,
+    VaultContent,
+    read_content,
+    read_entry,
+    written_entry,
+)
 from switchboard.vault.faults import fault_from_value
 from switchboard.vault.references import check_name
 from switchboard.vault.usage import UsageNotes
@@ -57,7 +66,7 @@ class FileVault:
         entry = None if opened is None else opened.content.entries.get(reference)
         if opened is None or entry is None:
             return None
-        value = opened.key.value(reference, entry)
+        value = opened.key.value(reference, read_entry(entry))
         self._usage.note(reference)
         return value
 
@@ -72,9 +81,12 @@ class FileVault:
             old = opened.content.entries.get(reference)
             now = time.time()
             entry = opened.key.entry(
-                reference, value, created_at=old.created_at if old else now, changed_at=now
+                reference,
+                value,
+                created_at=now if old is None else read_entry(old).created_at,
+                changed_at=now,
             )
-            self._write(opened, {**opened.content.entries, reference: entry})
+            self._write(opened, {**opened.content.entries, reference: written_entry(entry)})
 
     def delete(self, reference: str, /) -> bool:
         # Asked first: where there is nothing, no folder has to be made.
@@ -103,7 +115,8 @@ class FileVault:
                 changed_at=entry.changed_at,
                 used_at=used.get(reference, 0.0),
             )
-            for reference, entry in sorted(read_content(data).entries.items())
+            for reference, raw in sorted(read_content(data).entries.items())
+            for entry in (read_entry(raw),)
         ]
 
     def mark(self) -> object:
@@ -123,7 +136,7 @@ class FileVault:
         opened = self._fresh()
         if opened is not None:
             for reference, entry in opened.content.entries.items():
-                opened.key.value(reference, entry)
+                opened.key.value(reference, read_entry(entry))
 
     @property
     def note(self) -> KeyNote | None:
@@ -174,13 +187,16 @@ class FileVault:
                 return False
             anew = DataKey.new()
             entries = {
-                reference: anew.entry(
-                    reference,
-                    opened.key.value(reference, entry),
-                    created_at=entry.created_at,
-                    changed_at=entry.changed_at,
+                reference: written_entry(
+                    anew.entry(
+                        reference,
+                        opened.key.value(reference, entry),
+                        created_at=entry.created_at,
+                        changed_at=entry.changed_at,
+                    )
                 )
-                for reference, entry in opened.content.entries.items()
+                for reference, raw in opened.content.entries.items()
+                for entry in (read_entry(raw),)
             }
             note = opened.content.key
             data = anew.written(
@@ -235,7 +251,7 @@ class FileVault:
                 key = self._known[note.id] = self._keys.find(note)
             return key
 
-    def _write(self, opened: _Opened, entries: dict[str, SealedEntry]) -> None:
+    def _write(self, opened: _Opened, entries: dict[str, Raw]) -> None:
         data = opened.key.written(
             entries,
             generation=opened.content.generation + 1,

@@ -131,7 +131,7 @@ def _check(settings: Settings) -> ConfigCheckReport:
         ),
         servers=len(settings.servers) + len(settings.untrusted),
         waiting=len(settings.untrusted),
-        warnings=(*settings.warnings, *settings.without_effect),
+        warnings=settings.warnings,
         left_out=tuple(
             LeftOut(name=each.entry.name, reason=each.reason) for each in settings.omitted
         ),

@@ -107,8 +107,7 @@ def run(request: CommandRequest) -> Report:
     except ConfigInvalid as error:
         findings += [_finding(each, error.workspace) for each in error.problems]
     if settings is not None:
-        told = (*settings.warnings, *settings.without_effect)
-        findings += [_finding(each, settings.workspace) for each in told]
+        findings += [_finding(each, settings.workspace) for each in settings.warnings]
         findings += _about_trust(settings)
         findings += _about_servers(settings, request.environ)
         findings += _about_sandbox(settings)
