@@ -49,7 +49,7 @@ def switchboard(
         env={key: value for key, value in merged.items() if value != "-"},
         check=False,
     )
-    assert "Traceback" not in done.stderr
+    assert "Traceback" not in done.stderr, done.stderr
     return Finished(done.returncode, done.stdout, done.stderr)
 
 

@@ -180,7 +180,7 @@ async def test_a_change_of_a_file_is_asked_for_with_its_diff(tmp_path: Path) -> 
         await conversation.aclose()
         (asked,) = [event for event in events if isinstance(event, Permission)]
         assert (asked.kind, asked.subject) == ("patch", path)
-        assert "+one\n+two" in json.loads(asked.detail)["diff"]
+        assert "+one\n+two" in asked.text
         states = [event.status for event in events if isinstance(event, FileItem)]
         assert states == ["started", "completed"]
         assert (stage.cwd / "new.txt").read_text("utf-8") == "one\ntwo\n"

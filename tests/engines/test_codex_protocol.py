@@ -29,7 +29,7 @@ async def played(folder: Path, habit: str) -> tuple[TurnEnded, list[str]]:
     spec = EngineSpec(
         profile=AgentProfile(name="t"),
         cwd=str(cwd),
-        env={"HOME": str(folder), "PATH": "/usr/bin:/bin"},
+        env={"HOME": str(folder), "PATH": "/usr/bin:/bin", "OPENAI_API_KEY": "sk-nobody"},
         folder=str(own),
         program=str(program),
     )
