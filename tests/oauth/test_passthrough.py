@@ -11,7 +11,7 @@ import pytest
 
 from oauth.scripted_servers import scripted_servers
 from oauth.test_remote_login import wanting
-from support.workspace import Workspace
+from support.workspace import Json, Workspace
 
 PATIENCE = 60.0
 
@@ -45,13 +45,13 @@ async def test_the_authorization_of_a_client_never_travels_to_a_server(tmp_path:
 
 
 async def _call(url: str, headers: dict[str, str]) -> str:
-    arguments = {"action": "call", "subtool": "x", "args": {}}
-    meta = {
+    arguments: Json = {"action": "call", "subtool": "x", "args": {}}
+    meta: Json = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
         "io.modelcontextprotocol/clientCapabilities": {},
     }
-    message = {
+    message: Json = {
         "jsonrpc": "2.0",
         "id": 1,
         "method": "tools/call",
