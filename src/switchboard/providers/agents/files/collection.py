@@ -3,12 +3,13 @@
 import hashlib
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from switchboard.children.secrets.texts import is_reference
 from switchboard.core.names import fold, tool_name
 from switchboard.core.origins import Origin, Scope
 from switchboard.core.privacy.cleaning import written_out
@@ -108,9 +109,15 @@ def _remote(name: str, fields: Mapping[str, Any]) -> RemoteServer:
     return RemoteServer(
         name=name,
         target=str(fields.get("url") or shlex.join(words)),
-        secrets=tuple(sorted({*(fields.get("headers") or ()), *(fields.get("secret_env") or ())})),
+        secrets=tuple(sorted({*_given(fields.get("headers")), *_given(fields.get("secret_env"))})),
         digest=hashlib.sha256(written).hexdigest(),
     )
+
+
+def _given(values: Mapping[str, str] | None) -> Iterator[str]:
+    """What is given to a server: whoever trusts it gives it the secrets that are named here."""
+    for name, text in (values or {}).items():
+        yield f"{name} from {text}" if is_reference(text) else name
 
 
 def _attached(file: AgentFile) -> Iterable[AttachedServer]:
