@@ -115,6 +115,26 @@ async def test_a_configured_client_proves_who_it_is_and_asks_for_its_scopes_alon
     assert SECRET not in everything_written(workspace)
 
 
+@pytest.mark.requirement("S4.40", "S4.42")
+async def test_a_client_secret_can_lie_in_the_vault(
+    servers: OAuthServers, workspace: Workspace
+) -> None:
+    workspace.config_toml('[vault]\nkey = "own-key-file"\n', scope="home")
+    auth = {
+        "type": "oauth2_pkce",
+        "client_id": "secret-client",
+        "client_secret_ref": "vault:mcp/notes/oauth/client-secret",
+        "issuer_url": servers.issuer,
+    }
+    workspace.mcp_json({"notes": {"url": servers.url, "auth": auth}}, scope="home")
+    put = await started(workspace, "vault", "put", "mcp/notes/oauth/client-secret")
+    assert (await ended(put, pasted=SECRET)).code == 0
+    done = await log_in(workspace, "notes")
+    assert done.code == 0, done.stderr
+    assert (await ran(workspace, "call", "notes", "whoami")).stdout == "logged in as ada\n"
+    assert SECRET not in everything_written(workspace)
+
+
 async def test_the_browser_is_opened_without_a_shell_and_not_by_a_variable(
     servers: OAuthServers, workspace: Workspace, tmp_path: Path
 ) -> None:

@@ -278,10 +278,10 @@ class StreamablePipe(HttpPipe):
                     pause_s = position.pause_s
                     await self._take_events(response, position, None)
             except Fault as fault:
-                if fault.code is FaultCode.UNAUTHENTICATED:
-                    return
                 self.trouble = fault.message
-                pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
+                # Somebody may log in some day, and is not told to reconnect anything.
+                waits_long = fault.code is FaultCode.UNAUTHENTICATED
+                pause_s = LONGEST_PAUSE_S if waits_long else min(pause_s * 2, LONGEST_PAUSE_S)
             await asyncio.sleep(pause_s)
             if not position.event_id:
                 self._distrust_listing()
