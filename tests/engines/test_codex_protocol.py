@@ -25,11 +25,14 @@ async def played(folder: Path, habit: str) -> tuple[TurnEnded, list[str]]:
     cwd, own = folder / "cwd", folder / "own"
     cwd.mkdir()
     own.mkdir()
+    # An address that may want no login.
+    (folder / ".codex").mkdir()
+    (folder / ".codex" / "config.toml").write_text('openai_base_url = "http://127.0.0.1:9"\n')
     reaper = Reaper()
     spec = EngineSpec(
         profile=AgentProfile(name="t"),
         cwd=str(cwd),
-        env={"HOME": str(folder), "PATH": "/usr/bin:/bin", "OPENAI_API_KEY": "sk-nobody"},
+        env={"HOME": str(folder), "PATH": "/usr/bin:/bin"},
         folder=str(own),
         program=str(program),
     )

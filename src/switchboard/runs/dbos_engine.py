@@ -137,5 +137,6 @@ class DbosEngine:
         try:
             DBOS.destroy()
         finally:
-            logging.getLogger("dbos").handlers = []
+            # Without any handler, Python would print what is still said.
+            logging.getLogger("dbos").handlers = [logging.NullHandler()]
             _only_one.release()

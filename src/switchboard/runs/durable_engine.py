@@ -122,8 +122,10 @@ class DurableEngine:
         else:
             self._launched.set_result(engine)
             loop.run_forever()
-            engine.close()
+        # What is under way first: without its DBOS it would fail, and complain.
         loop.run_until_complete(_cancel_rest())
+        if self.is_loaded:
+            self._launched.result().close()
         loop.close()
 
     async def _launch(self) -> DbosEngine:
