@@ -1,13 +1,9 @@
 """The file that questions and pins lie in: private, and shared by every process of a user."""
 
-import contextlib
 import os
-import sqlite3
-from collections.abc import Generator
-from typing import Any
 
 from switchboard.core.faults import Fault, FaultCode
-from switchkit.files import make_folder, make_private_file
+from switchkit.sqlite_file import SqliteFile
 
 _FOLDER = "state"
 _FILE = "approvals.db"
@@ -75,95 +71,19 @@ CREATE TRIGGER older_owners AFTER INSERT ON questions WHEN NEW.owner != 0
 """
 # What each version brought: an older file is brought up to date, a newer one is let be.
 _STEPS = (_QUESTIONS_AND_PINS, _CHANGED_TOOLS, _OPAQUE_OWNERS)
-_VERSION = len(_STEPS)
 
 
-class Database:
-    """One connection. Belongs to the thread that opened it."""
+class Database(SqliteFile):
+    """One connection to the file of a home. Belongs to the thread that opened it.
+
+    A power cut may undo what was written last: it ends every session, and with them everything
+    that an approval is bound to.
+    """
 
     def __init__(self, home: str) -> None:
-        """Open or make the file of this home. Raises a fault when it is not ours alone."""
-        try:
-            self._connection = _connect(os.path.join(home, _FOLDER))
-        except (OSError, sqlite3.Error) as error:
-            raise unusable(f"{type(error).__name__}: {error}") from error
-
-    def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
-        """What a query finds."""
-        try:
-            return self._connection.execute(query, values).fetchall()
-        except sqlite3.Error as error:
-            raise unusable(f"{type(error).__name__}: {error}") from error
-
-    def change(self, query: str, *values: Any) -> int:
-        """Change rows at once, or as part of `together`. Gives how many."""
-        try:
-            return self._connection.execute(query, values).rowcount
-        except sqlite3.Error as error:
-            raise unusable(f"{type(error).__name__}: {error}") from error
-
-    @contextlib.contextmanager
-    def together(self) -> Generator[None]:
-        """Let several reads and changes be one, which no other process sees half of."""
-        self.change("BEGIN IMMEDIATE")
-        try:
-            yield
-            self.change("COMMIT")
-        except BaseException:
-            with contextlib.suppress(sqlite3.Error):
-                self._connection.execute("ROLLBACK")
-            raise
-
-    def version(self) -> tuple[int, int]:
-        """Another value once something has changed: by another process, or through here."""
-        [row] = self.rows("PRAGMA data_version")
-        return row[0], self._connection.total_changes
-
-    def close(self) -> None:
-        self._connection.close()
-
-
-def _connect(folder: str) -> sqlite3.Connection:
-    make_folder(folder)
-    path = os.path.join(folder, _FILE)
-    # Made by us, so that nobody else can read it from the first moment. SQLite gives the files
-    # that it puts beside it the same mode.
-    make_private_file(path)
-    connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
-    connection.row_factory = sqlite3.Row
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-        # A power cut ends every session, and with them everything that an approval is bound to.
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA trusted_schema = OFF")
-        _prepare(connection)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _prepare(connection: sqlite3.Connection) -> None:
-    if _version(connection) == _VERSION:
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        # Another process may have been faster.
-        version = _version(connection)
-        if version > _VERSION:
-            raise sqlite3.DatabaseError(f"the file is of version {version}")
-        for step in _STEPS[version:]:
-            for statement in step.split(";\n"):
-                connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {_VERSION}")
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-
-
-def _version(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+        """Open or make the file. Raises a fault when it is not ours alone."""
+        path = os.path.join(home, _FOLDER, _FILE)
+        super().__init__(path, steps=_STEPS, busy_s=_BUSY_S, failure=unusable)
 
 
 def unusable(why: str) -> Fault:

@@ -1,15 +1,12 @@
 """The file that runs lie in: private, and shared by every process of a user."""
 
-import contextlib
 import os
 import shlex
 import sqlite3
-from collections.abc import Generator
-from typing import Any
 
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.runs.places import FILE, FOLDER
-from switchkit.files import make_folder, make_private_file
+from switchkit.sqlite_file import SqliteFile, schema_version
 
 # Whoever holds the lock is done in milliseconds; a process that was stopped in between is not.
 _BUSY_S = 5.0
@@ -52,92 +49,15 @@ CREATE TABLE events (
 """
 # What each version brought: an older file is brought up to date, a newer one is let be.
 _STEPS = (_RUNS_AND_EVENTS,)
-_VERSION = len(_STEPS)
 
 
-class RunDatabase:
-    """One connection. Belongs to the thread that opened it."""
+class RunDatabase(SqliteFile):
+    """One connection to the file of a home. Belongs to the thread that opened it."""
 
     def __init__(self, home: str) -> None:
-        """Open or make the file of this home. Raises a fault when it is not ours alone."""
-        with _told():
-            self._connection = _connect(os.path.join(home, FOLDER))
-
-    def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
-        """What a query finds."""
-        with _told():
-            return self._connection.execute(query, values).fetchall()
-
-    def change(self, query: str, *values: Any) -> int:
-        """Change rows at once, or as part of `together`. Gives how many."""
-        with _told():
-            return self._connection.execute(query, values).rowcount
-
-    @contextlib.contextmanager
-    def together(self, *, lasting: bool = False) -> Generator[None]:
-        """Let several reads and changes be one, which no other process sees half of.
-
-        A `lasting` one is on the disk afterwards, with all that came before it: a power cut does
-        not undo it. Others outlive the end of the process only.
-        """
-        self.change(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")
-        self.change("BEGIN IMMEDIATE")
-        try:
-            yield
-            self.change("COMMIT")
-        except BaseException:
-            with contextlib.suppress(sqlite3.Error):
-                self._connection.execute("ROLLBACK")
-            raise
-
-    def close(self) -> None:
-        self._connection.close()
-
-
-@contextlib.contextmanager
-def _told() -> Generator[None]:
-    try:
-        yield
-    except (OSError, sqlite3.Error) as error:
-        raise unusable(f"{type(error).__name__}: {error}") from error
-
-
-def _connect(folder: str) -> sqlite3.Connection:
-    make_folder(folder)
-    path = os.path.join(folder, FILE)
-    # Made by us, so that nobody else can read it from the first moment. SQLite gives the files
-    # that it puts beside it the same mode.
-    make_private_file(path)
-    connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
-    connection.row_factory = sqlite3.Row
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA trusted_schema = OFF")
-        connection.execute("PRAGMA foreign_keys = ON")
-        _prepare(connection)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _prepare(connection: sqlite3.Connection) -> None:
-    if _version(connection) == _VERSION:
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        # Another process may have been faster.
-        version = _version(connection)
-        if version > _VERSION:
-            raise sqlite3.DatabaseError(f"the file is of version {version}")
-        for step in _STEPS[version:]:
-            for statement in step.split(";\n"):
-                connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {_VERSION}")
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
+        """Open or make the file. Raises a fault when it is not ours alone."""
+        path = os.path.join(home, FOLDER, FILE)
+        super().__init__(path, steps=_STEPS, busy_s=_BUSY_S, failure=unusable)
 
 
 def trouble_with(home: str) -> tuple[str, str]:
@@ -145,18 +65,13 @@ def trouble_with(home: str) -> tuple[str, str]:
     path = os.path.join(home, FOLDER, FILE)
     away = f"mv {shlex.quote(path)} {shlex.quote(path + '.away')}, which leaves its runs behind"
     try:
-        with contextlib.closing(sqlite3.connect(path, timeout=_BUSY_S)) as connection:
-            version = _version(connection)
+        version = schema_version(path, busy_s=_BUSY_S)
     except sqlite3.Error as error:
         return f"runs cannot be read ({error})", f"switchboard daemon stop, then {away}"
-    if version > _VERSION:
-        why = f"runs were written by a newer Switchboard (version {version}, we know {_VERSION})"
+    if version > len(_STEPS):
+        why = f"runs were written by a newer Switchboard (version {version}, we know {len(_STEPS)})"
         return why, f"update Switchboard, or: switchboard daemon stop, then {away}"
     return "", ""
-
-
-def _version(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def unusable(why: str) -> Fault:
