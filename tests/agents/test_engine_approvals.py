@@ -42,7 +42,7 @@ async def test_a_question_waits_at_the_desk_on_an_unguarded_board_too(home: Path
         await until_true(lambda: desk.run.state == "asking")
         assert desk.run.approval_id == posted.question.id
         await desk.decide(posted)
-        await asyncio.wait_for(call, 10)
+        await asyncio.wait_for(call, 60)
         assert (home / "wanted").exists()
         assert desk.run.output == "done"
         assert desk.runs.asked == [posted.question.id]
@@ -68,7 +68,7 @@ async def test_a_person_sees_the_run_the_agent_and_the_exact_command(home: Path)
         )
         assert question.risk.is_high
         await desk.decide(posted, "denied")
-        await asyncio.wait_for(call, 10)
+        await asyncio.wait_for(call, 60)
 
 
 async def test_what_the_agent_did_before_is_no_word_of_a_stranger(home: Path) -> None:
@@ -133,7 +133,7 @@ async def test_a_no_lets_the_model_go_on(home: Path) -> None:
     async with board(home, ASKS, Says("then not")) as desk:
         call = desk.begin()
         await desk.decide(await desk.until_asked(), "denied")
-        await asyncio.wait_for(call, 10)
+        await asyncio.wait_for(call, 60)
         assert not (home / "wanted").exists()
         assert desk.run.output == "then not"
         [reply] = desk.conversation.replies.values()
@@ -250,7 +250,7 @@ async def test_a_cancelled_run_takes_its_question_back(home: Path) -> None:
         call = desk.begin()
         posted = await desk.until_asked()
         await desk.outcome("run_cancel", {"run_id": desk.run.id})
-        await asyncio.wait_for(call, 10)
+        await asyncio.wait_for(call, 60)
         assert desk.run.state == "cancelled"
         found = await desk.guard.approvals.find(posted.question.id)
         assert found is not None
@@ -278,7 +278,7 @@ async def test_neither_the_agent_nor_its_client_may_answer_for_a_person(home: Pa
         # The scripted engine calls itself process 1.
         assert posted.question.client_pid == 1
         await desk.decide(posted)
-        await asyncio.wait_for(call, 10)
+        await asyncio.wait_for(call, 60)
 
 
 @pytest.mark.parametrize(

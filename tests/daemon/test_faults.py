@@ -138,7 +138,7 @@ async def test_a_frozen_daemon_can_be_stopped(workspace: Workspace) -> None:
         stop = await asyncio.create_subprocess_exec(
             *workspace.command("daemon", "stop"), env=workspace.env, cwd=workspace.root
         )
-        assert await asyncio.wait_for(stop.wait(), 20) == 0
+        assert await asyncio.wait_for(stop.wait(), 60) == 0
         assert status(workspace) is None
 
 

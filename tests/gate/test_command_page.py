@@ -13,7 +13,7 @@ SECTION = PAGE[PAGE.index("## Command tools\n") : PAGE.index("## Secrets\n")]
 
 def test_every_section_says_what_is_defended_what_is_not_and_how_to_check_it() -> None:
     titles = re.findall(r"^## (.*)$", PAGE, re.MULTILINE)
-    assert titles == ["The sandbox", "Command tools", "Secrets"]
+    assert titles == ["The sandbox", "Command tools", "Secrets", "The vault"]
     for section in re.split(r"^## ", PAGE, flags=re.MULTILINE)[1:]:
         heads = re.findall(r"^### (.*)$", section, re.MULTILINE)
         wanted = ["What is defended", "What is not defended", "How to check it"]

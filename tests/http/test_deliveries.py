@@ -53,6 +53,6 @@ async def test_an_answer_is_delivered_to_a_client_that_is_there(
         if leaves:
             connection.leave()
         stream.end(HttpReply(200, (b'{"an":"answer"}',)))
-        await asyncio.wait_for(carrying, 10)
+        await asyncio.wait_for(carrying, 60)
     assert ("answer" in told) is not leaves
     assert (b"answer" in connection.written) is not leaves
