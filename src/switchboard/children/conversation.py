@@ -1,9 +1,9 @@
 """What one child is asked and told, in the words of its era."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec import MsgspecError, Raw
 
@@ -78,14 +78,17 @@ class Conversation:
 
     # For clients
 
-    async def ask(
+    def ask(
         self, method: str, params: Parts, channel: Channel | None = None, *, tool: str = ""
-    ) -> Raw:
+    ) -> Coroutine[Any, Any, Raw]:
         """The child's result, unopened. The params lack their closing brace.
 
         `tool` is the tool that is called; everything else only reads.
         """
-        return await self.with_login(channel, partial(self._ask, method, params, channel, tool))
+        if self._offer_login is None:
+            # Nothing around it: every call pays for each coroutine that it passes.
+            return self._ask(method, params, channel, tool)
+        return self.with_login(channel, partial(self._ask, method, params, channel, tool))
 
     async def with_login(self, channel: Channel | None, ask: Callable[[], Awaitable[T]]) -> T:
         """What somebody wants of the child; if it wants a login first, they are shown where."""
