@@ -9,9 +9,11 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import unquote, urlsplit
+
+from support.http_serving import served
 
 TOKEN = "hvs.double-of-a-token"
 
@@ -150,20 +152,8 @@ def kv_server() -> Generator[KvServer]:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its own name
             pass
 
-    class Http(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, request: object, client_address: object) -> None:
-            """Some clients do not wait for what comes late."""
-
-    http = Http(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    server.address = f"http://127.0.0.1:{http.server_address[1]}"
-    try:
-        yield server
-    finally:
-        server.hangs.set()
-        http.shutdown()
-        thread.join(10)
-        http.server_close()
+    with served(Handler) as server.address:
+        try:
+            yield server
+        finally:
+            server.hangs.set()

@@ -1,11 +1,12 @@
 """A small MCP server over HTTP that remembers the headers of every request."""
 
 import json
-import threading
 from collections.abc import Generator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from support.http_serving import served
 
 _TOOL = {"name": "echo", "inputSchema": {"type": "object"}}
 
@@ -69,19 +70,6 @@ def header_server() -> Generator[HeaderServer]:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as above
             pass
 
-    class Http(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, request: object, client_address: object) -> None:
-            """Some clients do not wait for what comes late."""
-
-    http = Http(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    server.url = f"http://127.0.0.1:{http.server_address[1]}/mcp"
-    try:
+    with served(Handler) as address:
+        server.url = f"{address}/mcp"
         yield server
-    finally:
-        http.shutdown()
-        thread.join(10)
-        http.server_close()

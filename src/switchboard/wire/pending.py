@@ -38,9 +38,11 @@ class PeerLost(Exception):
 class Pending:
     """The requests to one other side, by ids that are ours alone. `most` of them wait at once."""
 
-    __slots__ = ("_most", "_waiting", "lost", "next_id")
+    __slots__ = ("_loop", "_most", "_waiting", "lost", "next_id")
 
     def __init__(self, *, most: int | None = None) -> None:
+        # To ask for the running loop is a system call, and every request needs it.
+        self._loop = asyncio.get_running_loop()
         self._most = most
         self._waiting: dict[MessageId, asyncio.Future[list[Envelope]]] = {}
         # The id that the next request will have.
@@ -65,7 +67,7 @@ class Pending:
             raise RpcError(INTERNAL_ERROR, "too many questions wait for an answer")
         message_id = self.next_id
         self.next_id = message_id + 1
-        future: asyncio.Future[list[Envelope]] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[list[Envelope]] = self._loop.create_future()
         waiting[message_id] = future
         send(request_parts(message_id, method, params))
         try:
