@@ -23,7 +23,7 @@ const client = (more) => ({
   response_types: ["code"],
   ...more,
 });
-const behaviour = { tokenStatus: 0 };
+const behaviour = { tokenStatus: 0, rotates: true };
 
 const provider = new Provider(issuer, {
   clients: [
@@ -48,7 +48,7 @@ const provider = new Provider(issuer, {
     },
   },
   // With rotation, a refresh token that comes twice ends everything that was granted with it.
-  rotateRefreshToken: true,
+  rotateRefreshToken: () => behaviour.rotates,
   issueRefreshToken: async () => given.refresh ?? true,
   ttl: {
     AccessToken: () => given.ttl ?? 3600,
