@@ -212,7 +212,7 @@ def _follow(line: Line) -> int:
     os.dup2(nothing, 1)
     try:
         while True:
-            word, _, rest = _next_word(line).partition(" ")
+            word, _, rest = _heard(line).partition(" ")
             if word == END:
                 return int(rest or 0)
             if word != BEAT:
