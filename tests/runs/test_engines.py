@@ -206,3 +206,22 @@ async def test_an_engine_waits_for_the_dbos_of_the_last_to_be_gone(
     await second.loaded()
     assert [row[0] for row in await noted(tmp_path / "second", 1)] == [f"{run.id}.1"]
     monkeypatch.undo()
+
+
+async def test_an_engine_of_dbos_lets_go_once_and_of_its_own_alone(tmp_path: Path) -> None:
+    def engine(name: str) -> DbosEngine:
+        return DbosEngine(str(tmp_path / name), executor=name, tell=lambda _: None)
+
+    first, second, never = engine("first"), engine("second"), engine("never")
+    never.close()
+    first.launch()
+    first.close()
+    second.launch()
+    try:
+        # What has nothing any more leaves the next its DBOS.
+        first.close()
+        never.close()
+        await second.forget(lambda _: True)
+    finally:
+        second.close()
+    second.close()

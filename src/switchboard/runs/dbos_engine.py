@@ -77,6 +77,8 @@ class DbosEngine:
         self._executor = executor
         self._tell = tell
         self._handler = _Handler(tell)
+        # Whether the one DBOS of the process is this engine's.
+        self._is_ours = False
 
     def launch(self) -> None:
         """Open the file, made if need be. Blocks; to be called in the loop that is its own."""
@@ -99,6 +101,7 @@ class DbosEngine:
             "notification_listener_polling_interval_sec": _POLL_S,
         }
         _only_one.acquire()
+        self._is_ours = True
         try:
             # Two processes that make the tables at the same time break each other.
             with FileLock(f"{path}.lock"):
@@ -133,7 +136,13 @@ class DbosEngine:
             await DBOS.delete_workflows_async(old)
 
     def close(self) -> None:
-        """Let go of the file. What is under way stays written down. Blocks for a second."""
+        """Let go of the file. What is under way stays written down. Blocks for a second.
+
+        Nothing to do a second time, or where it was never launched: DBOS may be another's by then.
+        """
+        if not self._is_ours:
+            return
+        self._is_ours = False
         try:
             DBOS.destroy()
         finally:
