@@ -16,7 +16,7 @@ _CREATED = (200, 201)
 _WHAT = "the registration endpoint"
 
 
-class Registration(Struct, frozen=True, kw_only=True):
+class ClientRegistration(Struct, frozen=True, kw_only=True):
     """Where a client that we registered can be taken back, and what proves that it is ours."""
 
     url: str
@@ -24,7 +24,7 @@ class Registration(Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         # As that of a grant.
-        return f"Registration({self.url})"
+        return f"ClientRegistration({self.url})"
 
 
 class ClientIdentity(Struct, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ class ClientIdentity(Struct, frozen=True, kw_only=True):
     secret: str = ""
     method: AuthMethod = "none"
     # Of one that was registered just now, where its server lets us take it back.
-    registration: Registration | None = None
+    registration: ClientRegistration | None = None
 
     def __repr__(self) -> str:
         # As that of a grant.
@@ -120,14 +120,14 @@ async def introduced_client(
     )
 
 
-def _registration(made: _Registered, server: AuthorizationServer) -> Registration | None:
+def _registration(made: _Registered, server: AuthorizationServer) -> ClientRegistration | None:
     url, token = made.registration_client_uri or "", made.registration_access_token or ""
     if not token or not (token.isascii() and token.isprintable()):
         return None
     # The token is for where it came from, and for nowhere else.
     if not url or origin_of(url) != origin_of(server.registration_url):
         return None
-    return Registration(url=url, token=token)
+    return ClientRegistration(url=url, token=token)
 
 
 def _registered_method(made: _Registered, server: AuthorizationServer) -> AuthMethod:
