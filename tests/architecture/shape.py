@@ -110,8 +110,8 @@ ALSO_MAY_IMPORT = (
     ),
     Allowance(
         "cli/verbs/parts/auth/*.py",
-        {"oauth", "procs:open_page"},
-        "a login is made by the command, with the user's browser",
+        {"oauth", "procs:open_page", "audit"},
+        "a login is made and written down by the command, with the user's browser",
     ),
     Allowance(
         "cli/verbs/*.py", {"children:schema", "children:exposure"}, "settings are made of these"

@@ -8,10 +8,12 @@ import asyncio
 import hashlib
 import sys
 
+from fakes.audit import MemoryAudit
 from fakes.events import MemoryEvents
 from switchboard.children.schema import ServerEntry
 from switchboard.core.faults import Fault
 from switchboard.oauth.grant_store import GrantStore
+from switchboard.oauth.login_trail import LoginTrail
 from switchboard.oauth.logins import Logins
 from switchboard.vault.opening import open_vault
 from switchboard.vault.options import VaultOptions
@@ -19,7 +21,7 @@ from switchboard.vault.options import VaultOptions
 
 async def main(home: str, url: str) -> None:
     vault = open_vault(home, VaultOptions(key="own-key-file"), {})
-    logins = Logins(GrantStore(home, lambda: vault), MemoryEvents())
+    logins = Logins(GrantStore(home, lambda: vault), MemoryEvents(), LoginTrail(MemoryAudit))
     login = logins.open(
         ServerEntry(name="notes", transport="http", url=url),
         environ={},

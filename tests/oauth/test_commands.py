@@ -85,6 +85,17 @@ async def test_one_login_serves_every_session_and_lasts(
     assert gone["reason"] == "login-required"
     assert (await ran(workspace, "mcp", "auth", "status", "notes")).code == 1
     assert file.read_bytes() == before
+    # What became of the login was written down, by whichever process it was.
+    log = (await ran(workspace, "audit", "export")).stdout
+    records = [json.loads(line)["record"] for line in log.splitlines()]
+    told = [each for each in records if each["event"].startswith("login.")]
+    assert [(each["event"], each["server"]) for each in told] == [
+        ("login.made", "notes"),
+        ("login.made", "notes"),
+        ("login.ended", "notes"),
+    ]
+    assert "scopes tools.read tools.write" in told[1]["note"]
+    assert told[2]["note"].endswith("revoked: yes")
 
 
 @pytest.mark.requirement("S4.39", "S4.43", "S4.44", "S4.45", "S4.46", "S4.51", "S4.52")

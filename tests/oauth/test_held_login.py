@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from fakes.audit import MemoryAudit
 from fakes.events import MemoryEvents
 from fakes.vault import MemoryVault
 from oauth.scripted_servers import Asked, ScriptedServers, Told, scripted_servers, token
@@ -18,6 +19,7 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.oauth import held_login
 from switchboard.oauth.grant import Grant, GrantKey, entry_reference
 from switchboard.oauth.grant_store import GrantStore
+from switchboard.oauth.login_trail import LoginTrail
 from switchboard.oauth.logins import Logins, OpenLogin
 
 CANARY = "canary-of-an-error-body"
@@ -42,7 +44,8 @@ class Desk:
         self.vault = vault
         self.store = GrantStore(str(home), lambda: vault)
         self.events = MemoryEvents()
-        self.logins = Logins(self.store, self.events)
+        self.audit = MemoryAudit()
+        self.logins = Logins(self.store, self.events, LoginTrail(lambda: self.audit))
         self.entry = ServerEntry(name="notes", transport="http", url=servers.url)
         self.noted: set[str] = set()
 
@@ -139,6 +142,27 @@ async def test_an_expired_login_is_renewed_without_anybody_noticing(desk: Desk) 
     assert kept is not None
     assert (kept.access_token, kept.refresh_token) == ("access-token-1", "refresh-token-1")
     assert kept.refreshed_at
+
+
+async def test_renewals_and_their_failures_are_written_down_without_a_token(desk: Desk) -> None:
+    desk.keep(desk.grant(lasts_s=-10))
+    login = desk.open()
+    header = await login.header()
+    desk.servers.script["/token"] = Told(503, CANARY.encode())
+    with pytest.raises(Fault):
+        await login.renewed(header)
+    desk.keep(desk.grant(lasts_s=-10, access_token="access-token-7"))
+    desk.servers.script["/token"] = Told(400, {"error": "invalid_grant"})
+    await fault_of(login)
+    assert [(each.event, each.server, each.status) for each in desk.audit.records] == [
+        ("login.renewed", "notes", "ok"),
+        ("login.renewal_failed", "notes", "unavailable"),
+        ("login.renewal_failed", "notes", "unauthenticated"),
+    ]
+    written = str(desk.audit.records)
+    assert f"issuer {desk.servers.base}" in written
+    for secret in ("access-token", "refresh-token", CANARY):
+        assert secret not in written
 
 
 async def test_the_new_token_is_on_disk_before_it_is_used(desk: Desk) -> None:

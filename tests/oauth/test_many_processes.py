@@ -116,6 +116,14 @@ async def test_a_daemon_that_restarts_with_an_expired_token_needs_no_browser(
             assert "HTTP status 503" in status["logins"][0]["last_error"] or (
                 "server_error" in status["logins"][0]["last_error"]
             )
+            log = (await ran(workspace, "audit", "export")).stdout
+            records = [json.loads(line)["record"] for line in log.splitlines()]
+            told = [each for each in records if each["event"].startswith("login.")]
+            assert [each["event"] for each in told] == [
+                *("login.made", "login.renewed", "login.renewal_failed")
+            ]
+            # Each by who did it: the command, then the daemon.
+            assert told[0]["pid"] != told[1]["pid"] == told[2]["pid"]
             new = kept(workspace, servers.url)
             written = _everything_written(workspace)
             for token in (old.access_token, old.refresh_token, new.access_token, new.refresh_token):

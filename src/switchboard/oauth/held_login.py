@@ -17,6 +17,7 @@ from switchboard.oauth.faults import login_required, renewal_failed, scope_missi
 from switchboard.oauth.grant import Grant, entry_reference
 from switchboard.oauth.grant_store import GrantStore
 from switchboard.oauth.http.guarded_web import GuardedWeb
+from switchboard.oauth.login_trail import LoginTrail
 from switchboard.oauth.token_endpoint import TokenEndpoint, TokenRefused
 
 # A token that expires on its way is as bad as none.
@@ -43,12 +44,14 @@ class HeldLogin:
         grants: GrantStore,
         # Told when a renewal fails, once until it works again; with nothing then.
         tell: Callable[[str, str], None],
+        trail: LoginTrail,
     ) -> None:
         self.entry = entry
         self.account = account
         self.reference = entry_reference(entry, account)
         self._grants = grants
         self._tell = tell
+        self._trail = trail
         self._grant: Grant | None = None
         self._header = ""
         # The stamp of the store when it was read; nothing has it at first.
@@ -278,6 +281,7 @@ class HeldLogin:
         if not await self._keep(renewed):
             # The old one is worth nothing any more, so the new one is used while we are here.
             self._tasks.start(self._keep_later(grant, renewed))
+        self._trail.renewed(self.entry.name, renewed)
         if self._failures:
             self._tell(self.entry.name, "")
         self._failures, self._retry_at = 0, 0.0
@@ -309,9 +313,10 @@ class HeldLogin:
         failed = replace(grant, last_error=why, failed_at=time.time(), is_spent=is_final)
         await self._keep(failed)
         self._adopt(failed)
-        self._failed(why)
+        self._failed(why, is_final=is_final)
 
-    def _failed(self, why: str) -> None:
+    def _failed(self, why: str, *, is_final: bool = False) -> None:
+        self._trail.not_renewed(self.entry.name, why, is_final=is_final)
         if not self._failures:
             self._tell(self.entry.name, why)
         self._failures += 1

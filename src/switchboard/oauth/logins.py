@@ -11,6 +11,7 @@ from switchboard.core.ports import Events
 from switchboard.oauth.grant_store import GrantStore
 from switchboard.oauth.held_login import HeldLogin, Note
 from switchboard.oauth.login.link import LinkLogin
+from switchboard.oauth.login_trail import LoginTrail
 
 # How long an end waits for a renewal whose answer is on its way.
 _LAST_ANSWER_S = 5.0
@@ -19,9 +20,10 @@ _LAST_ANSWER_S = 5.0
 class Logins:
     """Gives children the logins of their servers. One for a process."""
 
-    def __init__(self, grants: GrantStore, events: Events) -> None:
+    def __init__(self, grants: GrantStore, events: Events, trail: LoginTrail) -> None:
         self._grants = grants
         self._events = events
+        self._trail = trail
         self._held: dict[str, HeldLogin] = {}
         self._links: dict[str, LinkLogin] = {}
 
@@ -41,7 +43,7 @@ class Logins:
         return OpenLogin(held, learn, forget)
 
     def _of(self, entry: ServerEntry, account: str) -> HeldLogin:
-        held = HeldLogin(entry, account, self._grants, self._tell)
+        held = HeldLogin(entry, account, self._grants, self._tell, self._trail)
         return self._held.setdefault(held.reference, held)
 
     def _tell(self, server: str, why: str) -> None:
@@ -55,7 +57,7 @@ class Logins:
         held = self._of(entry, "")
         link = self._links.get(held.reference)
         if link is None or link.is_over:
-            link = self._links[held.reference] = LinkLogin(held, self._grants)
+            link = self._links[held.reference] = LinkLogin(held, self._grants, self._trail)
         try:
             return await link.offer(channel)
         except Fault:

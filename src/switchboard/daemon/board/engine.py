@@ -211,6 +211,15 @@ class Engine:
         self, settings: Settings, providers: Mapping[str, Provider], ttl_s: float | None = None
     ) -> Gates:
         """The gates that ask and write down, for the boards that want them."""
+        return self._open_guard(settings).gates(
+            PlacementGate(providers).launch,
+            self._events,
+            settings.approval_channel,
+            self._hide,
+            ttl_s,
+        )
+
+    def _open_guard(self, settings: Settings) -> Guard:
         if self._guard is None:
             # A database and a log: who does not guard the surface does without both.
             from switchboard.daemon.board.guard import Guard  # noqa: PLC0415
@@ -220,13 +229,7 @@ class Engine:
                 if self._shared_children is not None
                 else Guard(settings.home, self._events)
             )
-        return self._guard.gates(
-            PlacementGate(providers).launch,
-            self._events,
-            settings.approval_channel,
-            self._hide,
-            ttl_s,
-        )
+        return self._guard
 
     def _open_runs(self, settings: Settings) -> RunService:
         if self._shared_children is not None:
@@ -245,9 +248,16 @@ class Engine:
             # Few servers want a login.
             from switchboard.daemon.board.open_logins import open_logins  # noqa: PLC0415
 
-            assert self._settings is not None, "a child belongs to a board"
-            vaults = cast("Vaults", self._own_vaults)
-            self._logins = open_logins(self._settings, self._environ, self._events, vaults)
+            settings = self._settings
+            assert settings is not None, "a child belongs to a board"
+            self._logins = open_logins(
+                settings,
+                self._environ,
+                self._events,
+                cast("Vaults", self._own_vaults),
+                # As with the daemon's.
+                lambda: self._open_guard(settings).audit,
+            )
         return self._logins
 
     def _audit(self) -> AuditStore | None:
@@ -274,6 +284,10 @@ class Engine:
         if self._guard is not None:
             self._guard.leave(session_id)
 
+    async def _close_guard(self) -> None:
+        if self._guard is not None:
+            await self._guard.aclose()
+
     async def end_runs(self) -> None:
         """Interrupt the runs of a board in a process of its own, while its providers are there."""
         if self._runs is not None:
@@ -283,8 +297,8 @@ class Engine:
         """End every child."""
         # From the last to the first, each of them whatever became of the others.
         async with AsyncExitStack() as then:
-            if self._guard is not None and self._shared_children is None:
-                then.push_async_callback(self._guard.aclose)
+            if self._shared_children is None:
+                then.push_async_callback(self._close_guard)
             if self._own_vaults is not None:
                 then.callback(self._own_vaults.close)
             if self._own_reaper is not None:

@@ -7,10 +7,12 @@ from switchboard.children.schema import ServerEntry
 from switchboard.control.status import LoginStatus
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.ports import Events
+from switchboard.core.stores import AuditStore
 from switchboard.daemon.board.vault_secrets import VaultSecrets
 from switchboard.daemon.board.vaults import Vaults
 from switchboard.oauth.grant import Grant
 from switchboard.oauth.grant_store import GrantStore
+from switchboard.oauth.login_trail import LoginTrail
 from switchboard.oauth.logins import Logins
 from switchboard.settings.sections import Settings
 
@@ -24,10 +26,14 @@ def grant_store(
 
 
 def open_logins(
-    settings: Settings, environ: Mapping[str, str], events: Events, vaults: Vaults
+    settings: Settings,
+    environ: Mapping[str, str],
+    events: Events,
+    vaults: Vaults,
+    audit: Callable[[], AuditStore],
 ) -> Logins:
     """The logins that a process uses."""
-    return Logins(grant_store(settings, environ, vaults), events)
+    return Logins(grant_store(settings, environ, vaults), events, LoginTrail(audit))
 
 
 def client_secret(entry: ServerEntry, settings: Settings, environ: Mapping[str, str]) -> str:

@@ -117,7 +117,15 @@ class SharedChildren:
             from switchboard.daemon.board.open_logins import open_logins  # noqa: PLC0415 - as above
 
             assert self.settings is not None, "a child belongs to a board"
-            self.open_logins = open_logins(self.settings, self._environ, self._events, self.vaults)
+            home = self.settings.home
+            self.open_logins = open_logins(
+                self.settings,
+                self._environ,
+                self._events,
+                self.vaults,
+                # Also where no board is guarded: nobody else writes down what becomes of a login.
+                lambda: self.guard(home).audit,
+            )
         return self.open_logins
 
     def works_in(self, workspace: str) -> bool:
@@ -142,14 +150,18 @@ class SharedChildren:
         for pool in self._pools.values():
             yield from pool
 
+    async def _close_guard(self) -> None:
+        # A login that ends with us may have opened it just now.
+        if self._guard is not None:
+            await self._guard.aclose()
+
     async def aclose(self) -> None:
         """End every child, and the reaper."""
         async with AsyncExitStack() as then:
             # The reaper waits until what it guards has ended, and the loop must not wait with it.
             then.push_async_callback(asyncio.to_thread, self.reaper.close)
             then.callback(self.vaults.close)
-            if self._guard is not None:
-                then.push_async_callback(self._guard.aclose)
+            then.push_async_callback(self._close_guard)
             if self.open_logins is not None:
                 then.push_async_callback(self.open_logins.aclose)
             await close_all(pool.aclose() for pool in self._pools.values())

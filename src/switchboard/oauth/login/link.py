@@ -17,6 +17,7 @@ from switchboard.oauth.grant_store import GrantStore
 from switchboard.oauth.login.attempt import attempt_login
 from switchboard.oauth.login.callback import Callback
 from switchboard.oauth.login.request import LoginRequest
+from switchboard.oauth.login_trail import LoginTrail
 from switchboard.oauth.urls import origin_of
 
 if TYPE_CHECKING:
@@ -35,9 +36,10 @@ class _Reply(Struct):
 class LinkLogin:
     """One login behind a link. Whoever asks for it meanwhile is shown the same link."""
 
-    def __init__(self, held: "HeldLogin", grants: GrantStore) -> None:
+    def __init__(self, held: "HeldLogin", grants: GrantStore, trail: LoginTrail) -> None:
         self._held = held
         self._grants = grants
+        self._trail = trail
         self._tasks = TaskSet()
         self._url: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._done: asyncio.Task[bool] | None = None
@@ -86,7 +88,9 @@ class LinkLogin:
                 grant = await attempt.finish(await callback.answer(_PATIENCE_S), web)
             async with self._grants.locked(grant.reference):
                 await asyncio.to_thread(self._grants.keep, self._held.reference, grant)
+            self._trail.made(self._held.entry.name, grant)
         except Fault as fault:
+            self._trail.failed(self._held.entry.name, fault)
             if not self._url.done():
                 self._url.set_exception(fault)
             return False

@@ -1,19 +1,26 @@
 """`switchboard mcp auth`: log in to a remote server, see logins, log out."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 
+from switchboard.audit.store import SqliteAudit
 from switchboard.children.schema import ServerEntry
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.auth.pasted import pasted_line
-from switchboard.cli.verbs.parts.auth.reports import LoginReport, LoginsReport, LogoutReport
+from switchboard.cli.verbs.parts.auth.reports import (
+    LoginReport,
+    LoginsReport,
+    LogoutReport,
+    Revoked,
+)
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.control.status import LoginStatus
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.daemon.board.open_logins import client_secret, grant_store, login_status
 from switchboard.oauth.addresses import rules_for
+from switchboard.oauth.client_identity import ClientIdentity
 from switchboard.oauth.grant import Grant, entry_reference
 from switchboard.oauth.grant_store import GrantStore
 from switchboard.oauth.http.guarded_web import GuardedWeb
@@ -21,6 +28,7 @@ from switchboard.oauth.login.attempt import LoginAttempt, attempt_login, prepare
 from switchboard.oauth.login.callback import Callback, answer_in
 from switchboard.oauth.login.device import ask_device, finish_device
 from switchboard.oauth.login.request import LoginRequest
+from switchboard.oauth.login_trail import LoginTrail
 from switchboard.oauth.token_endpoint import revoke
 from switchboard.procs.open_page import open_page
 from switchboard.settings.sections import Settings
@@ -29,6 +37,8 @@ from switchkit.cli.usage import UsageError
 
 ACTIONS = ("login", "status", "logout")
 _LAST_PORT = 65_535
+
+Act = Callable[[CommandRequest, Settings, ServerEntry, GrantStore, LoginTrail], Awaitable[Report]]
 
 
 def run_auth(request: CommandRequest) -> Report:
@@ -44,9 +54,24 @@ def run_auth(request: CommandRequest) -> Report:
     if not name:
         raise UsageError("`NAME` is missing", f"switchboard mcp auth {action} NAME")
     entry = _remote(settings, name)
-    if action == "login":
-        return asyncio.run(_log_in(request, settings, entry, store))
-    return asyncio.run(_log_out(request, settings, entry, store))
+    act = _log_in if action == "login" else _log_out
+    return asyncio.run(_written_down(act, request, settings, entry, store))
+
+
+async def _written_down(
+    act: Act, request: CommandRequest, settings: Settings, entry: ServerEntry, store: GrantStore
+) -> Report:
+    """Do it, and have what became of it in the audit log before it is told."""
+    log = SqliteAudit(settings.home)
+    try:
+        return await act(request, settings, entry, store, LoginTrail(lambda: log))
+    finally:
+        try:
+            await log.flush()
+        except Fault as fault:
+            # What was done is done, at the server too.
+            request.talk.say(f"it is not in the audit log: {fault.message}")
+        await log.aclose()
 
 
 def _remote(settings: Settings, name: str) -> ServerEntry:
@@ -75,7 +100,11 @@ def _remote(settings: Settings, name: str) -> ServerEntry:
 
 
 async def _log_in(
-    request: CommandRequest, settings: Settings, entry: ServerEntry, store: GrantStore
+    request: CommandRequest,
+    settings: Settings,
+    entry: ServerEntry,
+    store: GrantStore,
+    trail: LoginTrail,
 ) -> Report:
     arguments = request.arguments
     reference = entry_reference(entry)
@@ -96,8 +125,12 @@ async def _log_in(
         # Whoever renews the old login just now finishes first.
         async with store.locked(grant.reference):
             store.keep(reference, grant)
+    except Fault as fault:
+        trail.failed(entry.name, fault)
+        raise
     finally:
         await web.aclose()
+    trail.made(entry.name, grant)
     return LoginReport(login=login_status(entry.name, grant))
 
 
@@ -192,7 +225,11 @@ def _status(settings: Settings, store: GrantStore, name: str) -> Report:
 
 
 async def _log_out(
-    request: CommandRequest, settings: Settings, entry: ServerEntry, store: GrantStore
+    request: CommandRequest,
+    settings: Settings,
+    entry: ServerEntry,
+    store: GrantStore,
+    trail: LoginTrail,
 ) -> Report:
     reference = entry_reference(entry)
     grant = store.find(reference)
@@ -202,27 +239,28 @@ async def _log_out(
         # Renewed meanwhile, maybe; what is revoked is what is there now.
         grant = store.find(reference) or grant
         store.forget(reference)
-    if not grant.revocation_url or not (grant.refresh_token or grant.access_token):
-        return LogoutReport(server=entry.name, had_login=True, revoked="not-offered")
-    web = GuardedWeb(rules_for(entry), request.environ)
-    try:
-        done = await _revoked(grant, entry, web, settings, request.environ)
-    finally:
-        await web.aclose()
-    return LogoutReport(server=entry.name, had_login=True, revoked="yes" if done else "failed")
+    revoked = await _revoked(grant, entry, settings, request.environ)
+    trail.ended(entry.name, grant, revoked)
+    return LogoutReport(server=entry.name, had_login=True, revoked=revoked)
 
 
 async def _revoked(
-    grant: Grant,
-    entry: ServerEntry,
-    web: GuardedWeb,
-    settings: Settings,
-    environ: Mapping[str, str],
-) -> bool:
+    grant: Grant, entry: ServerEntry, settings: Settings, environ: Mapping[str, str]
+) -> Revoked:
+    if not grant.revocation_url or not (grant.refresh_token or grant.access_token):
+        return "not-offered"
     try:
         client = grant.client(client_secret(entry, settings, environ))
     except Fault:
-        return False
+        return "failed"
+    web = GuardedWeb(rules_for(entry), environ)
+    try:
+        return "yes" if await _revoke_both(grant, client, web) else "failed"
+    finally:
+        await web.aclose()
+
+
+async def _revoke_both(grant: Grant, client: ClientIdentity, web: GuardedWeb) -> bool:
     done = True
     # The one that lasts first.
     for token, kind in (

@@ -9,6 +9,9 @@ from switchboard.cli.verbs.parts.auth.login_table import login_rows, when
 from switchboard.control.status import LoginStatus
 from switchkit.cli.style import Style
 
+# What the server was told at a logout; `not-offered` where it takes no such word.
+Revoked = Literal["yes", "failed", "not-offered", ""]
+
 
 class LoginReport(Report, frozen=True, kw_only=True, tag="switchboard.login/1"):
     """A login that was made."""
@@ -54,8 +57,7 @@ class LogoutReport(Report, frozen=True, kw_only=True, tag="switchboard.logout/1"
 
     server: str
     had_login: bool
-    # What the server was told; `not-offered` where it takes no such word.
-    revoked: Literal["yes", "failed", "not-offered", ""] = ""
+    revoked: Revoked = ""
 
     def lines(self, style: Style) -> Iterator[str]:
         del style
