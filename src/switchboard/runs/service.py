@@ -23,6 +23,7 @@ from switchboard.runs.endings import (
     halted,
     unattended,
 )
+from switchboard.runs.followers import Followers, Tell
 from switchboard.runs.late_ends import LateEnds
 from switchboard.runs.limits import RunLimits
 from switchboard.runs.notebook import Notebook
@@ -39,7 +40,6 @@ _DAY_S = 86400.0
 
 # Makes the engine, once the service knows how runs are executed.
 MakeEngine = Callable[[Execute], RunEngine]
-Tell = Callable[[Run], None]
 T = TypeVar("T")
 
 
@@ -59,7 +59,7 @@ class RunService:
         self._own: dict[str, Run] = {}
         self._late = LateEnds(store, events)
         self._halted: dict[str, Halt] = {}
-        self._followers: dict[str, list[Tell]] = {}
+        self._followers = Followers()
         # What is done to the end, though whoever asked for it may have left.
         self._tasks = TaskSet()
         # Attempts that end now. They are waited for.
@@ -140,16 +140,7 @@ class RunService:
         await self._whole(self.store.left(owner))
 
     def follow(self, run_id: str, tell: Tell, /) -> Callable[[], None]:
-        followers = self._followers.setdefault(run_id, [])
-        followers.append(tell)
-
-        def forget() -> None:
-            with contextlib.suppress(ValueError):
-                followers.remove(tell)
-            if not followers and self._followers.get(run_id) is followers:
-                del self._followers[run_id]
-
-        return forget
+        return self._followers.add(run_id, tell)
 
     def attach(self, worker: Worker, /) -> Callable[[], None]:
         self._workers.append(worker)
@@ -377,10 +368,7 @@ class RunService:
             before, self._own[run.id] = self._own[run.id], run
             if before.state != run.state:
                 self._events.emit(RunChanged(run_id=run.id, state=run.state))
-        for tell in (*self._followers.get(run.id, ()), *self._followers.get("", ())):
-            # Whoever watches must not end what is watched.
-            with contextlib.suppress(Exception):
-                tell(run)
+        self._followers.tell(run)
 
     async def _whole(self, work: Coroutine[Any, Any, T]) -> T:
         """Do it to the end, also when whoever asked for it leaves half-way."""
