@@ -15,9 +15,8 @@ from switchboard.cli.verbs.parts.runs.run_lines import run_lines
 from switchboard.core.events import RunEnded, RunStarted, RunUnwritten, RunWritten
 from switchboard.core.faults import Fault
 from switchboard.engines.events import AgentMessage, CommandItem
-from switchboard.runs import late_ends
 from switchboard.runs.service import RunService
-from switchboard.runs.store import database
+from switchboard.runs.store import database, late_ends
 from switchboard.runs.store.database import trouble_with
 from switchboard.runs.store.run_table import RunTable
 from switchboard.runs.store.sqlite import SqliteRuns

@@ -24,12 +24,12 @@ from switchboard.runs.endings import (
     unattended,
 )
 from switchboard.runs.followers import Followers, Tell
-from switchboard.runs.late_ends import LateEnds
 from switchboard.runs.limits import RunLimits
-from switchboard.runs.notebook import Notebook
 from switchboard.runs.ports import Execute, RunEngine, RunStore, Worker
 from switchboard.runs.refusals import not_working, stopping
 from switchboard.runs.run import Run, RunEvent, RunSpec, new_run_id
+from switchboard.runs.store.late_ends import LateEnds
+from switchboard.runs.store.notebook import Notebook
 from switchboard.runs.store.run_table import unknown_run
 from switchboard.runs.transcripts import state_line
 
