@@ -225,6 +225,7 @@ class DaemonControl:
             cwd=attachment.hello.cwd,
             via=self._via,
             pid=self._pid,
+            acting=attachment.acting,
             is_pinned=attachment.hello.is_pinned,
         ) as caller:
             yield caller
