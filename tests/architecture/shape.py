@@ -102,6 +102,7 @@ ALSO_MAY_IMPORT = (
     Allowance("cli/verbs/approvals.py", {"approvals", "audit"}, "it decides daemon or not"),
     Allowance("cli/verbs/*runs.py", {"runs"}, "runs are looked at where no daemon runs, too"),
     Allowance("cli/verbs/parts/runs/run_lines.py", {"runs"}, "as above"),
+    Allowance("cli/verbs/parts/dated.py", {"runs"}, "as above"),
     Allowance("cli/verbs/parts/question_watch.py", {"approvals"}, "as above"),
     Allowance(
         "cli/verbs/parts/http_endpoint.py",

@@ -69,6 +69,12 @@ class RunStatus(Struct, frozen=True, kw_only=True):
     approval_id: str = ""
 
 
+class Stopping(Struct, frozen=True, kw_only=True):
+    """A daemon that stops, and the runs of agents that end with it."""
+
+    runs: tuple[RunStatus, ...] = ()
+
+
 class LoginStatus(Struct, frozen=True, kw_only=True):
     """One login at a remote server: everything but its tokens."""
 

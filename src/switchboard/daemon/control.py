@@ -47,6 +47,7 @@ from switchboard.control.status import (
     LoginStatus,
     RunStatus,
     SessionStatus,
+    Stopping,
 )
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Asker
@@ -138,8 +139,11 @@ class DaemonControl:
                 return await self._reload()
             case DrainRequest():
                 self._state.drain()
+                return Stopping(runs=tuple(self._runs_under_way()))
             case StopRequest():
+                ending = Stopping(runs=tuple(self._runs_under_way()))
                 self._state.stop()
+                return ending
         return Nothing()
 
     async def _whole(self, work: Coroutine[Any, Any, T]) -> T:
