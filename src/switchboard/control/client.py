@@ -32,7 +32,7 @@ ENDED = "daemon-ended"
 T = TypeVar("T")
 
 
-class Stopped(Struct, frozen=True, kw_only=True):
+class StoppedDaemon(Struct, frozen=True, kw_only=True):
     """What ended with a daemon."""
 
     pid: int
@@ -77,7 +77,7 @@ class DaemonClient:
                 return
             yield event
 
-    def stop(self) -> "Stopped":
+    def stop(self) -> StoppedDaemon:
         """End it, and wait until it has ended. One that does not answer is made to."""
         is_frozen = False
         runs: tuple[RunStatus, ...] = ()
@@ -91,8 +91,8 @@ class DaemonClient:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
             has_ended(self.pid, GREETING_S)
-            return Stopped(pid=self.pid, runs=runs, was_killed=True)
-        return Stopped(pid=self.pid, runs=runs)
+            return StoppedDaemon(pid=self.pid, runs=runs, was_killed=True)
+        return StoppedDaemon(pid=self.pid, runs=runs)
 
     def _hear(self) -> str:
         """The next line; one that works on the answer says so."""
