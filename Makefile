@@ -10,8 +10,8 @@ SANDBOX_PACKAGES := bubblewrap
 # What else tests use: the Switchyard example runs a real PostgreSQL, the vault a real keychain.
 APT_PACKAGES := postgresql gnome-keyring dbus $(SANDBOX_PACKAGES)
 # Tests wait for processes more than they compute: three on two cores.
-PYTEST_WORDS := -m pytest -n 3 --dist loadgroup
-PYTEST := $(PY) $(PYTEST_WORDS)
+PYTEST_WORDS := -n 3 --dist loadgroup
+PYTEST := $(PY) -m pytest $(PYTEST_WORDS)
 PIP := $(PY) -m pip --disable-pip-version-check install --quiet
 
 .DEFAULT_GOAL := help
@@ -27,7 +27,7 @@ run: $(VENV)/.runtime ## Show Switchboard at work on the embedded example; Ctrl-
 
 test: apt lint types $(NODE_HOME)/node_modules/.stamp ## Lint, check types, run every test, sum up requirements and coverage.
 	@rm -rf .run/coverage && mkdir -p .run/coverage
-	$(PY) -m coverage run $(PYTEST_WORDS)
+	PYTHONPATH=tests $(PY) -m support.whole_run $(PYTEST_WORDS)
 	@$(PY) -m coverage combine --quiet
 	@PYTHONPATH=tests $(PY) -m support.coverage_table
 

@@ -4,12 +4,14 @@ import asyncio
 import os
 import signal
 import socket
+import threading
 import time
 
 import pytest
 
 from support.daemons import daemon_pid, dial, open_files, shim, status
 from support.mcp_stdio import Ended, talking_to
+from support.measuring import unmeasured
 from support.processes import until_gone, until_true
 from support.workspace import Workspace
 from switchboard.ipc.protocol import GREETING_S, SECOND_SILENCE_S, SILENCE_S
@@ -65,6 +67,10 @@ async def test_two_hundred_clients_at_once_are_served(workspace: Workspace) -> N
         await first.call_subtool("echo_suite", "echo", {"text": "warm"})
         pid = daemon_pid(workspace)
         files = open_files(pid)
+        # Measuring two hundred processes would cost more than running them.
+        lean = unmeasured(workspace.env)
+        workspace.env.clear()
+        workspace.env.update(lean)
 
         async def served(number: int) -> None:
             async with shim(workspace, patience=60) as client:
@@ -91,6 +97,30 @@ async def test_silent_connections_do_not_keep_others_out(workspace: Workspace) -
             assert set(await client.tools()) == {"echo_suite"}
         for stranger in crowd:
             stranger.close()
+
+
+async def test_a_daemon_that_is_busy_is_waited_for(workspace: Workspace) -> None:
+    async with shim(workspace):
+        pid = daemon_pid(workspace)
+        halted = threading.Event()
+
+        def halt() -> None:
+            """Let it run for a moment in each second, as on a machine with too much to do."""
+            ends = time.monotonic() + 2 * GREETING_S
+            while time.monotonic() < ends:
+                os.kill(pid, signal.SIGSTOP)
+                halted.set()
+                time.sleep(0.95)
+                os.kill(pid, signal.SIGCONT)
+                time.sleep(0.05)
+
+        halting = asyncio.create_task(asyncio.to_thread(halt))
+        await asyncio.to_thread(halted.wait)
+        async with shim(workspace, patience=60) as client:
+            assert client.stderr == ""
+            await halting
+            assert set(await client.tools()) == {"echo_suite"}
+        assert daemon_pid(workspace) == pid
 
 
 async def test_a_frozen_daemon_is_done_without(workspace: Workspace) -> None:

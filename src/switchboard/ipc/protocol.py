@@ -46,6 +46,8 @@ MAX_ENVIRONMENT_BYTES = 4 * 1024 * 1024
 
 # How long a stranger may take to say what it wants, and a shim waits for each answer.
 GREETING_S = 3.0
+# How many times that a shim waits for a daemon that is at work all the while, on a busy machine.
+BUSY_GREETINGS = 5
 # How long a new daemon may take until it listens.
 START_S = 5.0
 # How often a daemon shows that it works on a request of a command.
