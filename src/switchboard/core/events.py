@@ -170,6 +170,19 @@ class RunEngineFailed(Struct, frozen=True, kw_only=True):
     message: str
 
 
+class RunUnwritten(Struct, frozen=True, kw_only=True):
+    """The end of a run could not be written. Told once; it is tried again."""
+
+    run_id: str
+    message: str
+
+
+class RunWritten(Struct, frozen=True, kw_only=True):
+    """The end of a run is on the disk after all."""
+
+    run_id: str
+
+
 class LoginRenewalFailed(Struct, frozen=True, kw_only=True):
     """The login at a server could not be renewed. Told once, until it works again."""
 
@@ -206,6 +219,8 @@ Event = (
     | RunChanged
     | RunEnded
     | RunEngineFailed
+    | RunUnwritten
+    | RunWritten
     | LoginRenewalFailed
     | LoginRenewed
 )

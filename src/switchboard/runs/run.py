@@ -81,6 +81,8 @@ class Run(Struct, frozen=True, kw_only=True):
     is_delivered: bool = False
     # The question that it waits for.
     approval_id: str = ""
+    # Whether its end is known in a process alone, because the disk did not take it: it is full.
+    is_unwritten: bool = False
 
     @property
     def has_ended(self) -> bool:

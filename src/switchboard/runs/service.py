@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from switchboard.core.events import RunChanged, RunEnded, RunStarted
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.tasks import TaskSet, close_all
@@ -21,9 +23,13 @@ from switchboard.runs.endings import (
     halted,
     unattended,
 )
+from switchboard.runs.followers import Followers, Tell
 from switchboard.runs.limits import RunLimits
 from switchboard.runs.ports import Execute, RunEngine, RunStore, Worker
+from switchboard.runs.refusals import not_working, stopping
 from switchboard.runs.run import Run, RunEvent, RunSpec, new_run_id
+from switchboard.runs.store.late_ends import LateEnds
+from switchboard.runs.store.notebook import Notebook
 from switchboard.runs.store.run_table import unknown_run
 from switchboard.runs.transcripts import state_line
 
@@ -34,7 +40,6 @@ _DAY_S = 86400.0
 
 # Makes the engine, once the service knows how runs are executed.
 MakeEngine = Callable[[Execute], RunEngine]
-Tell = Callable[[Run], None]
 T = TypeVar("T")
 
 
@@ -52,8 +57,9 @@ class RunService:
         self._attempts: dict[str, Attempt] = {}
         # What this process has to execute, and has not ended yet.
         self._own: dict[str, Run] = {}
+        self._late = LateEnds(store, events)
         self._halted: dict[str, Halt] = {}
-        self._followers: dict[str, list[Tell]] = {}
+        self._followers = Followers()
         # What is done to the end, though whoever asked for it may have left.
         self._tasks = TaskSet()
         # Attempts that end now. They are waited for.
@@ -65,18 +71,19 @@ class RunService:
     # Whoever starts, watches and ends runs
 
     async def start(self, spec: RunSpec, /) -> Run:
-        self._check_open()
+        if self._is_closed:
+            raise stopping()
         run = Run(id=new_run_id(), spec=spec, state="queued", created_at=time.time())
         return await self._whole(self._start(run))
 
     async def get(self, run_id: str, /) -> Run:
-        run = await self.store.get(run_id)
+        run = self._late.get(run_id) or await self.store.get(run_id)
         if run is None:
             raise unknown_run(run_id)
         if run.has_ended or run_id in self._own:
             return run
         await self.settle()
-        return await self.store.get(run_id) or run
+        return self._late.get(run_id) or await self.store.get(run_id) or run
 
     async def wait(self, run_id: str, /, *, within_s: float, tell: Tell | None = None) -> Run:
         news: asyncio.Queue[Run] = asyncio.Queue()
@@ -101,7 +108,7 @@ class RunService:
 
     async def listed(self, *, workspace: str = "", last: int = 50) -> list[Run]:
         await self.settle()
-        return await self.store.listed(workspace=workspace, last=last)
+        return self._late.over(await self.store.listed(workspace=workspace, last=last))
 
     async def transcript(self, run_id: str, /, *, after: int = 0) -> list[RunEvent]:
         if await self.store.get(run_id) is None:
@@ -120,28 +127,20 @@ class RunService:
         run = await self.get(run_id)
         attempt = self._attempts.get(run_id)
         if attempt is None:
-            raise _not_working(run)
+            raise not_working(run)
         await attempt.steer(text)
         await self.store.append(run_id, state_line("steered", text))
         return await self.get(run_id)
 
     async def delivered(self, run_id: str, /) -> None:
-        await self._whole(self.store.update(run_id, is_delivered=True))
+        if not self._late.delivered(run_id):
+            await self._whole(self.store.update(run_id, is_delivered=True))
 
     async def left(self, owner: str, /) -> None:
         await self._whole(self.store.left(owner))
 
     def follow(self, run_id: str, tell: Tell, /) -> Callable[[], None]:
-        followers = self._followers.setdefault(run_id, [])
-        followers.append(tell)
-
-        def forget() -> None:
-            with contextlib.suppress(ValueError):
-                followers.remove(tell)
-            if not followers and self._followers.get(run_id) is followers:
-                del self._followers[run_id]
-
-        return forget
+        return self._followers.add(run_id, tell)
 
     def attach(self, worker: Worker, /) -> Callable[[], None]:
         self._workers.append(worker)
@@ -156,17 +155,22 @@ class RunService:
     # Whoever owns the service
 
     def under_way(self, workspace: str = "") -> list[Run]:
-        """The runs that this process has to execute and that have not ended."""
-        return [run for run in self._own.values() if workspace in {"", run.spec.workspace}]
+        """The runs that this process has to execute, and that have not ended on the disk."""
+        runs = (*self._own.values(), *self._late.tried())
+        return [run for run in runs if workspace in {"", run.spec.workspace}]
 
     async def settle(self) -> None:
-        """End what a killed process left and nobody takes up, and forget what is old."""
-        for run in await self.store.abandoned():
-            if run.spec.on_crash == "fail" or run.attempts >= MOST_ATTEMPTS:
-                await self._bury(run, crashed(run))
-        if time.monotonic() - self._swept_at >= _SWEEP_S:
-            self._swept_at = time.monotonic()
-            await self.store.sweep(time.time() - self._limits.retention_days * _DAY_S)
+        """End what a killed process left and nobody takes up, and forget what is old.
+
+        Where nothing can be written that is for later: whoever only reads is answered.
+        """
+        with contextlib.suppress(Fault):
+            for run in await self.store.abandoned():
+                if run.spec.on_crash == "fail" or run.attempts >= MOST_ATTEMPTS:
+                    await self._bury(run, crashed(run))
+            if time.monotonic() - self._swept_at >= _SWEEP_S:
+                self._swept_at = time.monotonic()
+                await self.store.sweep(time.time() - self._limits.retention_days * _DAY_S)
 
     async def aclose(self) -> None:
         """Interrupt every run, which says so, and let go of every file."""
@@ -178,12 +182,14 @@ class RunService:
             await self._engine.aclose()
             await self._leaving.wait()
             await self._tasks.aclose()
+            await self._late.aclose()
         finally:
             await self.store.aclose()
 
     # The life of a run
 
     async def _start(self, run: Run) -> Run:
+        await self._late.write()
         kept = await self.store.add(run)
         if kept.id == run.id:
             spec = run.spec
@@ -208,7 +214,12 @@ class RunService:
     async def _execute(self, run_id: str, attempt: int) -> None:
         """One attempt, when it is the run's turn."""
         del attempt  # The store counts, so that no two processes make the same one.
-        run = await self._claimed(run_id)
+        try:
+            run = await self._claimed(run_id)
+        except Fault as fault:
+            if (own := self._own.get(run_id)) is not None:
+                await self._finish(own, fault_ending(fault))
+            return
         if run is None:
             return
         worker = self._worker_of(run.spec)
@@ -216,17 +227,9 @@ class RunService:
             await self._finish(run, unattended(run))
             return
         self._tell(run)
-        await self.store.append(run_id, state_line("working", attempt=run.attempts))
-
-        async def change(**changes: Any) -> Run:
-            changed = await self.store.update(run_id, **changes)
-            self._tell(changed)
-            return changed
-
-        async def append(data: str) -> None:
-            await self.store.append(run_id, data)
-
-        current = self._attempts[run_id] = Attempt(run, change=change, append=append)
+        notes = Notebook(run, self.store, self._tell)
+        await notes.append(state_line("working", attempt=run.attempts))
+        current = self._attempts[run_id] = Attempt(run, change=notes.change, append=notes.append)
         if (halt := self._halted.get(run_id)) is not None:
             current.halt(halt)
         try:
@@ -262,6 +265,8 @@ class RunService:
     async def _claimed(self, run_id: str) -> Run | None:
         """The run, now ours to work on; nothing if it is not to be executed."""
         while run_id in self._own and run_id not in self._halted:
+            # The disk may say of a run that has ended that it works in this workspace.
+            await self._late.write()
             run = await self.store.claim(run_id, alone=not self._limits.parallel_writes)
             if run is not None:
                 return run
@@ -274,16 +279,26 @@ class RunService:
         return None
 
     async def _finish(self, run: Run, ending: Ending) -> Run:
-        """Write the end down, once, and tell of it."""
-        ended = await self.store.update(
-            run.id,
-            state=ending.state,
-            output=ending.output,
-            reason=ending.reason,
-            ended_at=time.time(),
-            doing="",
-            approval_id="",
-        )
+        """Write the end down, once, and tell of it, also where it cannot be written yet."""
+        known = self._own.get(run.id, run)
+        changes: dict[str, Any] = {
+            "state": ending.state,
+            "output": ending.output,
+            "reason": ending.reason,
+            "ended_at": time.time(),
+            "doing": "",
+            "approval_id": "",
+            # What was learnt on the way may not be on the disk yet.
+            "thread_id": known.thread_id,
+            "model": known.model,
+            "usage": known.usage,
+        }
+        try:
+            ended = await self.store.update(run.id, **changes)
+        except Fault as fault:
+            if fault.code is not FaultCode.UNAVAILABLE:
+                raise
+            ended = self._late.keep(replace(known, **changes), fault)
         was_own = self._own.pop(run.id, None) is not None
         self._halted.pop(run.id, None)
         with contextlib.suppress(Fault):
@@ -353,10 +368,7 @@ class RunService:
             before, self._own[run.id] = self._own[run.id], run
             if before.state != run.state:
                 self._events.emit(RunChanged(run_id=run.id, state=run.state))
-        for tell in (*self._followers.get(run.id, ()), *self._followers.get("", ())):
-            # Whoever watches must not end what is watched.
-            with contextlib.suppress(Exception):
-                tell(run)
+        self._followers.tell(run)
 
     async def _whole(self, work: Coroutine[Any, Any, T]) -> T:
         """Do it to the end, also when whoever asked for it leaves half-way."""
@@ -366,25 +378,6 @@ class RunService:
         """What nobody waits for has nobody to raise a fault to; the next who asks is told."""
         with contextlib.suppress(Fault):
             await work
-
-    def _check_open(self) -> None:
-        if self._is_closed:
-            raise Fault(
-                FaultCode.UNAVAILABLE,
-                "stopping",
-                "Switchboard is about to end, so no run is started",
-                hint="make the call again",
-            )
-
-
-def _not_working(run: Run) -> Fault:
-    why = "has ended" if run.has_ended else "waits for its turn, or works in another process"
-    return Fault(
-        FaultCode.FAILED_PRECONDITION,
-        "run-not-working",
-        f"run {run.id} {why}, so it takes no more input",
-        hint=f"switchboard runs reply {run.id} TEXT" if run.has_ended else "try again later",
-    )
 
 
 def _ended_event(run: Run, private: str) -> RunEnded:

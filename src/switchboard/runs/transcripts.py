@@ -58,6 +58,13 @@ def cut_mark(most: int) -> str:
     return msgspec.json.encode(CutLine(text=text)).decode()
 
 
+def gap_mark(lines: int) -> str:
+    """The line that stands for those that could not be written."""
+    missing = "1 line is" if lines == 1 else f"{lines:,} lines are"
+    text = f"{missing} missing here: the transcript could not be written"
+    return msgspec.json.encode(CutLine(text=text)).decode()
+
+
 def _kind_of(data: str) -> str:
     try:
         return msgspec.json.decode(data, type=_Tagged).event

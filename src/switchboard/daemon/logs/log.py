@@ -23,6 +23,7 @@ from switchboard.core.events import (
     ProtectedFilesAppeared,
     RunEnded,
     RunEngineFailed,
+    RunUnwritten,
 )
 from switchboard.daemon.logs.log_sink import LogSink
 from switchboard.settings.sections import Settings
@@ -63,7 +64,7 @@ def level_of(event: Event) -> int:  # noqa: PLR0911 - a case for each kind of ev
             return LEVELS["warn"]
         case AuditFailed() | AuditRecovered() | ProtectedFilesAppeared():
             return LEVELS["warn"]
-        case RunEnded(state="failed") | RunEngineFailed() | LoginRenewalFailed():
+        case RunEnded(state="failed") | RunEngineFailed() | RunUnwritten() | LoginRenewalFailed():
             return LEVELS["warn"]
         case ChildExited():
             return LEVELS["info"] if event.expected else LEVELS["warn"]

@@ -10,6 +10,10 @@ from switchkit.sqlite_file import SqliteFile, schema_version
 
 # Whoever holds the lock is done in milliseconds; a process that was stopped in between is not.
 _BUSY_S = 5.0
+# How SQLite, and the system, say that there is no room.
+_FULL = ("disk is full", "No space left")
+# With less than this a run cannot be kept.
+_LEAST_ROOM = 1024 * 1024
 
 _RUNS_AND_EVENTS = """
 CREATE TABLE runs (
@@ -68,14 +72,31 @@ def trouble_with(home: str) -> tuple[str, str]:
         version = schema_version(path, busy_s=_BUSY_S)
     except sqlite3.Error as error:
         return f"runs cannot be read ({error})", f"switchboard daemon stop, then {away}"
+    if _room(path) < _LEAST_ROOM:
+        why = "the disk is full: no run is started, and the ends of runs are not written"
+        return why, f"make room where {shlex.quote(path)} lies"
     if version > len(_STEPS):
         why = f"runs were written by a newer Switchboard (version {version}, we know {len(_STEPS)})"
         return why, f"update Switchboard, or: switchboard daemon stop, then {away}"
     return "", ""
 
 
+def _room(path: str) -> int:
+    """How many bytes a file can grow by."""
+    disk = os.statvfs(path)
+    return disk.f_bavail * disk.f_frsize
+
+
 def unusable(why: str) -> Fault:
     """The fault of whoever needs runs while they can be neither read nor written."""
+    if any(words in why for words in _FULL):
+        return Fault(
+            FaultCode.UNAVAILABLE,
+            "disk-full",
+            "the disk is full, so runs cannot be written and no agent is started",
+            hint="make room on the disk of Switchboard's home, then give the task again",
+            private=why,
+        )
     return Fault(
         FaultCode.UNAVAILABLE,
         "runs-unavailable",

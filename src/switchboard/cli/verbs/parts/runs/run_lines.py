@@ -7,6 +7,8 @@ from switchboard.runs.event_words import event_words, one_line
 from switchboard.runs.run import Run, RunEvent
 from switchkit.cli.style import Style
 
+_UNWRITTEN = "not yet: its end could not be written, and is tried again; make room on the disk"
+
 
 def event_lines(event: RunEvent, style: Style) -> Iterator[str]:
     """One line of a transcript, as one or several lines of text."""
@@ -33,6 +35,7 @@ def run_lines(run: Run, style: Style) -> Iterator[str]:
         ("waits for", f"approval {run.approval_id}" if run.approval_id else ""),
         ("reason", run.reason),
         ("used", _used(run)),
+        ("on disk", _UNWRITTEN if run.is_unwritten else ""),
     ):
         if value:
             yield f"  {name + ':':<11}{one_line(value)}"
