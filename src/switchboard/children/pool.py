@@ -7,10 +7,12 @@ every session of the pool, and one of scope `user` comes from a pool that severa
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import msgspec
 
+from switchboard.children.accounts.account_children import AccountChildren
+from switchboard.children.accounts.choice import AccountChoice
 from switchboard.children.authorization import Authorization, Authorizations
 from switchboard.children.child import Child
 from switchboard.children.connection import ChildLimits
@@ -32,9 +34,6 @@ from switchboard.core.sessions import Session
 from switchboard.procs.spawn import Wrap
 from switchboard.wire.messages import encode
 from switchkit.reaper_client import Reaper
-
-if TYPE_CHECKING:
-    from switchboard.children.accounts.choice import AccountChoice
 
 
 class Sandboxes(Protocol):
@@ -79,7 +78,7 @@ class ChildSource(Protocol):
         ...
 
     @property
-    def accounts(self) -> "AccountChoice | None":
+    def accounts(self) -> AccountChoice | None:
         """Which account a request uses; nothing for a server that has none."""
         ...
 
@@ -139,12 +138,6 @@ class ChildPool:
     def source(self, entry: ServerEntry, limits: ChildLimits) -> ChildSource:
         """Where the children of this entry come from. Starts nothing."""
         if entry.accounts:
-            # Few servers have several.
-            from switchboard.children.accounts.account_children import (  # noqa: PLC0415
-                AccountChildren,
-            )
-            from switchboard.children.accounts.choice import AccountChoice  # noqa: PLC0415
-
             sources = {each.account: self.source(each, limits) for each in by_account(entry)}
             home = self._environ.get("HOME") or "/"
             return AccountChildren(sources, AccountChoice(entry, home))

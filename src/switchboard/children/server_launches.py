@@ -4,8 +4,8 @@ import hashlib
 
 import msgspec
 
+from switchboard.children.accounts.faults import no_account
 from switchboard.children.schema import ServerEntry, by_account
-from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
 from switchboard.core.origins import Origin
 from switchboard.core.sessions import ChosenAccount
@@ -71,14 +71,3 @@ class ServerLaunches(dict[ToolSpec, Launch]):
             trusts_annotations=entry.trust_annotations,
         )
         return launch
-
-
-def no_account(entry: ServerEntry, name: str) -> Fault:
-    """Somebody named an account that the server does not have."""
-    names = ", ".join(each.name for each in entry.accounts)
-    return Fault(
-        FaultCode.INVALID_ARGUMENT,
-        "unknown-account",
-        f"`{entry.name}` has no account `{name}`",
-        hint=f"it has: {names}" if names else "it has no accounts: call it without naming one",
-    )

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from switchboard.children.accounts.faults import no_account
 from switchboard.children.accounts.git_remote import remote_of
 from switchboard.children.accounts.patterns import Pattern, pattern_of
 from switchboard.children.schema import ServerEntry
-from switchboard.children.server_launches import no_account
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.sessions import ChosenAccount, Session
 

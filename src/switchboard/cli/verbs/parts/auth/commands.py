@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 
 from switchboard.audit.store import SqliteAudit
+from switchboard.children.accounts.faults import no_account
 from switchboard.children.schema import ServerEntry, by_account
-from switchboard.children.server_launches import no_account
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.auth.pasted import pasted_line
