@@ -119,18 +119,19 @@ async def _through_a_guarded_daemon(workspace: Workspace) -> None:
     command, *args = workspace.command("mcp")
     board = StdioServerParameters(command=command, args=args, env=workspace.env, cwd=workspace.root)
     person = Person()
-    whoami = {"action": "call", "subtool": "whoami", "args": {}}
+    whoami: Json = {"action": "call", "subtool": "whoami", "args": {}}
     async with asyncio.timeout(90), Client(board, elicitation_callback=person) as client:
 
-        async def call(**meta: Any) -> str:
-            result = await client.call_tool("notes_suite", whoami, meta=meta or None)
+        async def call(account: str = "") -> str:
+            meta: Any = {"switchboard/account": account} if account else None
+            result = await client.call_tool("notes_suite", whoami, meta=meta)
             assert isinstance(result, CallToolResult)
             return str(result.content)
 
         assert "logged in as ada" in await call()
         # What was agreed to for the session is for this account alone.
-        assert "logged in as bob" in await call(**{"switchboard/account": "me"})
-        assert "has no account `x`" in await call(**{"switchboard/account": "x"})
+        assert "logged in as bob" in await call("me")
+        assert "has no account `x`" in await call("x")
         work, me = person.shown
         assert "May whoami of notes_suite run as work?" in work
         assert "Account: work (`remote:github.com/acme/*` matches)" in work

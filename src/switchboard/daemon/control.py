@@ -204,7 +204,7 @@ class DaemonControl:
             )
         for child in found:
             if child.entry.account and not child.is_running:
-                # Of several accounts, those that are not in use need not be logged in.
+                # Of several accounts, those that are not in use may have no login.
                 continue
             if request.action != "start":
                 await child.connection.stop()

@@ -53,7 +53,8 @@ def run(request: CommandRequest) -> Report:
         return run_auth(request)
     for name in _AUTH_OPTIONS:
         if request.arguments.has(name):
-            raise UsageError(f"`--{name}` belongs to `mcp auth`", "switchboard mcp --help")
+            verb = "mcp auth" if name == "account" else "mcp auth login"
+            raise UsageError(f"`--{name}` belongs to `{verb}`", "switchboard mcp --help")
     settings, load = followed_settings(request, transport="stdio")
     serving = serve_stdio(settings, request.environ, load=load, is_pinned=request.is_pinned)
     return Silent(code=run_loop(serving))
