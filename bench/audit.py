@@ -90,8 +90,8 @@ class ReadOnly:
             self._specs[call.tool.name] = spec
         return replace(call, tool=spec)
 
-    async def launch(self, call: Call) -> Launch | None:
-        return await self._suites.launch(call)
+    def launch(self, call: Call) -> Launch | None:
+        return self._suites.launch(call)
 
     async def invoke(self, call: Call) -> Outcome:
         return await self._suites.invoke(call)

@@ -157,6 +157,11 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         "settings/load.py",
         "switchboard.settings.scopes.session_servers.servers_in_scope",
     ): "it reads front matter, and most boards have no active skill",
+    (
+        "children/inbound/attribution.py",
+        "switchboard.core.privacy.cleaning.cleaned",
+    ): "its patterns take a while to compile",
+    ("core/strict.py", "json"): "it takes four modules, and only guarded boards read so",
     ("entry.py", "switchboard.shim.main.serve"): "the command line does without the shim",
     ("entry.py", "switchboard.cli.main.main"): "the shim does without the command line",
     ("ipc/paths.py", "hashlib.sha256"): "it loads slowly, and few homes have a path that long",

@@ -23,7 +23,7 @@ const client = (more) => ({
   response_types: ["code"],
   ...more,
 });
-const behaviour = { tokenStatus: 0 };
+const behaviour = { tokenStatus: 0, rotates: true };
 
 const provider = new Provider(issuer, {
   clients: [
@@ -36,6 +36,7 @@ const provider = new Provider(issuer, {
     devInteractions: { enabled: true },
     deviceFlow: { enabled: true },
     registration: { enabled: true },
+    registrationManagement: { enabled: true },
     revocation: { enabled: true },
     resourceIndicators: {
       enabled: true,
@@ -48,7 +49,7 @@ const provider = new Provider(issuer, {
     },
   },
   // With rotation, a refresh token that comes twice ends everything that was granted with it.
-  rotateRefreshToken: true,
+  rotateRefreshToken: () => behaviour.rotates,
   issueRefreshToken: async () => given.refresh ?? true,
   ttl: {
     AccessToken: () => given.ttl ?? 3600,
@@ -67,6 +68,7 @@ provider.on("grant.success", (ctx) => {
 provider.on("grant.error", (ctx, error) => say({ did: "refusal", error: error.message }));
 provider.on("grant.revoked", () => say({ did: "grant-revoked" }));
 provider.on("registration_create.success", (_, made) => say({ did: "registration", client: made.clientId }));
+provider.on("registration_delete.success", (_, gone) => say({ did: "unregistration", client: gone.clientId }));
 provider.on("server_error", (_, error) => say({ did: "failure", error: error.stack }));
 provider.use(async (ctx, next) => {
   if (ctx.path === "/token" && behaviour.tokenStatus) {

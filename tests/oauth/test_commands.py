@@ -77,10 +77,15 @@ async def test_one_login_serves_every_session_and_lasts(
     assert (await ran(workspace, "call", "notes", "write")).stdout == "logged in as bob\n"
     granted = servers.those("grant", type="authorization_code")
     assert [each["resource"] for each in granted] == [servers.url] * 2
+    # The tokens and the client of the first login are gone, also at the server.
+    assert len(servers.those("revocation")) == 2
+    first, second = [each["client"] for each in servers.those("registration")]
+    assert [each["client"] for each in servers.those("unregistration")] == [first]
 
     out = await ran(workspace, "mcp", "auth", "logout", "notes")
     assert out.stdout == "logged out of notes\n"
-    assert len(servers.those("revocation")) == 2
+    assert len(servers.those("revocation")) == 4
+    assert [each["client"] for each in servers.those("unregistration")] == [first, second]
     gone = json.loads((await ran(workspace, "call", "notes", "whoami", "--json")).stdout)
     assert gone["reason"] == "login-required"
     assert (await ran(workspace, "mcp", "auth", "status", "notes")).code == 1
@@ -119,7 +124,10 @@ async def test_a_configured_client_proves_who_it_is_and_asks_for_its_scopes_alon
     assert "it asks for: tools.write offline_access" not in done.stdout
     assert (await ran(workspace, "call", "notes", "write")).stdout == "logged in as ada\n"
     assert servers.those("registration") == []
-    assert [each["client"] for each in servers.those("grant")] == ["secret-client"]
+    assert {each["client"] for each in servers.those("grant")} == {"secret-client"}
+    # The same client once more: the server may end all that it was granted, so nothing is revoked.
+    assert (await log_in(workspace, "notes")).code == 0
+    assert servers.those("revocation") == []
     grown = await ran(workspace, "mcp", "auth", "login", "notes", "--scope", "tools.read", "--json")
     assert json.loads(grown.stdout)["reason"] == "scope-not-configured"
     # The secret is in no file but the vault, which shows nothing.

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable
+from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
@@ -262,6 +263,32 @@ async def test_a_failing_renewal_keeps_the_login_backs_off_and_tells_once(
     assert CANARY not in str(desk.events.seen)
 
 
+@pytest.mark.parametrize(
+    ("said", "least", "most"),
+    [
+        ("40", 40, 40),
+        # Never sooner than without it, never later than is bearable, and no nonsense.
+        ("1", 5, 5),
+        ("86400000", 600, 600),
+        ("9" * 400, 600, 600),
+        ("soon", 5, 5),
+        ("an hour from now", 600, 600),
+        ("an hour ago", 5, 5),
+    ],
+)
+async def test_a_token_endpoint_may_ask_for_patience_within_bounds(
+    desk: Desk, said: str, least: int, most: int
+) -> None:
+    dates = {"an hour from now": 3600, "an hour ago": -3600}
+    if said in dates:
+        said = formatdate(time.time() + dates[said], usegmt=True)
+    desk.servers.script["/token"] = Told(503, {}, {"Retry-After": said})
+    desk.keep(desk.grant(lasts_s=-10))
+    fault = await fault_of(desk.open())
+    waits = int(fault.hint.rpartition(" in ")[2].removesuffix(" s"))
+    assert least - 2 <= waits <= most
+
+
 async def test_a_login_that_could_not_be_renewed_works_again_by_itself(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -355,6 +382,29 @@ async def test_a_server_of_the_same_name_does_not_get_the_login(
     else:
         assert (await fault_of(desk.open())).reason == "login-required"
     assert desk.servers.asked == []
+
+
+async def test_a_login_made_while_another_is_renewed_is_the_one_that_stays(desk: Desk) -> None:
+    old = desk.grant(lasts_s=-10)
+    desk.keep(old)
+    new = desk.grant(key=replace(old.key, client_id="another"), access_token="access-token-new")
+    answered = desk.servers.script["/token"]
+    making: list[asyncio.Task[Grant | None]] = []
+
+    def answer(asked: Asked) -> Told:
+        # Somebody finishes another login while the answer is on its way.
+        making.append(asyncio.ensure_future(desk.store.replace(entry_reference(desk.entry), new)))
+        return answered(asked) if callable(answered) else answered
+
+    desk.servers.script["/token"] = answer
+    login = desk.open()
+    await login.header()
+    before = await making[0]
+    # What was renewed meanwhile is what has to be ended.
+    assert before is not None
+    assert before.access_token == "access-token-1"
+    assert desk.kept() == new
+    assert await login.header() == "Bearer access-token-new"
 
 
 async def test_the_client_secret_is_looked_up_at_each_renewal(desk: Desk) -> None:

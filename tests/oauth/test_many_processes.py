@@ -4,24 +4,19 @@ import asyncio
 import json
 import os
 import sys
-import time
 from asyncio.subprocess import PIPE, Process
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
+from oauth.kept_logins import expire, kept, workspace_with_login_at
 from support.logging_in import log_in, ran
 from support.oauth_servers import oauth_servers
 from support.workspace import CHECKOUT, Workspace
 from switchboard.children.schema import ServerEntry
 from switchboard.oauth.addresses import rules_for
-from switchboard.oauth.grant import Grant, entry_reference
-from switchboard.oauth.grant_store import GrantStore
 from switchboard.oauth.http.guarded_web import GuardedWeb
 from switchboard.oauth.token_endpoint import TokenEndpoint, TokenRefused
-from switchboard.vault.opening import open_vault
-from switchboard.vault.options import VaultOptions
 
 pytestmark = pytest.mark.timeout(240)
 PROGRAM = CHECKOUT / "tests" / "oauth" / "renewing_process.py"
@@ -29,38 +24,9 @@ PROCESSES = 8
 PATIENCE = 120.0
 
 
-def store_of(workspace: Workspace) -> GrantStore:
-    vault = open_vault(str(workspace.home), VaultOptions(key="own-key-file"), {})
-    return GrantStore(str(workspace.home), lambda: vault)
-
-
-def kept(workspace: Workspace, url: str) -> Grant:
-    found = store_of(workspace).find(_reference(url))
-    assert found is not None
-    return found
-
-
-def expire(workspace: Workspace, url: str) -> Grant:
-    """Have the access token expire, as it does when a machine has slept."""
-    old = replace(kept(workspace, url), expires_at=time.time() - 60)
-    store_of(workspace).keep(_reference(url), old)
-    return old
-
-
-def _reference(url: str) -> str:
-    return entry_reference(ServerEntry(name="notes", transport="http", url=url))
-
-
-def _workspace(tmp_path: Path, url: str, *, daemon: bool) -> Workspace:
-    workspace = Workspace(tmp_path, daemon=daemon)
-    workspace.config_toml('[vault]\nkey = "own-key-file"\n', scope="home")
-    workspace.mcp_json({"notes": {"url": url}})
-    return workspace
-
-
 async def test_eight_processes_with_one_expired_login_renew_it_once(tmp_path: Path) -> None:
     async with oauth_servers() as servers:
-        workspace = _workspace(tmp_path, servers.url, daemon=False)
+        workspace = workspace_with_login_at(tmp_path, servers.url, daemon=False)
         assert (await log_in(workspace, "notes")).code == 0
         old = expire(workspace, servers.url)
         processes = await asyncio.gather(
@@ -92,7 +58,7 @@ async def test_a_daemon_that_restarts_with_an_expired_token_needs_no_browser(
     tmp_path: Path,
 ) -> None:
     async with oauth_servers() as servers:
-        workspace = _workspace(tmp_path, servers.url, daemon=True)
+        workspace = workspace_with_login_at(tmp_path, servers.url, daemon=True)
         try:
             assert (await log_in(workspace, "notes")).code == 0
             first = await ran(workspace, "call", "notes", "whoami")

@@ -216,7 +216,7 @@ class ChildPool:
                 entry,
                 make_peer,
                 env=child_environment(entry, self._environ, await secrets.values()),
-                secrets=secrets,
+                secrets=secrets if secrets.can_change else None,
                 reaper=self._reaper,
                 wrap=self.sandboxes(entry),
                 book=self.book,

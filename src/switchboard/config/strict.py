@@ -252,7 +252,14 @@ def kind_of(value: Any) -> str:
 
 
 def _wrong(kind: Kind, value: Any, at: KeyPath, report: ProblemReport) -> bool:
-    report.say(at, f"{_name(at)} must be {kind.wanted()}, not {kind_of(value)}")
+    # What is one line can be text; the value itself is not repeated, it may be a secret.
+    is_plain = (
+        isinstance(kind, Text)
+        and not (kind.choices or kind.pattern)
+        and isinstance(value, bool | int | float)
+    )
+    hint = "put it in quotation marks" if is_plain else ""
+    report.say(at, f"{_name(at)} must be {kind.wanted()}, not {kind_of(value)}", hint)
     return False
 
 

@@ -1,8 +1,8 @@
 """The seams between packages. What is needed from above arrives through one of these."""
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Raw
 
@@ -36,9 +36,10 @@ class Provider(Protocol):
         """Replace a call by the exact one it stands for. Free of effects; most return it as is."""
         ...
 
-    async def launch(self, call: Call) -> Launch | None:
+    def launch(self, call: Call) -> Launch | Coroutine[Any, Any, Launch | None] | None:
         """What a narrowed call would start or reach as things are now, and where.
 
+        Who has to wait to find out gives a coroutine; to others that would cost every call a frame.
         Nothing when it runs no code but ours. Raises a fault when it may not run there.
         """
         ...

@@ -5,7 +5,8 @@ because a key stands in it twice or a number is none, would make two documents o
 document is refused, and numbers keep the digits that they were written with.
 """
 
-import json
+from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 from switchboard.core.faults import Fault, FaultCode
@@ -25,6 +26,8 @@ class _Refused(ValueError):
 
 def read_strictly(raw: bytes) -> dict[str, Any]:
     """The object in these bytes, or an `invalid_argument` fault."""
+    import json  # noqa: PLC0415 - only where somebody judges calls
+
     try:
         value: Any = json.loads(
             raw.decode(),
@@ -50,8 +53,10 @@ def read_strictly(raw: bytes) -> dict[str, Any]:
 
 def canonical(value: Any) -> bytes:
     """The one form of a value that was read strictly: keys in order, no blanks, digits kept."""
+    import json  # noqa: PLC0415 - as above
+
     parts: list[str] = []
-    _write(value, parts)
+    _write(value, parts, partial(json.dumps, ensure_ascii=False))
     return "".join(parts).encode()
 
 
@@ -85,26 +90,26 @@ def _check(value: Any, depth: int) -> None:
             raise _Refused("a text holds half of a character") from None
 
 
-def _write(value: Any, parts: list[str]) -> None:
+def _write(value: Any, parts: list[str], text_of: Callable[[Any], str]) -> None:
     if isinstance(value, dict):
         members = cast("dict[str, Any]", value)
         parts.append("{")
         for place, key in enumerate(sorted(members)):
             parts.append("," if place else "")
-            parts.append(json.dumps(key, ensure_ascii=False))
+            parts.append(text_of(key))
             parts.append(":")
-            _write(members[key], parts)
+            _write(members[key], parts, text_of)
         parts.append("}")
     elif isinstance(value, list):
         parts.append("[")
         for place, inner in enumerate(cast("list[Any]", value)):
             parts.append("," if place else "")
-            _write(inner, parts)
+            _write(inner, parts, text_of)
         parts.append("]")
     elif isinstance(value, Number):
         parts.append(value)
     else:
-        parts.append(json.dumps(value, ensure_ascii=False))
+        parts.append(text_of(value))
 
 
 def _too_deep() -> str:

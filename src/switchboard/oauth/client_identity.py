@@ -9,10 +9,22 @@ from msgspec import Struct
 from switchboard.oauth.faults import login_refused, metadata_invalid, named_error
 from switchboard.oauth.http.guarded_web import GuardedWeb
 from switchboard.oauth.metadata import AUTH_METHODS, AuthMethod, AuthorizationServer
+from switchboard.oauth.urls import origin_of
 
 DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _CREATED = (200, 201)
 _WHAT = "the registration endpoint"
+
+
+class ClientRegistration(Struct, frozen=True, kw_only=True):
+    """Where a client that we registered can be taken back, and what proves that it is ours."""
+
+    url: str
+    token: str
+
+    def __repr__(self) -> str:
+        # As that of a grant.
+        return f"ClientRegistration({self.url})"
 
 
 class ClientIdentity(Struct, frozen=True, kw_only=True):
@@ -21,6 +33,8 @@ class ClientIdentity(Struct, frozen=True, kw_only=True):
     client_id: str
     secret: str = ""
     method: AuthMethod = "none"
+    # Of one that was registered just now, where its server lets us take it back.
+    registration: ClientRegistration | None = None
 
     def __repr__(self) -> str:
         # As that of a grant.
@@ -42,6 +56,8 @@ class _Registered(Struct):
     client_id: str
     client_secret: str | None = None
     token_endpoint_auth_method: str | None = None
+    registration_client_uri: str | None = None
+    registration_access_token: str | None = None
 
 
 class _Refused(Struct):
@@ -97,8 +113,21 @@ async def introduced_client(
     if not made.client_id.isprintable() or not secret.isprintable():
         raise metadata_invalid(f"{_WHAT} answered with something that is no client")
     return ClientIdentity(
-        client_id=made.client_id, secret="" if method == "none" else secret, method=method
+        client_id=made.client_id,
+        secret="" if method == "none" else secret,
+        method=method,
+        registration=_registration(made, server),
     )
+
+
+def _registration(made: _Registered, server: AuthorizationServer) -> ClientRegistration | None:
+    url, token = made.registration_client_uri or "", made.registration_access_token or ""
+    if not token or not (token.isascii() and token.isprintable()):
+        return None
+    # The token is for where it came from, and for nowhere else.
+    if not url or origin_of(url) != origin_of(server.registration_url):
+        return None
+    return ClientRegistration(url=url, token=token)
 
 
 def _registered_method(made: _Registered, server: AuthorizationServer) -> AuthMethod:

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from switchboard.children.schema import ServerEntry
-from switchboard.oauth.client_identity import ClientIdentity
+from switchboard.oauth.client_identity import ClientIdentity, ClientRegistration
 from switchboard.oauth.metadata import AuthMethod
 from switchboard.oauth.urls import origin_of, resource_of
 
@@ -32,6 +32,8 @@ class Grant(Struct, frozen=True, kw_only=True):
     method: AuthMethod = "none"
     # Of a client that was registered by us. That of a configured one is looked up at each use.
     client_secret: str = ""
+    # Of such a client, where its server lets us take it back.
+    registration: ClientRegistration | None = None
     access_token: str = ""
     refresh_token: str = ""
     # By the clock of the world; 0 when the server did not say.

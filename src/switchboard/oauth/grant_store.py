@@ -4,7 +4,7 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 import msgspec
 
@@ -60,6 +60,20 @@ class GrantStore:
                 # A client that was registered for the last login is used by nobody any more.
                 vault.delete(before)
         self._changed()
+
+    async def replace(self, entry: str, grant: Grant) -> Grant | None:
+        """Keep a login that was made just now; gives the one before. Raises a fault.
+
+        Whoever renews that one finishes first, or finds that there is another.
+        """
+        before = await asyncio.to_thread(self.find, entry)
+        held = {grant.reference, *([before.reference] if before is not None else [])}
+        async with AsyncExitStack() as stack:
+            for reference in sorted(held):
+                await stack.enter_async_context(self.locked(reference))
+            before = await asyncio.to_thread(self.find, entry)
+            await asyncio.to_thread(self.keep, entry, grant)
+        return before
 
     def forget(self, entry: str) -> bool:
         """Forget the login of an entry. False when there was none."""

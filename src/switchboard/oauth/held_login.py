@@ -167,6 +167,7 @@ class HeldLogin:
     def _note(self, grant: Grant) -> None:
         tokens = [each for each in (grant.access_token, grant.refresh_token) if each]
         tokens += [grant.client_secret] if grant.client_secret else []
+        tokens += [grant.registration.token] if grant.registration is not None else []
         new = [each for each in tokens if each not in self._noted]
         if not new:
             return
@@ -257,7 +258,12 @@ class HeldLogin:
             endpoint = TokenEndpoint(grant.token_url, client, grant.key.resource, web)
             tokens = await endpoint.refresh(grant.refresh_token)
         except TokenRefused as refused:
-            await self._note_failure(grant, str(refused), is_final=refused.is_final)
+            await self._note_failure(
+                grant,
+                str(refused),
+                is_final=refused.is_final,
+                retry_after_s=refused.retry_after_s,
+            )
             return
         except Fault as fault:
             await self._note_failure(grant, fault.message, is_final=False)
@@ -308,18 +314,22 @@ class HeldLogin:
                         self._stamp = self._grants.stamp()
                 return
 
-    async def _note_failure(self, grant: Grant, why: str, *, is_final: bool) -> None:
+    async def _note_failure(
+        self, grant: Grant, why: str, *, is_final: bool, retry_after_s: float = 0.0
+    ) -> None:
         failed = replace(grant, last_error=why, failed_at=time.time(), is_spent=is_final)
         await self._keep(failed)
         self._adopt(failed)
-        self._failed(why, is_final=is_final)
+        self._failed(why, is_final=is_final, retry_after_s=retry_after_s)
 
-    def _failed(self, why: str, *, is_final: bool = False) -> None:
+    def _failed(self, why: str, *, is_final: bool = False, retry_after_s: float = 0.0) -> None:
         self._trail.not_renewed(self.entry, why, is_final=is_final)
         if not self._failures:
             self._tell(self.entry.label, why)
         self._failures += 1
-        pause_s = min(_FIRST_PAUSE_S * 2 ** (self._failures - 1), _LONGEST_PAUSE_S)
+        # What the server asks for counts if it is longer than our own patience, up to its end.
+        pause_s = max(_FIRST_PAUSE_S * 2 ** (self._failures - 1), retry_after_s)
+        pause_s = min(pause_s, _LONGEST_PAUSE_S)
         self._retry_at = time.time() + pause_s
 
     async def aclose(self, patience_s: float) -> None:

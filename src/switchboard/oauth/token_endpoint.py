@@ -39,10 +39,12 @@ class Tokens(Struct, frozen=True, kw_only=True):
 class TokenRefused(Exception):
     """The token endpoint said no, for good or for now."""
 
-    def __init__(self, error: str, status: int) -> None:
+    def __init__(self, error: str, status: int, retry_after_s: float = 0.0) -> None:
         super().__init__(named_error(error))
         self.error = error
         self.status = status
+        # How long it asks to be left alone.
+        self.retry_after_s = retry_after_s
 
     @property
     def is_final(self) -> bool:
@@ -95,7 +97,7 @@ class TokenEndpoint:
         form, headers = self._client.prove({**form, "resource": self._resource})
         answer = await self._web.post_form(self._url, _WHAT, form, headers)
         if answer.status != _OK:
-            raise TokenRefused(error_in(answer.body), answer.status)
+            raise TokenRefused(error_in(answer.body), answer.status, answer.retry_after_s)
         return _read(answer)
 
 

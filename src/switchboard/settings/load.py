@@ -179,6 +179,7 @@ def _freeze(loading: Loading) -> Settings:
     return Settings(
         workspace=places.workspace,
         home=places.home,
+        user_home=places.user_home,
         servers=tuple(entry for entry in servers if id(entry) not in left_out),
         untrusted=tuple(entry for entry in untrusted if id(entry) not in left_out),
         omitted=tuple(omitted),

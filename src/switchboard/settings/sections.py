@@ -98,6 +98,8 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     workspace: str
     home: str
+    # Of the user; paths below it are shown with `~`.
+    user_home: str = ""
     servers: tuple[ServerEntry, ...] = ()
     # Servers of the workspace that its owner has not trusted yet: neither started nor shown.
     untrusted: tuple[ServerEntry, ...] = ()

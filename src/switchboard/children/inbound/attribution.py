@@ -6,7 +6,6 @@ import msgspec
 from msgspec import Raw
 
 from switchboard.core.channel import Input
-from switchboard.core.privacy.cleaning import cleaned
 from switchboard.core.privacy.secrets import Redact, without_secrets
 from switchboard.wire.eras import URL_ELICITATION_REQUIRED
 from switchboard.wire.messages import RpcError, encode
@@ -45,7 +44,7 @@ def marked_input(child: str, method: str, params: Raw) -> Input:
     members: dict[str, Any] = dict(_read_members(params or b"{}"))
     members["_meta"] = {**_foreign(members.get("_meta")), SERVER_KEY: child}
     if method == "elicitation/create":
-        said = cleaned(_read_text(members.get("message", b'""')), _MAX_MESSAGE)
+        said = _cleaned(_read_text(members.get("message", b'""')), _MAX_MESSAGE)
         members["message"] = f"The server `{child}` asks: {said}"
         if "requestedSchema" in members:
             members["requestedSchema"] = _legible(_read_any(members["requestedSchema"]))
@@ -84,7 +83,7 @@ def marked_log(child: str, params: Raw) -> tuple[str, bytes]:
     """The level of a child's log message, and the message under its name. Raises MsgspecError."""
     members: dict[str, Any] = dict(_read_members(params))
     level = _read_text(members.get("level", b'"info"'))
-    logger = cleaned(_read_text(members["logger"]), _MAX_LOGGER) if "logger" in members else ""
+    logger = _cleaned(_read_text(members["logger"]), _MAX_LOGGER) if "logger" in members else ""
     members["logger"] = f"{child}/{logger}" if logger else child
     members.pop("_meta", None)
     return level, encode(members)
@@ -104,7 +103,7 @@ def _legible(schema: Any) -> Any:
 
 def _label(value: Any) -> Any:
     if isinstance(value, str):
-        return cleaned(value, _MAX_MESSAGE)
+        return _cleaned(value, _MAX_MESSAGE)
     if isinstance(value, list):
         return [_label(each) for each in cast("list[Any]", value)]
     # A field of the form may have the name of a label.
@@ -116,3 +115,10 @@ def _foreign(raw: Raw | None) -> dict[str, Any]:
     if raw is None:
         return {}
     return {key: value for key, value in _read_meta(raw).items() if not key.startswith(_OURS)}
+
+
+def _cleaned(text: str, limit: int) -> str:
+    # Its patterns take a while to compile, and most servers never say a word of their own.
+    from switchboard.core.privacy.cleaning import cleaned  # noqa: PLC0415
+
+    return cleaned(text, limit)

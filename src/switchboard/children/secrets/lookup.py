@@ -64,7 +64,7 @@ class LookedUp:
         self._source = source
         self._note = note
         # An environment stays as it is; only a vault changes.
-        self._is_fixed = not any("vault:" in text for text in wanted.values())
+        self.can_change = any("vault:" in text for text in wanted.values())
         self._mark: object = None
         self._values: dict[str, str] | None = None if wanted else {}
         self._first: dict[str, str] | None = self._values
@@ -94,7 +94,7 @@ class LookedUp:
         return self._values != self._first
 
     def _may_have_changed(self) -> bool:
-        return not self._is_fixed and self._source.mark() != self._mark
+        return self.can_change and self._source.mark() != self._mark
 
     def _look_up(self) -> tuple[dict[str, str], dict[str, str]]:
         """The values by their names, and the secrets in them by their references."""

@@ -6,14 +6,11 @@ in this process, or is `mcp auth`.
 
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import CommandRequest
-from switchboard.cli.verbs.parts.auth.reports import LoginReport, LoginsReport, LogoutReport
 from switchboard.cli.verbs.parts.loading import followed_settings
 from switchboard.daemon.serve import run as run_loop
 from switchboard.daemon.serve import serve_stdio
 from switchkit.cli.usage import Option, Usage, UsageError, Word
 
-# Their schemas belong to this verb.
-REPORTS = (LoginReport, LoginsReport, LogoutReport)
 _AUTH_OPTIONS = ("no-browser", "device", "scope", "port", "account")
 
 USAGE = Usage(

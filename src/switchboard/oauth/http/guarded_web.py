@@ -6,7 +6,9 @@ endpoints. Without this they could lead to whatever this machine alone can reach
 
 import asyncio
 import socket
+import time
 from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 from urllib.parse import urlencode
 
 import httpx2
@@ -25,6 +27,7 @@ _MOST_REDIRECTS = 3
 _CONNECT_S = 10.0
 _WHOLE_S = 20.0
 _OK = 200
+_MOST_DIGITS = 9
 
 
 class WebAnswer(Struct, frozen=True, kw_only=True):
@@ -33,6 +36,8 @@ class WebAnswer(Struct, frozen=True, kw_only=True):
     status: int
     body: bytes = b""
     www_authenticate: str = ""
+    # How long it asks to be left alone; 0 where it does not say.
+    retry_after_s: float = 0.0
 
     @property
     def is_ok(self) -> bool:
@@ -71,6 +76,10 @@ class GuardedWeb:
         sent = {"content-type": JSON_TYPE, "accept": JSON_TYPE, **headers}
         return (await self._ask("POST", url, what, sent, body))[0]
 
+    async def delete(self, url: str, what: str, headers: Mapping[str, str]) -> WebAnswer:
+        """Have something removed. Raises a fault."""
+        return (await self._ask("DELETE", url, what, headers))[0]
+
     async def probe(self, method: str, url: str, what: str, body: bytes | None) -> WebAnswer:
         """How a server answers somebody without a token; nothing of its body is read."""
         headers = {"accept": f"{JSON_TYPE}, text/event-stream", "content-type": JSON_TYPE}
@@ -96,6 +105,7 @@ class GuardedWeb:
                         status=response.status_code,
                         body=await _read(response, what) if with_body else b"",
                         www_authenticate=response.headers.get("www-authenticate", ""),
+                        retry_after_s=_wait_in(response.headers.get("retry-after", "")),
                     )
                 finally:
                     await response.aclose()
@@ -193,6 +203,16 @@ async def _read(response: httpx2.Response, what: str) -> bytes:
             raise unreachable(what, f"answered more than {MOST_BYTES // 1024} KiB")
         chunks.append(chunk)
     return b"".join(chunks)
+
+
+def _wait_in(header: str) -> float:
+    """The seconds of a `Retry-After`, which may also be a date; what makes no sense is none."""
+    if header.isascii() and header.isdecimal():
+        return float(header[:_MOST_DIGITS])
+    try:
+        return max(0.0, parsedate_to_datetime(header).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return 0.0
 
 
 def _is_address(host: str) -> bool:

@@ -53,6 +53,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
             revocation_url=server.revocation_url,
             method=self.client.method,
             client_secret="" if is_configured else self.client.secret,
+            registration=self.client.registration,
             access_token=tokens.access_token,
             refresh_token=tokens.refresh_token,
             expires_at=tokens.expires_at,

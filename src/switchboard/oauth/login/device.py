@@ -18,6 +18,7 @@ _WHAT = "the device authorization endpoint"
 _PENDING, _SLOW_DOWN = "authorization_pending", "slow_down"
 _INTERVAL_S = 5.0
 _LONGEST_S = 1_800.0
+_LONGEST_PAUSE_S = 60.0
 _SERVER_FAILED = 500
 _LONGEST_CODE = 64
 
@@ -97,4 +98,5 @@ async def finish_device(prepared: Prepared, device: DeviceCode, web: GuardedWeb)
                 interval_s += _INTERVAL_S
             elif refused.error != _PENDING and refused.status < _SERVER_FAILED:
                 raise login_refused(str(refused)) from None
+            interval_s = max(interval_s, min(refused.retry_after_s, _LONGEST_PAUSE_S))
     raise login_refused("nobody entered the code in time", hint="begin again")

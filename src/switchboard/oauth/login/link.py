@@ -13,6 +13,8 @@ from msgspec import Raw, Struct
 from switchboard.core.channel import Channel, Input
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
+from switchboard.oauth.ending import end_replaced
+from switchboard.oauth.grant import Grant
 from switchboard.oauth.grant_store import GrantStore
 from switchboard.oauth.login.attempt import attempt_login
 from switchboard.oauth.login.callback import Callback
@@ -88,9 +90,9 @@ class LinkLogin:
                 callback.expect(attempt.is_ours)
                 self._url.set_result(attempt.url)
                 grant = await attempt.finish(await callback.answer(_PATIENCE_S), web)
-            async with self._grants.locked(grant.reference):
-                await asyncio.to_thread(self._grants.keep, self._held.reference, grant)
+            before = await self._grants.replace(self._held.reference, grant)
             self._trail.made(self._held.entry, grant)
+            self._tasks.start(self._end(before, grant))
         except Fault as fault:
             self._trail.failed(self._held.entry, fault)
             if not self._url.done():
@@ -99,6 +101,14 @@ class LinkLogin:
         finally:
             await web.aclose()
         return True
+
+    async def _end(self, before: Grant | None, grant: Grant) -> None:
+        """The call that waits for the login does not wait for the end of the one before."""
+        web = self._held.open_web()
+        try:
+            await end_replaced(before, grant, web)
+        finally:
+            await web.aclose()
 
     async def _request(self) -> LoginRequest:
         held = self._held

@@ -22,7 +22,7 @@ class DeadlineGate:
         self._running = Timers(self._loop, Clock.ring)
 
     async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
-        limit = limit_of(call)
+        limit = call.tool.policy.timeout_s if call.client_timeout_s is None else limit_of(call)
         if limit is None:
             return await proceed(call)
         # What `asyncio.timeout` does, without an object and three calls on the road of every call.

@@ -1,7 +1,8 @@
 """What the call would start or reach, and where: decided once, and carried by the call."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Coroutine, Mapping
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -18,21 +19,34 @@ class PlacementGate:
     def __init__(self, providers: Mapping[str, Provider]) -> None:
         self._launch = {key: provider.launch for key, provider in providers.items()}
 
-    async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
-        # As `launch` does, without a call of it on the road of every call.
-        launching = Begun(self._launch[call.tool.provider](call))
-        launch = launching.result if launching.is_done else await _in_time(call, launching)
+    def __call__(self, call: Call, proceed: Next, /) -> Awaitable[Outcome]:
+        launch = self._launch[call.tool.provider](call)
+        if launch is None:
+            return proceed(call)
+        if isinstance(launch, Launch):
+            return proceed(replace(call, launch=launch))
+        return self._when_known(call, launch, proceed)
+
+    async def _when_known(
+        self, call: Call, finding: Coroutine[Any, Any, Launch | None], proceed: Next
+    ) -> Outcome:
+        launch = await _in_time(call, finding)
         return await proceed(call if launch is None else replace(call, launch=launch))
 
     async def launch(self, call: Call) -> Launch | None:
         """What it would launch as things are now. To find out may take as long as the call."""
-        launching = Begun(self._launch[call.tool.provider](call))
-        # Nearly always it is: a timer would cost more than the answer.
-        return launching.result if launching.is_done else await _in_time(call, launching)
+        launch = self._launch[call.tool.provider](call)
+        if launch is None or isinstance(launch, Launch):
+            return launch
+        return await _in_time(call, launch)
 
 
-async def _in_time(call: Call, launching: Begun[Launch | None]) -> Launch | None:
+async def _in_time(call: Call, finding: Coroutine[Any, Any, Launch | None]) -> Launch | None:
     """Wait for it, as long as the call may take."""
+    launching = Begun(finding)
+    if launching.is_done:
+        # Nearly always it is: a timer would cost more than the answer.
+        return launching.result
     limit = limit_of(call)
     bound = asyncio.timeout(limit)
     try:

@@ -1,15 +1,20 @@
 """The suites of a configuration."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from switchboard.children.exposure import Introspection, SuiteSettings
 from switchboard.children.pool import ChildSource
 from switchboard.children.schema import ServerEntry
 from switchboard.children.server_launches import ServerLaunches
 from switchboard.core.visibility import Visibility
-from switchboard.providers.suites.natural.interpreter import Interpreter
 from switchboard.providers.suites.specs import suite_spec
 from switchboard.providers.suites.suite import Suite
+
+if TYPE_CHECKING:
+    from switchboard.providers.suites.natural.interpreter import Interpreter
 
 
 def build_suites(

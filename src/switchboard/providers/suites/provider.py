@@ -1,8 +1,10 @@
 """Children as suites: `introspect` tells what a child can do, `call` does it."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from msgspec import Raw
 from msgspec.structs import replace
@@ -19,13 +21,15 @@ from switchboard.core.launches import Launch
 from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
-from switchboard.models.model import LanguageModel
 from switchboard.providers.suites.arguments import SuiteArguments, read_arguments
 from switchboard.providers.suites.natural.query import NAME, read_query
 from switchboard.providers.suites.results import outcome_from_result, with_choice
 from switchboard.providers.suites.specs import PROVIDER
 from switchboard.providers.suites.suite import Suite
 from switchkit.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from switchboard.models.model import LanguageModel
 
 
 class SuitesProvider:
@@ -129,7 +133,7 @@ class SuitesProvider:
             raise _unknown_subtool(suite, name, listing)
         return tool
 
-    async def launch(self, call: Call) -> Launch | None:
+    def launch(self, call: Call) -> Launch | None:
         assert call.via is not None, "every suite call is narrowed first"
         suite = self._suites[call.via.name]
         launches = suite.launches

@@ -1,5 +1,9 @@
 """One child shown as one tool."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from msgspec import Raw, Struct
 from msgspec.json import encode
 from msgspec.structs import replace
@@ -12,8 +16,11 @@ from switchboard.core.identity_cache import IdentityCache
 from switchboard.core.tools import Effects, Policy, ToolSpec
 from switchboard.core.visibility import Visibility
 from switchboard.providers.suites.natural import query
-from switchboard.providers.suites.natural.interpreter import Interpreter
 from switchboard.providers.suites.summaries import summarise
+
+if TYPE_CHECKING:
+    # Few servers have one, and it loads what talks to models.
+    from switchboard.providers.suites.natural.interpreter import Interpreter
 
 _LONGEST_NAME = 256
 _MOST_NAMES = 1_024

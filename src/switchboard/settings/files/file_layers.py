@@ -190,7 +190,8 @@ def _trimmed(collection: Mapping[str, Any], at: KeyPath, report: ProblemReport) 
         name = raw.strip()
         fault = name_fault(raw)
         if fault:
-            report.say((*at, raw), fault)
+            hint = "" if name else 'write its name before the colon: `"name": {…}`'
+            report.say((*at, raw), fault, hint)
             continue
         if name in names:
             report.say(

@@ -61,7 +61,7 @@ def servers_in_scope(
         layers += _skill_layers(settings, skill, problems)
     errors = [problem for problem in problems if problem.severity == "error"]
     if errors:
-        raise ConfigInvalid(errors, workspace=settings.workspace)
+        raise ConfigInvalid(errors, workspace=settings.workspace, user_home=settings.user_home)
     return _resolved(settings, layers, problems)
 
 
@@ -110,7 +110,7 @@ def _resolved(
         usable.append(entry)
     errors = [problem for problem in problems if problem.severity == "error"]
     if errors:
-        raise ConfigInvalid(errors, workspace=settings.workspace)
+        raise ConfigInvalid(errors, workspace=settings.workspace, user_home=settings.user_home)
     return ScopedServers(
         servers=tuple(usable),
         untrusted=tuple(untrusted),

@@ -10,11 +10,14 @@ import msgspec
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.table import VERBS, loaded
 
+# What clients launch does without them, so its module does not load them.
+_LATE = ("switchboard.cli.verbs.parts.auth.reports",)
+
 
 def report_schemas() -> dict[str, dict[str, Any]]:
     """Each schema by the name of its file."""
-    for verb in VERBS.values():
-        loaded(verb.module)
+    for module in (*(verb.module for verb in VERBS.values()), *_LATE):
+        loaded(module)
     found: dict[str, dict[str, Any]] = {}
     for kind in Report.__subclasses__():
         if kind is Silent:

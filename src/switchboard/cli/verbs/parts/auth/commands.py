@@ -1,7 +1,7 @@
 """`switchboard mcp auth`: log in to a remote server, see logins, log out."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from switchboard.audit.store import SqliteAudit
@@ -14,14 +14,13 @@ from switchboard.cli.verbs.parts.auth.reports import (
     LoginReport,
     LoginsReport,
     LogoutReport,
-    Revoked,
 )
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.control.status import LoginStatus
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.daemon.board.open_logins import client_secret, grant_store, login_status
 from switchboard.oauth.addresses import rules_for
-from switchboard.oauth.client_identity import ClientIdentity
+from switchboard.oauth.ending import end_login, end_replaced
 from switchboard.oauth.grant import Grant, entry_reference
 from switchboard.oauth.grant_store import GrantStore
 from switchboard.oauth.http.guarded_web import GuardedWeb
@@ -30,7 +29,6 @@ from switchboard.oauth.login.callback import Callback, answer_in
 from switchboard.oauth.login.device import ask_device, finish_device
 from switchboard.oauth.login.request import LoginRequest
 from switchboard.oauth.login_trail import LoginTrail
-from switchboard.oauth.token_endpoint import revoke
 from switchboard.procs.open_page import open_page
 from switchboard.settings.sections import Settings
 from switchboard.settings.server_names import no_server
@@ -139,9 +137,8 @@ async def _log_in(
             grant = await _with_device(request, wanted, web)
         else:
             grant = await _with_page(request, wanted, web)
-        # Whoever renews the old login just now finishes first.
-        async with store.locked(grant.reference):
-            store.keep(reference, grant)
+        before = await store.replace(reference, grant)
+        await end_replaced(before, grant, web)
     except Fault as fault:
         trail.failed(entry, fault)
         raise
@@ -263,34 +260,14 @@ async def _log_out(
         # Renewed meanwhile, maybe; what is revoked is what is there now.
         grant = store.find(reference) or grant
         store.forget(reference)
-    revoked = await _revoked(grant, entry, settings, request.environ)
-    trail.ended(entry, grant, revoked)
-    return LogoutReport(server=entry.name, account=entry.account, had_login=True, revoked=revoked)
-
-
-async def _revoked(
-    grant: Grant, entry: ServerEntry, settings: Settings, environ: Mapping[str, str]
-) -> Revoked:
-    if not grant.revocation_url or not (grant.refresh_token or grant.access_token):
-        return "not-offered"
+    web = GuardedWeb(rules_for(entry), request.environ)
     try:
-        client = grant.client(client_secret(entry, settings, environ))
+        secret = client_secret(entry, settings, request.environ)
+        revoked = await end_login(grant, secret, web)
     except Fault:
-        return "failed"
-    web = GuardedWeb(rules_for(entry), environ)
-    try:
-        return "yes" if await _revoke_both(grant, client, web) else "failed"
+        # Without its secret nobody can speak for the client.
+        revoked = "failed"
     finally:
         await web.aclose()
-
-
-async def _revoke_both(grant: Grant, client: ClientIdentity, web: GuardedWeb) -> bool:
-    done = True
-    # The one that lasts first.
-    for token, kind in (
-        (grant.refresh_token, "refresh_token"),
-        (grant.access_token, "access_token"),
-    ):
-        if token:
-            done = await revoke(grant.revocation_url, client, token, kind, web) and done
-    return done
+    trail.ended(entry, grant, revoked)
+    return LogoutReport(server=entry.name, account=entry.account, had_login=True, revoked=revoked)

@@ -1,16 +1,13 @@
 """What `switchboard mcp auth` answers: logins without their tokens."""
 
 from collections.abc import Iterator
-from typing import Literal
 
 from switchboard.cli.render import hint
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.verbs.parts.auth.login_table import login_rows, when
 from switchboard.control.status import LoginStatus
+from switchboard.oauth.ending import Revoked
 from switchkit.cli.style import Style
-
-# What the server was told at a logout; `not-offered` where it takes no such word.
-Revoked = Literal["yes", "failed", "not-offered", ""]
 
 
 class LoginReport(Report, frozen=True, kw_only=True, tag="switchboard.login/1"):
