@@ -284,3 +284,9 @@ async def test_no_refusal_reaches_a_child(served: Served) -> None:
         await http.post(served.url, json=body)
         await http.post(served.url, json=call("echo"), headers={"authorization": "Bearer no"})
     assert not [event for event in served.events if type(event).__name__ == "ChildStarted"]
+
+
+@pytest.mark.parametrize("body", [b"\xff", b'{"jsonrpc":"2.0","id":1,"method":"\xff"}', b"[\xff]"])
+async def test_a_body_that_is_no_text_is_refused(served: Served, body: bytes) -> None:
+    answer = await raw(served, HEAD + "host: 127.0.0.1:PORT", body)
+    assert status(answer) == 400

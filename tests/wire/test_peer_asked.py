@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from typing import Any
 
 import pytest
@@ -177,6 +178,28 @@ async def test_every_part_of_a_batch_is_answered(desk: Desk) -> None:
     peer.receive(b"[%b,%b,7]" % (message("now", "1"), message("refuse", "2")))
     assert [sent["id"] for sent in pipe.messages] == [1, 2, None]
     assert pipe.messages[2]["error"]["code"] == -32600
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        b"[" + b"1," * 7_800_000 + b"1]",
+        b"[" + b",".join([b'{"method":"notifications/x"}'] * 257) + b"]",
+        b"[" + b",".join([b'{"method":"notifications/x"}'] * 100_000) + b"]",
+    ],
+    ids=["of numbers", "of one too many", "of a hundred thousand"],
+)
+async def test_a_batch_beyond_measure_is_refused_whole_at_once(desk: Desk, batch: bytes) -> None:
+    noted: list[str] = []
+    pipe = FakePipe()
+    peer = Peer(pipe, on_request=desk.request, on_notification=lambda name, _: noted.append(name))
+    began = time.process_time()
+    peer.receive(batch)
+    # A tenth of what it took when each part was looked at, on a slow machine.
+    assert time.process_time() - began < 1
+    [answer] = pipe.messages
+    assert (answer["id"], answer["error"]["code"]) == (None, -32600)
+    assert noted == []
 
 
 @pytest.mark.parametrize("junk", [b"{not json", b"hello", b'{"id":', b"\xff\xfe", b"[" * 5000])

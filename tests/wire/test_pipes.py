@@ -206,3 +206,32 @@ async def test_what_was_sent_before_the_end_still_goes_out(wait: bool) -> None:
         assert b"notifications/last" in await ends.read()
         ends.peer.notify("notifications/too-late")
         assert await ends.read() == b""
+
+
+async def test_others_take_their_turn_while_a_flood_is_worked_off() -> None:
+    """In its order, to the last message, with the end behind it."""
+    seen: list[int] = []
+    turns = 0
+    lost = asyncio.get_running_loop().create_future()
+
+    def count() -> None:
+        nonlocal turns
+        if not lost.done():
+            turns += 1
+            asyncio.get_running_loop().call_soon(count)
+
+    async with connected(
+        lambda *_: (b"{}",),
+        style="newline",
+        on_notification=lambda _, params: seen.append(int(bytes(params))),
+        on_lost=lost.set_result,
+    ) as ends:
+        flood = b"".join(b'{"method":"m","params":%d}\n' % number for number in range(2_000))
+        count()
+        await asyncio.to_thread(ends.write, flood)
+        ends.to_peer.close()
+        async with asyncio.timeout(PATIENCE):
+            await lost
+        assert seen == list(range(2_000))
+        # At most so many messages in each.
+        assert turns >= 2_000 // 256

@@ -16,6 +16,7 @@ from switchboard.children.faults import (
 )
 from switchboard.children.greeting import Greeting, NotModern, client_capabilities, greet
 from switchboard.children.inbound.handler import InboundHandler
+from switchboard.children.inbound.unreadable_answers import fail_unreadable
 from switchboard.children.link import Link, OpenLink
 from switchboard.children.reaching.back_off import BackOff
 from switchboard.children.reaching.interruption import Interruption
@@ -281,8 +282,7 @@ class Connection:
             on_request=self._inbound.request,
             on_notification=self._inbound.notification,
             on_lost=lambda loss: self._on_lost(peer, loss),
-            # Many servers print a banner or a log line where only messages belong.
-            on_junk=lambda _: None,
+            on_junk=lambda message: fail_unreadable(peer, self.entry.name, message),
         )
         if self._is_remote:
             # The last link may still bring answers, which no id of the next may be mistaken for.

@@ -28,6 +28,16 @@ def fault_from_rpc(name: str, error: RpcError, hidden: Redact) -> Fault:
     return Fault(FaultCode.INTERNAL, "child-error", message, details={"rpc_code": error.code})
 
 
+def fault_from_unreadable(name: str) -> Fault:
+    """It answered with bytes that are no message."""
+    return Fault(
+        FaultCode.INTERNAL,
+        "result-malformed",
+        f"`{name}` sent an answer that is not valid JSON in UTF-8",
+        hint="tell whoever maintains the server; other calls are not affected",
+    )
+
+
 def discreet_error(error: RpcError, hidden: Redact) -> RpcError:
     """The same error with nothing in its data that no client may read."""
     return RpcError(error.code, error.message, without_secrets(error.data, hidden))

@@ -18,6 +18,9 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 
+MAX_BATCH_BYTES = 1024 * 1024
+MAX_BATCH_PARTS = 256
+
 CANCELLED = "notifications/cancelled"
 
 
@@ -52,10 +55,23 @@ class _CancelParams(Struct):
 
 
 read_envelope = msgspec.json.Decoder(Envelope).decode
-read_batch = msgspec.json.Decoder(list[Raw]).decode
+_read_batch = msgspec.json.Decoder(list[Raw]).decode
 _read_cancel = msgspec.json.Decoder(_CancelParams).decode
 _read_error = msgspec.json.Decoder(_ErrorBody).decode
 encode = msgspec.json.encode
+
+
+def read_batch(message: bytes) -> list[Raw]:
+    """The messages of a batch. Raises `MsgspecError`, also where it is larger than anybody needs.
+
+    It is read and answered in one go, and meanwhile everybody else waits.
+    """
+    if len(message) > MAX_BATCH_BYTES:
+        raise msgspec.ValidationError(f"a batch may have {MAX_BATCH_BYTES} bytes")
+    batch = _read_batch(message)
+    if len(batch) > MAX_BATCH_PARTS:
+        raise msgspec.ValidationError(f"a batch may have {MAX_BATCH_PARTS} parts")
+    return batch
 
 
 def cancelled_id(params: Raw) -> MessageId:

@@ -29,6 +29,7 @@ from switchboard.wire.messages import (
 )
 from switchboard.wire.pending import NO_PARAMS, Pending
 from switchboard.wire.pipes import Loss, Pipe
+from switchboard.wire.unreadable import is_text, mended
 
 Answer = Coroutine[Any, Any, Parts]
 # Returns the result at once, or a coroutine that will; raises RpcError to answer with an error.
@@ -38,6 +39,10 @@ OnLost = Callable[[Loss], None]
 OnJunk = Callable[[bytes], None]
 # Told that the answer to a request was handed to the pipe.
 OnAnswered = Callable[[MessageId], None]
+
+
+# To find out what is wrong with more than this would hold everybody up.
+_MOST_LOOKED_AT = 1024 * 1024
 
 
 class Peer:
@@ -70,6 +75,8 @@ class Peer:
         self._under_way: dict[MessageId, tuple[asyncio.Task[None], Answer]] = {}
         # Which request of ours the message being received belongs to, where the pipe can tell.
         self.about: MessageId = None
+        # How many messages came.
+        self.heard = 0
         self._pressed_until: asyncio.Future[None] | None = None
 
     def notify(self, method: str, params: Parts = NO_PARAMS) -> None:
@@ -80,6 +87,10 @@ class Peer:
 
     def receive(self, message: bytes) -> None:
         """Take in one message, or a batch of them. A batch in a batch is no message."""
+        self.heard += 1
+        if not message.isascii() and not is_text(message):
+            self._receive_junk(message)
+            return
         if message[:1] == b"[":
             try:
                 batch = read_batch(message)
@@ -95,7 +106,11 @@ class Peer:
         try:
             envelope = read_envelope(message)
         except (msgspec.MsgspecError, RecursionError):
-            self._receive_junk(message)
+            whole = mended(message)
+            if whole != message:
+                self._receive_one(whole)
+            else:
+                self._receive_junk(message)
             return
         if envelope.method is not UNSET:
             self._receive_call(envelope)
@@ -110,7 +125,9 @@ class Peer:
             return
         # A client that sends junk is told so; JSON-RPC wants `id: null` where none could be read.
         error = RpcError(PARSE_ERROR, "the message is not JSON")
-        if _is_json(message):
+        if not is_text(message):
+            error = RpcError(PARSE_ERROR, "the message is not UTF-8")
+        elif len(message) > _MOST_LOOKED_AT or _is_json(message):
             error = RpcError(INVALID_REQUEST, "the message is not a JSON-RPC request")
         self._pipe.send(error_parts(None, error))
 

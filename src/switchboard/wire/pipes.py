@@ -1,7 +1,8 @@
 """Messages over a pair of byte streams: batched writes, back-pressure, half-close."""
 
 import asyncio
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol
 
 from msgspec import Raw, Struct
@@ -19,6 +20,8 @@ from switchboard.wire.receipts import Receipts
 _JOIN_BYTES = 256 * 1024
 # A client that writes many requests before it reads an answer must not be stopped at the first few.
 _HIGH_WATER_BYTES = 4 * 1024 * 1024
+# A peer that writes more small messages at once than these is worked off in several turns.
+_MOST_A_TURN = 256
 # In so many turns of the loop, what was sent is written if it can be.
 _TURNS = 3
 
@@ -86,6 +89,9 @@ class StreamPipe(asyncio.Protocol):
         # Whether the other side has spoken since we did.
         self._is_awaited = False
         self._closing = False
+        # What was read and not handed over yet; whether somebody wants no more for now.
+        self._backlog: deque[bytes] = deque()
+        self._is_paused = False
         self._loop = asyncio.get_running_loop()
         # How much was handed to the transport, and how much of it has left this process; through
         # which descriptor, and who wants to know that it was read.
@@ -121,10 +127,31 @@ class StreamPipe(asyncio.Protocol):
             loss = Loss(reason="too-large", message=str(error))
         if self._style is None and messages:
             self._style = self._frames.style
-        for message in messages:
-            receiver.receive(message)
+        if self._backlog or len(messages) > _MOST_A_TURN:
+            self._put_off(messages)
+        else:
+            for message in messages:
+                receiver.receive(message)
         if loss is not None:
             self.abort(loss)
+
+    def _put_off(self, messages: Sequence[bytes]) -> None:
+        """Others take their turn in between. Meanwhile nothing more is read."""
+        if not self._backlog:
+            self._loop.call_soon(self._work_off)
+            self._stop_reading()
+        self._backlog.extend(messages)
+
+    def _work_off(self) -> None:
+        for _ in range(min(_MOST_A_TURN, len(self._backlog))):
+            if self._receiver is None:
+                self._backlog.clear()
+                return
+            self._receiver.receive(self._backlog.popleft())
+        if self._backlog:
+            self._loop.call_soon(self._work_off)
+        elif not self._is_paused:
+            self.resume()
 
     def eof_received(self) -> None:
         self.lose(Loss())
@@ -133,7 +160,9 @@ class StreamPipe(asyncio.Protocol):
         self.lose(Loss(reason="broken", message=str(exc)) if exc else Loss())
 
     def lose(self, loss: Loss) -> None:
-        """Tell the receiver once that nothing more will come."""
+        """Tell the receiver once that nothing more will come, after all that came before."""
+        while self._backlog and self._receiver is not None:
+            self._receiver.receive(self._backlog.popleft())
         self._receipts.look(self._written())
         self._receipts.close()
         receiver, self._receiver = self._receiver, None
@@ -141,10 +170,17 @@ class StreamPipe(asyncio.Protocol):
             receiver.lose(loss)
 
     def pause(self) -> None:
+        self._is_paused = True
+        self._stop_reading()
+
+    def _stop_reading(self) -> None:
         if self._reading is not None and not self._reading.is_closing():
             self._reading.pause_reading()
 
     def resume(self) -> None:
+        self._is_paused = False
+        if self._backlog:
+            return
         if self._reading is not None and not self._reading.is_closing():
             self._reading.resume_reading()
 

@@ -28,7 +28,8 @@ class StreamPosition(Struct):
         """Remember the position behind this event."""
         self.event_id = event.id or self.event_id
         if event.retry_ms is not None:
-            self.pause_s = min(event.retry_ms / 1000, LONGEST_PAUSE_S)
+            # No server decides how much work it makes us.
+            self.pause_s = min(max(event.retry_ms / 1000, PAUSE_S), LONGEST_PAUSE_S)
 
 
 def is_event_stream(response: httpx2.Response) -> bool:

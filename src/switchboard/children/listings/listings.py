@@ -9,6 +9,9 @@ from switchboard.children.listings.listing_cache import ListingCache
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
 
+# How long a child that says again and again that a listing changed is heard once.
+_QUIET_S = 0.25
+
 # A listing, and whether the child still stood by it when it arrived.
 Fetch = Callable[[Kind], Awaitable[tuple[Listing, bool]]]
 
@@ -28,6 +31,8 @@ class Listings:
         self._told: dict[Kind, Listing] = {}
         # Called with the feature whose listings are not what they were.
         self.on_changed: Callable[[str], None] = lambda _: None
+        # The features whose change was announced just now, each with whether it changed since.
+        self._announced: dict[str, bool] = {}
 
     def known(self, kind: Kind) -> Listing | None:
         """The listing if it is known without asking."""
@@ -82,7 +87,20 @@ class Listings:
             self._known.pop(kind, None)
             # Who was told of the change and asks must not be given what was listed before it.
             self._fetching.pop(kind, None)
+        self._announce(feature)
+
+    def _announce(self, feature: str) -> None:
+        """Tell at once, then once for all changes of the next moment: every client is told."""
+        if feature in self._announced:
+            self._announced[feature] = True
+            return
+        self._announced[feature] = False
+        asyncio.get_running_loop().call_later(_QUIET_S, self._announce_again, feature)
         self.on_changed(feature)
+
+    def _announce_again(self, feature: str) -> None:
+        if self._announced.pop(feature):
+            self._announce(feature)
 
     def begin(self) -> "asyncio.Task[None]":
         """Another process may offer other things. What differs from what was told is announced."""

@@ -1,5 +1,6 @@
 """Servers under their own names: tools shown one by one, prompts, resources, completions."""
 
+import asyncio
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain
 from typing import Any
@@ -128,7 +129,12 @@ class DirectProvider:
         if exposure is None:
             raise _gone(call.tool.name)
         child = exposure.children.of(call.session)
-        result = await child.call(call.launch.own_name, call.arguments, call.channel)
+        try:
+            result = await child.call(call.launch.own_name, call.arguments, call.channel)
+        except asyncio.CancelledError:
+            if call.clock.has_rung:
+                child.doubt()
+            raise
         return passed_through(result, is_modern=child.is_modern)
 
     async def _with_account(self, call: Call) -> Call:

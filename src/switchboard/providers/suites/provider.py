@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, cast
@@ -159,6 +160,10 @@ class SuitesProvider:
             result = await child.call(call.tool.name, call.arguments, call.channel)
         except Fault as fault:
             await self._explain(suite, child, call.tool.name, fault)
+            raise
+        except asyncio.CancelledError:
+            if call.clock.has_rung:
+                child.doubt()
             raise
         if suite.result_mode == "passthrough":
             outcome = passed_through(result, is_modern=child.is_modern)

@@ -22,7 +22,6 @@ from switchboard.wire.messages import (
 
 # The one version in which a body may hold several messages.
 _BATCHING = "2025-03-26"
-_MOST_IN_BATCH = 256
 
 
 class HandshakeEra:
@@ -127,10 +126,12 @@ class HandshakeEra:
             raise Refusal(400, "this protocol version has no batches")
         try:
             batch = [read_message(bytes(raw)) for raw in read_batch(body)]
+        except msgspec.ValidationError as error:
+            raise Refusal(400, str(error)) from None
         except (msgspec.MsgspecError, RecursionError):
             raise Refusal(400, "the body is not JSON", code=PARSE_ERROR) from None
-        if not 0 < len(batch) <= _MOST_IN_BATCH:
-            raise Refusal(400, f"a batch holds 1 to {_MOST_IN_BATCH} messages")
+        if not batch:
+            raise Refusal(400, "a batch holds at least one message")
         if any(message.method == "initialize" for message in batch):
             raise Refusal(400, "`initialize` stands alone")
         stream = session.stream_for(exchange)

@@ -29,6 +29,8 @@ from switchboard.surface.suspended_calls import SuspendedCalls
 from switchboard.wire.eras import HANDSHAKE_VERSIONS
 from switchboard.wire.frames import MAX_MESSAGE_BYTES
 from switchboard.wire.http_headers import JSON_TYPE, PROTOCOL_VERSION, SESSION_ID, media_type
+from switchboard.wire.messages import PARSE_ERROR
+from switchboard.wire.unreadable import is_text
 
 if TYPE_CHECKING:
     from switchboard.surface.http.routes import ControlRoutes
@@ -100,6 +102,8 @@ class HttpSurface:
         if not exchange.accepts(JSON_TYPE):
             raise Refusal(406, f"the client must accept `{JSON_TYPE}`")
         body = await exchange.body(MAX_MESSAGE_BYTES)
+        if not is_text(body):
+            raise Refusal(400, "the body is not UTF-8", code=PARSE_ERROR)
         if modern or (exchange.header(SESSION_ID) is None and claims_modern(body)):
             await self._modern.post(exchange, body)
         else:

@@ -1,0 +1,54 @@
+"""Messages that cannot be read as they are: what may be mended, and what they are about.
+
+Everything that comes in is passed on in parts, so it is checked here, at our own border: one peer
+that writes bytes which are no text would otherwise end the connections of those who read them.
+"""
+
+import re
+
+from switchboard.wire.messages import MessageId
+
+# Of a text whose half of a character was cut off. An escaped backslash is no escape.
+_ESCAPES = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rb"|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+_REPLACEMENT = b"\\ufffd"
+_MARK = b"\xef\xbb\xbf"
+# The id of an answer stands at one of its ends: before the result, or behind it.
+_ID = re.compile(rb'"id"\s*:\s*(\d{1,15})\s*[,}]')
+_END_BYTES = 200
+
+
+def is_text(message: bytes) -> bool:
+    """Whether it is UTF-8."""
+    if message.isascii():
+        return True
+    try:
+        str(message, "utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def mended(message: bytes) -> bytes:
+    """The message with U+FFFD for each half of a character, and without a byte order mark.
+
+    Node writes such halves where it cuts a text, and means no harm.
+    """
+    return _ESCAPES.sub(_whole, message.removeprefix(_MARK))
+
+
+def _whole(escape: re.Match[bytes]) -> bytes:
+    return _REPLACEMENT if escape["half"] else escape[0]
+
+
+def answered_id(message: bytes) -> MessageId:
+    """Which request of ours an answer is about that nobody can read; None if it does not say."""
+    if not message.lstrip(_MARK + b" \t").startswith(b"{"):
+        return None
+    found = _ID.findall(message[:_END_BYTES])[:1]
+    # Of several at the end the last is the outermost.
+    found = found or _ID.findall(message[-_END_BYTES:])[-1:]
+    return int(found[0]) if found else None
