@@ -36,6 +36,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "settings": {
         *("core", "config", "children:schema", "children:exposure", "children:secrets"),
+        "children:accounts",
         "providers:table",
         *("runs:limits", "vault:options", "vault:references"),
     },
@@ -111,7 +112,7 @@ ALSO_MAY_IMPORT = (
     ),
     Allowance(
         "cli/verbs/parts/auth/*.py",
-        {"oauth", "procs:open_page", "audit"},
+        {"oauth", "procs:open_page", "audit", "children:accounts"},
         "a login is made and written down by the command, with the user's browser",
     ),
     Allowance(

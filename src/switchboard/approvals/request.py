@@ -196,6 +196,8 @@ class ApprovalRequests:
         return Facts(
             server=launch.server,
             runs=redacted_text(launch.runs, self._by_value),
+            account=launch.account,
+            account_why=launch.account_why,
             cwd=cwd,
             env=env,
             secrets=tuple(sorted({*launch.secrets, *(launch.env.keys() - env.keys())})),

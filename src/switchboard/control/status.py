@@ -40,6 +40,8 @@ class ChildStatus(Struct, frozen=True, kw_only=True):
     """One server behind a board."""
 
     name: str
+    # Whose login it uses, where the server has several.
+    account: str = ""
     scope: str
     workspace: str = ""
     session: str = ""

@@ -79,6 +79,8 @@ class AuditRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     workspace: str = ""
     trace_id: str = ""
     server: str = ""
+    # Whose login at the server was used, where there are several.
+    account: str = ""
     launch_fingerprint: str = ""
     tool_def_hash: str = ""
     env_names: tuple[str, ...] = ()
@@ -175,6 +177,8 @@ def call_record(event: str, call: Call, *, now: int | None = None, **more: Any) 
         "protocol_version": session.protocol,
         "workspace": session.workspace,
     }
+    if session.account is not None:
+        about["account"] = session.account.name
     if launch is not None:
         about |= {
             "cwd": launch.cwd,

@@ -207,6 +207,9 @@ class DaemonControl:
                 hint="switchboard status",
             )
         for child in found:
+            if child.entry.account and not child.is_running:
+                # Of several accounts, those that are not in use may have no login.
+                continue
             if request.action != "start":
                 await child.connection.stop()
             if request.action != "stop":
@@ -329,6 +332,7 @@ def _status_of(child: Child, workspace: str, session_id: str, *, is_connected: b
     fault = child.connection.last_fault
     return ChildStatus(
         name=child.entry.name,
+        account=child.entry.account,
         scope=child.entry.scope,
         workspace=workspace,
         session=session_id,
