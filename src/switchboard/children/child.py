@@ -17,6 +17,7 @@ from switchboard.children.link import Link, OpenLink
 from switchboard.children.listings.listing import Kind, Listing, ToolListing
 from switchboard.children.listings.listing_cache import ListingCache
 from switchboard.children.listings.listings import Listings
+from switchboard.children.reaching.sign_of_life import SignOfLife
 from switchboard.children.schema import ServerEntry
 from switchboard.children.subscriptions import Subscriptions, Tell
 from switchboard.core.channel import Channel
@@ -54,6 +55,7 @@ class Child:
         self.conversation = Conversation(
             self.connection, self._requests, events, self._tasks, offer_login
         )
+        self._sign_of_life = SignOfLife(self.connection)
         self.listings = Listings(self.conversation.fetch, self._tasks, cache)
         self._subscriptions = Subscriptions(self.conversation.ask_plainly, self._tasks)
         self.conversation.is_repeatable = self._is_repeatable
@@ -72,6 +74,10 @@ class Child:
         self.calls += 1
         head = b'{"name":%b,"arguments":' % encode(name)
         return self.conversation.ask("tools/call", (head, arguments), channel, tool=name)
+
+    def doubt(self) -> None:
+        """A call ran out of time: find out whether it works, or hangs."""
+        self._tasks.start(self._sign_of_life.want())
 
     async def _is_repeatable(self, tool: str) -> bool:
         """Whether it says so itself, and its word counts."""

@@ -13,10 +13,10 @@ from switchboard.children.faults import (
     fault_from_old_protocol,
     fault_from_rpc,
     fault_from_timeout,
-    fault_from_unreadable,
 )
 from switchboard.children.greeting import Greeting, NotModern, client_capabilities, greet
 from switchboard.children.inbound.handler import InboundHandler
+from switchboard.children.inbound.unreadable_answers import fail_unreadable
 from switchboard.children.link import Link, OpenLink
 from switchboard.children.reaching.back_off import BackOff
 from switchboard.children.reaching.interruption import Interruption
@@ -37,7 +37,6 @@ from switchboard.wire.messages import RpcError
 from switchboard.wire.peer import Peer
 from switchboard.wire.pending import PeerLost
 from switchboard.wire.pipes import Loss, Pipe
-from switchboard.wire.unreadable import answered_id
 
 # A wait this short is not worth an error.
 _SHORT_WAIT_S = 1.0
@@ -211,7 +210,7 @@ class Connection:
                 self.last_fault = fault
                 self._is_down = True
             self._events.emit(
-                ChildFailed(child=self.entry.name, reason=fault.reason, message=fault.message)
+                ChildFailed(child=self.entry.label, reason=fault.reason, message=fault.message)
             )
             raise
         self.link = link
@@ -221,7 +220,7 @@ class Connection:
         now = self._started_at = self._last_used = self._loop.time()
         self._events.emit(
             ChildStarted(
-                child=self.entry.name,
+                child=self.entry.label,
                 pid=link.pid,
                 protocol=greeting.protocol,
                 duration_s=now - began,
@@ -283,24 +282,13 @@ class Connection:
             on_request=self._inbound.request,
             on_notification=self._inbound.notification,
             on_lost=lambda loss: self._on_lost(peer, loss),
-            on_junk=lambda message: self._on_junk(peer, message),
+            on_junk=lambda message: fail_unreadable(peer, self.entry.name, message),
         )
         if self._is_remote:
             # The last link may still bring answers, which no id of the next may be mistaken for.
             peer.pending.next_id = self._next_id()
             self._next_id = lambda: peer.pending.next_id
         return peer
-
-    def _on_junk(self, peer: Peer, message: bytes) -> None:
-        """Many servers print a banner or a log line where only messages belong.
-
-        What was to be an answer fails its request at once: nobody waits for what cannot come.
-        """
-        message_id = answered_id(message)
-        if message_id is None:
-            message_id = peer.about
-        if message_id in peer.pending:
-            peer.pending.fail(message_id, fault_from_unreadable(self.entry.name))
 
     async def _wait_out_back_off(self) -> None:
         wait = self._back_off.wait_s()
@@ -336,7 +324,7 @@ class Connection:
             self.last_fault = await fault_from_loss(self.entry.name, link, loss)
         self._events.emit(
             ChildExited(
-                child=self.entry.name,
+                child=self.entry.label,
                 pid=link.pid,
                 reason=ended if loss.reason == "closed" else loss.message,
                 expected=expected,

@@ -47,6 +47,8 @@ class CallRequest(ControlRequest, frozen=True, kw_only=True, tag="call"):
     name: str
     subtool: str = ""
     arguments: Raw = _NO_ARGUMENTS
+    # Whose login at the server is to be used, where there are several.
+    account: str = ""
     # Whether whoever calls can put a question to a person.
     asks: bool = False
 
@@ -56,6 +58,7 @@ class IntrospectRequest(ControlRequest, frozen=True, kw_only=True, tag="introspe
 
     name: str = ""
     subtool: str = ""
+    account: str = ""
     full: bool = False
 
 

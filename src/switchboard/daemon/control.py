@@ -50,6 +50,7 @@ from switchboard.control.status import (
     LoginStatus,
     RunStatus,
     SessionStatus,
+    Stopping,
 )
 from switchboard.core.audit import new_record
 from switchboard.core.faults import Fault, FaultCode
@@ -147,8 +148,11 @@ class DaemonControl:
                 return await self._reload()
             case DrainRequest():
                 self._state.drain()
+                return Stopping(runs=tuple(self._runs_under_way()))
             case StopRequest():
+                ending = Stopping(runs=tuple(self._runs_under_way()))
                 self._state.stop()
+                return ending
         return Nothing()
 
     async def _whole(self, work: Coroutine[Any, Any, T]) -> T:
@@ -213,6 +217,9 @@ class DaemonControl:
                 hint="switchboard status",
             )
         for child in found:
+            if child.entry.account and not child.is_running:
+                # Of several accounts, those that are not in use may have no login.
+                continue
             if request.action != "start":
                 await child.connection.stop()
             if request.action != "stop":
@@ -235,6 +242,7 @@ class DaemonControl:
             cwd=attachment.hello.cwd,
             via=self._via,
             pid=self._pid,
+            acting=attachment.acting,
             is_pinned=attachment.hello.is_pinned,
         ) as caller:
             yield caller
@@ -354,6 +362,7 @@ def _status_of(child: Child, workspace: str, session_id: str, *, is_connected: b
     fault = child.connection.last_fault
     return ChildStatus(
         name=child.entry.name,
+        account=child.entry.account,
         scope=child.entry.scope,
         workspace=workspace,
         session=session_id,

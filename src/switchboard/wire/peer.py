@@ -75,6 +75,8 @@ class Peer:
         self._under_way: dict[MessageId, tuple[asyncio.Task[None], Answer]] = {}
         # Which request of ours the message being received belongs to, where the pipe can tell.
         self.about: MessageId = None
+        # How many messages came.
+        self.heard = 0
         self._pressed_until: asyncio.Future[None] | None = None
 
     def notify(self, method: str, params: Parts = NO_PARAMS) -> None:
@@ -85,6 +87,7 @@ class Peer:
 
     def receive(self, message: bytes) -> None:
         """Take in one message, or a batch of them. A batch in a batch is no message."""
+        self.heard += 1
         if not message.isascii() and not is_text(message):
             self._receive_junk(message)
             return

@@ -53,7 +53,9 @@ class ListingCollector:
         found: dict[int, Listing] = {}
         waiting: dict[asyncio.Task[Listing], tuple[int, Child]] = {}
         for index, holder in enumerate(holders):
-            child = holder.children.of(session)
+            child = holder.children.shown_to(session)
+            if child is None:
+                continue
             known = child.listings.known(kind)
             if known is None:
                 known = await child.remembered(kind)
@@ -92,7 +94,8 @@ class ListingCollector:
 
 def known_listings(kind: Kind, holders: Sequence[H], session: Session) -> list[tuple[H, Listing]]:
     """What the children that have listed said: nobody waits for the others."""
-    known = ((each, each.children.of(session).listings.known(kind)) for each in holders)
+    children = ((each, each.children.shown_to(session)) for each in holders)
+    known = ((each, child.listings.known(kind)) for each, child in children if child is not None)
     return [(each, listing) for each, listing in known if listing is not None]
 
 

@@ -163,7 +163,7 @@ def _child_rows(children: Sequence[ChildStatus], style: Style) -> Iterator[str]:
     heads = ("CHILD", "SCOPE", "PID", "SANDBOX PID", "AGE", "MEMORY", "CALLS", "LAST ERROR")
     rows = [
         (
-            each.name,
+            f"{each.name} as {each.account}" if each.account else each.name,
             f"{each.scope} {each.session}".strip(),
             (str(each.pid) if each.pid else "remote") if each.is_running else "not running",
             str(each.sandbox_pid) if each.sandbox_pid else "-",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, cast
@@ -74,6 +75,10 @@ class SuitesProvider:
 
     async def narrow(self, call: Call) -> Call:
         suite = self._suites[call.tool.name]
+        if suite.children.accounts is not None:
+            # From here on the call has one account, whatever becomes of the repository meanwhile.
+            account = suite.children.accounts.choose(call.session)
+            call = replace(call, session=replace(call.session, account=account))
         if suite.takes_query:
             return await self._interpreted(suite, call, call.arguments)
         arguments = read_arguments(call.arguments)
@@ -132,14 +137,17 @@ class SuitesProvider:
     def launch(self, call: Call) -> Launch | None:
         assert call.via is not None, "every suite call is narrowed first"
         suite = self._suites[call.via.name]
+        launches = suite.launches
+        if call.session.account is not None:
+            launches = launches.of_account(call.session.account)
         if call.tool is suite.introspection:
             return None
         if not self._is_guarded:
-            return suite.launches[call.tool]
+            return launches[call.tool]
         # The child may have changed the tool since the call was narrowed.
         listing = suite.children.of(call.session).listings.known_tools
         now = suite.listed(call.tool.name, listing) if listing is not None else None
-        return suite.launches[now or call.tool]
+        return launches[now or call.tool]
 
     async def invoke(self, call: Call) -> Outcome:
         assert call.via is not None, "every suite call is narrowed first"
@@ -152,6 +160,10 @@ class SuitesProvider:
             result = await child.call(call.tool.name, call.arguments, call.channel)
         except Fault as fault:
             await self._explain(suite, child, call.tool.name, fault)
+            raise
+        except asyncio.CancelledError:
+            if call.clock.has_rung:
+                child.doubt()
             raise
         if suite.result_mode == "passthrough":
             outcome = passed_through(result, is_modern=child.is_modern)

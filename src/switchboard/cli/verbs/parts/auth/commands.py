@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from switchboard.audit.store import SqliteAudit
-from switchboard.children.schema import ServerEntry
+from switchboard.children.accounts.faults import no_account
+from switchboard.children.schema import ServerEntry, by_account
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.auth.pasted import pasted_line
@@ -50,10 +51,10 @@ def run_auth(request: CommandRequest) -> Report:
     settings = settings_for(request)
     store = grant_store(settings, request.environ, _vaults(request))
     if action == "status":
-        return _status(settings, store, name)
+        return _status(settings, store, name, request.arguments.one("account") or "")
     if not name:
         raise UsageError("`NAME` is missing", f"switchboard mcp auth {action} NAME")
-    entry = _remote(settings, name)
+    entry = _of_account(_remote(settings, name), action, request.arguments.one("account") or "")
     act = _log_in if action == "login" else _log_out
     return asyncio.run(_written_down(act, request, settings, entry, store))
 
@@ -101,6 +102,22 @@ def _remote(settings: Settings, name: str) -> ServerEntry:
     raise no_server(name, [entry.name for entry in settings.servers])
 
 
+def _of_account(entry: ServerEntry, action: str, account: str) -> ServerEntry:
+    """The entry of one account; the server itself if it has none. Raises a fault."""
+    if entry.accounts and not account:
+        names = ", ".join(each.name for each in entry.accounts)
+        raise Fault(
+            FaultCode.INVALID_ARGUMENT,
+            "account-missing",
+            f"`{entry.name}` has several accounts: {names}",
+            hint=f"switchboard mcp auth {action} {entry.name} --account {entry.accounts[0].name}",
+        )
+    for each in by_account(entry):
+        if each.account == account:
+            return each
+    raise no_account(entry, account)
+
+
 # Logging in
 
 
@@ -130,11 +147,11 @@ async def _log_in(
         before = await store.replace(reference, grant)
         await end_replaced(before, grant, web)
     except Fault as fault:
-        trail.failed(entry.name, fault)
+        trail.failed(entry, fault)
         raise
     finally:
         await web.aclose()
-    trail.made(entry.name, grant)
+    trail.made(entry, grant)
     return LoginReport(login=login_status(entry.name, grant))
 
 
@@ -145,6 +162,9 @@ async def _with_page(request: CommandRequest, wanted: LoginRequest, web: Guarded
         attempt = await attempt_login(wanted, web, callback.redirect_uri)
         callback.expect(attempt.is_ours)
         _say_scopes(request, attempt.prepared.scopes)
+        if wanted.entry.account:
+            # A browser that remembers somebody logs them in without a word.
+            talk.say(f"log in as `{wanted.entry.account}`: look whom the browser is logged in as")
         opened = not arguments.has("no-browser") and open_page(attempt.url, request.environ)
         talk.say(
             "finish the login in the browser; if it shows nothing, open this page:"
@@ -214,17 +234,21 @@ def _port(given: str | None) -> int:
 # Seeing and ending
 
 
-def _status(settings: Settings, store: GrantStore, name: str) -> Report:
-    entries = [_remote(settings, name)] if name else list(settings.servers)
+def _status(settings: Settings, store: GrantStore, name: str, account: str) -> Report:
+    if account and not name:
+        raise UsageError("`NAME` is missing", "switchboard mcp auth status NAME --account A")
+    servers = [_remote(settings, name)] if name else list(settings.servers)
+    if account:
+        servers = [_of_account(servers[0], "status", account)]
     found: list[LoginStatus] = []
-    for entry in entries:
+    for entry in (each for server in servers for each in by_account(server)):
         if entry.transport == "stdio":
             continue
         grant = store.find(entry_reference(entry))
         if grant is not None:
             found.append(login_status(entry.name, grant))
-        elif entry.auth is not None or name:
-            found.append(LoginStatus(server=entry.name, state="none"))
+        elif entry.auth is not None or entry.account or name:
+            found.append(LoginStatus(server=entry.name, account=entry.account, state="none"))
     return LoginsReport(logins=tuple(found))
 
 
@@ -238,7 +262,7 @@ async def _log_out(
     reference = entry_reference(entry)
     grant = store.find(reference)
     if grant is None:
-        return LogoutReport(server=entry.name, had_login=False)
+        return LogoutReport(server=entry.name, account=entry.account, had_login=False)
     async with store.locked(grant.reference):
         # Renewed meanwhile, maybe; what is revoked is what is there now.
         grant = store.find(reference) or grant
@@ -252,5 +276,5 @@ async def _log_out(
         revoked = "failed"
     finally:
         await web.aclose()
-    trail.ended(entry.name, grant, revoked)
-    return LogoutReport(server=entry.name, had_login=True, revoked=revoked)
+    trail.ended(entry, grant, revoked)
+    return LogoutReport(server=entry.name, account=entry.account, had_login=True, revoked=revoked)

@@ -1,0 +1,99 @@
+"""A child that hangs in one call does not let every later call wait for its whole time."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fakes.boards import server, serving
+from relay.visiting import Guest
+from support.mcp_stdio import text_of
+from support.processes import until_gone
+from switchboard.children.reaching import sign_of_life
+from switchboard.children.schema import ServerEntry
+from switchboard.core.events import ChildExited, ChildStarted
+
+# Works off one request after the other, as a synchronous server does; `busy` speaks meanwhile.
+_CHILD = """
+import json, sys, threading, time
+def say(message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+def note(text):
+    say({"method": "notifications/message", "params": {"level": "info", "data": text}})
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message:
+        continue
+    name = message["params"].get("name") if message["method"] == "tools/call" else ""
+    if name == "hang":
+        time.sleep(3600)
+    if name == "busy":
+        for _ in range(30):
+            time.sleep(0.1)
+            note("at work")
+    tools = [{"name": n, "inputSchema": {"type": "object"}} for n in ("hang", "busy", "quick")]
+    result = {
+        "initialize": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                       "serverInfo": {"name": "one", "version": "1"}},
+        "tools/list": {"tools": tools},
+        "tools/call": {"content": [{"type": "text", "text": name}]},
+    }.get(message["method"], {})
+    say({"id": message["id"], "result": result})
+"""
+
+
+def one_at_a_time(expose: str) -> ServerEntry:
+    command = [sys.executable, "-c", _CHILD]
+    return server("one", command, expose=expose, protocol="handshake")
+
+
+def words(expose: str, tool: str) -> tuple[str, dict[str, Any]]:
+    return ("one_suite", {"action": "call", "subtool": tool}) if expose == "suite" else (tool, {})
+
+
+def reason(result: dict[str, Any]) -> str:
+    return result["_meta"]["switchboard/error"]["reason"] if result.get("isError") else ""
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sign_of_life, "PATIENCE_S", 1.0)
+
+
+@pytest.mark.parametrize("expose", ["suite", "tools"])
+async def test_a_child_that_hangs_is_replaced_for_everybody(tmp_path: Path, expose: str) -> None:
+    async with serving(tmp_path, one_at_a_time(expose)) as desk:
+        guest, other = Guest(desk, "handshake"), Guest(desk, "handshake", session="other")
+        assert "quick" in text_of(await guest.call(*words(expose, "quick")))
+        [started] = desk.events.of(ChildStarted)
+        hung = await guest.call(*words(expose, "hang"), **{"switchboard/timeout_ms": 300})
+        assert reason(hung) == "tool-timeout"
+        await until_gone([started.pid])
+        async with asyncio.timeout(30):
+            assert "quick" in text_of(await other.call(*words(expose, "quick")))
+        assert len(desk.events.of(ChildStarted)) == 2
+        [ended] = desk.events.of(ChildExited)
+        assert "no sign of life" in ended.reason
+
+
+async def test_a_child_that_speaks_is_at_work_and_goes_on(tmp_path: Path) -> None:
+    async with serving(tmp_path, one_at_a_time("suite")) as desk:
+        guest = Guest(desk, "handshake")
+        late = await guest.call(*words("suite", "busy"), **{"switchboard/timeout_ms": 300})
+        assert reason(late) == "tool-timeout"
+        async with asyncio.timeout(30):
+            assert "quick" in text_of(await guest.call(*words("suite", "quick")))
+        assert len(desk.events.of(ChildStarted)) == 1
+
+
+async def test_a_call_that_its_client_calls_off_casts_no_doubt(tmp_path: Path) -> None:
+    async with serving(tmp_path, one_at_a_time("suite")) as desk:
+        guest = Guest(desk, "handshake")
+        calling = asyncio.create_task(guest.call(*words("suite", "busy")))
+        await asyncio.sleep(0.5)
+        calling.cancel()
+        async with asyncio.timeout(30):
+            assert "quick" in text_of(await guest.call(*words("suite", "quick")))
+        assert len(desk.events.of(ChildStarted)) == 1
