@@ -71,6 +71,12 @@ class RunStatus(Struct, frozen=True, kw_only=True):
     approval_id: str = ""
 
 
+class Stopping(Struct, frozen=True, kw_only=True):
+    """A daemon that stops, and the runs of agents that end with it."""
+
+    runs: tuple[RunStatus, ...] = ()
+
+
 class LoginStatus(Struct, frozen=True, kw_only=True):
     """One login at a remote server: everything but its tokens."""
 
@@ -112,6 +118,8 @@ class DaemonStatus(Struct, frozen=True, kw_only=True):
     boards: tuple[BoardStatus, ...] = ()
     children: tuple[ChildStatus, ...] = ()
     runs: tuple[RunStatus, ...] = ()
+    # Of a vault with a passphrase: whether this daemon has its key. Empty for every other.
+    vault: Literal["", "locked", "unlocked"] = ""
     # Those that its children use.
     logins: tuple[LoginStatus, ...] = ()
 

@@ -72,6 +72,8 @@ class AuditRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     # Names that the tool's schema declares, with the kinds of their values.
     args_shape: str = ""
     client: str = ""
+    # The agent and the run that the client does its part of.
+    on_behalf_of: str = ""
     transport: str = ""
     protocol_version: str = ""
     workspace: str = ""
@@ -170,6 +172,7 @@ def call_record(event: str, call: Call, *, now: int | None = None, **more: Any) 
         "via": call.via.name if call.via is not None else "",
         "provider": call.tool.provider,
         "client": session.client[:_MOST_LETTERS],
+        "on_behalf_of": session.acts_for[:_MOST_LETTERS],
         "transport": session.via,
         "protocol_version": session.protocol,
         "workspace": session.workspace,

@@ -53,6 +53,8 @@ class Session(Struct, frozen=True, kw_only=True, eq=False):
     client_pid: int = 0
     # The processes that had the client do what it does: they may not either.
     on_behalf_of: tuple[int, ...] = ()
+    # The run of an agent that the client does its part of, in words: `agent NAME, run ID`.
+    acts_for: str = ""
     overrides: Overrides = NO_OVERRIDES
     # The account that one request names, or that was chosen for it; nothing for most.
     account: ChosenAccount | None = None

@@ -37,7 +37,7 @@ from switchboard.core.questions import Asker
 from switchboard.core.sessions import ChosenAccount, Era, Session
 from switchboard.core.tools import ToolSpec
 from switchboard.core.visibility import Visibility
-from switchboard.daemon.ancestors import runs_above
+from switchboard.daemon.ancestors import NOBODY, Acting, runs_above
 from switchboard.daemon.board.runtime import Runtime
 from switchboard.settings.sections import Settings
 from switchboard.settings.server_names import suite_for
@@ -213,7 +213,13 @@ class Caller:
 
 @asynccontextmanager
 async def open_caller(
-    runtime: Runtime, *, cwd: str, via: str = "cli", pid: int = 0, is_pinned: bool = False
+    runtime: Runtime,
+    *,
+    cwd: str,
+    via: str = "cli",
+    pid: int = 0,
+    acting: Acting = NOBODY,
+    is_pinned: bool = False,
 ) -> AsyncGenerator[Caller]:
     """A command's session on a board, which ends with the block."""
     session = Session(
@@ -225,6 +231,8 @@ async def open_caller(
         client=f"switchboard {__version__}",
         started_at=time.time(),
         client_pid=asking_program(pid),
+        on_behalf_of=acting.pids,
+        acts_for=acting.words,
         depth=runs_above(pid) if pid else 0,
         is_pinned=is_pinned,
     )
