@@ -113,7 +113,9 @@ class Ground:
             launches=ServerLaunches(self.entry, self.source.cwd),
             shows_tools=True,
         )
-        return DirectProvider([exposure], announce=lambda _kind, _session: None, is_guarded=is_guarded)
+        return DirectProvider(
+            [exposure], announce=lambda _kind, _session: None, is_guarded=is_guarded
+        )
 
 
 @asynccontextmanager
