@@ -319,6 +319,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         "switchboard.cli.verbs.parts.vault.findings.vault_findings",
     ): "few have a vault",
     ("daemon/board/vaults.py", "switchboard.vault.opening.open_vault"): "few have a vault",
+    ("daemon/board/vaults.py", "switchboard.vault.opening.open_file_vault"): "as above",
     ("vault/opening.py", "switchboard.vault.kv_vault.KvVault"): "few have a server for secrets",
     ("vault/keys/keychain.py", "*"): "of several keychains, the one that is there",
     (

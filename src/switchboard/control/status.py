@@ -118,6 +118,8 @@ class DaemonStatus(Struct, frozen=True, kw_only=True):
     boards: tuple[BoardStatus, ...] = ()
     children: tuple[ChildStatus, ...] = ()
     runs: tuple[RunStatus, ...] = ()
+    # Of a vault with a passphrase: whether this daemon has its key. Empty for every other.
+    vault: Literal["", "locked", "unlocked"] = ""
     # Those that its children use.
     logins: tuple[LoginStatus, ...] = ()
 

@@ -85,6 +85,11 @@ class HeldLogin:
         if self._users <= 0:
             self._stop_timer()
 
+    def forget(self) -> None:
+        """Let go of it; whoever uses it next reads it again."""
+        self._stop_timer()
+        self._grant, self._header, self._stamp = None, "", -1
+
     # Showing it
 
     async def header(self) -> str:

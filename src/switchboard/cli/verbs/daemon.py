@@ -8,18 +8,15 @@ from msgspec.structs import replace
 from switchboard.cli.render import hint
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import CommandRequest
+from switchboard.cli.verbs.parts.starting import start
 from switchboard.control.client import draining_daemons, running_daemon
 from switchboard.control.requests import DrainRequest
 from switchboard.control.status import RunStatus, Stopping
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.ipc.lines import CannotStart, connect
 from switchboard.ipc.paths import DaemonPlaces, places_from
-from switchboard.ipc.protocol import GREETING_S
-from switchboard.shim.start_daemon import start_daemon
 from switchkit.cli.columns import counted
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, UsageError, Word
-from switchkit.files import make_private_folder
 
 _ACTIONS = ("start", "stop", "restart", "logs", "run")
 _LINES = 50
@@ -120,18 +117,8 @@ def _start(places: DaemonPlaces, request: CommandRequest) -> DaemonReport:
     if client is not None:
         client.close()
         return DaemonReport(state="running", home=places.home, pid=client.pid)
-    try:
-        make_private_folder(places.folder)
-        line = connect(places.socket, GREETING_S) or start_daemon(places, dict(request.environ))
-    except (CannotStart, OSError) as error:
-        raise Fault(
-            FaultCode.UNAVAILABLE,
-            "daemon-cannot-start",
-            f"the daemon cannot start: {error}",
-            hint="switchboard daemon logs",
-        ) from None
-    line.close()
-    return DaemonReport(state="started", home=places.home, pid=line.pid)
+    pid = start(places, request.environ)
+    return DaemonReport(state="started", home=places.home, pid=pid)
 
 
 def _stop(places: DaemonPlaces, *, drain: bool = False, is_alone: bool = False) -> DaemonReport:

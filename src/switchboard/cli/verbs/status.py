@@ -129,6 +129,10 @@ def _daemon_lines(daemon: DaemonStatus, style: Style) -> Iterator[str]:
     if daemon.children:
         yield ""
         yield from _child_rows(daemon.children, style)
+    if daemon.vault == "locked":
+        yield ""
+        yield f"{style.yellow('the vault is locked:')} servers that need its secrets do not start"
+        yield hint(style, "switchboard vault unlock")
     if daemon.logins:
         yield ""
         yield from login_rows(daemon.logins, style)

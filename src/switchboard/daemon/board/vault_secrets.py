@@ -53,7 +53,7 @@ class VaultSecrets:
 
     def mark(self) -> object:
         store = self._store
-        return None if store is None else (id(store), store.mark())
+        return None if store is None else (id(store), store.mark(), self._vaults.turns)
 
     def handed_out(self, entry: ServerEntry, references: Iterable[str], /) -> None:
         audit = self._audit()

@@ -21,6 +21,9 @@ def login_findings(settings: Settings, environ: Mapping[str, str]) -> Iterator[F
         try:
             grant = store.find(entry_reference(entry))
         except Fault as fault:
+            if fault.reason == "vault-locked":
+                # It is told once, of the vault.
+                continue
             yield _finding(entry, f"its login cannot be read: {fault.message}", fault.hint)
             continue
         if grant is None:

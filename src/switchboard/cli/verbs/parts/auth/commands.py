@@ -16,9 +16,11 @@ from switchboard.cli.verbs.parts.auth.reports import (
     LogoutReport,
 )
 from switchboard.cli.verbs.parts.loading import settings_for
+from switchboard.cli.verbs.parts.vault.input import passphrase_from
 from switchboard.control.status import LoginStatus
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.daemon.board.open_logins import client_secret, grant_store, login_status
+from switchboard.daemon.board.vaults import Vaults
 from switchboard.oauth.addresses import rules_for
 from switchboard.oauth.ending import end_login, end_replaced
 from switchboard.oauth.grant import Grant, entry_reference
@@ -47,7 +49,7 @@ def run_auth(request: CommandRequest) -> Report:
         listed = ", ".join(f"`{each}`" for each in ACTIONS)
         raise UsageError(f"`mcp auth` needs one of {listed}", "switchboard mcp auth login NAME")
     settings = settings_for(request)
-    store = grant_store(settings, request.environ)
+    store = grant_store(settings, request.environ, _vaults(request))
     if action == "status":
         return _status(settings, store, name, request.arguments.one("account") or "")
     if not name:
@@ -71,6 +73,11 @@ async def _written_down(
             # What was done is done, at the server too.
             request.talk.say(f"it is not in the audit log: {fault.message}")
         await log.aclose()
+
+
+def _vaults(request: CommandRequest) -> Vaults:
+    # A vault with a passphrase asks for it, where there is somebody to ask.
+    return Vaults(ask=passphrase_from(request))
 
 
 def _remote(settings: Settings, name: str) -> ServerEntry:
@@ -128,7 +135,7 @@ async def _log_in(
         entry=entry,
         more_scopes=arguments.all("scope"),
         former_scopes=before.asked if before is not None else (),
-        client_secret=client_secret(entry, settings, request.environ),
+        client_secret=client_secret(entry, settings, request.environ, _vaults(request)),
         document_url=settings.login.client_metadata_url,
     )
     web = GuardedWeb(rules_for(entry), request.environ)
@@ -262,7 +269,7 @@ async def _log_out(
         store.forget(reference)
     web = GuardedWeb(rules_for(entry), request.environ)
     try:
-        secret = client_secret(entry, settings, request.environ)
+        secret = client_secret(entry, settings, request.environ, _vaults(request))
         revoked = await end_login(grant, secret, web)
     except Fault:
         # Without its secret nobody can speak for the client.
