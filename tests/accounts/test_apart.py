@@ -30,7 +30,7 @@ from switchkit.reaper_client import Reaper
 
 AUTH = OAuth(client_id="a", issuer_url="https://login.example")
 ACCOUNTS = (
-    Account(name="work", auth=AUTH, match=("dir:/work/**",)),
+    Account(name="work", auth=AUTH, match=("dir:/acme/**",)),
     Account(name="me", auth=AUTH, default=True),
 )
 
@@ -162,8 +162,8 @@ async def test_a_tool_under_its_own_name_runs_as_its_account(
         provider = here.provider(is_guarded=is_guarded)
         for who, expected in (
             (session(), "me"),
-            (session("/work/web"), "work"),
-            (session("/work/web", "me"), "me"),
+            (session("/acme/web"), "work"),
+            (session("/acme/web", "me"), "me"),
         ):
             call, said = await run(provider, who)
             assert f"you are {expected}".encode() in said
@@ -174,14 +174,14 @@ async def test_a_tool_under_its_own_name_runs_as_its_account(
             await run(provider, session(account="mee"))
         assert fault.value.hint == "it has: work, me"
         # Each is shown what its own account has.
-        names = [each.name for each in await provider.offers("tools", session("/work"), None)]
+        names = [each.name for each in await provider.offers("tools", session("/acme"), None)]
         assert names == ["whoami", "of-work"]
         await provider.aclose()
 
 
 async def test_children_and_what_is_remembered_of_them_are_apart(tmp_path: Path) -> None:
     async with ground(tmp_path) as here:
-        work, me = here.source.of(session("/work")), here.source.of(session())
+        work, me = here.source.of(session("/acme")), here.source.of(session())
         assert work is not me
         assert {each.entry.account for each in here.source.children()} == {"work", "me"}
         assert "of-work" in (await work.tools()).tools
@@ -193,11 +193,11 @@ async def test_children_and_what_is_remembered_of_them_are_apart(tmp_path: Path)
         assert sorted(map(sorted, found)) == [["of-me"], ["of-work"]]
         # After a reload the same children go on, and a changed account has another.
         again = here.pool.source(here.entry, ChildLimits(spawn_s=5, rpc_s=10))
-        assert again.of(session("/work")) is work
+        assert again.of(session("/acme")) is work
         other = replace(ACCOUNTS[0], auth=replace(AUTH, client_id="b"))
         changed = replace(here.entry, accounts=(other, ACCOUNTS[1]))
         after = here.pool.source(changed, ChildLimits(spawn_s=5, rpc_s=10))
-        assert after.of(session("/work")) is not work
+        assert after.of(session("/acme")) is not work
         assert after.of(session()) is me
 
 
@@ -210,8 +210,8 @@ async def test_who_has_no_account_is_shown_nothing_and_told_why(tmp_path: Path) 
             source.of(session())
         assert fault.value.reason == "account-undecided"
         # A name that is meant for another server does not change what this one shows.
-        shown = here.source.shown_to(session("/work", "of-another-server"))
-        assert shown is here.source.of(session("/work"))
+        shown = here.source.shown_to(session("/acme", "of-another-server"))
+        assert shown is here.source.of(session("/acme"))
 
 
 def test_a_login_belongs_to_its_account() -> None:
