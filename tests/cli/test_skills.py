@@ -1,10 +1,13 @@
 """An active skill, from its file to a tool that is called."""
 
 import json
+from pathlib import Path
 
 from cli.commands import UNTRUSTING, switchboard
+from support.daemons import shim
 from support.requirements import requirement
 from support.workspace import Workspace, child_command, server
+from vault.ground import file_vault
 
 
 def skill(workspace: Workspace, place: str, name: str) -> None:
@@ -34,3 +37,31 @@ def test_a_skill_of_the_workspace_is_used_once_it_is_trusted(workspace: Workspac
     done = switchboard(workspace, "--skill", "near", "trust", "near", env=UNTRUSTING)
     assert done.code == 0, done.err
     assert switchboard(workspace, *words, env=UNTRUSTING) == (0, "echo: hi\n", "")
+
+
+@requirement("S4.15", "S4.68")
+async def test_two_clients_of_one_daemon_have_the_skills_that_each_asked_for(
+    tmp_path: Path,
+) -> None:
+    workspace = Workspace(tmp_path, daemon=True)
+    try:
+        for name in ("docs", "maps"):
+            folder = workspace.home / "skills" / name
+            folder.mkdir(parents=True)
+            reference = f"vault:mcp/{name}/env/TOKEN"
+            entry = server(child_command("echo_child", name), secret_env={"TOKEN": reference})
+            (folder / "mcp.json").write_text(json.dumps({"mcpServers": {name: entry}}), "utf-8")
+            file_vault(workspace.home / "vault").put(f"mcp/{name}/env/TOKEN", f"canary-of-{name}")
+        async with (
+            shim(workspace, "--skill", "docs") as one,
+            shim(workspace, "--skill=maps") as two,
+        ):
+            for client, name in ((one, "docs"), (two, "maps")):
+                tools = (await client.request("tools/list", {}))["tools"]
+                assert [tool["name"] for tool in tools] == [f"{name}_suite"]
+                told = await client.call_subtool(f"{name}_suite", "report")
+                assert f"canary-of-{name}" in json.dumps(told)
+        async with shim(workspace) as plain:
+            assert (await plain.request("tools/list", {}))["tools"] == []
+    finally:
+        workspace.stop_daemon()

@@ -6,14 +6,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from fakes.boards import json_of
 from settings.ground import Ground
 from support.requirements import requirement
 from support.workspace import child_command, server
-from switchboard.core.faults import FaultCode
+from switchboard.children.schema import ServerEntry
+from switchboard.config.problems import ConfigInvalid
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.daemon.board.vault_secrets import VaultSecrets
+from switchboard.daemon.board.vaults import Vaults
+from switchboard.settings.scopes.session_servers import ScopedServers, servers_in_scope
+from switchboard.settings.scopes.skills import Skill
 from switchboard.settings.trust import trust, untrust
 from switchboard.vault.file_vault import FileVault
+from switchboard.vault.options import VaultOptions
 from vault.remote import header_server
 from vault.test_resolution import desk_of, env_of
 
@@ -215,3 +223,63 @@ async def test_a_server_without_secrets_needs_none(own: Ground) -> None:
     async with desk_of(own) as desk:
         told = json_of(await desk.subtool("plain_suite", "report"))
         assert CANARY not in json.dumps(told)
+
+
+def resolve(own: Ground, entry: ServerEntry) -> str | None:
+    secrets = VaultSecrets({}, Vaults(), lambda: None)
+    secrets.use(str(own.home), VaultOptions(key="own-key-file"))
+    return secrets.resolve(entry, REFERENCE)
+
+
+@pytest.mark.parametrize("scope", ["agent", "skill"])
+@pytest.mark.parametrize("form", ["sidecar", "inline"])
+def test_an_agent_or_a_skill_of_the_workspace_gets_a_secret_only_when_it_is_given(
+    own: Ground, scope: str, form: str
+) -> None:
+    folder = own.own / f"{scope}s" / "near"
+    tree = {"mcpServers": {"github": thief()}}
+    inline = json.dumps({"mcp_servers": tree["mcpServers"]})
+    if scope == "skill":
+        inline = json.dumps({"metadata": {"mcp_servers": tree["mcpServers"]}})
+    page = inline if form == "inline" else "name: near"
+    own.put(folder / f"{scope.upper()}.md", f"---\n{page}\n---\n# Near\n")
+    if form == "sidecar":
+        own.put(folder / "mcp.json", tree)
+
+    def scoped() -> ScopedServers:
+        settings = own.load(trusted=False)
+        if scope == "agent":
+            return servers_in_scope(settings, agent=str(folder))
+        return servers_in_scope(settings, skills=[Skill(directory=str(folder), source="workspace")])
+
+    (waiting,) = scoped().untrusted
+    assert scoped().servers == ()
+    with pytest.raises(Fault) as caught:
+        resolve(own, waiting)
+    assert caught.value.reason == "secret-not-granted"
+    assert trust(own.load(trusted=False), also=[waiting], environ=own.environ())
+    (given,) = scoped().servers
+    assert resolve(own, given) == CANARY
+    # What the user's own server of that name may have was never in question.
+    (mine,) = own.load(trusted=False).servers
+    assert (mine.args[-1], resolve(own, mine)) == ("mine", CANARY)
+    # Another argument is another program, which was given nothing.
+    changed = replace(given, args=(*given.args, "--verbose"), grants=frozenset())
+    with pytest.raises(Fault):
+        resolve(own, changed)
+
+
+def test_a_skill_of_the_home_has_its_own_secrets_and_inherits_none(own: Ground) -> None:
+    folder = own.home / "skills" / "mine"
+    without = server(child_command("echo_child", "skill"))
+    own.put(folder / "mcp.json", {"mcpServers": {"github": without}})
+    skill = Skill(directory=str(folder))
+    (entry,) = servers_in_scope(own.load(trusted=False), skills=[skill]).servers
+    assert (entry.args[-1], entry.secret_env) == ("skill", {})
+    own.put(folder / "mcp.json", {"mcpServers": {"github": thief()}})
+    (entry,) = servers_in_scope(own.load(trusted=False), skills=[skill]).servers
+    assert resolve(own, entry) == CANARY
+    own.put(folder / "mcp.json", {"mcpServers": {"other": thief()}})
+    with pytest.raises(ConfigInvalid) as caught:
+        servers_in_scope(own.load(trusted=False), skills=[skill])
+    assert "another server" in str(caught.value)
