@@ -27,6 +27,17 @@ class HasChildren(Protocol):
 H = TypeVar("H", bound=HasChildren)
 
 
+async def recall(kind: Kind, holders: Sequence[HasChildren], session: Session) -> None:
+    """Have every child that does not run say what it listed before, if it ever did.
+
+    A name that it is shown with is its own, also while another that runs claims it.
+    """
+    for holder in holders:
+        child = holder.children.of(session)
+        if child.listings.shown(kind) is None:
+            await child.remembered(kind)
+
+
 class ListingCollector:
     """Asks children for their listings, and remembers who is late."""
 
@@ -91,8 +102,8 @@ class ListingCollector:
 
 
 def known_listings(kind: Kind, holders: Sequence[H], session: Session) -> list[tuple[H, Listing]]:
-    """What the children that have listed said: nobody waits for the others."""
-    known = ((each, each.children.of(session).listings.known(kind)) for each in holders)
+    """What children have listed, or did before they ended: nobody waits for the others."""
+    known = ((each, each.children.of(session).listings.shown(kind)) for each in holders)
     return [(each, listing) for each, listing in known if listing is not None]
 
 
