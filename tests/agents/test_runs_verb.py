@@ -110,6 +110,8 @@ def test_the_end_of_the_daemon_ends_a_run_and_keeps_its_record(
         assert mentioning(str(mark))
         stopped = switchboard(workspace, "daemon", "stop")
         assert stopped.code == 0, stopped.err
+        assert f"it ended 1 run of agents: {run_id}\n" in stopped.out
+        assert "not taken up again" in stopped.err
         wait_until_none_mention(str(mark))
     (run,) = listed(workspace)
     # Somebody wanted it to end, which is no crash: `on_crash` has no say.

@@ -36,6 +36,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "settings": {
         *("core", "config", "children:schema", "children:exposure", "children:secrets"),
+        "children:accounts",
         "providers:table",
         *("runs:limits", "vault:options", "vault:references"),
     },
@@ -102,6 +103,7 @@ ALSO_MAY_IMPORT = (
     Allowance("cli/verbs/approvals.py", {"approvals", "audit"}, "it decides daemon or not"),
     Allowance("cli/verbs/*runs.py", {"runs"}, "runs are looked at where no daemon runs, too"),
     Allowance("cli/verbs/parts/runs/run_lines.py", {"runs"}, "as above"),
+    Allowance("cli/verbs/parts/dated.py", {"runs"}, "as above"),
     Allowance("cli/verbs/parts/question_watch.py", {"approvals"}, "as above"),
     Allowance(
         "cli/verbs/parts/http_endpoint.py",
@@ -110,7 +112,7 @@ ALSO_MAY_IMPORT = (
     ),
     Allowance(
         "cli/verbs/parts/auth/*.py",
-        {"oauth", "procs:open_page", "audit"},
+        {"oauth", "procs:open_page", "audit", "children:accounts"},
         "a login is made and written down by the command, with the user's browser",
     ),
     Allowance(
@@ -317,6 +319,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         "switchboard.cli.verbs.parts.vault.findings.vault_findings",
     ): "few have a vault",
     ("daemon/board/vaults.py", "switchboard.vault.opening.open_vault"): "few have a vault",
+    ("daemon/board/vaults.py", "switchboard.vault.opening.open_file_vault"): "as above",
     ("vault/opening.py", "switchboard.vault.kv_vault.KvVault"): "few have a server for secrets",
     ("vault/keys/keychain.py", "*"): "of several keychains, the one that is there",
     (

@@ -239,6 +239,15 @@ def test_an_empty_list_says_what_to_type(workspace: Workspace) -> None:
     )
 
 
+def test_a_list_says_why_a_server_is_not_in_it(workspace: Workspace) -> None:
+    workspace.write(".switchboard/mcps/mine.json", "{}")
+    told = switchboard(workspace, "list").err
+    assert told.startswith(
+        "no server is configured\nwarning: .switchboard/mcps/mine.json: no child"
+    )
+    assert told.endswith("hint: switchboard config check\n")
+
+
 def test_trust_without_names_only_shows(workspace: Workspace) -> None:
     workspace.echo_child("echo")
     done = switchboard(workspace, "trust", env=UNTRUSTING)

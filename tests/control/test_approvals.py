@@ -178,6 +178,8 @@ async def test_over_http_a_person_can_say_no_and_nobody_yes(guarded: Workspace) 
             assert denied["verdict"] == "denied"
         assert process.returncode == 1
         assert not (guarded.root / "touched").exists()
+        unlocked = await control.post("vault-unlock", id="x", key="")
+        assert unlocked.json()["fault"]["reason"] == "presence-unproven"
         missing = await control.post("decide", id="nothing", approves=False)
         assert missing.status_code == 404
         rows = (await control.ask("audit", last=5))["rows"]

@@ -122,7 +122,7 @@ async def test_a_caller_that_leaves_half_way_does_not_leave_half_a_restart() -> 
         started.set()
 
     connection = SimpleNamespace(stop=stop, ready=start)
-    child = SimpleNamespace(entry=SimpleNamespace(name="echo"), connection=connection)
+    child = SimpleNamespace(entry=SimpleNamespace(name="echo", account=""), connection=connection)
     children = SimpleNamespace(children=lambda: (child,))
     async with TaskSet() as unfinished:
         state = SimpleNamespace(boards=(), shared_children=children, unfinished=unfinished)

@@ -93,6 +93,41 @@ def test_settings_of_the_environment_are_kept(tmp_path: Path, repository: Path) 
     assert value_of("core.fsmonitor", repository, quiet) == "false"
 
 
+@pytest.mark.parametrize("is_declared", [True, False])
+def test_nothing_that_a_submodule_names_is_started(
+    tmp_path: Path, repository: Path, is_declared: bool
+) -> None:
+    """Git looks into submodules by itself, and each has settings of its own."""
+    env = env_of(tmp_path)
+    outer, inner, ran = tmp_path / "outer", repository / "inner", tmp_path / "it-ran"
+    for folder in (inner, outer):
+        subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    for folder, added in ((inner, "file"), (repository, "inner"), (outer, "repository")):
+        if added == "file":
+            (folder / "file").write_text("text", "utf-8")
+            (folder / ".gitattributes").write_text("* filter=evil\n", "utf-8")
+        elif not (folder / added).exists():
+            repository.rename(folder / added)
+        words = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@b"]
+        subprocess.run([*words, "-c", "advice.addEmbeddedRepo=false", "add", "."], check=True)
+        subprocess.run([*words, "commit", "-q", "-m", "one"], check=True)
+    deepest = outer / "repository" / "inner"
+    if is_declared:
+        declared = '[submodule "repository"]\n\tpath = repository\n\turl = ./x\n\tignore = none\n'
+        (outer / ".gitmodules").write_text(declared, "utf-8")
+    config(deepest, "filter.evil.clean", f"touch {ran}; cat")
+    # Only its content tells whether it was changed.
+    (deepest / "file").write_text("tixt", "utf-8")
+    status = ["git", "-C", str(outer), "status", "--porcelain"]
+    told = subprocess.run(status, env=with_quiet_git(env, str(outer)), stdout=-1, check=True).stdout
+    assert b"M repository" in told
+    assert not ran.exists()
+    # It would be, otherwise.
+    (deepest / "file").write_text("text", "utf-8")
+    subprocess.run(status, env=env, stdout=-1, check=True)
+    assert ran.exists()
+
+
 def test_a_folder_without_a_repository_and_a_machine_without_git_are_fine(tmp_path: Path) -> None:
     without = {"PATH": str(tmp_path)}
     assert with_quiet_git(without, str(tmp_path))["GIT_CONFIG_COUNT"] == "1"

@@ -120,7 +120,8 @@ createServer(async (req, res) => {
     ? await provider.AccessToken.find(shown.slice("Bearer ".length))
     : undefined;
   const body = text ? JSON.parse(text) : undefined;
-  say({ did: "request", method: body?.method ?? req.method, shown: Boolean(shown), ok: Boolean(token) });
+  const who = token?.accountId;
+  say({ did: "request", method: body?.method ?? req.method, shown: Boolean(shown), ok: Boolean(token), who });
   if (!token) return refuse(res, 401, "");
   if (body?.method === "tools/call" && body.params.name === "write" && !token.scope?.includes("tools.write")) {
     return refuse(res, 403, 'error="insufficient_scope", scope="tools.write", ');

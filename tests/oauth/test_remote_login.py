@@ -60,7 +60,7 @@ class FakeLogins:
 
     def fault(self, status: int, challenge: str) -> Fault | None:
         del challenge
-        return login_required("far") if status == 401 else None
+        return login_required(ServerEntry(name="far", transport="http")) if status == 401 else None
 
     def close(self) -> None:
         self.open_count -= 1

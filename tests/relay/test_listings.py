@@ -23,6 +23,7 @@ class Lister:
     """A child whose listing is told to somebody else first."""
 
     limits = ChildLimits()
+    accounts = None
 
     def __init__(self, tool: str, when_asked: Callable[[], Any]) -> None:
         entry = Raw(b'{"name":"%b"}' % tool.encode())
@@ -32,6 +33,8 @@ class Lister:
 
     def of(self, _: Session) -> "Lister":
         return self
+
+    shown_to = of
 
     @property
     def listings(self) -> "Lister":

@@ -64,6 +64,7 @@ class ScriptedWork:
         self.is_stubborn = False
         self.was_cancelled = False
         self.is_closed = False
+        self.pid = 0
 
     def say(self, event: EngineEvent) -> None:
         self._events.put_nowait(msgspec.json.encode(event).decode())

@@ -50,6 +50,7 @@ class HeldWork:
     """One attempt: a process whose lines become events."""
 
     def __init__(self, run: Run, reaper: Reaper, folder: str) -> None:
+        self.pid = 0
         self._run = run
         self._reaper = reaper
         self._folder = folder

@@ -452,3 +452,18 @@ async def test_fifty_runs_at_once_take_their_turns_and_all_end(machine: Machine)
         assert (ended.state, ended.output) == ("completed", work.run.spec.task)
     assert len({run.id for run in started}) == 50
     assert not runs.under_way()
+
+
+async def test_the_run_that_a_process_came_of_is_found_by_its_engine(runs: RunService) -> None:
+    worker = ScriptedWorker()
+    runs.attach(worker)
+    run = await runs.start(a_spec())
+    work = await worker.next()
+    assert runs.of_process([1234, 99]) is None
+    work.pid = 99
+    found = runs.of_process([1234, 99])
+    assert found is not None
+    assert found.id == run.id
+    work.finish()
+    await ended(runs, run.id)
+    assert runs.of_process([1234, 99]) is None

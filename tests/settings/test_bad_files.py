@@ -119,6 +119,37 @@ def test_problems_of_every_file_are_told_at_once(ground: Ground) -> None:
     ]
 
 
+def test_a_child_file_in_another_place_is_told_where_it_belongs(ground: Ground) -> None:
+    mcps = ground.own / "mcps"
+    child = {"name": "x", "command": {"cmd": "x"}}
+    misplaced = {
+        "one.json": "one/.mcp.json",
+        "two.mcp.json": "two/.mcp.json",
+        ".mcp.json": "NAME/.mcp.json",
+        "three/mcp.json": "three/.mcp.json",
+        "four/deep/.mcp.json": "deep/.mcp.json",
+    }
+    for place in misplaced:
+        ground.put(mcps / place, child)
+    # What may lie beside a child file that is one.
+    ground.child("fine")
+    for place in ("fine/original/.mcp.json", "fine/mcp.json", "fine/package.json", "five/x.json"):
+        ground.put(mcps / place, child)
+    settings = ground.load()
+    assert [entry.name for entry in settings.servers] == ["fine"]
+    told = {str(Path(each.path).relative_to(mcps)): each for each in settings.warnings}
+    assert set(told) == set(misplaced)
+    for place, wanted in misplaced.items():
+        assert f"only `.switchboard/mcps/{wanted}`" in told[place].message
+        assert f"move .switchboard/mcps/{place} to .switchboard/mcps/{wanted}" in told[place].hint
+    # Whoever names the places means no others.
+    ground.put(
+        ground.workspace / "switchboard.config.json",
+        {"discoverGlobs": [".switchboard/mcps/*.json"]},
+    )
+    assert not [each for each in ground.load().warnings if "no child file" in each.message]
+
+
 def test_many_servers_load_quickly_enough_to_wait_for(ground: Ground) -> None:
     many = {f"s{number}": {"command": "x", "args": ["a"]} for number in range(8_000)}
     ground.put(ground.home / "mcp.json", {"mcpServers": many})

@@ -32,7 +32,10 @@ def call_digest(
 
 def _bound(launch: Launch, *, session: str, principal: str, cwd: str) -> dict[str, Any]:
     timeout_s = launch.tool.policy.timeout_s
+    # Nothing where there are none, as before there were any.
+    account = {"account": launch.account} if launch.account else {}
     return {
+        **account,
         "v": _VERSION,
         "session_id": session,
         "principal": principal,

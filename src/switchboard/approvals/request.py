@@ -130,7 +130,7 @@ class ApprovalRequests:
             if launch.wish is None
             else "",
             workspace=session.workspace,
-            client=cleaned_line(session.client, _MAX_TITLE),
+            client=cleaned_line(_client(session), _MAX_TITLE),
             facts=self._facts(session, launch, bound.cwd, shown.value),
             risk=risk,
             description=self._words(
@@ -197,6 +197,8 @@ class ApprovalRequests:
         return Facts(
             server=launch.server,
             runs=redacted_text(launch.runs, self._by_value),
+            account=launch.account,
+            account_why=launch.account_why,
             cwd=cwd,
             env=env,
             secrets=tuple(sorted({*launch.secrets, *(launch.env.keys() - env.keys())})),
@@ -231,6 +233,13 @@ def _taken_out(shown: Any, wish: Wish | None, cwd: str) -> tuple[str, Any]:
     if rest.get("cwd") == cwd:
         del rest["cwd"]
     return str(rest.pop(wish.text, "")), rest
+
+
+def _client(session: Session) -> str:
+    """Who asks, and for which run of an agent."""
+    if not session.acts_for:
+        return session.client
+    return f"{session.acts_for}, by {session.client or 'a client without a name'}"
 
 
 def _schema(launch: Launch) -> Any:

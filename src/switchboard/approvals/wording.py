@@ -99,7 +99,9 @@ def _heading(question: Question) -> Iterator[str]:
         yield from _barred(question.exactly)
         return
     name = _plain(question.tool)
-    yield f"May {name} run?" if not question.suite else f"May {name} of {question.suite} run?"
+    of = f" of {question.suite}" if question.suite else ""
+    account = question.facts.account
+    yield f"May {name}{of} run{f' as {_plain(account)}' if account else ''}?"
     if question.chosen_for:
         yield "A model chose this call for the words:"
         yield from _barred(question.chosen_for)
@@ -120,6 +122,8 @@ def _surroundings(question: Question) -> Iterator[str]:
     yield from root
     if not question.wish:
         yield f"Server: {_plain(facts.server)}"
+    if facts.account:
+        yield f"Account: {_plain(facts.account)} ({_plain(facts.account_why)})"
     yield f"Runs: {_plain(facts.runs)}"
 
 

@@ -210,7 +210,7 @@ class Connection:
                 self.last_fault = fault
                 self._is_down = True
             self._events.emit(
-                ChildFailed(child=self.entry.name, reason=fault.reason, message=fault.message)
+                ChildFailed(child=self.entry.label, reason=fault.reason, message=fault.message)
             )
             raise
         self.link = link
@@ -220,7 +220,7 @@ class Connection:
         now = self._started_at = self._last_used = self._loop.time()
         self._events.emit(
             ChildStarted(
-                child=self.entry.name,
+                child=self.entry.label,
                 pid=link.pid,
                 protocol=greeting.protocol,
                 duration_s=now - began,
@@ -324,7 +324,7 @@ class Connection:
             self.last_fault = await fault_from_loss(self.entry.name, link, loss)
         self._events.emit(
             ChildExited(
-                child=self.entry.name,
+                child=self.entry.label,
                 pid=link.pid,
                 reason=ended if loss.reason == "closed" else loss.message,
                 expected=expected,

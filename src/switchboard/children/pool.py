@@ -11,6 +11,8 @@ from typing import Protocol
 
 import msgspec
 
+from switchboard.children.accounts.account_children import AccountChildren
+from switchboard.children.accounts.choice import AccountChoice
 from switchboard.children.authorization import Authorization, Authorizations
 from switchboard.children.child import Child
 from switchboard.children.connection import ChildLimits
@@ -18,7 +20,7 @@ from switchboard.children.environment import child_environment
 from switchboard.children.faults import fault_from_change
 from switchboard.children.link import Link, MakePeer
 from switchboard.children.listings.listing_cache import ListingCaches
-from switchboard.children.schema import ServerEntry
+from switchboard.children.schema import ServerEntry, by_account
 from switchboard.children.secrets.lookup import LookedUp, SecretSource
 from switchboard.children.secrets.texts import secret_headers, secret_variables
 from switchboard.children.stdio import open_stdio
@@ -75,8 +77,20 @@ class ChildSource(Protocol):
         """How long things may take."""
         ...
 
+    @property
+    def accounts(self) -> AccountChoice | None:
+        """Which account a request uses; nothing for a server that has none."""
+        ...
+
     def of(self, session: Session) -> Child:
-        """The child that serves this session. Starts nothing."""
+        """The child that serves this session. Starts nothing.
+
+        Raises a fault where the account cannot be decided.
+        """
+        ...
+
+    def shown_to(self, session: Session) -> Child | None:
+        """The child whose listings the session is shown; nothing where no account is decided."""
         ...
 
     def children(self) -> Iterable[Child]:
@@ -123,6 +137,10 @@ class ChildPool:
 
     def source(self, entry: ServerEntry, limits: ChildLimits) -> ChildSource:
         """Where the children of this entry come from. Starts nothing."""
+        if entry.accounts:
+            sources = {each.account: self.source(each, limits) for each in by_account(entry)}
+            home = self._environ.get("HOME") or "/"
+            return AccountChildren(sources, AccountChoice(entry, home))
         if entry.scope == "session":
             return _OwnChildren(self, entry, limits)
         # What a workspace wrote stays in it: trust in it says nothing of other folders.
@@ -253,6 +271,7 @@ class _OneChild:
     """The same child for every session."""
 
     __slots__ = ("_child", "cwd", "limits")
+    accounts = None
 
     def __init__(self, pool: ChildPool, entry: ServerEntry, limits: ChildLimits) -> None:
         self.limits = limits
@@ -263,6 +282,8 @@ class _OneChild:
         self._child.connection.client = session
         return self._child
 
+    shown_to = of
+
     def children(self) -> Iterable[Child]:
         return (self._child,)
 
@@ -271,6 +292,7 @@ class _OwnChildren:
     """A child for each session."""
 
     __slots__ = ("_entry", "_key", "_pool", "cwd", "limits")
+    accounts = None
 
     def __init__(self, pool: ChildPool, entry: ServerEntry, limits: ChildLimits) -> None:
         self._pool = pool
@@ -285,6 +307,8 @@ class _OwnChildren:
         child.connection.client = session
         return child
 
+    shown_to = of
+
     def children(self) -> Iterable[Child]:
         return self._pool.children_by_key(self._key)
 
@@ -293,8 +317,10 @@ def _may_log_in(entry: ServerEntry) -> bool:
     """Whether tokens are for us to bring. Who has written a header of its own brings that."""
     if entry.transport == "stdio":
         return False
-    return entry.auth is not None or not any(
-        name.lower() == "authorization" for name in entry.headers
+    return (
+        entry.auth is not None
+        or bool(entry.account)
+        or not any(name.lower() == "authorization" for name in entry.headers)
     )
 
 

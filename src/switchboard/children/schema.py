@@ -3,6 +3,7 @@
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from switchboard.core.origins import Origin
 
@@ -32,6 +33,17 @@ class OAuth(Struct, frozen=True, kw_only=True):
     scopes: tuple[str, ...] = ()
 
 
+class Account(Struct, frozen=True, kw_only=True):
+    """One of several logins at a server, and where it is used without being named."""
+
+    name: str
+    auth: OAuth | None = None
+    # `remote:host/path` and `dir:~/folder`, with wildcards.
+    match: tuple[str, ...] = ()
+    # Used where nothing matches.
+    default: bool = False
+
+
 class Seal(Struct, frozen=True, kw_only=True):
     """What a fingerprint was made from, so that it can be made again just before a start."""
 
@@ -56,6 +68,11 @@ class ServerEntry(Struct, frozen=True, kw_only=True):
     url: str = ""
     headers: dict[str, str] = {}
     auth: OAuth | None = None
+    # Several logins in place of `auth`.
+    accounts: tuple[Account, ...] = ()
+    # Which of them this is the entry of. Every account has an entry, and so a child, a listing and
+    # a login of its own.
+    account: str = ""
     # Absolute. A suite child runs in its own directory, any other server in the workspace.
     cwd: str = ""
     inherit_env: bool = False
@@ -94,3 +111,15 @@ class ServerEntry(Struct, frozen=True, kw_only=True):
     fingerprint: str = ""
     seal: Seal | None = None
     origin: Origin = Origin()
+
+    @property
+    def label(self) -> str:
+        """What people are told of it: its name, and whose login it uses if there are several."""
+        return f"{self.name} as {self.account}" if self.account else self.name
+
+
+def by_account(entry: ServerEntry) -> tuple[ServerEntry, ...]:
+    """The entry of each account; the server itself where it has none."""
+    return tuple(
+        replace(entry, auth=each.auth, accounts=(), account=each.name) for each in entry.accounts
+    ) or (entry,)

@@ -4,9 +4,11 @@ import hashlib
 
 import msgspec
 
-from switchboard.children.schema import ServerEntry
+from switchboard.children.accounts.faults import no_account
+from switchboard.children.schema import ServerEntry, by_account
 from switchboard.core.launches import Launch
 from switchboard.core.origins import Origin
+from switchboard.core.sessions import ChosenAccount
 from switchboard.core.tools import ToolSpec
 from switchboard.wire.messages import encode
 
@@ -19,14 +21,27 @@ class ServerLaunches(dict[ToolSpec, Launch]):
     A mapping, so that a call of a known tool costs a look and nothing more.
     """
 
-    def __init__(self, entry: ServerEntry, cwd: str) -> None:
+    def __init__(self, entry: ServerEntry, cwd: str, account: ChosenAccount | None = None) -> None:
         """`cwd` is where its process really runs: one that workspaces share is in none of them."""
         super().__init__()
+        self._account = account
+        self._by_account: dict[ChosenAccount, ServerLaunches] = {}
         self._entry = entry
         self._cwd = cwd
         stated = encode(msgspec.structs.replace(entry, origin=Origin()))
         self._fingerprint = entry.fingerprint or hashlib.sha256(stated).hexdigest()
         self._env_hash = hashlib.sha256(encode(sorted(entry.env.items()))).hexdigest()
+
+    def of_account(self, account: ChosenAccount) -> "ServerLaunches":
+        """Those that use the login of one account. Raises a fault when there is none of it."""
+        known = self._by_account.get(account)
+        if known is None:
+            for entry in by_account(self._entry):
+                if entry.account == account.name:
+                    known = self._by_account[account] = ServerLaunches(entry, self._cwd, account)
+                    return known
+            raise no_account(self._entry, account.name)
+        return known
 
     def __missing__(self, tool: ToolSpec) -> Launch:
         return self.named(tool, tool.name)
@@ -44,6 +59,8 @@ class ServerLaunches(dict[ToolSpec, Launch]):
             own_name=own_name,
             fingerprint=self._fingerprint,
             runs=entry.url or " ".join((entry.command, *entry.args)),
+            account=entry.account,
+            account_why=self._account.why if self._account is not None else "",
             cwd=self._cwd,
             env=entry.env,
             secrets=(*entry.secret_env, *entry.headers),

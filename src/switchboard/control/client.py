@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from switchboard.control.messages import Aside, line_of
 from switchboard.control.requests import ControlRequest, EventsRequest, StopRequest
+from switchboard.control.status import RunStatus, Stopping
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.ipc.hello import hello_line
 from switchboard.ipc.lines import Gone, Line, connect
@@ -29,6 +30,15 @@ SILENT = "daemon-silent"
 ENDED = "daemon-ended"
 
 T = TypeVar("T")
+
+
+class StoppedDaemon(Struct, frozen=True, kw_only=True):
+    """What ended with a daemon."""
+
+    pid: int
+    # The runs that were under way, where it could still tell.
+    runs: tuple[RunStatus, ...] = ()
+    was_killed: bool = False
 
 
 class DaemonClient:
@@ -67,12 +77,13 @@ class DaemonClient:
                 return
             yield event
 
-    def stop(self) -> None:
+    def stop(self) -> StoppedDaemon:
         """End it, and wait until it has ended. One that does not answer is made to."""
         is_frozen = False
+        runs: tuple[RunStatus, ...] = ()
         try:
             say(self._line, StopRequest())
-            self._hear()
+            runs = read_answer(self._hear(), Stopping, self.pid).runs
         except Fault as fault:
             # Else it is ending already.
             is_frozen = fault.reason == SILENT
@@ -80,6 +91,8 @@ class DaemonClient:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
             has_ended(self.pid, GREETING_S)
+            return StoppedDaemon(pid=self.pid, runs=runs, was_killed=True)
+        return StoppedDaemon(pid=self.pid, runs=runs)
 
     def _hear(self) -> str:
         """The next line; one that works on the answer says so."""

@@ -47,6 +47,8 @@ class CallRequest(ControlRequest, frozen=True, kw_only=True, tag="call"):
     name: str
     subtool: str = ""
     arguments: Raw = _NO_ARGUMENTS
+    # Whose login at the server is to be used, where there are several.
+    account: str = ""
     # Whether whoever calls can put a question to a person.
     asks: bool = False
 
@@ -56,6 +58,7 @@ class IntrospectRequest(ControlRequest, frozen=True, kw_only=True, tag="introspe
 
     name: str = ""
     subtool: str = ""
+    account: str = ""
     full: bool = False
 
 
@@ -150,6 +153,22 @@ class StopRequest(ControlRequest, frozen=True, kw_only=True, tag="stop"):
     """End every session, and then the daemon."""
 
 
+class VaultUnlockRequest(ControlRequest, frozen=True, kw_only=True, tag="vault-unlock"):
+    """The key of a vault that is made from a passphrase, to be kept in memory."""
+
+    # Which key it is, as the vault says, and the key itself, in base64.
+    id: str
+    key: str
+
+    def __repr__(self) -> str:
+        # Whatever shows it, in a log or a traceback, shows no key.
+        return f"VaultUnlockRequest({self.id})"
+
+
+class VaultLockRequest(ControlRequest, frozen=True, kw_only=True, tag="vault-lock"):
+    """Forget the key again."""
+
+
 class ListenRequest(ControlRequest, frozen=True, kw_only=True, tag="listen"):
     """Serve HTTP on the socket that comes with this, for whoever shows the token."""
 
@@ -178,6 +197,8 @@ AnyRequest = (
     | RunEventsRequest
     | RunCancelRequest
     | RunSteerRequest
+    | VaultUnlockRequest
+    | VaultLockRequest
     | ReloadRequest
     | DrainRequest
     | StopRequest

@@ -46,9 +46,8 @@ async def serve_requests(
                 await _show_events(control, connection, request)
                 return
             case StopRequest():
-                # First, because this connection ends with us, by which the caller learns of it.
-                connection.say("{}")
-                await control.answer(request)
+                # At once, because this connection ends with us, by which the caller learns of it.
+                connection.say((await control.answer(request)).decode().rstrip("\n"))
                 await connection.until_gone()
                 raise Gone
             case _:

@@ -40,6 +40,8 @@ class ChildStatus(Struct, frozen=True, kw_only=True):
     """One server behind a board."""
 
     name: str
+    # Whose login it uses, where the server has several.
+    account: str = ""
     scope: str
     workspace: str = ""
     session: str = ""
@@ -67,6 +69,12 @@ class RunStatus(Struct, frozen=True, kw_only=True):
     age_s: float
     doing: str = ""
     approval_id: str = ""
+
+
+class Stopping(Struct, frozen=True, kw_only=True):
+    """A daemon that stops, and the runs of agents that end with it."""
+
+    runs: tuple[RunStatus, ...] = ()
 
 
 class LoginStatus(Struct, frozen=True, kw_only=True):
@@ -110,6 +118,8 @@ class DaemonStatus(Struct, frozen=True, kw_only=True):
     boards: tuple[BoardStatus, ...] = ()
     children: tuple[ChildStatus, ...] = ()
     runs: tuple[RunStatus, ...] = ()
+    # Of a vault with a passphrase: whether this daemon has its key. Empty for every other.
+    vault: Literal["", "locked", "unlocked"] = ""
     # Those that its children use.
     logins: tuple[LoginStatus, ...] = ()
 

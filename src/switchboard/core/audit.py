@@ -72,11 +72,15 @@ class AuditRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     # Names that the tool's schema declares, with the kinds of their values.
     args_shape: str = ""
     client: str = ""
+    # The agent and the run that the client does its part of.
+    on_behalf_of: str = ""
     transport: str = ""
     protocol_version: str = ""
     workspace: str = ""
     trace_id: str = ""
     server: str = ""
+    # Whose login at the server was used, where there are several.
+    account: str = ""
     launch_fingerprint: str = ""
     tool_def_hash: str = ""
     env_names: tuple[str, ...] = ()
@@ -168,10 +172,13 @@ def call_record(event: str, call: Call, *, now: int | None = None, **more: Any) 
         "via": call.via.name if call.via is not None else "",
         "provider": call.tool.provider,
         "client": session.client[:_MOST_LETTERS],
+        "on_behalf_of": session.acts_for[:_MOST_LETTERS],
         "transport": session.via,
         "protocol_version": session.protocol,
         "workspace": session.workspace,
     }
+    if session.account is not None:
+        about["account"] = session.account.name
     if launch is not None:
         about |= {
             "cwd": launch.cwd,

@@ -60,6 +60,9 @@ class Launch(Struct, frozen=True, kw_only=True, eq=False):
     # The command line, or the address of a remote server.
     runs: str
     cwd: str
+    # Whose login at a remote server it uses, where there are several, and why that one.
+    account: str = ""
+    account_why: str = ""
     # Whether a server wrote the definition. What the configuration says needs no pin.
     is_foreign: bool = True
     # Variables whose values may be shown, and the names of all others that are set.

@@ -33,6 +33,9 @@ class Facts(Struct, frozen=True, kw_only=True):
     server: str
     # The command line, or the address of a remote server.
     runs: str
+    # Whose login at the server it uses, where there are several, and why that one.
+    account: str = ""
+    account_why: str = ""
     # Where, with every link followed.
     cwd: str
     # Variables whose values may be seen, and the names of those whose values may not.

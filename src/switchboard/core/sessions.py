@@ -28,6 +28,14 @@ class Overrides(Struct, frozen=True):
 NO_OVERRIDES = Overrides()
 
 
+class ChosenAccount(Struct, frozen=True):
+    """Which of a server's accounts a request uses, and why."""
+
+    name: str
+    # In words for whoever is asked. Empty while it is only what a client has named.
+    why: str = ""
+
+
 class Session(Struct, frozen=True, kw_only=True, eq=False):
     """What is known of a client for as long as it stays connected."""
 
@@ -45,7 +53,11 @@ class Session(Struct, frozen=True, kw_only=True, eq=False):
     client_pid: int = 0
     # The processes that had the client do what it does: they may not either.
     on_behalf_of: tuple[int, ...] = ()
+    # The run of an agent that the client does its part of, in words: `agent NAME, run ID`.
+    acts_for: str = ""
     overrides: Overrides = NO_OVERRIDES
+    # The account that one request names, or that was chosen for it; nothing for most.
+    account: ChosenAccount | None = None
     # How many runs of agents stand above the client: it may be the engine of one.
     depth: int = 0
     # Whether whoever started it named the workspace: its agents may not leave that project.

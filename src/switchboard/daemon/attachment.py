@@ -15,7 +15,7 @@ from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Boards
 from switchboard.core.sessions import Session
-from switchboard.daemon.ancestors import runs_above
+from switchboard.daemon.ancestors import Acting, acting_for, runs_above
 from switchboard.daemon.board.instructions import bridge_words, instructions_for
 from switchboard.daemon.board.lease import CurrentBoard
 from switchboard.daemon.board.registry import BoardHandle
@@ -32,6 +32,7 @@ from switchkit.processes import parent_of
 if TYPE_CHECKING:
     from switchboard.control.api import Control
     from switchboard.daemon.http_attachment import ServeHandedOver
+    from switchboard.runs.service import RunService
 
 
 class Attachment:
@@ -44,7 +45,11 @@ class Attachment:
         board: BoardHandle,
         # Of a bridge, which shows one server of the board alone.
         bridged: Settings | None = None,
+        *,
+        runs: "Callable[[], RunService | None]",
     ) -> None:
+        """`runs` are those under way, if somebody has opened them."""
+        self._runs = runs
         self._bridged = bridged
         self._connection = connection
         self._leaving: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -61,6 +66,11 @@ class Attachment:
     @property
     def _depth(self) -> int:
         return runs_above(self.pid, self.hello.runs_above)
+
+    @property
+    def acting(self) -> Acting:
+        """For whom the process at the other end acts."""
+        return acting_for(self.pid, self._runs())
 
     def beat(self) -> None:
         """Tell the other end that we are not frozen."""
@@ -110,7 +120,7 @@ class Attachment:
         instructions: Callable[[], str],
         on_listed: Callable[[], None] | None = None,
     ) -> None:
-        runtime = self.board.runtime
+        runtime, acting = self.board.runtime, self.acting
         pipe = StreamPipe(style=None)
         client = StreamClient(
             pipe,
@@ -121,6 +131,8 @@ class Attachment:
             via="daemon",
             on_listed=on_listed,
             client_pid=parent_of(self.pid),
+            on_behalf_of=acting.pids,
+            acts_for=acting.words,
             depth=self._depth,
             is_pinned=self.hello.is_pinned,
         )

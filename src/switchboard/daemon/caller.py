@@ -34,10 +34,10 @@ from switchboard.core.calls import Call, Outcome, TextBlock
 from switchboard.core.events import ApprovalAsked, Event, SessionClosed, SessionOpened
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Asker
-from switchboard.core.sessions import Era, Session
+from switchboard.core.sessions import ChosenAccount, Era, Session
 from switchboard.core.tools import ToolSpec
 from switchboard.core.visibility import Visibility
-from switchboard.daemon.ancestors import runs_above
+from switchboard.daemon.ancestors import NOBODY, Acting, runs_above
 from switchboard.daemon.board.runtime import Runtime
 from switchboard.settings.sections import Settings
 from switchboard.settings.server_names import suite_for
@@ -76,6 +76,7 @@ class Caller:
         try:
             async with self._runtime.view(settings) as board:
                 suite, tool, arguments = _wanted(board, settings, request)
+                self._use(request.account, suite, tool)
                 outcome = await self._call(board, suite or tool, arguments, asker, hear)
         except Fault as fault:
             if self._calls:
@@ -98,9 +99,11 @@ class Caller:
             suites, others = _divided(board, settings)
             if spec := others.get(request.name):
                 _refuse_subtool(request.name, request.subtool)
+                self._use(request.account, "", request.name)
                 return IntrospectAnswer(tools=(_described(spec),), tool=request.name)
             if request.name:
                 suite = suite_for(settings, request.name)
+                self._use(request.account, suite, request.subtool)
                 # A single failure is the command's own, and is raised.
                 tools = await self._subtools(board, suite, request.subtool)
                 asked = IntrospectedSuite(suite=suite, tools=tools)
@@ -147,6 +150,15 @@ class Caller:
                     )
                 )
         return TokensAnswer(servers=tuple(servers))
+
+    def _use(self, account: str, suite: str, tool: str) -> None:
+        """Use the login of an account. Raises a fault for what is no server's."""
+        if not account:
+            return
+        if not suite:
+            message = f"`{tool}` is not of a server, so it has no accounts"
+            raise Fault(FaultCode.INVALID_ARGUMENT, USAGE, message)
+        self._session = replace(self._session, account=ChosenAccount(account))
 
     @property
     def _call_id(self) -> str:
@@ -201,7 +213,13 @@ class Caller:
 
 @asynccontextmanager
 async def open_caller(
-    runtime: Runtime, *, cwd: str, via: str = "cli", pid: int = 0, is_pinned: bool = False
+    runtime: Runtime,
+    *,
+    cwd: str,
+    via: str = "cli",
+    pid: int = 0,
+    acting: Acting = NOBODY,
+    is_pinned: bool = False,
 ) -> AsyncGenerator[Caller]:
     """A command's session on a board, which ends with the block."""
     session = Session(
@@ -213,6 +231,8 @@ async def open_caller(
         client=f"switchboard {__version__}",
         started_at=time.time(),
         client_pid=asking_program(pid),
+        on_behalf_of=acting.pids,
+        acts_for=acting.words,
         depth=runs_above(pid) if pid else 0,
         is_pinned=is_pinned,
     )

@@ -1,6 +1,7 @@
 """The control API of a daemon, for one caller of it."""
 
 import asyncio
+import base64
 import os
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
@@ -37,6 +38,8 @@ from switchboard.control.requests import (
     StatusRequest,
     StopRequest,
     TokensRequest,
+    VaultLockRequest,
+    VaultUnlockRequest,
     VerifyRequest,
 )
 from switchboard.control.run_desk import run_answer
@@ -47,7 +50,9 @@ from switchboard.control.status import (
     LoginStatus,
     RunStatus,
     SessionStatus,
+    Stopping,
 )
+from switchboard.core.audit import new_record
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Asker
 from switchboard.daemon.attachment import Attachment
@@ -56,6 +61,7 @@ from switchboard.daemon.logs.recent_events import Tally
 from switchboard.daemon.logs.stderr import write_failure
 from switchboard.daemon.state import DaemonState
 from switchboard.ipc.protocol import ABI
+from switchboard.procs.limits import leave_no_core
 from switchkit.platform.system import resident_bytes
 from switchkit.processes import program_behind
 
@@ -134,12 +140,19 @@ class DaemonControl:
                 return await self._whole(run_answer(self._runs, request))
             case RunsRequest() | RunEventsRequest():
                 return await run_answer(self._runs, request)
+            case VaultUnlockRequest():
+                self._unlock(request)
+            case VaultLockRequest():
+                return self._lock()
             case ReloadRequest():
                 return await self._reload()
             case DrainRequest():
                 self._state.drain()
+                return Stopping(runs=tuple(self._runs_under_way()))
             case StopRequest():
+                ending = Stopping(runs=tuple(self._runs_under_way()))
                 self._state.stop()
+                return ending
         return Nothing()
 
     async def _whole(self, work: Coroutine[Any, Any, T]) -> T:
@@ -173,6 +186,7 @@ class DaemonControl:
                 )
             ),
             runs=tuple(self._runs_under_way()),
+            vault=await asyncio.to_thread(state.shared_children.vaults.state, state.places.home),
             logins=tuple(self._logins()),
         )
 
@@ -203,6 +217,9 @@ class DaemonControl:
                 hint="switchboard status",
             )
         for child in found:
+            if child.entry.account and not child.is_running:
+                # Of several accounts, those that are not in use may have no login.
+                continue
             if request.action != "start":
                 await child.connection.stop()
             if request.action != "stop":
@@ -225,6 +242,7 @@ class DaemonControl:
             cwd=attachment.hello.cwd,
             via=self._via,
             pid=self._pid,
+            acting=attachment.acting,
             is_pinned=attachment.hello.is_pinned,
         ) as caller:
             yield caller
@@ -253,6 +271,26 @@ class DaemonControl:
     @property
     def _decisions(self) -> Decisions:
         return Decisions(self._guard.approvals, self._guard.audit)
+
+    # The vault
+
+    def _unlock(self, request: VaultUnlockRequest) -> None:
+        if self._via != "cli":
+            raise Fault(
+                FaultCode.PERMISSION_DENIED,
+                "presence-unproven",
+                "a vault is not unlocked over HTTP",
+                hint="switchboard vault unlock",
+            )
+        # From now on a picture of our memory would show it.
+        leave_no_core()
+        self._state.shared_children.unlock_vault(request.id, base64.b64decode(request.key))
+        self._guard.audit.post(new_record("vault.unlocked"))
+
+    def _lock(self) -> Changed:
+        count = self._state.shared_children.lock_vault()
+        self._guard.audit.post(new_record("vault.locked"))
+        return Changed(count)
 
     # What is shown
 
@@ -324,6 +362,7 @@ def _status_of(child: Child, workspace: str, session_id: str, *, is_connected: b
     fault = child.connection.last_fault
     return ChildStatus(
         name=child.entry.name,
+        account=child.entry.account,
         scope=child.entry.scope,
         workspace=workspace,
         session=session_id,

@@ -131,7 +131,8 @@ class Daemon:
             except Fault as fault:
                 connection.say(f"{REFUSED} {_one_line(fault.message)}\t{_one_line(fault.hint)}")
                 return
-        attachment = Attachment(connection, hello, board, settings)
+        shared = self._state.shared_children
+        attachment = Attachment(connection, hello, board, settings, runs=lambda: shared.open_runs)
         self._state.attachments.add(attachment)
         board.enter()
         try:

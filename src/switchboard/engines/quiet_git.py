@@ -5,6 +5,7 @@ unasked. That starts whatever `core.fsmonitor`, a filter or a driver for differe
 Settings of the user, in the user's own files, stay as they are.
 """
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 
@@ -27,6 +28,9 @@ _LARGE_FILES = re.compile(
     r"(?:clean|smudge|process)\ngit-lfs [a-z-]+(?: --skip)?(?: -- %f)?)"
 )
 _OF_A_REPOSITORY = frozenset({"local", "worktree"})
+# What the index says of a submodule.
+_SUBMODULE = "160000 "
+_MOST_REPOSITORIES = 500
 
 
 def with_quiet_git(env: Mapping[str, str], cwd: str = "") -> dict[str, str]:
@@ -45,14 +49,24 @@ def with_quiet_git(env: Mapping[str, str], cwd: str = "") -> dict[str, str]:
 
 
 def _replaced(env: Mapping[str, str], cwd: str) -> Iterator[tuple[str, str]]:
-    """The settings of the repository that name programs, each with what takes its place."""
-    words = ("git", "-C", cwd, "config", "--null", "--show-scope", "--list", "--includes")
-    try:
-        told = trial(words, timeout_s=_PATIENCE_S, env=env)
-    except OSError:
-        # Without git nobody asks it.
-        return
-    parts = told.stdout.split("\0")
+    """The settings of a repository and its submodules that name programs, with what replaces them.
+
+    Git looks into submodules by itself, and takes our settings along.
+    """
+    top = _told(env, cwd, "rev-parse", "--show-toplevel").removesuffix("\n")
+    waiting = [top or cwd]
+    for _ in range(_MOST_REPOSITORIES):
+        if not waiting:
+            return
+        folder = waiting.pop()
+        yield from _replaced_in(env, folder)
+        if top:
+            waiting += _submodules(env, folder)
+
+
+def _replaced_in(env: Mapping[str, str], folder: str) -> Iterator[tuple[str, str]]:
+    told = _told(env, folder, "config", "--null", "--show-scope", "--list", "--includes")
+    parts = told.split("\0")
     for scope, setting in zip(parts[::2], parts[1::2], strict=False):
         if scope not in _OF_A_REPOSITORY or _LARGE_FILES.fullmatch(setting):
             continue
@@ -60,3 +74,21 @@ def _replaced(env: Mapping[str, str], cwd: str) -> Iterator[tuple[str, str]]:
         for pattern, value in _IN_PLACE:
             if pattern.fullmatch(name):
                 yield name, value
+
+
+def _submodules(env: Mapping[str, str], folder: str) -> list[str]:
+    """Those that are there, declared or not."""
+    listed = _told(env, folder, "ls-files", "--stage", "-z").split("\0")
+    paths = [line.partition("\t")[2] for line in listed if line.startswith(_SUBMODULE)]
+    folders = [os.path.join(folder, path) for path in paths]
+    return [each for each in folders if os.path.lexists(os.path.join(each, ".git"))]
+
+
+def _told(env: Mapping[str, str], folder: str, *words: str) -> str:
+    """What git answers; nothing where there is no git, or no repository."""
+    quietly = ("git", "-C", folder, "-c", "=".join(_FSMONITOR))
+    try:
+        return trial((*quietly, *words), timeout_s=_PATIENCE_S, env=env).stdout
+    except OSError:
+        # Without git nobody asks it.
+        return ""

@@ -2,6 +2,7 @@
 
 import shlex
 
+from switchboard.children.schema import ServerEntry
 from switchboard.core.faults import Fault, FaultCode
 
 # What an authorization server may answer, by RFC 6749, 7009, 7591, 8628 and 8707. Whatever else
@@ -18,9 +19,10 @@ KNOWN_ERRORS = frozenset(
 )
 
 
-def login_command(name: str, *more: str) -> str:
+def login_command(entry: ServerEntry, *more: str) -> str:
     """What to type to log in."""
-    return f"switchboard mcp auth login {shlex.join((name, *more))}"
+    account = ("--account", entry.account) if entry.account else ()
+    return f"switchboard mcp auth login {shlex.join((entry.name, *account, *more))}"
 
 
 def named_error(error: str) -> str:
@@ -28,26 +30,26 @@ def named_error(error: str) -> str:
     return f"`{error}`" if error in KNOWN_ERRORS else "an error that it does not explain"
 
 
-def login_required(name: str, why: str = "nobody is logged in") -> Fault:
+def login_required(entry: ServerEntry, why: str = "nobody is logged in") -> Fault:
     """There is no token, or none that can be used any more."""
     return Fault(
         FaultCode.UNAUTHENTICATED,
         "login-required",
-        f"`{name}` wants a login: {why}",
-        hint=login_command(name),
+        f"`{entry.label}` wants a login: {why}",
+        hint=login_command(entry),
     )
 
 
-def scope_missing(name: str, scopes: tuple[str, ...], *, configured: bool) -> Fault:
+def scope_missing(entry: ServerEntry, scopes: tuple[str, ...], *, configured: bool) -> Fault:
     """The token is good, and does not reach as far as this call."""
     asked = ", ".join(f"`{scope}`" for scope in scopes) or "more than we were granted"
     more = tuple(word for scope in scopes for word in ("--scope", scope))
-    command = login_command(name, *(() if configured else more))
+    command = login_command(entry, *(() if configured else more))
     first = "add them to `auth.scopes` of this server, then: " if configured else ""
     return Fault(
         FaultCode.PERMISSION_DENIED,
         "scope-missing",
-        f"`{name}` wants scopes for this that our login does not have: {asked}",
+        f"`{entry.label}` wants scopes for this that our login does not have: {asked}",
         hint=first + command,
     )
 

@@ -77,7 +77,7 @@ class Grant(Struct, frozen=True, kw_only=True):
         return self.expires_at - min(300.0, max(0.0, lifetime) / 5)
 
 
-def entry_reference(entry: ServerEntry, account: str = "") -> str:
+def entry_reference(entry: ServerEntry) -> str:
     """Where the vault says which login an entry uses.
 
     Everything that decides where tokens come from and go to is a part of it: whoever changes the
@@ -87,7 +87,7 @@ def entry_reference(entry: ServerEntry, account: str = "") -> str:
     if auth is not None:
         # Other scopes are a matter of the next login, and a renamed secret is none of its.
         auth = {name: auth[name] for name in auth if name not in ("scopes", "client_secret_ref")}
-    return _ENTRIES + _digest((resource_of(entry.url), auth, account))
+    return _ENTRIES + _digest((resource_of(entry.url), auth, entry.account))
 
 
 def _digest(of: object) -> str:

@@ -40,15 +40,13 @@ class HeldLogin:
     def __init__(
         self,
         entry: ServerEntry,
-        account: str,
         grants: GrantStore,
         # Told when a renewal fails, once until it works again; with nothing then.
         tell: Callable[[str, str], None],
         trail: LoginTrail,
     ) -> None:
         self.entry = entry
-        self.account = account
-        self.reference = entry_reference(entry, account)
+        self.reference = entry_reference(entry)
         self._grants = grants
         self._tell = tell
         self._trail = trail
@@ -87,6 +85,11 @@ class HeldLogin:
         if self._users <= 0:
             self._stop_timer()
 
+    def forget(self) -> None:
+        """Let go of it; whoever uses it next reads it again."""
+        self._stop_timer()
+        self._grant, self._header, self._stamp = None, "", -1
+
     # Showing it
 
     async def header(self) -> str:
@@ -95,15 +98,16 @@ class HeldLogin:
             await self._read()
         grant = self._grant
         if grant is None:
-            if self.entry.auth is not None:
-                raise login_required(self.entry.name)
+            # Who uses an account wants to be that one, and not nobody.
+            if self.entry.auth is not None or self.entry.account:
+                raise login_required(self.entry)
             return ""
         if grant.is_spent:
-            raise login_required(self.entry.name, "the last one is over and cannot be renewed")
+            raise login_required(self.entry, "the last one is over and cannot be renewed")
         if not grant.expires_at or time.time() < grant.expires_at - _SLACK_S:
             return self._header
         if not grant.refresh_token:
-            raise login_required(self.entry.name, "the last one has expired")
+            raise login_required(self.entry, "the last one has expired")
         await self._renewed(grant)
         return self._header
 
@@ -125,12 +129,12 @@ class HeldLogin:
         if status == _UNAUTHORIZED:
             self.challenge = said
             if self._grant is None:
-                return login_required(self.entry.name)
-            return login_required(self.entry.name, "it refuses the one that we have")
+                return login_required(self.entry)
+            return login_required(self.entry, "it refuses the one that we have")
         if status == _FORBIDDEN and said.error == "insufficient_scope":
             auth = self.entry.auth
             return scope_missing(
-                self.entry.name, said.scopes, configured=bool(auth is not None and auth.scopes)
+                self.entry, said.scopes, configured=bool(auth is not None and auth.scopes)
             )
         return None
 
@@ -215,17 +219,17 @@ class HeldLogin:
         """Wait for the renewal of a grant. Raises a fault when it fails."""
         wait_s = self._retry_at - time.time()
         if wait_s > 0:
-            raise renewal_failed(self.entry.name, grant.last_error or "it failed", wait_s)
+            raise renewal_failed(self.entry.label, grant.last_error or "it failed", wait_s)
         # Whoever gives up waiting does not end it for the others, nor between answer and disk.
         await asyncio.shield(self._begin(grant))
         now = self._grant
         if now is None:
-            raise login_required(self.entry.name)
+            raise login_required(self.entry)
         if now.is_spent:
-            raise login_required(self.entry.name, "the last one is over and cannot be renewed")
+            raise login_required(self.entry, "the last one is over and cannot be renewed")
         if self._retry_at > time.time():
             raise renewal_failed(
-                self.entry.name, now.last_error or "it failed", self._retry_at - time.time()
+                self.entry.label, now.last_error or "it failed", self._retry_at - time.time()
             )
 
     def _begin(self, grant: Grant) -> "asyncio.Task[None]":
@@ -253,7 +257,7 @@ class HeldLogin:
         try:
             secret = await asyncio.to_thread(self.secret, reference) if reference else ""
             if reference and not secret:
-                raise renewal_failed(self.entry.name, "the client secret has no value", 0)
+                raise renewal_failed(self.entry.label, "the client secret has no value", 0)
             self._learn([secret] if secret else [])
             client = grant.client(secret or "")
             endpoint = TokenEndpoint(grant.token_url, client, grant.key.resource, web)
@@ -287,9 +291,9 @@ class HeldLogin:
         if not await self._keep(renewed):
             # The old one is worth nothing any more, so the new one is used while we are here.
             self._tasks.start(self._keep_later(grant, renewed))
-        self._trail.renewed(self.entry.name, renewed)
+        self._trail.renewed(self.entry, renewed)
         if self._failures:
-            self._tell(self.entry.name, "")
+            self._tell(self.entry.label, "")
         self._failures, self._retry_at = 0, 0.0
         self._adopt(renewed)
 
@@ -298,7 +302,7 @@ class HeldLogin:
         try:
             await asyncio.to_thread(self._grants.keep, self.reference, grant)
         except Fault as fault:
-            self._tell(self.entry.name, f"the login could not be written: {fault.message}")
+            self._tell(self.entry.label, f"the login could not be written: {fault.message}")
             return False
         self._stamp = self._grants.stamp()
         return True
@@ -324,9 +328,9 @@ class HeldLogin:
         self._failed(why, is_final=is_final, retry_after_s=retry_after_s)
 
     def _failed(self, why: str, *, is_final: bool = False, retry_after_s: float = 0.0) -> None:
-        self._trail.not_renewed(self.entry.name, why, is_final=is_final)
+        self._trail.not_renewed(self.entry, why, is_final=is_final)
         if not self._failures:
-            self._tell(self.entry.name, why)
+            self._tell(self.entry.label, why)
         self._failures += 1
         # What the server asks for counts if it is longer than our own patience, up to its end.
         pause_s = max(_FIRST_PAUSE_S * 2 ** (self._failures - 1), retry_after_s)

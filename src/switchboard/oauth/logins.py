@@ -35,15 +35,14 @@ class Logins:
         secret: Callable[[str], str | None],
         learn: Note,
         forget: Note,
-        account: str = "",
     ) -> "OpenLogin":
         """See `Authorizations`."""
-        held = self._of(entry, account)
+        held = self._of(entry)
         held.environ, held.secret = environ, secret
         return OpenLogin(held, learn, forget)
 
-    def _of(self, entry: ServerEntry, account: str) -> HeldLogin:
-        held = HeldLogin(entry, account, self._grants, self._tell, self._trail)
+    def _of(self, entry: ServerEntry) -> HeldLogin:
+        held = HeldLogin(entry, self._grants, self._tell, self._trail)
         return self._held.setdefault(held.reference, held)
 
     def _tell(self, server: str, why: str) -> None:
@@ -54,7 +53,7 @@ class Logins:
 
     async def offer(self, entry: ServerEntry, channel: Channel) -> bool:
         """See `Authorizations`."""
-        held = self._of(entry, "")
+        held = self._of(entry)
         link = self._links.get(held.reference)
         if link is None or link.is_over:
             link = self._links[held.reference] = LinkLogin(held, self._grants, self._trail)

@@ -51,6 +51,11 @@ class Attempt:
         self._halt: asyncio.Future[Halt] = asyncio.get_running_loop().create_future()
         self._clock = WorkClock(run.spec.limit_s, lambda: self.halt("time-limit"))
 
+    @property
+    def pid(self) -> int:
+        """The process of the engine; 0 while there is none."""
+        return self._work.pid if self._work is not None else 0
+
     async def to_end(self, worker: Worker) -> Ending:
         """Work until the end. Raises nothing but its own cancellation. Then it has to be closed."""
         try:

@@ -127,6 +127,11 @@ class Worker(Protocol):
 class Work(Protocol):
     """The work on one run, in one process."""
 
+    @property
+    def pid(self) -> int:
+        """The process that the work is done by and below; 0 while there is none."""
+        ...
+
     def events(self) -> AsyncIterator[str]:
         """Do the task. Each event is JSON; the last one is a `turn-ended` of `engines.events`."""
         ...

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -158,6 +158,12 @@ class RunService:
         """The runs that this process has to execute, and that have not ended on the disk."""
         runs = (*self._own.values(), *self._late.tried())
         return [run for run in runs if workspace in {"", run.spec.workspace}]
+
+    def of_process(self, chain: Iterable[int]) -> Run | None:
+        """The run whose engine a process came of, given with what it came of, nearest first."""
+        engines = {attempt.pid: run_id for run_id, attempt in self._attempts.items()}
+        found = next((engines[pid] for pid in chain if pid in engines), "")
+        return self._own.get(found)
 
     async def settle(self) -> None:
         """End what a killed process left and nobody takes up, and forget what is old.

@@ -7,7 +7,7 @@ from typing import Any, cast
 from msgspec import to_builtins
 
 from switchboard.children.exposure import SuiteSettings
-from switchboard.children.schema import OAuth, ServerEntry
+from switchboard.children.schema import Account, OAuth, ServerEntry
 from switchboard.config.locate import expand_user
 from switchboard.core.origins import Origin
 from switchboard.settings.fields import (
@@ -49,12 +49,20 @@ def entry_from_fields(name: str, fields: Tree, origin: Origin, workspace: str) -
     }
     if "auth" in values:
         values["auth"] = auth_from_fields(values["auth"])
+    if "accounts" in values:
+        values["accounts"] = tuple(
+            _account(name, fields) for name, fields in values["accounts"].items()
+        )
     return ServerEntry(name=name, origin=origin, **values)
 
 
 def fields_from_entry(entry: ServerEntry) -> dict[str, Any]:
     """The fields that would make this server again."""
     values = {field.name: to_builtins(getattr(entry, field.name)) for field in SERVER.fields}
+    values["accounts"] = {
+        each["name"]: {key: value for key, value in each.items() if key != "name" and value}
+        for each in values["accounts"]
+    }
     return {
         key: list(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else value
         for key, value in values.items()
@@ -66,6 +74,16 @@ def auth_from_fields(fields: Tree) -> OAuth:
     """OAuth settings from fields that have been checked."""
     known = {key: value for key, value in fields.items() if value and key != "scopes"}
     return OAuth(scopes=tuple(fields.get("scopes") or ()), **known)
+
+
+def _account(name: str, fields: Tree) -> Account:
+    auth = fields.get("auth")
+    return Account(
+        name=name,
+        auth=auth_from_fields(auth) if auth else None,
+        match=tuple(fields.get("match") or ()),
+        default=bool(fields.get("default")),
+    )
 
 
 def suites_from_tree(tree: Tree) -> dict[str, SuiteSettings]:

@@ -39,6 +39,7 @@ from switchboard.settings.files.file_layers import (
     toml_layer,
 )
 from switchboard.settings.files.layer_merge import lay_all
+from switchboard.settings.files.misplaced_children import misplaced_children
 from switchboard.settings.files.wrapped_child import is_original, wrapper_above
 from switchboard.settings.fingerprints import files_to_watch
 from switchboard.settings.scopes.skills import active_skills, skill_folders
@@ -145,6 +146,8 @@ def _parse(loading: Loading) -> None:
     children = child_layers(
         loading.places.workspace, loading.places.home, loading.patterns, loading.warnings
     )
+    if loading.patterns == DEFAULT_GLOBS:
+        loading.warnings += misplaced_children(loading.places.workspace)
     loading.layers += [*home, *children, *above]
 
 

@@ -33,6 +33,7 @@ _REPOSITORY_STARTS = ("GIT_SSH", "GIT_CONFIG")
 # Variables that are no secrets, and that tell or change too much for a repository to have them.
 _NEVER_ASKED = frozenset({"PATH", "HOME", "SHELL", "ENV", "BROWSER"})
 _NEVER_STARTS = ("LD_", "PYTHON", "SWITCHBOARD_", "VAULT_")
+_PARTS_WITH_ACCOUNT = 5
 _SHOWN = (
     *("command", "url", "cwd", "description", "suite_description", "transport", "scope"),
     *("instructions", "tool_prefix"),
@@ -66,11 +67,30 @@ def judge_references(
             )
         elif is_reference(text):
             _judge_one(name, text, ("headers", key), say, repository=repository)
-    auth = cast("Mapping[str, Any]", fields.get("auth") or {})
-    reference = str(auth.get("client_secret_ref") or "")
-    _judge_one(name, reference, ("auth", "client_secret_ref"), say, repository=repository)
+    for account, at, auth in _logins(fields):
+        reference, here = str(auth.get("client_secret_ref") or ""), (*at, "client_secret_ref")
+        _judge_one(name, reference, here, say, repository=repository)
+        parts = reference.split("/")
+        # `vault:mcp`, the server, `oauth`, the account and `client-secret`.
+        if len(parts) == _PARTS_WITH_ACCOUNT and parts[3] != account:
+            own = f"oauth/{account}/client-secret" if account else "oauth/client-secret"
+            say(
+                here,
+                f"`{reference}` belongs to the account `{parts[3]}`",
+                f"write `vault:mcp/{name}/{own}`",
+                "error",
+            )
     if expands:
         _judge_placeholders(name, fields, say)
+
+
+def _logins(fields: Mapping[str, Any]) -> Iterator[tuple[str, KeyPath, Mapping[str, Any]]]:
+    """Each `auth` of a server, with the account that it belongs to, if any, and where it is."""
+    if fields.get("auth"):
+        yield "", ("auth",), fields["auth"]
+    accounts = cast("Mapping[str, Mapping[str, Any]]", fields.get("accounts") or {})
+    for account, each in accounts.items():
+        yield account, ("accounts", account, "auth"), each.get("auth") or {}
 
 
 def _judge_one(name: str, reference: str, at: KeyPath, say: Say, *, repository: bool) -> None:
@@ -126,8 +146,9 @@ def _texts(fields: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
         yield ("args", index), text
     for field in _SHOWN:
         yield (field,), str(fields.get(field) or "")
-    for field, text in cast("Mapping[str, Any]", fields.get("auth") or {}).items():
-        yield ("auth", field), str(text)
+    for _, at, auth in _logins(fields):
+        for field, text in auth.items():
+            yield (*at, field), str(text)
 
 
 def loads_code(key: str, *, repository: bool) -> bool:

@@ -2,6 +2,7 @@
 
 from msgspec.structs import replace
 
+from switchboard.children.accounts.patterns import MATCH
 from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
 from switchboard.config.keys import Field, FileName, Section
@@ -77,6 +78,21 @@ _AUTH = Table(
     notes={"client_secret": "a secret is never written here: name it with `client_secret_ref`"},
 )
 
+_ACCOUNT = Table(
+    noun="an account",
+    fields={
+        "auth": replace(_AUTH, about="As `auth` of a server; without it, found by itself."),
+        "match": Items(
+            item=Text(
+                pattern=MATCH,
+                says="`remote:host/path` or `dir:~/folder`, with `*` and `**` as wildcards",
+            ),
+            about="Where it is used: the remote of the repository, or the folder.",
+        ),
+        "default": Truth(about="Use it where nothing matches."),
+    },
+)
+
 # fmt: off
 SERVER = Section(
     name="mcp_servers",
@@ -103,6 +119,11 @@ SERVER = Section(
         Field("url", replace(_URL, about="The endpoint of a remote one."),
             files=_DECLARED, bound="value"),
         Field("auth", _AUTH, files=_DECLARED, bound="value"),
+        Field("accounts", Members(value=_ACCOUNT, key=Text(
+            pattern=r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}",
+            says="a name of letters, digits, `.`, `_` and `-`, at most 64"), about=(
+            "Several logins at a remote server, by name, in place of `auth`.")),
+            files=_DECLARED, bound="unless-default"),
         # A rotated token is not a changed server.
         Field("headers", Members(value=Text(), key=_HEADER, about=(
             "HTTP headers for a remote server; `env:NAME` and `vault:mcp/…` are looked up.")),

@@ -10,6 +10,7 @@ from switchboard.config.key_positions import KeyPath
 from switchboard.config.placeholders import has_placeholder
 from switchboard.config.problems import Severity
 from switchboard.core.privacy.secret_names import is_secret_name
+from switchboard.settings.account_rules import judge_accounts
 from switchboard.settings.secret_rules import Say, judge_references, loads_code
 from switchboard.settings.server_fields import SANDBOX, WEB_URL
 
@@ -29,6 +30,8 @@ class Habits(Struct, frozen=True, kw_only=True):
     given: bool = False
     # `${VAR}` is expanded here, so it is no mistake.
     expands: bool = False
+    # Whether a file that is not the user's own writes the accounts: it must not choose a login.
+    foreign_accounts: bool = False
 
 
 def name_fault(name: str) -> str:
@@ -70,6 +73,11 @@ def judge(name: str, fields: Mapping[str, Any], habits: Habits, tell: Say) -> bo
         _judge_stdio(fields, say)
     if fields.get("auth") is not None:
         _judge_auth(cast("Mapping[str, Any]", fields["auth"]), say)
+    if fields.get("accounts") is not None:
+        judge_accounts(fields, say, is_foreign=habits.foreign_accounts)
+        for account, each in cast("Mapping[str, Any]", fields["accounts"]).items():
+            if each.get("auth") is not None:
+                _judge_auth(each["auth"], _below(("accounts", account), say))
     judge_references(name, fields, say, repository=habits.repository, expands=habits.expands)
     _judge_env(name, cast("Mapping[str, str]", fields.get("env") or {}), habits, say)
     if not habits.expands:
@@ -78,7 +86,7 @@ def judge(name: str, fields: Mapping[str, Any], habits: Habits, tell: Say) -> bo
 
 
 def _judge_stdio(fields: Mapping[str, Any], say: Say) -> None:
-    for field in ("url", "auth", "headers"):
+    for field in ("url", "auth", "accounts", "headers"):
         if fields.get(field):
             hint = f"remove `{field}`, or set `transport` to `http` and remove `command`"
             say((field,), f"`{field}` is not allowed when `transport` is `stdio`", hint, "error")
@@ -151,6 +159,15 @@ def _judge_auth(auth: Mapping[str, Any], say: Say) -> None:
             "add `issuer_url`, `metadata_url`, or `authorization_url` with `token_url`",
             "error",
         )
+
+
+def _below(at: KeyPath, say: Say) -> Say:
+    """Says what is wrong with a part of the server."""
+
+    def inner(field: KeyPath, message: str, hint: str, severity: Severity) -> None:
+        say((*at, *field), message, hint, severity)
+
+    return inner
 
 
 def _judge_env(name: str, env: Mapping[str, str], habits: Habits, say: Say) -> None:

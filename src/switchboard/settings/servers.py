@@ -30,6 +30,8 @@ from switchboard.settings.trust import TrustRecord, granted_to
 # What a suite says itself. The rest is laid over its server, and bound there.
 # Values that reach a server without anybody else seeing them.
 _MAY_NAME_SECRETS = ("env", "headers")
+# Whose files are not the user's word on which login is used.
+_OTHERS = (Scope.WORKSPACE, Scope.AGENT, Scope.SKILL)
 _DEPTH_OF_VALUES = len(("mcp_servers", "server", "env", "NAME"))
 _WORDS = replace(SUITE, fields=tuple(each for each in SUITE.fields if each.name not in OVERRIDES))
 
@@ -171,4 +173,7 @@ def judged(
             layer = merged.layer_of(at) or layers[-1]
             problems.append(layer.problem(at, message, hint, severity))
 
-    return judge(name, fields, Habits(repository=repository, expands=True), say)
+    written = (layer for layer in layers if layer.scope in _OTHERS)
+    foreign = any("accounts" in layer.tree["mcp_servers"].get(name, {}) for layer in written)
+    habits = Habits(repository=repository, expands=True, foreign_accounts=foreign)
+    return judge(name, fields, habits, say)

@@ -52,7 +52,7 @@ class ClientCalls:
             raise RpcError(INVALID_PARAMS, "`name` is missing")
         name, client = params.name, self._client
         # What is asked in line here and below spares every call a few calls of functions.
-        session = client.session if meta.session is None else client.told(meta)
+        session = client.session if meta.wishes is None else client.told(meta)
         arguments = EMPTY_OBJECT if params.arguments == _NULL else params.arguments
         if not client.is_modern or not client.may_be_asked(params):
             channel = client.channel(meta, sink, request_id=message_id)
@@ -64,7 +64,7 @@ class ClientCalls:
 
     def relay(self, spec: ToolSpec, raw: Raw, params: Params, meta: Meta, sink: Sink) -> Answer:
         """What is no call of a tool, and still passes the gates."""
-        session = self._client.session
+        session = self._client.told(meta)
         if not self._client.may_be_asked(params):
             return self._pass(spec, raw, session, self._client.channel(meta, sink))
         about = (spec.name, params.name, params.uri, msgspec.json.decode(params.arguments))

@@ -4,7 +4,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from switchboard.core.channel import Ask
-from switchboard.core.sessions import Session
+from switchboard.core.sessions import ChosenAccount, Session
 from switchboard.surface.channel import PATIENCE_S, ClientChannel, declared_by
 from switchboard.surface.params import (
     SESSION_KEY,
@@ -88,9 +88,14 @@ class KnownClient:
 
     def told(self, meta: Meta) -> Session:
         """The session, with what one request wants otherwise. Raises RpcError."""
-        if meta.session is None:
-            return self.session
-        return replace(self.session, overrides=overrides_from(meta.session))
+        wishes, session = meta.wishes, self.session
+        if wishes is None:
+            return session
+        if wishes.session is not None:
+            session = replace(session, overrides=overrides_from(wishes.session))
+        if wishes.account:
+            session = replace(session, account=ChosenAccount(wishes.account))
+        return session
 
     def may_be_asked(self, params: Params) -> bool:
         """Whether a request of the modern era may come to a question, or comes from one."""

@@ -22,6 +22,7 @@ _NULL = Raw(b"null")
 _TOKEN_KEY = "progressToken"  # noqa: S105 - no secret
 _OURS = "switchboard/"
 SESSION_KEY = "switchboard/session"
+ACCOUNT_KEY = "switchboard/account"
 TIMEOUT_KEY = "switchboard/timeout_ms"
 
 
@@ -58,6 +59,15 @@ class Params(Struct, rename="camel"):
     request_state: str | None = None
 
 
+class Wishes(Struct, frozen=True):
+    """What one request wants otherwise than its session. Few do."""
+
+    # Where the session wants tools to run otherwise.
+    session: Raw | None = None
+    # Whose login at a server is to be used.
+    account: str = ""
+
+
 class Meta(Struct, frozen=True):
     """What a request says of itself. Everything stays raw that few requests need."""
 
@@ -68,8 +78,7 @@ class Meta(Struct, frozen=True):
     log_level: str = ""
     # What only the two ends understand: each member with a comma behind it.
     foreign: bytes = b""
-    # Where the session wants tools to run otherwise.
-    session: Raw | None = None
+    wishes: Wishes | None = None
     # How long the client waits, if it says so.
     timeout_s: float | None = None
 
@@ -85,6 +94,7 @@ _read_params = msgspec.json.Decoder(Params).decode
 _read_initialize = msgspec.json.Decoder(Initialize).decode
 _read_overrides = msgspec.json.Decoder(_Overrides).decode
 _read_text = msgspec.json.Decoder(str).decode
+_read_name = msgspec.json.Decoder(Annotated[str, msgspec.Meta(min_length=1)]).decode
 _read_timeout = msgspec.json.Decoder(Annotated[int, msgspec.Meta(ge=1)]).decode
 
 
@@ -120,7 +130,7 @@ def meta_from(members: dict[str, Raw] | None) -> Meta:
     level = members.pop(LOG_LEVEL_KEY, None)
     if not members and level is None:
         return Meta(*known)
-    session = members.pop(SESSION_KEY, None)
+    wishes = _wishes_from(members)
     timeout_s = _timeout_from(members.get(TIMEOUT_KEY))
     foreign = {key: value for key, value in members.items() if not key.startswith(_OURS)}
     try:
@@ -128,7 +138,17 @@ def meta_from(members: dict[str, Raw] | None) -> Meta:
     except msgspec.MsgspecError:
         raise RpcError(INVALID_PARAMS, f"`{LOG_LEVEL_KEY}` must be a string") from None
     extra = msgspec.json.encode(foreign)[1:-1] + b"," if foreign else b""
-    return Meta(*known, wanted, extra, session, timeout_s)
+    return Meta(*known, wanted, extra, wishes, timeout_s)
+
+
+def _wishes_from(members: dict[str, Raw]) -> Wishes | None:
+    session, account = members.pop(SESSION_KEY, None), members.get(ACCOUNT_KEY)
+    if account is None:
+        return Wishes(session) if session is not None else None
+    try:
+        return Wishes(session, _read_name(account))
+    except msgspec.MsgspecError:
+        raise RpcError(INVALID_PARAMS, f"`{ACCOUNT_KEY}` must be the name of an account") from None
 
 
 def _timeout_from(raw: Raw | None) -> float | None:

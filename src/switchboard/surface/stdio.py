@@ -72,6 +72,8 @@ class StreamClient:
         via: str = "stdio",
         on_listed: Callable[[], None] | None = None,
         client_pid: int = 0,
+        on_behalf_of: tuple[int, ...] = (),
+        acts_for: str = "",
         depth: int = 0,
         is_pinned: bool = False,
     ) -> None:
@@ -85,6 +87,8 @@ class StreamClient:
             workspace=workspace,
             started_at=time.time(),
             client_pid=client_pid,
+            on_behalf_of=on_behalf_of,
+            acts_for=acts_for,
             depth=depth,
             is_pinned=is_pinned,
         )

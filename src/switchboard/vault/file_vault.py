@@ -16,7 +16,7 @@ from switchboard.vault.envelope import (
     read_entry,
     written_entry,
 )
-from switchboard.vault.faults import fault_from_value
+from switchboard.vault.faults import fault_from_lost_key, fault_from_value
 from switchboard.vault.references import check_name
 from switchboard.vault.usage import UsageNotes
 from switchboard.vault.vault_file import Signature, VaultFile
@@ -137,6 +137,14 @@ class FileVault:
         if opened is not None:
             for reference, entry in opened.content.entries.items():
                 opened.key.value(reference, read_entry(entry))
+
+    def opening_key(self) -> tuple[str, bytes]:
+        """The key that opens it, and its id. Raises a fault where none does."""
+        opened = self._fresh()
+        if opened is None:
+            raise fault_from_lost_key("there is none")
+        note = opened.content.key
+        return note.id, self._key_of(note)
 
     @property
     def note(self) -> KeyNote | None:

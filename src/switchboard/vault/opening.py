@@ -28,22 +28,28 @@ def open_vault(
     environ: Mapping[str, str],
     *,
     ask: AskPassphrase | None = None,
+    told: Mapping[str, bytes] | None = None,
 ) -> VaultStore:
     """The vault of a home. Nothing is opened or made yet. Raises a fault.
 
-    `ask` is for whoever has a person at hand; without it nothing waits for anybody.
+    `ask` is for whoever has a person at hand; without it nothing waits for anybody. `told` are keys
+    that somebody may have told us by then, by their ids.
     """
     if options.engine == "hashicorp":
         return _kv_vault(options, environ)
-    return open_file_vault(home, options, ask=ask)
+    return open_file_vault(home, options, ask=ask, told=told)
 
 
 def open_file_vault(
-    home: str, options: VaultOptions, *, ask: AskPassphrase | None = None
+    home: str,
+    options: VaultOptions,
+    *,
+    ask: AskPassphrase | None = None,
+    told: Mapping[str, bytes] | None = None,
 ) -> FileVault:
     """The vault of a home that is a file."""
     folder = vault_folder(home)
-    return FileVault(folder, VaultKeys(folder, options, ask))
+    return FileVault(folder, VaultKeys(folder, options, ask, told=told))
 
 
 def _kv_vault(options: VaultOptions, environ: Mapping[str, str]) -> VaultStore:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -88,18 +89,27 @@ async def test_a_call_through_switchboard_is_asked_for_once_by_the_board_or_by_t
     text = 'name = "helper"\ntools = ["talk::fail"]\n[run]\napproval_policy = "on-request"\n'
     workspace.write(".agents/helper.toml", text)
     with playing_model(workspace, use("fail", why="marco"), say("done")) as model:
-        about = await asked_about(workspace)
+        questions, starter = await asked(workspace)
         assert "marco" in model.results[0]
+    about = [question["facts"]["server"] for question in questions]
     # The call of the agent itself is a question of the board, where it asks at all.
     if is_guarded:
         assert about == ["agent helper", "talk"]
+        # Who had the run done is noted, and may not answer for a person either.
+        assert re.match(r"agent helper, run r-\w+, by codex", questions[1]["client"])
+        assert starter in [pid for pid, _ in questions[1]["principals"]]
+        audit = json.loads(await run_command(workspace, "audit", "tail", "--json"))
+        records = [each["record"] for each in audit["records"]]
+        notes = {each.get("tool"): each.get("on_behalf_of", "") for each in records}
+        assert re.fullmatch(r"agent helper, run r-\w+", notes["fail"])
+        assert notes["agent_helper"] == ""
     else:
         assert [each.partition(" run ")[0] for each in about] == ["agent helper,"]
 
 
-async def asked_about(workspace: Workspace) -> list[str]:
-    """Call the agent, agree to everything, and give whom each question was about."""
-    about: list[str] = []
+async def asked(workspace: Workspace) -> tuple[list[Json], int]:
+    """Call the agent, agree to everything; gives each question, and the process that called."""
+    questions: list[Json] = []
     async with another_program(workspace) as client:
         given = {"task": "do it", "cwd": str(workspace.root)}
         calling = asyncio.ensure_future(client.call("agent_helper", given, patience=PATIENCE))
@@ -108,11 +118,11 @@ async def asked_about(workspace: Workspace) -> list[str]:
             for each in listed["approvals"]:
                 if each["state"] == "pending":
                     shown = await run_command(workspace, "approvals", "show", each["id"], "--json")
-                    about.append(json.loads(shown)["question"]["facts"]["server"])
+                    questions.append(json.loads(shown)["question"])
                     await run_command(workspace, "approvals", "approve", each["id"], "--yes")
             await asyncio.wait((calling,), timeout=0.1)
         assert not (await calling).get("isError"), await calling
-    return about
+        return questions, client.pid
 
 
 async def test_nothing_is_started_in_the_workspace_to_ask_it_for_its_tools(

@@ -33,8 +33,8 @@ async def recall(kind: Kind, holders: Sequence[HasChildren], session: Session) -
     A name that it is shown with is its own, also while another that runs claims it.
     """
     for holder in holders:
-        child = holder.children.of(session)
-        if child.listings.shown(kind) is None:
+        child = holder.children.shown_to(session)
+        if child is not None and child.listings.shown(kind) is None:
             await child.remembered(kind)
 
 
@@ -64,7 +64,9 @@ class ListingCollector:
         found: dict[int, Listing] = {}
         waiting: dict[asyncio.Task[Listing], tuple[int, Child]] = {}
         for index, holder in enumerate(holders):
-            child = holder.children.of(session)
+            child = holder.children.shown_to(session)
+            if child is None:
+                continue
             known = child.listings.known(kind)
             if known is None:
                 known = await child.remembered(kind)
@@ -103,7 +105,8 @@ class ListingCollector:
 
 def known_listings(kind: Kind, holders: Sequence[H], session: Session) -> list[tuple[H, Listing]]:
     """What children have listed, or did before they ended: nobody waits for the others."""
-    known = ((each, each.children.of(session).listings.shown(kind)) for each in holders)
+    children = ((each, each.children.shown_to(session)) for each in holders)
+    known = ((each, child.listings.shown(kind)) for each, child in children if child is not None)
     return [(each, listing) for each, listing in known if listing is not None]
 
 

@@ -40,8 +40,8 @@ def references_of(entry: ServerEntry) -> tuple[str, ...]:
     """Every secret that a server asks for, each once."""
     texts = [*entry.secret_env.values()]
     texts += [text for text in entry.headers.values() if is_reference(text)]
-    if entry.auth is not None and entry.auth.client_secret_ref:
-        texts.append(entry.auth.client_secret_ref)
+    logins = (entry.auth, *(each.auth for each in entry.accounts))
+    texts += [auth.client_secret_ref for auth in logins if auth and auth.client_secret_ref]
     found = dict.fromkeys(texts)
     for place in entry.templates:
         field, _, name = place.partition(".")

@@ -18,6 +18,7 @@ from switchboard.cli.render import columns, hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.daemon_answer import daemon_answer
+from switchboard.cli.verbs.parts.dated import DatedAnswer, DatedHeld, DatedQuestion
 from switchboard.cli.verbs.parts.question_watch import QuestionWatch, Waiting
 from switchboard.cli.verbs.parts.questions import question_lines
 from switchboard.control.answers import Decision, WaitingApprovals
@@ -26,7 +27,7 @@ from switchboard.control.requests import ApprovalsRequest, DecideRequest
 from switchboard.core.audit import stamped
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.privacy.cleaning import written_out
-from switchboard.core.questions import Answer, Extent, Question
+from switchboard.core.questions import Extent, Question
 from switchboard.core.stores import Held
 from switchboard.ipc.paths import places_from
 from switchkit.cli.style import Style, is_terminal
@@ -119,8 +120,8 @@ class QuestionReport(Report, frozen=True, kw_only=True, tag="switchboard.approva
     """One question with everything that is known of it."""
 
     state: str
-    question: Question
-    answer: Answer | None = None
+    question: DatedQuestion
+    answer: DatedAnswer | None = None
 
     def lines(self, style: Style) -> Iterator[str]:
         yield from question_lines(self.question, style)
@@ -136,7 +137,7 @@ class QuestionReport(Report, frozen=True, kw_only=True, tag="switchboard.approva
 class DefinitionReport(Report, frozen=True, kw_only=True, tag="switchboard.approvals-definition/1"):
     """A tool that its server has changed, before and after."""
 
-    definition: Held
+    definition: DatedHeld
     # What was changed, as lines with `+` and `-`.
     changes: tuple[str, ...]
 
@@ -172,7 +173,7 @@ class WatchedReport(Report, frozen=True, kw_only=True, tag="switchboard.approval
     """A question when it is asked."""
 
     one_of_many: ClassVar[bool] = True
-    question: Question
+    question: DatedQuestion
 
     def lines(self, style: Style) -> Iterator[str]:
         yield from question_lines(self.question, style)
@@ -185,7 +186,7 @@ class WatchedDefinitionReport(
     """A tool when it turns out that its server has changed it."""
 
     one_of_many: ClassVar[bool] = True
-    definition: Held
+    definition: DatedHeld
     changes: tuple[str, ...]
 
     def lines(self, style: Style) -> Iterator[str]:
@@ -318,7 +319,7 @@ def _watched(found: WaitingApprovals) -> tuple[Waiting, ...]:
             choices=_FOR_A_CALL
             if "session" in each.question.offers
             else {key: _FOR_A_CALL[key] for key in "yn"},
-            report=WatchedReport(question=each.question),
+            report=WatchedReport(question=DatedQuestion.of(each.question)),
         )
         for each in found.calls
     ]
@@ -326,7 +327,9 @@ def _watched(found: WaitingApprovals) -> tuple[Waiting, ...]:
         Waiting(
             id=held.id,
             choices=_FOR_A_DEFINITION,
-            report=WatchedDefinitionReport(definition=held, changes=held_difference(held)),
+            report=WatchedDefinitionReport(
+                definition=DatedHeld.of(held), changes=held_difference(held)
+            ),
         )
         for held in found.definitions
     ]
@@ -335,9 +338,11 @@ def _watched(found: WaitingApprovals) -> tuple[Waiting, ...]:
 
 def _shown(found: WaitingApprovals) -> Report:
     for held in found.definitions:
-        return DefinitionReport(definition=held, changes=held_difference(held))
+        return DefinitionReport(definition=DatedHeld.of(held), changes=held_difference(held))
     (posted,) = found.calls
-    return QuestionReport(state=posted.state, question=posted.question, answer=posted.answer)
+    question = DatedQuestion.of(posted.question)
+    answer = DatedAnswer.of(posted.answer) if posted.answer else None
+    return QuestionReport(state=posted.state, question=question, answer=answer)
 
 
 def _decide(

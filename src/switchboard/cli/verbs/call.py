@@ -11,7 +11,7 @@ from switchboard.cli.render import as_json
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.asking import can_ask
-from switchboard.cli.verbs.parts.board import IN_PROCESS, ask_board
+from switchboard.cli.verbs.parts.board import ACCOUNT, IN_PROCESS, ask_board
 from switchboard.control.requests import CallRequest
 from switchboard.control.tools import CallAnswer
 from switchkit.cli.style import Style
@@ -30,6 +30,7 @@ USAGE = Usage(
             value="JSON",
             about="the arguments: a JSON object, `@file`, or `-` for stdin",
         ),
+        ACCOUNT,
         IN_PROCESS,
     ),
     details="The exit code is 1 when the tool says that it failed.",
@@ -94,6 +95,7 @@ def run(request: CommandRequest) -> Report:
         name=name,
         subtool=subtool,
         arguments=_arguments(request.arguments.one("args")),
+        account=request.arguments.one("account") or "",
         asks=can_ask(),
     )
     answer = ask_board(request, wanted, CallAnswer)

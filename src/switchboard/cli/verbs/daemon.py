@@ -1,21 +1,22 @@
 """`switchboard daemon`: start, stop and restart it, read its log, or be it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal
+
+from msgspec.structs import replace
 
 from switchboard.cli.render import hint
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import CommandRequest
+from switchboard.cli.verbs.parts.starting import start
 from switchboard.control.client import draining_daemons, running_daemon
 from switchboard.control.requests import DrainRequest
+from switchboard.control.status import RunStatus, Stopping
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.ipc.lines import CannotStart, connect
 from switchboard.ipc.paths import DaemonPlaces, places_from
-from switchboard.ipc.protocol import GREETING_S
-from switchboard.shim.start_daemon import start_daemon
+from switchkit.cli.columns import counted
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, UsageError, Word
-from switchkit.files import make_private_folder
 
 _ACTIONS = ("start", "stop", "restart", "logs", "run")
 _LINES = 50
@@ -45,6 +46,10 @@ class DaemonReport(Report, frozen=True, kw_only=True, tag="switchboard.daemon/1"
     pid: int = 0
     # Those that were draining beside it, and have been stopped too.
     others: tuple[int, ...] = ()
+    # The runs of agents that ended with it, or that it waits for.
+    runs: tuple[str, ...] = ()
+    # Whether it did not answer, so that it could not end its runs itself.
+    was_killed: bool = False
 
     def lines(self, style: Style) -> Iterator[str]:
         del style
@@ -58,6 +63,20 @@ class DaemonReport(Report, frozen=True, kw_only=True, tag="switchboard.daemon/1"
         }[self.state]
         for pid in self.others:
             yield f"one that was draining has stopped, process {pid}"
+        if self.runs:
+            what = "waits for" if self.state == "draining" else "ended"
+            yield f"it {what} {counted(len(self.runs), 'run')} of agents: {', '.join(self.runs)}"
+
+    def notes(self, style: Style) -> Iterator[str]:
+        if self.was_killed:
+            yield (
+                "it did not answer and was killed: runs of agents that it had are for the next"
+                " daemon, as `on_crash` of the agent says"
+            )
+            yield hint(style, "switchboard runs")
+        elif self.runs and self.state != "draining":
+            yield "a run that was stopped is not taken up again, whatever its agent's `on_crash`"
+            yield hint(style, f"switchboard runs show {self.runs[0]}")
 
 
 class LogReport(Report, frozen=True, kw_only=True, tag="switchboard.daemon-log/1"):
@@ -83,34 +102,26 @@ def run(request: CommandRequest) -> Report:
             return _stop(places, drain=request.arguments.has("drain"))
         case "restart":
             # Those that drain go on: they end by themselves, with their last client.
-            _stop(places, is_alone=True)
-            return _start(places, request)
+            stopped = _stop(places, is_alone=True)
+            return replace(
+                _start(places, request), runs=stopped.runs, was_killed=stopped.was_killed
+            )
         case "logs":
             return _logs(places, request)
         case _:
             return _run(request)
 
 
-def _start(places: DaemonPlaces, request: CommandRequest) -> Report:
+def _start(places: DaemonPlaces, request: CommandRequest) -> DaemonReport:
     client = running_daemon(places)
     if client is not None:
         client.close()
         return DaemonReport(state="running", home=places.home, pid=client.pid)
-    try:
-        make_private_folder(places.folder)
-        line = connect(places.socket, GREETING_S) or start_daemon(places, dict(request.environ))
-    except (CannotStart, OSError) as error:
-        raise Fault(
-            FaultCode.UNAVAILABLE,
-            "daemon-cannot-start",
-            f"the daemon cannot start: {error}",
-            hint="switchboard daemon logs",
-        ) from None
-    line.close()
-    return DaemonReport(state="started", home=places.home, pid=line.pid)
+    pid = start(places, request.environ)
+    return DaemonReport(state="started", home=places.home, pid=pid)
 
 
-def _stop(places: DaemonPlaces, *, drain: bool = False, is_alone: bool = False) -> Report:
+def _stop(places: DaemonPlaces, *, drain: bool = False, is_alone: bool = False) -> DaemonReport:
     client = running_daemon(places)
     others = [] if is_alone else draining_daemons(places)
     if client is None:
@@ -118,16 +129,23 @@ def _stop(places: DaemonPlaces, *, drain: bool = False, is_alone: bool = False) 
             return DaemonReport(state="absent", home=places.home)
         client = others.pop(0)
     if drain:
-        client.ask(DrainRequest())
-        return DaemonReport(state="draining", home=places.home, pid=client.pid)
-    for each in (client, *others):
-        each.stop()
+        waits_for = client.answer(DrainRequest(), Stopping) or Stopping()
+        return DaemonReport(
+            state="draining", home=places.home, pid=client.pid, runs=_ids(waits_for.runs)
+        )
+    stopped = [each.stop() for each in (client, *others)]
     return DaemonReport(
         state="stopped",
         home=places.home,
         pid=client.pid,
         others=tuple(each.pid for each in others),
+        runs=tuple(run_id for each in stopped for run_id in _ids(each.runs)),
+        was_killed=any(each.was_killed for each in stopped),
     )
+
+
+def _ids(runs: Iterable[RunStatus]) -> tuple[str, ...]:
+    return tuple(run.id for run in runs)
 
 
 def _logs(places: DaemonPlaces, request: CommandRequest) -> Report:

@@ -115,7 +115,7 @@ def run(request: CommandRequest) -> Report:
             # Ciphers take a while to load, and few have a vault.
             from switchboard.cli.verbs.parts.vault.findings import vault_findings  # noqa: PLC0415
 
-            vault, about_vault = vault_findings(settings, request.environ)
+            vault, about_vault = vault_findings(settings, request)
             findings += about_vault
         if any(entry.transport != "stdio" for entry in settings.servers):
             # It loads what remote servers need, and few workspaces have one.

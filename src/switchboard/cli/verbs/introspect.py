@@ -8,12 +8,12 @@ from msgspec import Raw, Struct
 from switchboard.cli.render import as_json, hint
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import CommandRequest
-from switchboard.cli.verbs.parts.board import IN_PROCESS, ask_board
+from switchboard.cli.verbs.parts.board import ACCOUNT, IN_PROCESS, ask_board
 from switchboard.control.requests import IntrospectRequest
 from switchboard.control.tools import IntrospectAnswer, IntrospectedSuite, Subtool
 from switchkit.cli.columns import counted
 from switchkit.cli.style import Style
-from switchkit.cli.usage import Option, Usage, Word
+from switchkit.cli.usage import Option, Usage, UsageError, Word
 
 USAGE = Usage(
     verb="introspect",
@@ -28,6 +28,7 @@ USAGE = Usage(
     ),
     options=(
         Option(name="full", about="show whole descriptions instead of summaries"),
+        ACCOUNT,
         IN_PROCESS,
     ),
     examples=("switchboard introspect", "switchboard introspect notes_suite add_note"),
@@ -86,9 +87,13 @@ class _Parameter(Struct):
 
 
 def run(request: CommandRequest) -> Report:
+    name, account = request.arguments.word(0), request.arguments.one("account") or ""
+    if account and not name:
+        raise UsageError("`--account` needs a `SUITE`", "switchboard introspect SUITE --account A")
     wanted = IntrospectRequest(
-        name=request.arguments.word(0),
+        name=name,
         subtool=request.arguments.word(1),
+        account=account,
         full=request.arguments.has("full"),
     )
     answer = ask_board(request, wanted, IntrospectAnswer)

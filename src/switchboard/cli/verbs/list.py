@@ -10,6 +10,7 @@ from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.servers import ListedServer, listed_servers
+from switchboard.config.problems import Problem
 from switchboard.providers.source import Trust
 from switchboard.providers.table import configured
 from switchboard.settings.sections import Settings
@@ -24,6 +25,8 @@ USAGE = Usage(
     details="No server is started.",
 )
 
+# More than these are told by `config check`, which has what to do about each.
+_MOST = 5
 _TRUST = {"own": "yours", "trusted": "trusted", "waiting": "NOT TRUSTED"}
 
 
@@ -47,6 +50,8 @@ class ListReport(Report, frozen=True, kw_only=True, tag="switchboard.list/1"):
     workspace: str
     servers: tuple[ListedServer, ...]
     commands: tuple[ListedCommand, ...] = ()
+    # What in the configuration is not as it should be, each in one line.
+    warnings: tuple[str, ...] = ()
 
     def lines(self, style: Style) -> Iterator[str]:
         if self.servers:
@@ -88,7 +93,11 @@ class ListReport(Report, frozen=True, kw_only=True, tag="switchboard.list/1"):
     def notes(self, style: Style) -> Iterator[str]:
         if not self.servers and not self.commands:
             yield "no server is configured"
-            yield hint(style, "switchboard add NAME -- COMMAND")
+            if not self.warnings:
+                yield hint(style, "switchboard add NAME -- COMMAND")
+        if self.warnings:
+            yield from (f"{style.yellow('warning:')} {each}" for each in self.warnings[:_MOST])
+            yield hint(style, "switchboard config check")
         left_out = [server for server in self.servers if server.left_out]
         if left_out:
             yield ""
@@ -116,7 +125,13 @@ def run(request: CommandRequest) -> Report:
         workspace=settings.workspace,
         servers=listed_servers(settings),
         commands=_listed_commands(settings, request.environ),
+        warnings=tuple(_warning(each, settings.workspace) for each in settings.warnings),
     )
+
+
+def _warning(problem: Problem, workspace: str) -> str:
+    place = shown_origin("", problem.path, problem.line, workspace)
+    return visible(f"{place}: {problem.message}")
 
 
 def _listed_commands(settings: Settings, environ: Mapping[str, str]) -> tuple[ListedCommand, ...]:

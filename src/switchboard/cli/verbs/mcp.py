@@ -11,7 +11,7 @@ from switchboard.daemon.serve import run as run_loop
 from switchboard.daemon.serve import serve_stdio
 from switchkit.cli.usage import Option, Usage, UsageError, Word
 
-_AUTH_OPTIONS = ("no-browser", "device", "scope", "port")
+_AUTH_OPTIONS = ("no-browser", "device", "scope", "port", "account")
 
 USAGE = Usage(
     verb="mcp",
@@ -27,6 +27,7 @@ USAGE = Usage(
         Option(name="device", about="login: show a code to enter on another device"),
         Option(name="scope", value="SCOPE", about="login: ask for this scope too", many=True),
         Option(name="port", value="N", about="login: the port that the browser is led back to"),
+        Option(name="account", value="A", about="auth: which account of a server that has several"),
     ),
     details=(
         "It is served by the daemon, which is started if need be and shared with others.\n"
@@ -49,7 +50,8 @@ def run(request: CommandRequest) -> Report:
         return run_auth(request)
     for name in _AUTH_OPTIONS:
         if request.arguments.has(name):
-            raise UsageError(f"`--{name}` belongs to `mcp auth login`", "switchboard mcp --help")
+            verb = "mcp auth" if name == "account" else "mcp auth login"
+            raise UsageError(f"`--{name}` belongs to `{verb}`", "switchboard mcp --help")
     settings, load = followed_settings(request, transport="stdio")
     serving = serve_stdio(settings, request.environ, load=load, is_pinned=request.is_pinned)
     return Silent(code=run_loop(serving))

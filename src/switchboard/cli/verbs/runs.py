@@ -14,6 +14,7 @@ from switchboard.cli.report import DONE, FAILED, Report, Silent
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.asking import can_ask
 from switchboard.cli.verbs.parts.board import IN_PROCESS, ask_board
+from switchboard.cli.verbs.parts.dated import DatedRun, DatedRunEvent
 from switchboard.cli.verbs.parts.runs.asked_runs import ask_runs
 from switchboard.cli.verbs.parts.runs.run_lines import event_lines, run_lines
 from switchboard.control.requests import (
@@ -26,7 +27,7 @@ from switchboard.control.requests import (
 from switchboard.control.run_desk import RunAnswer, RunList
 from switchboard.control.tools import CallAnswer
 from switchboard.core.audit import stamped
-from switchboard.runs.run import Run, RunEvent
+from switchboard.runs.run import RunEvent
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, UsageError, Word
 
@@ -109,8 +110,8 @@ class RunsReport(Report, frozen=True, kw_only=True, tag="switchboard.runs/1"):
 class RunReport(Report, frozen=True, kw_only=True, tag="switchboard.run/1"):
     """One run, whole."""
 
-    run: Run
-    events: tuple[RunEvent, ...] = ()
+    run: DatedRun
+    events: tuple[DatedRunEvent, ...] = ()
 
     def exit_code(self) -> int:
         return FAILED if self.run.state in {"failed", "cancelled"} else DONE
@@ -127,7 +128,7 @@ class FollowedRunReport(Report, frozen=True, kw_only=True, tag="switchboard.run-
     """The end of a run that was followed."""
 
     one_of_many: ClassVar[bool] = True
-    run: Run
+    run: DatedRun
 
     def exit_code(self) -> int:
         return DONE if self.run.state == "completed" else FAILED
@@ -140,7 +141,7 @@ class FollowedRunReport(Report, frozen=True, kw_only=True, tag="switchboard.run-
 class CancelledRunReport(Report, frozen=True, kw_only=True, tag="switchboard.runs-changed/1"):
     """A run after it was cancelled, or got more input."""
 
-    run: Run
+    run: DatedRun
 
     def lines(self, style: Style) -> Iterator[str]:
         del style
@@ -151,7 +152,7 @@ class RunEventReport(Report, frozen=True, kw_only=True, tag="switchboard.run-eve
     """One line of a transcript, when it is written."""
 
     one_of_many: ClassVar[bool] = True
-    event: RunEvent
+    event: DatedRunEvent
 
     def lines(self, style: Style) -> Iterator[str]:
         yield from event_lines(self.event, style)
@@ -197,10 +198,10 @@ def run(request: CommandRequest) -> Report:
             return _follow(request, run_id)
         case "cancel":
             answer = ask_runs(request, RunCancelRequest(id=run_id), RunAnswer)
-            return CancelledRunReport(run=answer.run)
+            return CancelledRunReport(run=DatedRun.of(answer.run))
         case "steer":
             answer = ask_runs(request, RunSteerRequest(id=run_id, text=text), RunAnswer)
-            return CancelledRunReport(run=answer.run)
+            return CancelledRunReport(run=DatedRun.of(answer.run))
         case _:
             return _reply(request, run_id, text)
 
@@ -262,7 +263,9 @@ def _whole(request: CommandRequest, run_id: str) -> Report:
         answer = ask_runs(request, RunEventsRequest(id=run_id, after=after), RunAnswer)
         events += answer.events
         if not answer.has_more:
-            return RunReport(run=answer.run, events=tuple(events))
+            return RunReport(
+                run=DatedRun.of(answer.run), events=tuple(map(DatedRunEvent.of, events))
+            )
 
 
 def _follow(request: CommandRequest, run_id: str) -> Report:
@@ -271,10 +274,10 @@ def _follow(request: CommandRequest, run_id: str) -> Report:
         wanted = RunEventsRequest(id=run_id, after=after, wait_s=_WAIT_S)
         answer = ask_runs(request, wanted, RunAnswer)
         for event in answer.events:
-            request.show(RunEventReport(event=event))
+            request.show(RunEventReport(event=DatedRunEvent.of(event)))
             after = event.number
         if answer.run.has_ended and not answer.events:
-            report = FollowedRunReport(run=answer.run)
+            report = FollowedRunReport(run=DatedRun.of(answer.run))
             request.show(report)
             return Silent(code=report.exit_code())
 

@@ -129,6 +129,10 @@ def _daemon_lines(daemon: DaemonStatus, style: Style) -> Iterator[str]:
     if daemon.children:
         yield ""
         yield from _child_rows(daemon.children, style)
+    if daemon.vault == "locked":
+        yield ""
+        yield f"{style.yellow('the vault is locked:')} servers that need its secrets do not start"
+        yield hint(style, "switchboard vault unlock")
     if daemon.logins:
         yield ""
         yield from login_rows(daemon.logins, style)
@@ -159,7 +163,7 @@ def _child_rows(children: Sequence[ChildStatus], style: Style) -> Iterator[str]:
     heads = ("CHILD", "SCOPE", "PID", "SANDBOX PID", "AGE", "MEMORY", "CALLS", "LAST ERROR")
     rows = [
         (
-            each.name,
+            f"{each.name} as {each.account}" if each.account else each.name,
             f"{each.scope} {each.session}".strip(),
             (str(each.pid) if each.pid else "remote") if each.is_running else "not running",
             str(each.sandbox_pid) if each.sandbox_pid else "-",

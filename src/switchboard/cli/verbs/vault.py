@@ -20,6 +20,7 @@ from switchboard.cli.verbs.parts.vault.reports import (
     VaultRotateReport,
 )
 from switchboard.cli.verbs.parts.vault.state import state_of
+from switchboard.cli.verbs.parts.vault.unlocking import lock, unlock
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.stores import VaultStore
 from switchboard.settings.sections import Settings
@@ -46,7 +47,7 @@ USAGE = Usage(
         Word(
             name="ACTION",
             about="what to do",
-            choices=("put", "list", "delete", "rotate", "doctor"),
+            choices=("put", "list", "delete", "rotate", "unlock", "lock", "doctor"),
         ),
         Word(
             name="REFERENCE",
@@ -64,20 +65,23 @@ USAGE = Usage(
     details=(
         "A value is typed at a prompt or comes on stdin, never on the command line, and is never\n"
         f"shown. A reference is one of: {', '.join(FORMS)}.\n"
-        "In a configuration it has `vault:` before it."
+        "In a configuration it has `vault:` before it.\n"
+        "A vault with a passphrase is opened for the daemon with `unlock`, which asks for it or\n"
+        "reads it from stdin; the daemon forgets it when it ends, or with `lock`."
     ),
     examples=(
         "switchboard vault put mcp/github/env/GITHUB_TOKEN",
         'printf %s "$TOKEN" | switchboard vault put mcp/linear/header/Authorization',
         "switchboard vault list",
         "switchboard vault rotate --key keychain",
+        "switchboard vault unlock",
     ),
 )
 
 
 def run(request: CommandRequest) -> Report:
     action, *rest = request.arguments.words
-    if action in ("list", "rotate", "doctor") and rest:
+    if action not in ("put", "delete") and rest:
         raise UsageError(f"`vault {action}` takes no reference")
     if action in ("put", "delete") and not rest:
         raise UsageError("`REFERENCE` is missing", f"switchboard vault {action} {FORMS[0]}")
@@ -93,6 +97,8 @@ def run(request: CommandRequest) -> Report:
             return _delete(request, settings, rest)
         case "rotate":
             return _rotate(request, settings)
+        case "unlock" | "lock":
+            return unlock(request, settings) if action == "unlock" else lock(request)
         case _:
             return _doctor(request, settings)
 

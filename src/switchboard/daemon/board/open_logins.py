@@ -36,12 +36,17 @@ def open_logins(
     return Logins(grant_store(settings, environ, vaults), events, LoginTrail(audit))
 
 
-def client_secret(entry: ServerEntry, settings: Settings, environ: Mapping[str, str]) -> str:
+def client_secret(
+    entry: ServerEntry,
+    settings: Settings,
+    environ: Mapping[str, str],
+    vaults: Vaults | None = None,
+) -> str:
     """The secret of the configured client; empty where it has none. Raises a fault."""
     reference = entry.auth.client_secret_ref if entry.auth is not None else ""
     if not reference:
         return ""
-    secrets = VaultSecrets(environ, Vaults(), lambda: None)
+    secrets = VaultSecrets(environ, vaults or Vaults(), lambda: None)
     secrets.use(settings.home, settings.vault)
     value = secrets.resolve(entry, reference)
     if not value:

@@ -51,7 +51,7 @@ class SharedChildren:
         # Sessions share a child only where everything is alike that the child could see.
         self._pools: dict[Environ, ChildPool] = {}
         self._secrets: dict[Environ, VaultSecrets] = {}
-        self.vaults = Vaults()
+        self.vaults = Vaults(is_unlockable=True)
         self._boards: Counter[Environ] = Counter()
 
     def enter(self, environ: Mapping[str, str]) -> ChildPool:
@@ -78,6 +78,16 @@ class SharedChildren:
     def use_vault(self, environ: Mapping[str, str], home: str, options: VaultOptions) -> None:
         """Where children of this environment have their secrets from."""
         self._secrets[frozenset(environ.items())].use(home, options)
+
+    def unlock_vault(self, key_id: str, key: bytes) -> None:
+        """Somebody has told us the key of the vault."""
+        self.vaults.unlock(key_id, key)
+
+    def lock_vault(self) -> int:
+        """Forget it, and the logins that lie in the vault; gives how many keys there were."""
+        for held in self.open_logins or ():
+            held.forget()
+        return self.vaults.lock()
 
     def leave(self, environ: Mapping[str, str]) -> None:
         """A board with this environment has been closed."""

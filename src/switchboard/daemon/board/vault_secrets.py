@@ -53,7 +53,7 @@ class VaultSecrets:
 
     def mark(self) -> object:
         store = self._store
-        return None if store is None else (id(store), store.mark())
+        return None if store is None else (id(store), store.mark(), self._vaults.turns)
 
     def handed_out(self, entry: ServerEntry, references: Iterable[str], /) -> None:
         audit = self._audit()
@@ -63,6 +63,7 @@ class VaultSecrets:
                     new_record(
                         "secret.resolved",
                         server=entry.name,
+                        account=entry.account,
                         launch_fingerprint=entry.fingerprint,
                         note=reference,
                     )
@@ -78,8 +79,13 @@ def _may_have(entry: ServerEntry, reference: str) -> bool:
     """Whether a server may have a secret, whatever it is called."""
     is_env = reference.startswith("env:")
     # Checked where files are read, too; this is the last place before the value.
-    if not is_env and parse_reference(reference).server != entry.name:
-        return False
+    if not is_env:
+        named = parse_reference(reference)
+        if named.server != entry.name:
+            return False
+        # The client secret of one account is not that of another.
+        if named.kind == "client-secret" and named.key not in ("", entry.account):
+            return False
     if not entry.fingerprint or reference in entry.grants:
         return True
     # Who trusts a whole workspace lets its programs run, and they run in this environment.

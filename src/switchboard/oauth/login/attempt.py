@@ -47,7 +47,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
                 issuer=server.issuer or server.token_url,
                 resource=self.found.resource,
                 client_id=self.client.client_id,
-                account=self.request.account,
+                account=self.request.entry.account,
             ),
             token_url=server.token_url,
             revocation_url=server.revocation_url,

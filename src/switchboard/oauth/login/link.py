@@ -59,10 +59,12 @@ class LinkLogin:
             self._done = self._tasks.start(self._log_in())
         done = self._done
         url = await asyncio.shield(self._url)
+        entry = self._held.entry
+        account = f" as `{entry.account}`" if entry.account else ""
         page = {
             "mode": "url",
             "message": (
-                f"Switchboard asks: log in to `{self._held.entry.name}`"
+                f"Switchboard asks: log in to `{entry.name}`{account}"
                 f" at {origin_of(url)[1]}, so that this call can go on?"
             ),
             "url": url,
@@ -89,10 +91,10 @@ class LinkLogin:
                 self._url.set_result(attempt.url)
                 grant = await attempt.finish(await callback.answer(_PATIENCE_S), web)
             before = await self._grants.replace(self._held.reference, grant)
-            self._trail.made(self._held.entry.name, grant)
+            self._trail.made(self._held.entry, grant)
             self._tasks.start(self._end(before, grant))
         except Fault as fault:
-            self._trail.failed(self._held.entry.name, fault)
+            self._trail.failed(self._held.entry, fault)
             if not self._url.done():
                 self._url.set_exception(fault)
             return False
@@ -115,7 +117,6 @@ class LinkLogin:
         secret = await asyncio.to_thread(held.secret, reference) if reference else ""
         return LoginRequest(
             entry=held.entry,
-            account=held.account,
             client_secret=secret or "",
             challenge=held.challenge,
         )

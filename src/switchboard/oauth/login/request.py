@@ -14,7 +14,6 @@ class LoginRequest(Struct, frozen=True, kw_only=True):
     """One login that is wanted."""
 
     entry: ServerEntry
-    account: str = ""
     # Beyond what the server asks for by itself.
     more_scopes: tuple[str, ...] = ()
     # What earlier logins had; kept when more is asked for.

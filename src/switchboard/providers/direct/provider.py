@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from switchboard.children.listings.collector import ListingCollector, known_listings, recall
 from switchboard.children.results import malformed_result, passed_through
+from switchboard.children.server_launches import ServerLaunches
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.channel import Channel
 from switchboard.core.contents import ContentRequest, Reading
@@ -48,6 +49,7 @@ class DirectProvider:
         self._exposures = {each.name: each for each in exposures}
         self._showing = tuple(each for each in self._exposures.values() if each.shows_tools)
         self._relaying = tuple(each for each in self._exposures.values() if each.relays)
+        self._has_accounts = any(each.children.accounts is not None for each in self._showing)
         self._is_guarded = is_guarded
         self._collector = ListingCollector(announce)
         self._indexes: IdentityCache[ToolIndex] = IdentityCache()
@@ -95,6 +97,8 @@ class DirectProvider:
         return ()
 
     async def narrow(self, call: Call) -> Call:
+        if self._has_accounts:
+            call = await self._with_account(call)
         if not self._is_guarded:
             return call
         # It may be recalled, or its process be gone: only the one that will run it knows what it
@@ -109,7 +113,7 @@ class DirectProvider:
     async def launch(self, call: Call) -> Launch | None:
         if not self._is_guarded:
             place = await self._place(call)
-            return place.exposure.launches.named(call.tool, place.own)
+            return _launches(place, call).named(call.tool, place.own)
         # The child may have changed the tool since the call was made.
         index = self._known_tools(call.session)
         spec = index.tools.get(call.tool.name)
@@ -119,7 +123,7 @@ class DirectProvider:
         link = place.exposure.children.of(call.session).connection.link
         if link is None:
             return nothing_agreed(call.tool)
-        return replace(place.exposure.launches.named(spec, place.own), judged=link)
+        return replace(_launches(place, call).named(spec, place.own), judged=link)
 
     async def invoke(self, call: Call) -> Outcome:
         assert call.launch is not None, "every tool of a server has a launch"
@@ -136,6 +140,14 @@ class DirectProvider:
                 child.doubt()
             raise
         return passed_through(result, is_modern=child.is_modern)
+
+    async def _with_account(self, call: Call) -> Call:
+        """The call with the account that it uses, whatever becomes of the repository meanwhile."""
+        accounts = (await self._place(call)).exposure.children.accounts
+        if accounts is None:
+            return call
+        account = accounts.choose(call.session)
+        return replace(call, session=replace(call.session, account=account))
 
     async def _place(self, call: Call) -> ToolPlace:
         index = await self._tools(call.session, call.channel, call.tool.name)
@@ -159,15 +171,21 @@ class DirectProvider:
         )
 
     def unlisted(self, session: Session) -> Sequence[str]:
-        children = ((each.name, each.children.of(session)) for each in self._relaying)
+        children = ((each.name, each.children.shown_to(session)) for each in self._relaying)
         return [
             name
             for name, child in children
-            if child.is_running and child.connection.greeting.offers("resources")
+            if child is not None
+            and child.is_running
+            and child.connection.greeting.offers("resources")
         ]
 
     async def fetch(self, call: Call, offer: Offer, request: ContentRequest) -> Outcome:
-        child = self._exposures[offer.owner].children.of(call.session)
+        exposure = self._exposures[offer.owner]
+        if call.session.account is not None:
+            # Raises a fault where there is none of that name.
+            exposure.launches.of_account(call.session.account)
+        child = exposure.children.of(call.session)
         result = await child.conversation.ask(
             call.tool.name, request.params(offer.own), call.channel
         )
@@ -182,13 +200,18 @@ class DirectProvider:
 
     def pass_on(self, method: str, session: Session) -> None:
         for exposure in self._exposures.values():
-            child = exposure.children.of(session)
-            if child.is_running:
+            child = exposure.children.shown_to(session)
+            if child is not None and child.is_running:
                 child.conversation.notify(method)
 
     async def aclose(self) -> None:
         """The pool owns the children."""
         await self._collector.aclose()
+
+
+def _launches(place: ToolPlace, call: Call) -> ServerLaunches:
+    launches, account = place.exposure.launches, call.session.account
+    return launches if account is None else launches.of_account(account)
 
 
 def _with_uri(raw: Raw, own: str, shown: str) -> Raw:

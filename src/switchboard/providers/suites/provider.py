@@ -14,6 +14,7 @@ from switchboard.children.child import Child
 from switchboard.children.listings.collector import ListingCollector
 from switchboard.children.listings.listing import Listing, ToolListing
 from switchboard.children.results import passed_through
+from switchboard.children.server_launches import ServerLaunches
 from switchboard.core.calls import Call, Outcome, TextBlock
 from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault, FaultCode
@@ -75,6 +76,10 @@ class SuitesProvider:
 
     async def narrow(self, call: Call) -> Call:
         suite = self._suites[call.tool.name]
+        if suite.children.accounts is not None:
+            # From here on the call has one account, whatever becomes of the repository meanwhile.
+            account = suite.children.accounts.choose(call.session)
+            call = replace(call, session=replace(call.session, account=account))
         if suite.takes_query:
             return await self._interpreted(suite, call, call.arguments)
         arguments = read_arguments(call.arguments)
@@ -133,19 +138,24 @@ class SuitesProvider:
     def launch(self, call: Call) -> Launch | Coroutine[Any, Any, Launch] | None:
         assert call.via is not None, "every suite call is narrowed first"
         suite = self._suites[call.via.name]
+        launches = suite.launches
+        if call.session.account is not None:
+            launches = launches.of_account(call.session.account)
         if call.tool is suite.introspection:
             return None
         if not self._is_guarded:
-            return suite.launches[call.tool]
+            return launches[call.tool]
         child = suite.children.of(call.session)
         listing = child.listings.known_tools
         if listing is None or child.connection.link is None:
-            return self._launch_now(suite, child, call)
-        return _judged(suite, child, call, listing)
+            return self._launch_now(suite, launches, child, call)
+        return _judged(suite, launches, child, call, listing)
 
-    async def _launch_now(self, suite: Suite, child: Child, call: Call) -> Launch:
+    async def _launch_now(
+        self, suite: Suite, launches: ServerLaunches, child: Child, call: Call
+    ) -> Launch:
         """The launch, once the child has said what it has now."""
-        return _judged(suite, child, call, await child.tools_now(call.channel))
+        return _judged(suite, launches, child, call, await child.tools_now(call.channel))
 
     async def invoke(self, call: Call) -> Outcome:
         assert call.via is not None, "every suite call is narrowed first"
@@ -244,13 +254,15 @@ def _subtools(found: Iterable[tuple[Suite, Listing]]) -> Iterator[Offer]:
                 )
 
 
-def _judged(suite: Suite, child: Child, call: Call, listing: ToolListing) -> Launch:
+def _judged(
+    suite: Suite, launches: ServerLaunches, child: Child, call: Call, listing: ToolListing
+) -> Launch:
     """The launch as the running child lists the tool, which may have changed it since."""
     now = suite.listed(call.tool.name, listing)
     link = child.connection.link
     if now is None or link is None:
         return nothing_agreed(call.tool)
-    return replace(suite.launches[now], judged=link)
+    return replace(launches[now], judged=link)
 
 
 def _unknown_subtool(suite: Suite, subtool: str, listing: ToolListing) -> Fault:

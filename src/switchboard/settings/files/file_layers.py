@@ -36,7 +36,8 @@ _TRANSPORTS = {
 def sidecar_layer(document: Document, problems: list[Problem]) -> Layer:
     """`mcp.json`: strict, whole servers, both spellings of the key."""
     SIDECAR.check(document.tree, (), ProblemReport(document, problems))
-    habits = Habits(repository=document.scope is not Scope.HOME)
+    is_theirs = document.scope is not Scope.HOME
+    habits = Habits(repository=is_theirs, foreign_accounts=is_theirs)
     return _json_layer(document, _SERVER_KEYS, SERVER_OBJECT, habits, problems)
 
 

@@ -20,7 +20,7 @@ _CONDITIONS: dict[str, Any] = {
             },
             "then": {
                 "required": ["command"],
-                "properties": {"url": False, "auth": False, "headers": False},
+                "properties": {"url": False, "auth": False, "accounts": False, "headers": False},
             },
         },
         {
@@ -35,6 +35,7 @@ _CONDITIONS: dict[str, Any] = {
             },
             "then": {"required": ["url"], "properties": {"command": False, "secret_env": False}},
         },
+        {"if": {"required": ["accounts"]}, "then": {"properties": {"auth": False}}},
     ]
 }
 
@@ -47,6 +48,8 @@ def _filled_later(kind: Any) -> Any:
     if isinstance(kind, Table):
         inner = {name: _filled_later(each) for name, each in kind.fields.items()}
         return replace(kind, conditions={}, fields=inner)
+    if isinstance(kind, Members):
+        return replace(kind, value=_filled_later(kind.value))
     return replace(kind, later=True) if isinstance(kind, Text) else kind
 
 
@@ -54,7 +57,7 @@ _TOML_SERVER = SERVER.shape(
     "config.toml",
     **{
         name: _filled_later(SERVER_OBJECT.fields[name])
-        for name in ("transport", "command", "url", "auth")
+        for name in ("transport", "command", "url", "auth", "accounts")
     },
 )
 TOML_SERVERS = Either(

@@ -2,7 +2,7 @@
 
 import hashlib
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from switchboard.vault.envelope import KEY_BYTES, KeyNote
 from switchboard.vault.faults import fault_from_lost_key, fault_from_value
@@ -21,10 +21,14 @@ _SHORTEST = 8
 class Passphrase:
     """Makes keys from what somebody types."""
 
-    def __init__(self, ask: AskPassphrase | None) -> None:
+    def __init__(self, ask: AskPassphrase | None, told: Mapping[str, bytes] | None = None) -> None:
         self._ask = ask
+        # Keys that were made elsewhere; nothing where nobody can tell us any.
+        self._told = told
 
     def find(self, note: KeyNote) -> bytes:
+        if self._told is not None and (key := self._told.get(note.id)) is not None:
+            return key
         return _stretched(self._asked(is_new=False), note.salt, note.cost)
 
     def make(self) -> tuple[KeyNote, bytes]:
@@ -39,6 +43,10 @@ class Passphrase:
         """There is nothing to remove."""
 
     def _asked(self, *, is_new: bool) -> str:
+        if self._ask is None and self._told is not None:
+            raise fault_from_lost_key(
+                "it is locked, and wants its passphrase", "switchboard vault unlock"
+            )
         if self._ask is None:
             raise fault_from_lost_key(
                 "it wants a passphrase, and there is nobody to ask",

@@ -1,5 +1,6 @@
 """Where the key of the vault is: it is found where its vault says, and made where the home says."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Protocol
 
@@ -30,6 +31,7 @@ class VaultKeys:
         options: VaultOptions,
         ask: AskPassphrase | None = None,
         keychain: Keychain | None = None,
+        told: Mapping[str, bytes] | None = None,
     ) -> None:
         self._options = options
         self._keychain = keychain or Keychain(_WITH_A_PERSON_S if ask else _PATIENCE_S)
@@ -37,7 +39,7 @@ class VaultKeys:
             "keychain": self._keychain,
             "key-file": GivenKeyFile(options.key_file),
             "own-key-file": OwnKeyFile(folder),
-            "passphrase": Passphrase(ask),
+            "passphrase": Passphrase(ask, told),
         }
 
     def find(self, note: KeyNote, /) -> bytes:

@@ -25,7 +25,7 @@ def declared_servers(
     found: list[Problem] = []
     inline = front_matter_layer(document, found)
     servers: dict[str, dict[str, Any]] = dict(inline.tree[SERVERS])
-    habits = Habits(repository=bool(parts.within))
+    habits = Habits(repository=bool(parts.within), foreign_accounts=True)
     for name, fields in servers.items():
 
         def say(at: KeyPath, message: str, hint: str, severity: Severity, name: str = name) -> None:

@@ -57,7 +57,8 @@ class ToolCensus:
         source = context.children.get(server.configured)
         if source is None:
             return None
-        return frozenset((await source.of(_SESSION).tools()).tools)
+        session = msgspec.structs.replace(_SESSION, workspace=context.settings.workspace)
+        return frozenset((await source.of(session).tools()).tools)
 
     async def _started(
         self, launch: AttachedServer, context: Context, timeout_s: float

@@ -130,6 +130,10 @@ class AgentWork:
         self._call_ended = asyncio.Event()
         self._is_gated = False
 
+    @property
+    def pid(self) -> int:
+        return self._conversation.pid if self._conversation is not None else 0
+
     async def events(self) -> AsyncIterator[str]:
         """Each event as JSON. The last one is a `turn-ended`, or a fault is raised."""
         try:

@@ -1,11 +1,11 @@
 """What is wrong with logins, for the doctor."""
 
-import shlex
 from collections.abc import Iterator, Mapping
 
-from switchboard.children.schema import ServerEntry
+from switchboard.children.schema import ServerEntry, by_account
 from switchboard.core.faults import Fault
 from switchboard.daemon.board.open_logins import grant_store, login_status
+from switchboard.oauth.faults import login_command
 from switchboard.oauth.grant import entry_reference
 from switchboard.providers.source import Finding
 from switchboard.settings.sections import Settings
@@ -14,17 +14,20 @@ from switchboard.settings.sections import Settings
 def login_findings(settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
     """What will keep remote servers from being used."""
     store = grant_store(settings, environ)
-    for entry in settings.servers:
+    for entry in (each for server in settings.servers for each in by_account(server)):
         if entry.transport == "stdio":
             continue
-        command = f"switchboard mcp auth login {shlex.quote(entry.name)}"
+        command = login_command(entry)
         try:
             grant = store.find(entry_reference(entry))
         except Fault as fault:
+            if fault.reason == "vault-locked":
+                # It is told once, of the vault.
+                continue
             yield _finding(entry, f"its login cannot be read: {fault.message}", fault.hint)
             continue
         if grant is None:
-            if entry.auth is not None:
+            if entry.auth is not None or entry.account:
                 yield _finding(entry, "nobody is logged in", command)
             continue
         login = login_status(entry.name, grant)
@@ -35,4 +38,4 @@ def login_findings(settings: Settings, environ: Mapping[str, str]) -> Iterator[F
 
 
 def _finding(entry: ServerEntry, message: str, hint: str) -> Finding:
-    return Finding(severity="warning", subject=entry.name, message=message, hint=hint)
+    return Finding(severity="warning", subject=entry.label, message=message, hint=hint)

@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from switchboard.audit.store import SqliteAudit
-from switchboard.children.schema import ServerEntry
+from switchboard.children.accounts.faults import no_account
+from switchboard.children.schema import ServerEntry, by_account
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.auth.pasted import pasted_line
@@ -15,9 +16,11 @@ from switchboard.cli.verbs.parts.auth.reports import (
     LogoutReport,
 )
 from switchboard.cli.verbs.parts.loading import settings_for
+from switchboard.cli.verbs.parts.vault.input import passphrase_from
 from switchboard.control.status import LoginStatus
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.daemon.board.open_logins import client_secret, grant_store, login_status
+from switchboard.daemon.board.vaults import Vaults
 from switchboard.oauth.addresses import rules_for
 from switchboard.oauth.ending import end_login, end_replaced
 from switchboard.oauth.grant import Grant, entry_reference
@@ -46,12 +49,12 @@ def run_auth(request: CommandRequest) -> Report:
         listed = ", ".join(f"`{each}`" for each in ACTIONS)
         raise UsageError(f"`mcp auth` needs one of {listed}", "switchboard mcp auth login NAME")
     settings = settings_for(request)
-    store = grant_store(settings, request.environ)
+    store = grant_store(settings, request.environ, _vaults(request))
     if action == "status":
-        return _status(settings, store, name)
+        return _status(settings, store, name, request.arguments.one("account") or "")
     if not name:
         raise UsageError("`NAME` is missing", f"switchboard mcp auth {action} NAME")
-    entry = _remote(settings, name)
+    entry = _of_account(_remote(settings, name), action, request.arguments.one("account") or "")
     act = _log_in if action == "login" else _log_out
     return asyncio.run(_written_down(act, request, settings, entry, store))
 
@@ -70,6 +73,11 @@ async def _written_down(
             # What was done is done, at the server too.
             request.talk.say(f"it is not in the audit log: {fault.message}")
         await log.aclose()
+
+
+def _vaults(request: CommandRequest) -> Vaults:
+    # A vault with a passphrase asks for it, where there is somebody to ask.
+    return Vaults(ask=passphrase_from(request))
 
 
 def _remote(settings: Settings, name: str) -> ServerEntry:
@@ -94,6 +102,22 @@ def _remote(settings: Settings, name: str) -> ServerEntry:
     raise no_server(name, [entry.name for entry in settings.servers])
 
 
+def _of_account(entry: ServerEntry, action: str, account: str) -> ServerEntry:
+    """The entry of one account; the server itself if it has none. Raises a fault."""
+    if entry.accounts and not account:
+        names = ", ".join(each.name for each in entry.accounts)
+        raise Fault(
+            FaultCode.INVALID_ARGUMENT,
+            "account-missing",
+            f"`{entry.name}` has several accounts: {names}",
+            hint=f"switchboard mcp auth {action} {entry.name} --account {entry.accounts[0].name}",
+        )
+    for each in by_account(entry):
+        if each.account == account:
+            return each
+    raise no_account(entry, account)
+
+
 # Logging in
 
 
@@ -111,7 +135,7 @@ async def _log_in(
         entry=entry,
         more_scopes=arguments.all("scope"),
         former_scopes=before.asked if before is not None else (),
-        client_secret=client_secret(entry, settings, request.environ),
+        client_secret=client_secret(entry, settings, request.environ, _vaults(request)),
         document_url=settings.login.client_metadata_url,
     )
     web = GuardedWeb(rules_for(entry), request.environ)
@@ -123,11 +147,11 @@ async def _log_in(
         before = await store.replace(reference, grant)
         await end_replaced(before, grant, web)
     except Fault as fault:
-        trail.failed(entry.name, fault)
+        trail.failed(entry, fault)
         raise
     finally:
         await web.aclose()
-    trail.made(entry.name, grant)
+    trail.made(entry, grant)
     return LoginReport(login=login_status(entry.name, grant))
 
 
@@ -138,6 +162,9 @@ async def _with_page(request: CommandRequest, wanted: LoginRequest, web: Guarded
         attempt = await attempt_login(wanted, web, callback.redirect_uri)
         callback.expect(attempt.is_ours)
         _say_scopes(request, attempt.prepared.scopes)
+        if wanted.entry.account:
+            # A browser that remembers somebody logs them in without a word.
+            talk.say(f"log in as `{wanted.entry.account}`: look whom the browser is logged in as")
         opened = not arguments.has("no-browser") and open_page(attempt.url, request.environ)
         talk.say(
             "finish the login in the browser; if it shows nothing, open this page:"
@@ -207,17 +234,21 @@ def _port(given: str | None) -> int:
 # Seeing and ending
 
 
-def _status(settings: Settings, store: GrantStore, name: str) -> Report:
-    entries = [_remote(settings, name)] if name else list(settings.servers)
+def _status(settings: Settings, store: GrantStore, name: str, account: str) -> Report:
+    if account and not name:
+        raise UsageError("`NAME` is missing", "switchboard mcp auth status NAME --account A")
+    servers = [_remote(settings, name)] if name else list(settings.servers)
+    if account:
+        servers = [_of_account(servers[0], "status", account)]
     found: list[LoginStatus] = []
-    for entry in entries:
+    for entry in (each for server in servers for each in by_account(server)):
         if entry.transport == "stdio":
             continue
         grant = store.find(entry_reference(entry))
         if grant is not None:
             found.append(login_status(entry.name, grant))
-        elif entry.auth is not None or name:
-            found.append(LoginStatus(server=entry.name, state="none"))
+        elif entry.auth is not None or entry.account or name:
+            found.append(LoginStatus(server=entry.name, account=entry.account, state="none"))
     return LoginsReport(logins=tuple(found))
 
 
@@ -231,19 +262,19 @@ async def _log_out(
     reference = entry_reference(entry)
     grant = store.find(reference)
     if grant is None:
-        return LogoutReport(server=entry.name, had_login=False)
+        return LogoutReport(server=entry.name, account=entry.account, had_login=False)
     async with store.locked(grant.reference):
         # Renewed meanwhile, maybe; what is revoked is what is there now.
         grant = store.find(reference) or grant
         store.forget(reference)
     web = GuardedWeb(rules_for(entry), request.environ)
     try:
-        secret = client_secret(entry, settings, request.environ)
+        secret = client_secret(entry, settings, request.environ, _vaults(request))
         revoked = await end_login(grant, secret, web)
     except Fault:
         # Without its secret nobody can speak for the client.
         revoked = "failed"
     finally:
         await web.aclose()
-    trail.ended(entry.name, grant, revoked)
-    return LogoutReport(server=entry.name, had_login=True, revoked=revoked)
+    trail.ended(entry, grant, revoked)
+    return LogoutReport(server=entry.name, account=entry.account, had_login=True, revoked=revoked)

@@ -17,7 +17,7 @@ class LoginReport(Report, frozen=True, kw_only=True, tag="switchboard.login/1"):
 
     def lines(self, style: Style) -> Iterator[str]:
         login = self.login
-        yield style.green(f"logged in to {login.server}")
+        yield style.green(f"logged in to {_named(login.server, login.account)}")
         yield f"issuer   {login.issuer}"
         yield f"scopes   {' '.join(login.scopes) or '-'}"
         yield f"expires  {when(login.expires_at)}{', and is renewed' if login.renews else ''}"
@@ -44,24 +44,27 @@ class LoginsReport(Report, frozen=True, kw_only=True, tag="switchboard.logins/1"
             yield "no remote server wants a login"
         for each in self.logins:
             if each.last_error:
-                yield f"{each.server}: {each.last_error} ({when(each.failed_at)})"
+                who = _named(each.server, each.account)
+                yield f"{who}: {each.last_error} ({when(each.failed_at)})"
             if each.state in ("over", "none"):
-                yield hint(style, f"switchboard mcp auth login {each.server}")
+                account = f" --account {each.account}" if each.account else ""
+                yield hint(style, f"switchboard mcp auth login {each.server}{account}")
 
 
 class LogoutReport(Report, frozen=True, kw_only=True, tag="switchboard.logout/1"):
     """A login that was ended."""
 
     server: str
+    account: str = ""
     had_login: bool
     revoked: Revoked = ""
 
     def lines(self, style: Style) -> Iterator[str]:
         del style
         if not self.had_login:
-            yield f"nobody was logged in to {self.server}"
+            yield f"nobody was logged in to {_named(self.server, self.account)}"
         else:
-            yield f"logged out of {self.server}"
+            yield f"logged out of {_named(self.server, self.account)}"
 
     def notes(self, style: Style) -> Iterator[str]:
         del style
@@ -69,3 +72,7 @@ class LogoutReport(Report, frozen=True, kw_only=True, tag="switchboard.logout/1"
             yield "the tokens are forgotten here; the server could not be told to end them"
         elif self.revoked == "not-offered":
             yield "the tokens are forgotten here; the server offers no way to end them before time"
+
+
+def _named(server: str, account: str) -> str:
+    return f"{server} as {account}" if account else server

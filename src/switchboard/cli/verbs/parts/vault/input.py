@@ -46,6 +46,14 @@ def passphrase_from(request: CommandRequest) -> Callable[[bool], str] | None:
     return _ask
 
 
+def passphrase_on_stdin(_: bool) -> str:
+    """The first line of stdin, for scripts."""
+    phrase = _read_line(sys.stdin.fileno())
+    if not phrase:
+        raise UsageError("there is no passphrase on stdin", "switchboard vault unlock")
+    return phrase
+
+
 def _ask(is_new: bool) -> str:
     phrase = _prompted("New passphrase of the vault: " if is_new else "Passphrase of the vault: ")
     if is_new and _prompted("The same again: ") != phrase:

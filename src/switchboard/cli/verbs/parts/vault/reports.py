@@ -101,6 +101,29 @@ class VaultRotateReport(Report, frozen=True, kw_only=True, tag="switchboard.vaul
         yield f"{what} has a new key, {self.key}"
 
 
+class VaultUnlockReport(Report, frozen=True, kw_only=True, tag="switchboard.vault-unlock/1"):
+    """The daemon was told the key of the vault."""
+
+    pid: int
+
+    def notes(self, style: Style) -> Iterator[str]:
+        del style
+        yield f"the vault is open for the daemon, process {self.pid}, until it ends"
+
+
+class VaultLockReport(Report, frozen=True, kw_only=True, tag="switchboard.vault-lock/1"):
+    """The daemon was told to forget the key of the vault."""
+
+    was_unlocked: bool
+
+    def notes(self, style: Style) -> Iterator[str]:
+        del style
+        if self.was_unlocked:
+            yield "the daemon has forgotten the key; what runs keeps the secrets that it was given"
+        else:
+            yield "no daemon knew the key"
+
+
 class VaultDoctorReport(Report, frozen=True, kw_only=True, tag="switchboard.vault-doctor/1"):
     """How the vault stands."""
 

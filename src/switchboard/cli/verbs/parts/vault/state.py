@@ -15,8 +15,8 @@ _KEYS = {
     "key-file": "in the key file that the configuration names",
     "own-key-file": "in a file beside it: copies of the vault alone are safe, but whoever can read "
     "your files can read both",
-    "passphrase": "made from a passphrase, which nobody can type for the daemon: servers that it "
-    "starts have no secrets",
+    "passphrase": "made from a passphrase, which the daemon has to be told after each start with "
+    "`switchboard vault unlock`",
 }
 
 
