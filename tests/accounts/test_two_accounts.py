@@ -69,7 +69,7 @@ class Person:
         return ElicitResult(action="accept", content={"decision": "allow_session"})
 
 
-@pytest.mark.requirement("S4.41", "S4.42")
+@pytest.mark.requirement("S4.40")
 async def test_every_call_has_the_login_of_its_account(workspace: Workspace) -> None:
     async with oauth_servers(secret=SECRET) as servers:
         configure(workspace, servers)
@@ -111,7 +111,7 @@ async def test_every_call_has_the_login_of_its_account(workspace: Workspace) -> 
         states = {each["account"]: each["state"] for each in status["logins"]}
         assert states == {"work": "valid", "me": "none"}
         calls = servers.those("request", method="tools/call")
-        assert [each["who"] for each in calls[-2:]] == ["ada", "bob"]
+        assert [each["who"] for each in calls[-3:]] == ["ada", "bob", "ada"]
         assert {each["who"] for each in servers.those("request", shown=True)} == {"ada", "bob"}
 
 
@@ -131,6 +131,8 @@ async def _through_a_guarded_daemon(workspace: Workspace) -> None:
         assert "logged in as ada" in await call()
         # What was agreed to for the session is for this account alone.
         assert "logged in as bob" in await call("me")
+        # And it lasts while others are used.
+        assert "logged in as ada" in await call()
         assert "has no account `x`" in await call("x")
         work, me = person.shown
         assert "May whoami of notes_suite run as work?" in work

@@ -173,7 +173,7 @@ class AgentBoard:
         if not is_guarded:
             return build_road(providers, Visibility(), self.events)
         gates = self.guard.gates(
-            PlacementGate(providers).launch, self.events, "any", NO_SECRETS, ttl_s
+            PlacementGate(providers).launch, self.events, "any", NO_SECRETS, ttl_s=ttl_s
         )
         return build_road(
             providers, Visibility(), self.events, approval=gates.approval, audit=gates.audit

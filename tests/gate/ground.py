@@ -34,7 +34,7 @@ class Gate:
         self.guard()
         workspace.child("ledger", self.script)
 
-    def guard(self, **settings: str | bool) -> None:
+    def guard(self, **settings: str | bool | int) -> None:
         """Turn the gate on in the user's own file, with more settings."""
         lines = {"enable_mcp_server_surface": True, **settings}
         text = "".join(f"{key} = {json.dumps(value)}\n" for key, value in lines.items())

@@ -12,7 +12,7 @@ from switchboard.approvals.store import question_table
 from switchboard.entry import main
 
 ttl_s, hold_s = map(float, sys.argv[1:3])
-setattr(request, "TTL_S", ttl_s)  # noqa: B010 - a constant to everybody else
+setattr(request, "WAIT_S", ttl_s)  # noqa: B010 - a constant to everybody else
 setattr(queue, "TTL_S", ttl_s)  # noqa: B010
 setattr(question_table, "TTL_S", ttl_s)  # noqa: B010
 setattr(request, "HOLD_S", hold_s)  # noqa: B010

@@ -118,14 +118,15 @@ async def test_anything_but_a_yes_writes_nothing(
 @requirement("S3.34")
 @BOTH_ERAS
 async def test_a_question_that_nobody_answers_expires(gate: Gate, era: Era) -> None:
-    async with gate.window(era, command=gate.hurried(ttl_s=0.5)) as client:
+    gate.guard(approval_timeout=1)
+    async with gate.window(era) as client:
         params = call("write", text="late")
         if era == "handshake":
             result = await client.request("tools/call", params)
             assert fault(result)["reason"] == "approval-expired"
         else:
             asking = await client.request("tools/call", params)
-            await asyncio.sleep(1)
+            await asyncio.sleep(1.5)
             # The call behind the state ends as soon as that is written down, and the state with it.
             answer = client.begin("tools/call", again(asking, params, "allow_once"))
             late = await client.answer_to(answer)

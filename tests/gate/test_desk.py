@@ -93,7 +93,7 @@ async def test_an_approval_that_is_not_used_in_time_is_gone(gate: Gate) -> None:
     async with gate.window(capabilities={}, command=gate.hurried(hold_s=0.2, ttl_s=2)) as client:
         await run(client, "write", text="late")
         entry = await gate.decide("approve")
-        # The command line has the usual five minutes, so the question itself is made to end.
+        # The command line has the usual two minutes, so the question itself is made to end.
         denied = await gate.type("approvals", "approve", entry["id"], "--yes")
         assert denied.code != 0
         assert "it is no longer waiting: approved" in denied.err

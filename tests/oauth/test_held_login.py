@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Callable
 from email.utils import formatdate
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
 from msgspec.structs import replace
@@ -438,3 +439,26 @@ def test_no_token_is_shown_by_a_grant() -> None:
     key = GrantKey(issuer="i", resource="r", client_id="c")
     grant = Grant(key=key, token_url="t", access_token="canary", refresh_token="canary")
     assert "canary" not in f"{grant} {grant!r} {grant.client('canary')!r}"
+
+
+async def test_each_account_renews_with_its_own_token(desk: Desk) -> None:
+    def renew(asked: Asked) -> Told:
+        shown = parse_qs(asked.body)["refresh_token"][0]
+        return Told(200, token(access_token=f"new-of-{shown}", refresh_token=f"next-of-{shown}"))
+
+    desk.servers.script["/token"] = renew
+    accounts = ("work", "me")
+    logins: list[OpenLogin] = []
+    for name in accounts:
+        # The same server, issuer and client: the account is all that tells them apart.
+        desk.entry = replace(desk.entry, account=name)
+        grant = desk.grant(lasts_s=-10, refresh_token=f"refresh-{name}")
+        desk.keep(replace(grant, key=replace(grant.key, account=name)))
+        logins.append(desk.open())
+    headers = await asyncio.gather(*(each.header() for each in logins))
+    assert headers == [f"Bearer new-of-refresh-{name}" for name in accounts]
+    renewed = [each for each in desk.audit.records if each.event == "login.renewed"]
+    assert sorted(each.account for each in renewed) == ["me", "work"]
+    desk.entry = replace(desk.entry, account="third")
+    fault = await fault_of(desk.open())
+    assert fault.hint == "switchboard mcp auth login notes --account third"

@@ -10,7 +10,9 @@ from msgspec.structs import replace
 from switchboard.core.questions import USED, Answer, Question, Verdict
 from switchboard.core.stores import ApprovalStore, Owners, Posted
 
-# How long a question waits, and how long an approval may then be used.
+# How long a question waits unless somebody says otherwise, and how long an approval may then be
+# used: the client may have given up waiting, and has to call again.
+WAIT_S = 120.0
 TTL_S = 300.0
 PENDING_PER_SESSION = 3
 PENDING_IN_ALL = 64

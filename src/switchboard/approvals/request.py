@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from switchboard.approvals.digest import call_digest, trust_digest
-from switchboard.approvals.queue import TTL_S, new_id
+from switchboard.approvals.queue import WAIT_S, new_id
 from switchboard.approvals.queue_asker import HOLD_S
 from switchboard.approvals.symlinks import is_of_the_system, links_in
 from switchboard.approvals.trust import TrustBook, bound_session, is_lasting
@@ -75,7 +75,9 @@ class ApprovalRequests:
         client_pid: ClientPid = lambda _: 0,
         by_value: Redact = NO_SECRETS,
         clock: Callable[[], float] = time.time,
-        # How long a question waits, where whoever asks waits as long.
+        # How long a question waits.
+        wait_s: float | None = None,
+        # The same where whoever asks waits as long.
         ttl_s: float | None = None,
         user: Principal | None = None,
     ) -> None:
@@ -84,6 +86,7 @@ class ApprovalRequests:
         self._client_pid = client_pid
         self._by_value = by_value
         self._clock = clock
+        self._wait_s = WAIT_S if wait_s is None else wait_s
         self._ttl_s = ttl_s
         self._user = user or this_user()
         self._principal = f"uid:{self._user.uid}"
@@ -140,7 +143,7 @@ class ApprovalRequests:
             arguments=_reviewable(shown_arguments(rest), risk),
             offers=("once", "session") if is_lasting(session) else ("once",),
             asked_at=now,
-            expires_at=now + (TTL_S if self._ttl_s is None else self._ttl_s),
+            expires_at=now + (self._wait_s if self._ttl_s is None else self._ttl_s),
             patience_s=hold if patience is None else patience * _SHARE_OF_PATIENCE,
             client_pid=client.pid if client else 0,
             client_began=client.began if client else 0,

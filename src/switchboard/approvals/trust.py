@@ -7,15 +7,16 @@ from switchboard.core.sessions import Era, Session
 
 
 class Subject(Struct, frozen=True):
-    """What is trusted: one tool of one server."""
+    """What is trusted: one tool of one server, as one of its accounts if it has several."""
 
     server: str
     tool: str
+    account: str = ""
 
 
 def subject_of(launch: Launch) -> Subject:
     """Whom trust is given to."""
-    return Subject(launch.server, launch.tool.name)
+    return Subject(launch.server, launch.tool.name, launch.account)
 
 
 class _Grant(Struct, frozen=True):

@@ -72,6 +72,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _NO_TALLY = Tally()
+_SILENT = "it does not answer"
 
 
 class DaemonControl:
@@ -360,6 +361,8 @@ def _status_of(child: Child, workspace: str, session_id: str, *, is_connected: b
     inside = program_behind(child.pid) if child.entry.sandbox_profile != "none" else 0
     pid = inside or child.pid
     fault = child.connection.last_fault
+    # It is there, as far as we were told, and was just asked for a sign of life.
+    is_silent = not is_connected and child.connection.link is not None
     return ChildStatus(
         name=child.entry.name,
         account=child.entry.account,
@@ -374,7 +377,7 @@ def _status_of(child: Child, workspace: str, session_id: str, *, is_connected: b
         memory_bytes=(resident_bytes(pid) or 0) if pid else 0,
         calls=child.calls,
         under_way=child.connection.in_flight,
-        last_error=fault.message if fault is not None else "",
+        last_error=_SILENT if is_silent else fault.message if fault is not None else "",
     )
 
 

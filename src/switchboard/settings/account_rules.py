@@ -18,6 +18,7 @@ def judge_accounts(fields: Mapping[str, Any], say: Say, *, is_foreign: bool) -> 
             "declare the server in the `mcp.json` of your home",
             "error",
         )
+        return
     if not accounts:
         hint = "add an account, or remove `accounts`"
         say(("accounts",), "`accounts` must not be empty", hint, "error")

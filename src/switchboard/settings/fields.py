@@ -43,6 +43,9 @@ ROOT = Section(name="", fields=(
     Field("approval_channel", Text(choices=("any", "console", "none"), about=(
         "Who may approve calls of high risk: the client too, the console only, nobody.")),
         default="any", workspace="tightens"),
+    Field("approval_timeout", Whole(minimum=1, maximum=86_400, about=(
+        "Seconds that a question about a call waits for an answer. Silence is no.")),
+        default=120, workspace="never"),
     Field("trust_workspace", Truth(about=(
         "Trust whatever the workspace holds, for containers and CI.")), files=(),
         workspace="never", variables=("SWITCHBOARD_TRUST_WORKSPACE",), flag="trust_workspace"),

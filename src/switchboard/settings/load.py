@@ -193,6 +193,7 @@ def _freeze(loading: Loading) -> Settings:
         tools=freeze.tools_from_tree(tree, places.workspace, places.user_home),
         is_guarded=tree.get("guard", False),
         approval_channel=tree.get("approval_channel", "any"),
+        approval_timeout=tree.get("approval_timeout"),
         variables=frozenset(resolution.variables),
         replaced=_replaced(loading, (*servers, *untrusted)),
         providers=tree.get("providers", {}),

@@ -122,6 +122,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     is_guarded: bool = False
     # Whose answer counts for calls of high risk; see `approvals`.
     approval_channel: Literal["any", "console", "none"] = "any"
+    # Seconds that a question about a call waits; see there, where it is not said.
+    approval_timeout: int | None = None
     # The variables that `${VAR}` in servers was filled from. Their values stay between us and them.
     variables: frozenset[str] = frozenset()
     # Servers of the workspace that have taken the place of the user's own.

@@ -174,6 +174,8 @@ def judged(
             problems.append(layer.problem(at, message, hint, severity))
 
     written = (layer for layer in layers if layer.scope in _OTHERS)
-    foreign = any("accounts" in layer.tree["mcp_servers"].get(name, {}) for layer in written)
+    foreign = any(
+        "accounts" in layer.tree.get("mcp_servers", {}).get(name, {}) for layer in written
+    )
     habits = Habits(repository=repository, expands=True, foreign_accounts=foreign)
     return judge(name, fields, habits, say)

@@ -8,8 +8,9 @@ import os
 import re
 import stat
 from collections.abc import Iterator
+from functools import lru_cache
 
-_MOST_BYTES = 1 << 20
+_MOST_BYTES = 256 << 10
 _PORTS = {"ssh": 22, "git+ssh": 22, "ssh+git": 22, "https": 443, "http": 80, "git": 9418}
 _HOST = r"(\[[0-9A-Fa-f:.]+\]|[^@/:\s\[\]]+)"
 # Not by `urllib`, which is slow to load: patterns are checked wherever settings are read.
@@ -29,8 +30,20 @@ def remote_of(folder: str) -> str:
     git = _git_folder(folder)
     if not git:
         return ""
+    path = os.path.join(git, "config")
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ""
+    return _remote_in(path, (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns))
+
+
+@lru_cache(maxsize=64)
+def _remote_in(path: str, state: tuple[int, ...]) -> str:
+    """The remote that settings name. They are read once for each state that they are in."""
+    del state
     urls: dict[str, str] = {}
-    for name, url in _remotes(_read(os.path.join(git, "config"))):
+    for name, url in _remotes(_read(path)):
         # Git asks the first, if there are several.
         urls.setdefault(name, url)
     if "origin" in urls:
@@ -115,7 +128,8 @@ def _remotes(text: str) -> Iterator[tuple[str, str]]:
             plain = re.sub(r"\\(.)", r"\1", own) if own is not None else old
             name = plain if first.lower() == "remote" else ""
         key = _KEY.match(rest)
-        if key is None:
+        # A value that goes on takes its next lines with it, whoever wants it or not.
+        if key is None or not (name or rest.endswith("\\")):
             continue
         value = _value(key[2], lines)
         if name and key[1].lower() == "url" and value:

@@ -308,7 +308,8 @@ def _in_words(question: Question) -> str:
         if question.is_permission and thing:
             return thing
         return f"{question.wish}: {thing}" if thing else question.wish
-    return f"{question.tool} of {question.suite or question.facts.server}"
+    account = f" as {question.facts.account}" if question.facts.account else ""
+    return f"{question.tool} of {question.suite or question.facts.server}{account}"
 
 
 def _watched(found: WaitingApprovals) -> tuple[Waiting, ...]:

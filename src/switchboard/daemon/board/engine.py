@@ -216,7 +216,8 @@ class Engine:
             self._events,
             settings.approval_channel,
             self._hide,
-            ttl_s,
+            wait_s=settings.approval_timeout,
+            ttl_s=ttl_s,
         )
 
     def _open_guard(self, settings: Settings) -> Guard:

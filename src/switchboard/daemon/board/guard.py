@@ -50,17 +50,20 @@ class Guard:
         events: Events,
         channel: ApprovalChannel,
         hide: Redact = NO_SECRETS,
+        *,
+        wait_s: float | None = None,
         ttl_s: float | None = None,
     ) -> Gates:
         """The gates of one board, where nobody is told what `hide` takes out.
 
-        With `ttl_s` a question waits that long, and whoever asks it does, too.
+        A question waits for `wait_s`; with `ttl_s` that long, and whoever asks it does, too.
         """
         requests = ApprovalRequests(
             launch_of,
             self._trust,
             client_pid=lambda session: session.client_pid,
             by_value=hide,
+            wait_s=wait_s,
             ttl_s=ttl_s,
         )
         # The end of the question comes first.

@@ -61,7 +61,7 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     # Runs. Seconds that a client is made to wait, by the name that it gives itself; `default`.
     patience: dict[str, int] = {}
     run_minutes: int = 30
-    approval_timeout: int = 600
+    approval_timeout: int = 120
     on_crash: OnCrash = "fail"
     # What becomes of a run whose client went away before it was told the id.
     on_disconnect: Literal["auto", "keep", "cancel"] = "auto"

@@ -56,6 +56,9 @@ def lay_servers(merged: MergedLayers, layer: Layer, servers: Mapping[str, Any]) 
             replace_whole(merged, layer, ("mcp_servers", name), fields)
         else:
             merge_fields(merged, layer, ("mcp_servers", name), fields, skip_empty=True)
+            if "accounts" in fields:
+                # An account without fields is one all the same, and somebody has to answer for it.
+                merged.layers["mcp_servers", name, "accounts"] = layer
 
 
 def _expanded(
