@@ -9,6 +9,7 @@ import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
 from hypothesis import HealthCheck, settings
 
+from support.canaries import leaks_below
 from support.relays import MARK, PAGE, RELAYED, RelayRecord, claims, is_behind
 from support.requirements_record import Record, summary
 
@@ -64,6 +65,8 @@ class Recorder:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
+        # Files that hold a secret of a test, and should not.
+        self._leaks: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         stash = self._config.stash
@@ -76,10 +79,17 @@ class Recorder:
         if not self._config.option.collectonly:
             self._config.stash[record].save(afresh=self._whole_suite())
             self._config.stash[relayed].save(RELAYED, afresh=self._whole_suite())
-        if self._whole_suite() and is_behind(self._config.stash[relayed]):
+        factory: pytest.TempPathFactory | None = getattr(self._config, "_tmp_path_factory", None)
+        if factory is not None and not self._config.option.collectonly:
+            self._leaks = sorted(leaks_below(factory.getbasetemp()))
+        if self._leaks or (self._whole_suite() and is_behind(self._config.stash[relayed])):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self._leaks:
+            terminalreporter.section("files that hold a secret")
+            for path in self._leaks:
+                terminalreporter.write_line(path)
         if self._whole_suite():
             terminalreporter.section("requirements")
             terminalreporter.write_line(summary(self._config.stash[record], missing=False))

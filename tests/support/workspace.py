@@ -52,6 +52,8 @@ class Workspace:
             "PATH": os.pathsep.join([str(SCRIPTS), os.environ["PATH"]]),
             "SWITCHBOARD_HOME": str(self.home),
             "SWITCHBOARD_TRUST_WORKSPACE": "1",
+            # Of no concern to anything that is started here; see `canaries`.
+            "UNRELATED_API_KEY": "canary-of-an-environment",
             **(measured_daemon() if daemon else measured()),
         }
         if not daemon:
