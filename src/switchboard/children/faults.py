@@ -28,6 +28,16 @@ def fault_from_rpc(name: str, error: RpcError, hidden: Redact) -> Fault:
     return Fault(FaultCode.INTERNAL, "child-error", message, details={"rpc_code": error.code})
 
 
+def fault_from_restart(name: str) -> Fault:
+    """The process whose tool was judged is not the one that runs."""
+    return Fault(
+        FaultCode.UNAVAILABLE,
+        "server-restarted",
+        f"`{name}` was started anew after this call was judged, and may mean something else by it",
+        hint="nothing was run; call again",
+    )
+
+
 def fault_from_unreadable(name: str) -> Fault:
     """It answered with bytes that are no message."""
     return Fault(

@@ -39,6 +39,10 @@ def task_wish(who: str, does: str = "do a task", *, text: str = "task", about: s
     )
 
 
+# No link is this.
+_NOTHING = object()
+
+
 class Launch(Struct, frozen=True, kw_only=True, eq=False):
     """Everything that decides what a call can do. Defaults are the worst that can be.
 
@@ -79,6 +83,9 @@ class Launch(Struct, frozen=True, kw_only=True, eq=False):
     requires_approval: bool | None = None
     # Who said so. Only the user's own word can lift an approval.
     required_by: Scope = Scope.DEFAULT
+    # The running server whose definition was judged: on this one it runs, or not at all. Nothing
+    # where nobody judges.
+    judged: object = None
     # For what people need other words for than for a tool.
     wish: Wish | None = None
 
@@ -86,3 +93,8 @@ class Launch(Struct, frozen=True, kw_only=True, eq=False):
     def env_names(self) -> tuple[str, ...]:
         """Every variable that it is given on top; never their values."""
         return tuple(sorted({*self.env, *self.secrets}))
+
+
+def nothing_agreed(tool: ToolSpec) -> Launch:
+    """What a tool would launch that nobody knows any more: nothing that was agreed to fits it."""
+    return Launch(tool=tool, server="", fingerprint="", runs="", cwd="", judged=_NOTHING)

@@ -27,6 +27,17 @@ class HasChildren(Protocol):
 H = TypeVar("H", bound=HasChildren)
 
 
+async def recall(kind: Kind, holders: Sequence[HasChildren], session: Session) -> None:
+    """Have every child that does not run say what it listed before, if it ever did.
+
+    A name that it is shown with is its own, also while another that runs claims it.
+    """
+    for holder in holders:
+        child = holder.children.shown_to(session)
+        if child is not None and child.listings.shown(kind) is None:
+            await child.remembered(kind)
+
+
 class ListingCollector:
     """Asks children for their listings, and remembers who is late."""
 
@@ -93,9 +104,9 @@ class ListingCollector:
 
 
 def known_listings(kind: Kind, holders: Sequence[H], session: Session) -> list[tuple[H, Listing]]:
-    """What the children that have listed said: nobody waits for the others."""
+    """What children have listed, or did before they ended: nobody waits for the others."""
     children = ((each, each.children.shown_to(session)) for each in holders)
-    known = ((each, child.listings.known(kind)) for each, child in children if child is not None)
+    known = ((each, child.listings.shown(kind)) for each, child in children if child is not None)
     return [(each, listing) for each, listing in known if listing is not None]
 
 

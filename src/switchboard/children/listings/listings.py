@@ -44,8 +44,14 @@ class Listings:
         known = self._known.get("tools")
         return known if isinstance(known, ToolListing) else None
 
+    def shown(self, kind: Kind) -> Listing | None:
+        """What clients hold for true: the listing, or that of a process before this one."""
+        return self._known.get(kind) or self._told.get(kind)
+
     async def remembered(self, kind: Kind) -> Listing | None:
         """The listing of an earlier process, for clients to be told."""
+        if (told := self._told.get(kind)) is not None:
+            return told
         found = await self._cache.recall(kind) if self._cache is not None else None
         if found is not None:
             self._told[kind] = found

@@ -36,7 +36,6 @@ _PARAMETER = re.compile(r"([?&])([^=&#\s]{1,64})=([^&#\s]+)")
 _PRIVATE_KEY = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|\Z)", re.DOTALL
 )
-_MAX_DEPTH = 64
 
 
 class Redacted:
@@ -48,7 +47,11 @@ class Redacted:
 
 
 def redacted_arguments(arguments: Any, schema: Any, by_value: Redact) -> Redacted:
-    """Arguments without what the schema, their names, or their shape mark as secret."""
+    """Arguments as a person is to judge them: without known secrets and what the schema marks.
+
+    Nothing is hidden for its name or its shape. Whoever writes the arguments chooses both, and
+    could hide what matters most from the person who decides.
+    """
     walk = _Walk(schema, by_value)
     return Redacted(walk.value(arguments, schema, "", 0), tuple(walk.places))
 
@@ -113,13 +116,11 @@ class _Walk:
         schemas = self._expand(schema, set())
         if any(_marks_secret(each) for each in schemas):
             return self._hide(value, place, "marked as a secret by the tool")
-        if depth > _MAX_DEPTH:
-            return self._hide(value, place, "too deep")
         if isinstance(value, dict):
             members = cast("dict[str, Any]", value)
             return {
                 # A key can carry a secret as well as a value can.
-                redacted_text(key, self._by_value): self._member(key, inner, schemas, place, depth)
+                self._by_value(key): self._member(key, inner, schemas, place, depth)
                 for key, inner in members.items()
             }
         if isinstance(value, list):
@@ -131,7 +132,7 @@ class _Walk:
             ]
         # Numbers that keep their digits are a kind of text, and no secret.
         if type(value) is str:
-            shown = redacted_text(value, self._by_value)
+            shown = self._by_value(value)
             if shown != value:
                 self.places.append(place)
             return shown
@@ -141,10 +142,8 @@ class _Walk:
         self, key: str, value: Any, schemas: list[Mapping[str, Any]], place: str, depth: int
     ) -> Any:
         # What is hidden is named in the question and in its record.
-        shown = redacted_text(key, self._by_value)
+        shown = self._by_value(key)
         inner = f"{place}.{shown}" if place else shown
-        if is_secret_name(key) and value not in (None, "", True, False):
-            return self._hide(value, inner, "its name is that of a secret")
         found: list[Any] = []
         for each in schemas:
             properties = each.get("properties")

@@ -10,7 +10,7 @@ from msgspec import Raw
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from switchboard.children.listings.collector import ListingCollector, known_listings
+from switchboard.children.listings.collector import ListingCollector, known_listings, recall
 from switchboard.children.results import malformed_result, passed_through
 from switchboard.children.server_launches import ServerLaunches
 from switchboard.core.calls import Call, Outcome
@@ -18,7 +18,7 @@ from switchboard.core.channel import Channel
 from switchboard.core.contents import ContentRequest, Reading
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.identity_cache import IdentityCache
-from switchboard.core.launches import Launch
+from switchboard.core.launches import Launch, nothing_agreed
 from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
 from switchboard.core.tools import Policy, ToolSpec
@@ -69,6 +69,7 @@ class DirectProvider:
 
     async def _tools(self, session: Session, channel: Channel | None, wanted: str) -> ToolIndex:
         """The tools as soon as one of this name is among them, else all of them."""
+        await recall("tools", self._showing, session)
         known = self._known_tools(session)
         if wanted in known.tools:
             return known
@@ -100,12 +101,11 @@ class DirectProvider:
             call = await self._with_account(call)
         if not self._is_guarded:
             return call
+        # It may be recalled, or its process be gone: only the one that will run it knows what it
+        # is now, or why it cannot say.
+        place = await self._place(call)
+        await place.exposure.children.of(call.session).tools_now(call.channel)
         spec = self._known_tools(call.session).tools.get(call.tool.name)
-        if spec is None:
-            # It was recalled: its own child alone knows what it is now, or why it cannot say.
-            place = await self._place(call)
-            await place.exposure.children.of(call.session).tools(call.channel)
-            spec = self._known_tools(call.session).tools.get(call.tool.name)
         if spec is None:
             raise _gone(call.tool.name)
         return replace(call, tool=spec)
@@ -118,10 +118,12 @@ class DirectProvider:
         index = self._known_tools(call.session)
         spec = index.tools.get(call.tool.name)
         if spec is None:
-            # Nobody knows what it is now, so nothing that was agreed to can be meant.
-            return Launch(tool=call.tool, server="", fingerprint="", runs="", cwd="")
+            return nothing_agreed(call.tool)
         place = index.places[spec]
-        return _launches(place, call).named(spec, place.own)
+        link = place.exposure.children.of(call.session).connection.link
+        if link is None:
+            return nothing_agreed(call.tool)
+        return replace(_launches(place, call).named(spec, place.own), judged=link)
 
     async def invoke(self, call: Call) -> Outcome:
         assert call.launch is not None, "every tool of a server has a launch"
@@ -130,7 +132,9 @@ class DirectProvider:
             raise _gone(call.tool.name)
         child = exposure.children.of(call.session)
         try:
-            result = await child.call(call.launch.own_name, call.arguments, call.channel)
+            result = await child.call(
+                call.launch.own_name, call.arguments, call.channel, call.launch.judged
+            )
         except asyncio.CancelledError:
             if call.clock.has_rung:
                 child.doubt()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Raw
 from msgspec.structs import replace
@@ -14,11 +14,12 @@ from switchboard.children.child import Child
 from switchboard.children.listings.collector import ListingCollector
 from switchboard.children.listings.listing import Listing, ToolListing
 from switchboard.children.results import passed_through
+from switchboard.children.server_launches import ServerLaunches
 from switchboard.core.calls import Call, Outcome, TextBlock
 from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.identity_cache import IdentityCache
-from switchboard.core.launches import Launch
+from switchboard.core.launches import Launch, nothing_agreed
 from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
@@ -128,13 +129,13 @@ class SuitesProvider:
         )
 
     async def _listed(self, suite: Suite, name: str, call: Call) -> ToolSpec:
-        listing = await suite.children.of(call.session).tools(call.channel)
+        listing = await suite.children.of(call.session).tools_now(call.channel)
         tool = suite.listed(name, listing)
         if tool is None:
             raise _unknown_subtool(suite, name, listing)
         return tool
 
-    def launch(self, call: Call) -> Launch | None:
+    def launch(self, call: Call) -> Launch | Coroutine[Any, Any, Launch] | None:
         assert call.via is not None, "every suite call is narrowed first"
         suite = self._suites[call.via.name]
         launches = suite.launches
@@ -144,10 +145,17 @@ class SuitesProvider:
             return None
         if not self._is_guarded:
             return launches[call.tool]
-        # The child may have changed the tool since the call was narrowed.
-        listing = suite.children.of(call.session).listings.known_tools
-        now = suite.listed(call.tool.name, listing) if listing is not None else None
-        return launches[now or call.tool]
+        child = suite.children.of(call.session)
+        listing = child.listings.known_tools
+        if listing is None or child.connection.link is None:
+            return self._launch_now(suite, launches, child, call)
+        return _judged(suite, launches, child, call, listing)
+
+    async def _launch_now(
+        self, suite: Suite, launches: ServerLaunches, child: Child, call: Call
+    ) -> Launch:
+        """The launch, once the child has said what it has now."""
+        return _judged(suite, launches, child, call, await child.tools_now(call.channel))
 
     async def invoke(self, call: Call) -> Outcome:
         assert call.via is not None, "every suite call is narrowed first"
@@ -157,7 +165,8 @@ class SuitesProvider:
             subtool = read_arguments(call.arguments).subtool
             return await self._introspect(suite, child, subtool, call.channel)
         try:
-            result = await child.call(call.tool.name, call.arguments, call.channel)
+            judged = call.launch.judged if call.launch is not None else None
+            result = await child.call(call.tool.name, call.arguments, call.channel, judged)
         except Fault as fault:
             await self._explain(suite, child, call.tool.name, fault)
             raise
@@ -243,6 +252,17 @@ def _subtools(found: Iterable[tuple[Suite, Listing]]) -> Iterator[Offer]:
                     spec=suite.listed(name, tools),
                     via=suite.spec,
                 )
+
+
+def _judged(
+    suite: Suite, launches: ServerLaunches, child: Child, call: Call, listing: ToolListing
+) -> Launch:
+    """The launch as the running child lists the tool, which may have changed it since."""
+    now = suite.listed(call.tool.name, listing)
+    link = child.connection.link
+    if now is None or link is None:
+        return nothing_agreed(call.tool)
+    return replace(launches[now], judged=link)
 
 
 def _unknown_subtool(suite: Suite, subtool: str, listing: ToolListing) -> Fault:
