@@ -4,7 +4,7 @@ import errno
 import os
 from collections.abc import Iterator
 
-from switchboard.sandbox.paths import depth, is_below
+from switchboard.sandbox.paths import depth, is_below, is_led_through
 
 # Folders that hold a program with everything it needs, and nothing of its user's.
 _MARKS = ("pyvenv.cfg", "conda-meta")
@@ -33,8 +33,14 @@ def resolved_command(command: str, *, cwd: str, path: str) -> str:
     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command)
 
 
-def program_folders(command: str, *, emptied: tuple[str, ...], path: str) -> list[str]:
-    """The folders of a command: of itself, of what it links to and of what interprets it."""
+def program_folders(
+    command: str, *, emptied: tuple[str, ...], path: str, writable: tuple[str, ...] = ()
+) -> list[str]:
+    """The folders of a command: of itself, of what it links to and of what interprets it.
+
+    What a link, a first line or a `pyvenv.cfg` in a `writable` folder names was perhaps written by
+    a confined program, for its next start. Of that only a whole installation of Python counts.
+    """
     folders: dict[str, None] = {}
     left, seen = [command], set[str]()
     while left and len(seen) < _MOST_STEPS:
@@ -44,7 +50,11 @@ def program_folders(command: str, *, emptied: tuple[str, ...], path: str) -> lis
         seen.add(program)
         folder = _folder_of(program, emptied)
         folders[folder] = None
-        left += _next_programs(program, path)
+        left += [
+            each
+            for witness, each in _next_programs(program, path)
+            if not is_led_through(witness, writable) or _is_installed_python(each)
+        ]
     return list(folders)
 
 
@@ -63,18 +73,33 @@ def _folder_of(program: str, emptied: tuple[str, ...]) -> str:
     return prefix
 
 
-def _next_programs(program: str, path: str) -> Iterator[str]:
+def _is_installed_python(program: str) -> bool:
+    """Whether it is the interpreter of an installation, which holds nothing but Python."""
+    real = os.path.realpath(program)
+    library = os.path.join(os.path.dirname(os.path.dirname(real)), "lib")
+    if not os.path.basename(real).startswith("python") or not os.access(real, os.X_OK):
+        return False
+    try:
+        versions = [name for name in os.listdir(library) if name.startswith("python3")]
+    except OSError:
+        return False
+    return any(os.path.isfile(os.path.join(library, each, "os.py")) for each in versions)
+
+
+def _next_programs(program: str, path: str) -> Iterator[tuple[str, str]]:
+    """What a program leads to, each with the file that says so."""
     real = os.path.realpath(program)
     if real != program:
-        yield real
-    yield from _interpreters(real, path)
+        yield program, real
+    for interpreter in _interpreters(real, path):
+        yield real, interpreter
     settings = os.path.join(os.path.dirname(os.path.dirname(program)), "pyvenv.cfg")
     try:
         with open(settings, encoding="utf-8", errors="replace") as file:
             for line in file:
                 key, _, value = line.partition("=")
                 if key.strip() == "home" and os.path.isabs(value.strip()):
-                    yield os.path.join(value.strip(), "python3")
+                    yield settings, os.path.join(value.strip(), "python3")
     except OSError:
         return
 
@@ -91,7 +116,7 @@ def _interpreters(script: str, path: str) -> Iterator[str]:
     words = os.fsdecode(line[len(_SHEBANG) :]).split()
     if words and os.path.isabs(words[0]):
         yield words[0]
-        if os.path.basename(words[0]) == "env" and len(words) > 1:
+        if os.path.basename(words[0]) == "env" and len(words) > 1 and os.sep not in words[-1]:
             try:
                 yield resolved_command(words[-1], cwd=os.sep, path=path)
             except OSError:

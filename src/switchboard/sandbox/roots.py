@@ -2,12 +2,13 @@
 
 import os
 import pwd
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from switchboard.core.faults import Fault
 from switchboard.sandbox.masks import SCRATCH, machine_secrets
-from switchboard.sandbox.paths import is_below, is_within
+from switchboard.sandbox.paths import is_below, is_led_through, is_within
 from switchboard.sandbox.policy import SandboxPolicy
 from switchboard.sandbox.programs import program_folders
 from switchboard.sandbox.refusals import refused_root
@@ -38,6 +39,8 @@ def checked_roots(confinement: SandboxPolicy, command: str) -> Roots:
     cwd = _root("the working directory", confinement.cwd, homes)
     further = [_root("`writable_roots`", path, homes) for path in confinement.writable_roots]
     given = [_root("`read_roots`", path, homes, or_file=True) for path in confinement.read_roots]
+    for path in (*confinement.writable_roots, *confinement.read_roots):
+        _check_stays(path, (cwd, *further))
     stays = confinement.only_reads and not any(is_within(cwd, path) for path in further)
     unchanging = (cwd,) if stays else ()
     writable = (*(() if stays else (cwd,)), *further, *((state,) if state else ()))
@@ -48,7 +51,8 @@ def checked_roots(confinement: SandboxPolicy, command: str) -> Roots:
         if any(is_within(path, each) and path != state for path in (cwd, *writable, *given)):
             raise _refused("a folder of Switchboard's own", each)
     opened = {path: path for path in given}
-    opened |= _tools(confinement, command, (*homes, *SCRATCH), (*given, cwd, *writable))
+    # The working directory too where this program only reads it: others may write there.
+    opened |= _tools(confinement, command, (*homes, *SCRATCH), given, (cwd, *writable))
     if confinement.allow_network:
         opened |= _resolver()
     shown = {*opened, cwd, *writable}
@@ -96,6 +100,18 @@ def _root(what: str, path: str, homes: tuple[str, ...], *, or_file: bool = False
     return real
 
 
+def _check_stays(path: str, writable: tuple[str, ...]) -> None:
+    """A root is named in the settings, but a link in a writable folder would choose another."""
+    above = os.path.dirname(os.path.normpath(path))
+    for folder in writable:
+        if is_led_through(above, (folder,)) and not is_within(os.path.realpath(path), folder):
+            raise refused_root(
+                "a link in a folder that programs may write leads out of it",
+                "name the folder itself, not a link to it",
+                path,
+            )
+
+
 def _refused(what: str, path: str) -> Fault:
     return refused_root(
         f"{what} is never opened in a sandbox", "open a folder below it, such as a project's", path
@@ -103,11 +119,21 @@ def _refused(what: str, path: str) -> Fault:
 
 
 def _tools(
-    confinement: SandboxPolicy, command: str, emptied: tuple[str, ...], shown: tuple[str, ...]
+    confinement: SandboxPolicy,
+    command: str,
+    emptied: tuple[str, ...],
+    given: Sequence[str],
+    writable: tuple[str, ...],
 ) -> dict[str, str]:
     """What has to be opened again so that the command and those of the search path are found."""
-    wanted = program_folders(command, emptied=emptied, path=confinement.path)
-    wanted += [each for each in confinement.path.split(os.pathsep) if os.path.isabs(each)]
+    shown = (*given, *writable)
+    wanted = program_folders(command, emptied=emptied, path=confinement.path, writable=writable)
+    wanted += [
+        each
+        for each in confinement.path.split(os.pathsep)
+        # Through a writable folder it would lead wherever a confined program wants.
+        if os.path.isabs(each) and not is_led_through(each, writable)
+    ]
     opened: dict[str, str] = {}
     for named in wanted:
         real = os.path.realpath(named)
