@@ -19,6 +19,9 @@ _STAMP = "changed"
 # A renewal takes as long as the web takes; who waits for it looks again so often.
 _LOOK_S = 0.05
 _LONGEST_WAIT_S = 60.0
+# Nobody logs in, or out, and calls within this time; a token that was revoked meanwhile is refused,
+# and then the store is read in any case.
+_GOOD_FOR_S = 0.02
 
 
 class GrantStore:
@@ -28,13 +31,23 @@ class GrantStore:
         self._folder = os.path.join(home, FOLDER)
         self._stamp = os.path.join(self._folder, _STAMP)
         self._vault = vault
+        # The last look at the stamp, and until when it is good enough.
+        self._seen = 0
+        self._look_at = 0.0
 
     def stamp(self) -> int:
-        """Another number after every change, by whichever process. Costs no more than a glance."""
-        try:
-            return os.stat(self._stamp).st_mtime_ns
-        except OSError:
-            return 0
+        """Another number soon after every change, by whichever process; at once after one of ours.
+
+        Each request asks for it, so it is mostly no more than a glance at the clock.
+        """
+        now = time.monotonic()
+        if now >= self._look_at:
+            self._look_at = now + _GOOD_FOR_S
+            try:
+                self._seen = os.stat(self._stamp).st_mtime_ns
+            except OSError:
+                self._seen = 0
+        return self._seen
 
     def find(self, entry: str) -> Grant | None:
         """The login that an entry uses. Raises a fault when the vault cannot be used."""
@@ -93,6 +106,7 @@ class GrantStore:
         # Finer than the clock of the file system: two changes in a row are two.
         now = time.time_ns()
         os.utime(self._stamp, ns=(now, now))
+        self._look_at = 0.0
 
     @asynccontextmanager
     async def locked(self, reference: str) -> AsyncGenerator[None]:

@@ -59,6 +59,7 @@ class RemoteClient:
         self._secrets = secrets
         self._authorization = authorization
         self.url = httpx2.URL(entry.url)
+        self._origin = _origin(self.url)
         self._timeout_s = timeout_s
         # The certificates take a while to load, and plain HTTP shows none.
         self._verify = certificates(environ) if self.url.scheme == "https" else False
@@ -125,7 +126,8 @@ class RemoteClient:
 
     async def _token(self, url: httpx2.URL) -> str | None:
         """What `Authorization` says to this server; None where logins are not for us to bring."""
-        if self._authorization is None or not self.is_ours(url):
+        # Nearly every request is to this very address; to take one apart costs the most of this.
+        if self._authorization is None or not (url is self.url or self.is_ours(url)):
             return None
         return await self._authorization.header()
 
@@ -174,8 +176,7 @@ class RemoteClient:
 
     def is_ours(self, url: httpx2.URL) -> bool:
         """Whether an address is of the server's own origin."""
-        ours = self.url
-        return (url.scheme, url.host, _port(url)) == (ours.scheme, ours.host, _port(ours))
+        return _origin(url) == self._origin
 
     def _check(self, response: httpx2.Response) -> None:
         status = response.status_code
@@ -355,3 +356,7 @@ def certificates(environ: Mapping[str, str]) -> ssl.SSLContext | bool:
     """Whom to believe: the authorities that the session names, else the usual ones."""
     file, folder = environ.get("SSL_CERT_FILE"), environ.get("SSL_CERT_DIR")
     return ssl.create_default_context(cafile=file, capath=folder) if file or folder else True
+
+
+def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, _port(url)
