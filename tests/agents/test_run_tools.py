@@ -101,10 +101,7 @@ async def test_a_reply_needs_no_run_but_the_one_before_it(home: Path) -> None:
         assert third.state == "completed"
         # The folder bears the name of the first run, and stays with the last one alone.
         del desk.runs.runs[second.id]
-        old = time.time() - 10 * DAY_S
-        os.utime(desk.conversation.spec.folder, (old, old))
-        ConversationFolders(str(home)).sweep(await desk.runs.conversations())
-        assert os.path.isdir(desk.conversation.spec.folder)
+        assert _outlives_sweep(desk, await desk.runs.conversations())
         await desk.outcome("run_reply", {"run_id": third.id, "task": "four"})
         assert _latest(desk).state == "completed"
         assert len(desk.engine.conversations) == 4
@@ -212,3 +209,12 @@ def test_only_what_reads_says_so() -> None:
 
 def _latest(desk: AgentBoard) -> Run:
     return list(desk.runs.runs.values())[-1]
+
+
+def _outlives_sweep(desk: AgentBoard, known: set[str]) -> bool:
+    """Whether the folder of the latest conversation, were it old, would be kept."""
+    folder = Path(desk.conversation.spec.folder)
+    old = time.time() - 10 * DAY_S
+    os.utime(folder, (old, old))
+    ConversationFolders(str(desk.home)).sweep(known)
+    return folder.is_dir()
