@@ -5,6 +5,7 @@ import time
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.stores import VaultEntry
 from switchboard.vault.references import check_name
+from switchboard.vault.values import check_value
 
 
 class MemoryVault:
@@ -25,8 +26,7 @@ class MemoryVault:
     def put(self, reference: str, value: str, /) -> None:
         self._check()
         check_name(reference)
-        if not value:
-            raise Fault(FaultCode.INVALID_ARGUMENT, "secret-invalid", "it is empty")
+        check_value(value)
         now = time.time()
         old = self._times.get(reference)
         self.values[reference] = value

@@ -1,6 +1,7 @@
 """Which skills are active, where they lie, and which of their servers a session gets."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -135,3 +136,18 @@ def test_a_mark_that_cannot_be_read_still_marks(ground: Ground) -> None:
     installed(ground, "{")
     activate(ground, "docs", more='allowed_marketplace_mcp = ["docs"]\n')
     assert commands(ground.load()) == {}
+
+
+@requirement("S4.88")
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("name", [".agh-meta.json", "data"])
+def test_a_pipe_in_a_skill_does_not_hold_up_the_load(ground: Ground, name: str) -> None:
+    folder = installed(ground, '{"slug": "docs"}')
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+    activate(ground, "docs")
+    settings = ground.load()
+    assert commands(settings) == {}
+    assert any("blocked" in each.message for each in settings.warnings)
+    # What is in a pipe is never known, so nobody can have allowed it.
+    assert bool(content_digest(str(folder))) == (name == ".agh-meta.json")

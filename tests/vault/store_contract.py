@@ -11,6 +11,7 @@ import pytest
 
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.stores import VaultStore
+from switchboard.vault.values import LONGEST_BYTES
 
 TOKEN = "mcp/github/env/GITHUB_TOKEN"
 HEADER = "mcp/linear/header/Authorization"
@@ -92,6 +93,16 @@ class VaultStoreContract(ABC):
         with pytest.raises(Fault) as caught:
             store.put(TOKEN, "")
         assert caught.value.code is FaultCode.INVALID_ARGUMENT
+        assert store.get(TOKEN) is None
+
+    @pytest.mark.parametrize("value", ["\u4e16" * (LONGEST_BYTES // 3 + 1), "half \ud83d"])
+    def test_a_value_that_is_too_long_or_no_text_is_refused(
+        self, store: VaultStore, value: str
+    ) -> None:
+        """Its bytes count, not its characters."""
+        with pytest.raises(Fault) as caught:
+            store.put(TOKEN, value)
+        assert (caught.value.reason, bool(caught.value.hint)) == ("secret-invalid", True)
         assert store.get(TOKEN) is None
 
     def test_threads_that_write_at_once_lose_nothing(self, store: VaultStore) -> None:

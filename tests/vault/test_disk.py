@@ -139,3 +139,22 @@ def test_a_writer_that_hangs_is_not_waited_for_without_end(
     assert caught.value.reason == "vault-busy"
     # Who only reads does not care.
     assert store.get("mcp/a/env/K") == "value"
+
+
+def test_a_vault_is_never_written_larger_than_what_is_read_of_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("switchboard.vault.vault_file._MOST_BYTES", 4_000)
+    folder = tmp_path / "vault"
+    store = file_vault(folder)
+    store.put("mcp/a/env/K", "value")
+    before = (folder / "vault.json").read_bytes()
+    with pytest.raises(Fault) as caught:
+        store.put("mcp/a/env/LARGE", "x" * 4_000)
+    assert (caught.value.reason, bool(caught.value.hint)) == ("vault-full", True)
+    assert (folder / "vault.json").read_bytes() == before
+    assert file_vault(folder).get("mcp/a/env/K") == "value"
+    # There is a way out.
+    assert store.delete("mcp/a/env/K") is True
+    store.put("mcp/a/env/K", "other")
+    assert store.get("mcp/a/env/K") == "other"

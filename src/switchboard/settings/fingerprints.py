@@ -16,6 +16,7 @@ from switchboard.children.schema import Seal, ServerEntry
 from switchboard.config.keys import Section
 from switchboard.config.placeholders import has_placeholder
 from switchboard.settings.server_fields import SERVER
+from switchkit.files import open_plain
 
 _VERSION = "switchboard.trust/2"
 
@@ -123,7 +124,7 @@ def _digests_of_files(seal: Seal, workspace: str) -> dict[str, str]:
     for word, path in _files_of(seal, workspace):
         if os.path.isfile(path):
             try:
-                with open(path, "rb") as file:
+                with open(path, "rb", opener=open_plain) as file:
                     found[word] = hashlib.file_digest(file, "sha256").hexdigest()
             except OSError:
                 found[word] = "unreadable"

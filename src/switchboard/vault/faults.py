@@ -69,6 +69,19 @@ def fault_from_busy() -> Fault:
     )
 
 
-def fault_from_value(why: str) -> Fault:
+def fault_from_size(most: int) -> Fault:
+    """The vault would become larger than what is read of one."""
+    return Fault(
+        FaultCode.RESOURCE_EXHAUSTED,
+        "vault-full",
+        f"the vault is full: it takes {most // 1024 // 1024} MiB, and nothing was changed",
+        hint="see what it holds with `switchboard vault list`; remove with"
+        " `switchboard vault delete NAME`",
+    )
+
+
+def fault_from_value(why: str, hint: str) -> Fault:
     """A value that cannot be kept."""
-    return Fault(FaultCode.INVALID_ARGUMENT, "secret-invalid", f"this is no secret: {why}")
+    return Fault(
+        FaultCode.INVALID_ARGUMENT, "secret-invalid", f"this is no secret: {why}", hint=hint
+    )

@@ -16,12 +16,11 @@ from switchboard.vault.envelope import (
     read_entry,
     written_entry,
 )
-from switchboard.vault.faults import fault_from_lost_key, fault_from_value
+from switchboard.vault.faults import fault_from_lost_key
 from switchboard.vault.references import check_name
 from switchboard.vault.usage import UsageNotes
+from switchboard.vault.values import check_value
 from switchboard.vault.vault_file import Signature, VaultFile
-
-_LONGEST_VALUE = 256 * 1024
 
 
 class Keys(Protocol):
@@ -72,10 +71,7 @@ class FileVault:
 
     def put(self, reference: str, value: str, /) -> None:
         check_name(reference)
-        if not value:
-            raise fault_from_value("it is empty")
-        if len(value) > _LONGEST_VALUE:
-            raise fault_from_value(f"it is longer than {_LONGEST_VALUE} characters")
+        check_value(value)
         with self._file.writing():
             opened = self._fresh() or self._founded()
             old = opened.content.entries.get(reference)

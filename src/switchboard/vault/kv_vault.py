@@ -15,9 +15,9 @@ import requests
 
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.stores import VaultEntry
-from switchboard.vault.faults import fault_from_value
 from switchboard.vault.options import VaultOptions
 from switchboard.vault.references import check_name
+from switchboard.vault.values import check_value
 
 Answer = TypeVar("Answer")
 
@@ -62,8 +62,7 @@ class KvVault:
 
     def put(self, reference: str, value: str, /) -> None:
         check_name(reference)
-        if not value:
-            raise fault_from_value("it is empty")
+        check_value(value)
 
         def write(kv: Any) -> Any:
             return kv.create_or_update_secret(

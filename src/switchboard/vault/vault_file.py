@@ -8,7 +8,7 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 
-from switchboard.vault.faults import fault_from_access, fault_from_busy
+from switchboard.vault.faults import fault_from_access, fault_from_busy, fault_from_size
 from switchkit.files import (
     NotPrivate,
     make_private_folder,
@@ -27,7 +27,7 @@ _OTHERS = 0o077
 # A write takes some milliseconds; whoever holds the lock for longer was stopped.
 _PATIENCE_S = 10.0
 _LOOK_AGAIN_S = 0.01
-# A thousand secrets take a quarter of a megabyte.
+# A thousand secrets take a quarter of a megabyte. What is not read must not be written either.
 _MOST_BYTES = 64 * 1024 * 1024
 
 
@@ -92,6 +92,8 @@ class VaultFile:
 
         To be called while `writing`.
         """
+        if len(data) > _MOST_BYTES:
+            raise fault_from_size(_MOST_BYTES)
         try:
             replace_file(self.path, data)
             sync_folder(self.folder)

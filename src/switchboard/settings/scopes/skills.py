@@ -11,6 +11,7 @@ from msgspec import Struct
 from switchboard.config.documents import is_inside
 from switchboard.config.locate import Places, skill_files
 from switchboard.config.problems import Problem
+from switchkit.files import open_plain
 from switchkit.suggest import did_you_mean
 
 SkillSource = Literal["marketplace", "user", "workspace"]
@@ -102,7 +103,7 @@ def _marked(directory: str, source: SkillSource) -> Skill:
     if not os.path.lexists(path):
         return Skill(directory=directory, source=source)
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=open_plain) as file:
             mark = msgspec.json.decode(file.read(_MOST_MARK_BYTES), type=_Mark)
     except (OSError, msgspec.MsgspecError):
         # It is of a marketplace all the same; only its contents can be allowed.
@@ -143,15 +144,11 @@ def content_digest(directory: str) -> str:
 
 
 def _read(path: str, most: int) -> bytes:
-    with open(path, "rb", opener=_without_waiting) as file:
+    with open(path, "rb", opener=open_plain) as file:
         data = file.read(most + 1)
     if len(data) > most:
         raise ValueError("too large")
     return data
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW)
 
 
 def _names(places: Places) -> list[str]:

@@ -27,7 +27,7 @@ from switchboard.settings.files.wrapped_child import (
 )
 from switchboard.settings.wrapping.descriptions import Descriptions
 from switchboard.settings.wrapping.script import wrapper_script
-from switchkit.files import make_folder, replace_file
+from switchkit.files import make_folder, open_plain, replace_file
 
 _KEPT_CHILD = f"{ORIGINAL}/{CHILD_FILE}"
 _RECORD = f"{ORIGINAL}/wrap.json"
@@ -196,7 +196,7 @@ def _bytes_of(folder: str, path: str) -> bytes | None:
     try:
         if not stat.S_ISREG(os.lstat(where).st_mode):
             raise _refused("in-the-way", f"`{path}` is no plain file", "move it away")
-        with open(where, "rb") as file:
+        with open(where, "rb", opener=open_plain) as file:
             return file.read()
     except (FileNotFoundError, NotADirectoryError):
         return None

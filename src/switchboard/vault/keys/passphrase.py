@@ -34,7 +34,9 @@ class Passphrase:
     def make(self) -> tuple[KeyNote, bytes]:
         phrase = self._asked(is_new=True)
         if len(phrase) < _SHORTEST:
-            raise fault_from_value(f"a passphrase has at least {_SHORTEST} characters")
+            raise fault_from_value(
+                f"a passphrase has at least {_SHORTEST} characters", "choose a longer one"
+            )
         salt = secrets.token_bytes(_SALT_BYTES)
         note = KeyNote(kind="passphrase", id=secrets.token_hex(16), salt=salt, cost=_COST)
         return note, _stretched(phrase, salt, _COST)

@@ -6,19 +6,18 @@ import sys
 from collections.abc import Callable
 
 from switchboard.cli.request import CommandRequest
+from switchboard.vault.values import LONGEST_BYTES
 from switchkit.cli.style import is_terminal
 from switchkit.cli.usage import UsageError
-
-_LONGEST = 256 * 1024
 
 
 def read_value(what: str) -> str:
     """A secret: asked for without echo at a terminal, else read from stdin whole."""
     if is_terminal(sys.stdin):
         return _prompted(f"Value of {what}: ")
-    data = sys.stdin.buffer.read(_LONGEST + 1)
-    if len(data) > _LONGEST:
-        raise UsageError(f"the value is longer than {_LONGEST} bytes")
+    data = sys.stdin.buffer.read(LONGEST_BYTES + 1)
+    if len(data) > LONGEST_BYTES:
+        raise UsageError(f"the value is longer than {LONGEST_BYTES} bytes")
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -74,7 +73,7 @@ def _prompted(prompt: str) -> str:
 def _read_line(handle: int) -> str:
     try:
         with os.fdopen(handle, "rb", closefd=False) as file:
-            return file.readline(_LONGEST).decode().rstrip("\r\n")
+            return file.readline(LONGEST_BYTES).decode().rstrip("\r\n")
     except (OSError, UnicodeDecodeError):
         raise UsageError("the descriptor of `--passphrase-fd` cannot be read") from None
 
