@@ -132,7 +132,7 @@ def test_nothing_that_a_submodule_names_is_started(
 def test_a_folder_without_a_repository_and_a_machine_without_git_are_fine(tmp_path: Path) -> None:
     without = {"PATH": str(tmp_path)}
     assert with_quiet_git(without, str(tmp_path))["GIT_CONFIG_COUNT"] == "2"
-    assert with_quiet_git(env_of(tmp_path), str(tmp_path))["GIT_CONFIG_COUNT"] == "1"
+    assert with_quiet_git(env_of(tmp_path), str(tmp_path))["GIT_CONFIG_COUNT"] == "2"
 
 
 def committed(repository: Path) -> None:
