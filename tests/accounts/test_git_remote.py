@@ -46,7 +46,11 @@ def test_every_way_to_write_an_address_is_one(url: str) -> None:
         ("git@github.com:acme/../../web", ""),
         ("https://github.com/acme/we b", ""),
         ("https://github.com/acme/we\u202eb", ""),
-        ("https://github.com\\@evil.example/acme", "evil.example/acme"),
+        ("https://github.com\\@evil.example/acme", ""),
+        ("https://evil.example?@github.com/acme/web", ""),
+        ("https://evil.example#@github.com/acme/web", ""),
+        ("https://evil.example:80?@github.com/acme/web", ""),
+        ("git@evil.example?@github.com:acme/web", ""),
     ],
 )
 def test_what_is_local_or_strange_is_no_remote(url: str, is_read_as: str) -> None:

@@ -346,6 +346,25 @@ def test_watching_shows_questions_and_takes_answers(
         screen.until("it is no longer waiting")
 
 
+def test_what_was_typed_before_a_question_is_no_answer_to_it(
+    workspace: Workspace, table: QuestionTable
+) -> None:
+    with terminal(workspace, "watch") as screen:
+        table.post(a_question(), "")
+        screen.until("Enter: later >")
+        # One for this question, and two for those that are not there yet.
+        screen.type("y\ny\ny\n")
+        screen.until("approved")
+        screen.shown = ""
+        table.post(a_question("secondxx", digest="d2"), "")
+        screen.until("Enter: later >")
+        screen.type("n\n")
+        screen.until("denied")
+        found = table.find("secondxx")
+        assert found is not None
+        assert found.state == "denied"
+
+
 def test_watching_as_json_gives_a_line_for_each_question(
     workspace: Workspace, table: QuestionTable
 ) -> None:

@@ -1,5 +1,6 @@
 """Git starts nothing that only a repository names, and everything that its user does."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -130,5 +131,60 @@ def test_nothing_that_a_submodule_names_is_started(
 
 def test_a_folder_without_a_repository_and_a_machine_without_git_are_fine(tmp_path: Path) -> None:
     without = {"PATH": str(tmp_path)}
-    assert with_quiet_git(without, str(tmp_path))["GIT_CONFIG_COUNT"] == "1"
-    assert with_quiet_git(env_of(tmp_path), str(tmp_path))["GIT_CONFIG_COUNT"] == "1"
+    assert with_quiet_git(without, str(tmp_path))["GIT_CONFIG_COUNT"] == "2"
+    assert with_quiet_git(env_of(tmp_path), str(tmp_path))["GIT_CONFIG_COUNT"] == "2"
+
+
+def committed(repository: Path) -> None:
+    (repository / "tracked.txt").write_text("one\n", "utf-8")
+    git = ["git", "-C", str(repository), "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run([*git, "add", "-A"], check=True)
+    subprocess.run([*git, "commit", "-qm", "one"], check=True)
+
+
+@pytest.mark.parametrize("words", [("status",), ("diff",), ("diff", "HEAD"), ("log", "--stat")])
+def test_an_object_that_is_missing_is_fetched_by_no_program_of_the_repository(
+    tmp_path: Path, repository: Path, words: tuple[str, ...]
+) -> None:
+    committed(repository)
+    told = subprocess.run(
+        ["git", "-C", str(repository), "rev-parse", "HEAD^{tree}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    tree = told.stdout.strip()
+    (repository / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
+    ran = tmp_path / "ran"
+    for name, value in {
+        "core.repositoryformatversion": "1",
+        "extensions.partialClone": "origin",
+        "remote.origin.promisor": "true",
+        "remote.origin.url": "ssh://x/y",
+        "core.sshCommand": f"touch {ran}; false",
+    }.items():
+        config(repository, name, value)
+    quiet = with_quiet_git(env_of(tmp_path), str(repository))
+    subprocess.run(["git", *words], cwd=repository, env=quiet, check=False, capture_output=True)
+    assert not ran.exists()
+
+
+@pytest.mark.parametrize("words", [("status",), ("diff",)])
+def test_whoever_only_looks_starts_no_hook(
+    tmp_path: Path, repository: Path, words: tuple[str, ...]
+) -> None:
+    """A file that is as it was, but looks newer, has git write its index anew."""
+    committed(repository)
+    ran = tmp_path / "ran"
+    hook = repository / ".git" / "hooks" / "post-index-change"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\ntouch {ran}\n", "utf-8")
+    hook.chmod(0o755)
+    os.utime(repository / "tracked.txt", (1, 1))
+    quiet = with_quiet_git(env_of(tmp_path), str(repository))
+    subprocess.run(["git", *words], cwd=repository, env=quiet, check=True, capture_output=True)
+    assert not ran.exists()
+    # Without our settings it does, or this would prove nothing.
+    plain = env_of(tmp_path)
+    subprocess.run(["git", *words], cwd=repository, env=plain, check=True, capture_output=True)
+    assert ran.exists()

@@ -42,6 +42,7 @@ class Desk:
     """One process's logins at one scripted server."""
 
     def __init__(self, home: Path, servers: ScriptedServers, vault: FullVault) -> None:
+        self.home = home
         self.servers = servers
         self.vault = vault
         self.store = GrantStore(str(home), lambda: vault)
@@ -462,3 +463,70 @@ async def test_each_account_renews_with_its_own_token(desk: Desk) -> None:
     desk.entry = replace(desk.entry, account="third")
     fault = await fault_of(desk.open())
     assert fault.hint == "switchboard mcp auth login notes --account third"
+
+
+async def test_a_folder_of_logins_that_cannot_be_written_costs_no_token(desk: Desk) -> None:
+    """As on a full disk: what was renewed is used from memory."""
+    desk.keep(desk.grant(lasts_s=-10))
+    stamp = desk.home / "state" / "logins" / "changed"
+    stamp.unlink()
+    stamp.mkdir()
+    assert await desk.open().header() == "Bearer access-token-1"
+    (told,) = desk.events.of(LoginRenewalFailed)
+    assert "could not be written: the folder of logins cannot be used" in told.message
+
+
+async def test_a_lock_that_cannot_be_opened_is_a_fault(desk: Desk) -> None:
+    grant = desk.grant(lasts_s=-10)
+    desk.keep(grant)
+    name = grant.reference.rpartition("/")[2]
+    (desk.home / "state" / "logins" / f"{name}.lock").mkdir()
+    fault = await fault_of(desk.open())
+    assert fault.reason == "login-not-renewed"
+    with pytest.raises(Fault) as raised:
+        await desk.store.replace(entry_reference(desk.entry), grant)
+    assert (raised.value.reason, bool(raised.value.hint)) == ("logins-unusable", True)
+
+
+async def test_who_has_left_is_told_no_more_tokens(desk: Desk) -> None:
+    desk.keep(desk.grant())
+    left: set[str] = set()
+    gone = [
+        desk.logins.open(
+            desk.entry,
+            environ={},
+            secret=lambda _: None,
+            learn=left.update,
+            forget=left.difference_update,
+        )
+        for _ in range(2)
+    ]
+    await gone[0].header()
+    gone[0].close()
+    stays = desk.open()
+    desk.keep(desk.grant(access_token="access-token-5"))
+    await stays.header()
+    # One connection of it is still there.
+    assert "access-token-5" in left
+    gone[1].close()
+    desk.keep(desk.grant(access_token="access-token-6"))
+    await stays.header()
+    assert "access-token-6" in desk.noted
+    assert "access-token-6" not in left
+    assert "access-token-5" in left
+
+
+async def test_logins_that_nobody_uses_any_more_are_let_go(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used = desk.open()
+    for number in range(20):
+        desk.entry = replace(desk.entry, name=f"n{number}", url=f"{desk.servers.url}/{number}")
+        desk.open().close()
+    # They are kept for a while: most are used again.
+    assert len(list(desk.logins)) == 21
+    monkeypatch.setattr(held_login, "_IDLE_S", 0.0)
+    desk.entry = replace(desk.entry, name="last", url=f"{desk.servers.url}/last")
+    desk.open()
+    assert sorted(each.entry.name for each in desk.logins) == ["last", "notes"]
+    used.close()

@@ -1,16 +1,30 @@
 """A client that can show links is shown where to log in, and its call goes on after the login."""
 
 import asyncio
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, cast
+from urllib.parse import parse_qs, urlsplit
 
 import mcp_types as types
+import msgspec
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client import ClientRequestContext
 from mcp.client.client import ConnectMode
+from msgspec import Raw
 
+from fakes.audit import MemoryAudit
+from fakes.events import MemoryEvents
+from fakes.vault import MemoryVault
+from oauth.scripted_servers import METADATA, ScriptedServers, Told, scripted_servers
 from support.oauth_servers import browse, oauth_servers
 from support.workspace import Json, Workspace
+from switchboard.children.schema import OAuth, ServerEntry
+from switchboard.core.channel import Channel, Input
+from switchboard.oauth.grant_store import GrantStore
+from switchboard.oauth.login_trail import LoginTrail
+from switchboard.oauth.logins import Logins
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -59,3 +73,70 @@ async def test_a_call_waits_for_the_login_behind_a_link(tmp_path: Path, mode: Co
         assert shown[0].url.startswith(f"{servers.issuer}/auth?")
         assert "`notes` at 127.0.0.1" in shown[0].message
         assert len(servers.those("registration")) == 1
+
+
+class Declining:
+    """The channel of a client that shows links, and of a person who follows none."""
+
+    declared = b'{"elicitation": {"url": {}}}'
+
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+
+    async def ask(self, wanted: Mapping[str, Input]) -> Mapping[str, Raw]:
+        for each in wanted.values():
+            self.shown.append(msgspec.json.decode(each.params, type=dict[str, Any])["url"])
+        return dict.fromkeys(wanted, Raw(b'{"action": "decline"}'))
+
+
+async def offered(
+    servers: ScriptedServers,
+    home: Path,
+    auth: OAuth | None = None,
+    secret: Callable[[str], str | None] = lambda _: None,
+) -> tuple[list[str], MemoryAudit]:
+    """Offer one login. Give what the client was shown, and what was written down."""
+    audit = MemoryAudit()
+    logins = Logins(
+        GrantStore(str(home), MemoryVault),
+        MemoryEvents(),
+        LoginTrail(lambda: audit),
+        lambda: "https://client.example/switchboard.json",
+    )
+    entry = ServerEntry(name="notes", transport="http", url=servers.url, auth=auth)
+    channel = Declining()
+
+    def note(_: object) -> None:
+        pass
+
+    logins.open(entry, environ={}, secret=secret, learn=note, forget=note)
+    try:
+        async with asyncio.timeout(30):
+            assert not await logins.offer(entry, cast("Channel", channel))
+    finally:
+        await logins.aclose()
+    return channel.shown, audit
+
+
+async def test_a_link_names_the_published_description_of_the_client(tmp_path: Path) -> None:
+    async with scripted_servers() as servers:
+        said = servers.metadata(client_id_metadata_document_supported=True)
+        servers.script[METADATA] = Told(200, said)
+        (url,), _ = await offered(servers, tmp_path)
+        assert parse_qs(urlsplit(url).query)["client_id"] == [
+            "https://client.example/switchboard.json"
+        ]
+        assert "/register" not in servers.paths()
+
+
+async def test_nobody_waits_for_a_link_that_cannot_be_made(tmp_path: Path) -> None:
+    def broken(_: str) -> str:
+        raise RuntimeError("canary of a failure")
+
+    async with scripted_servers() as servers:
+        auth = OAuth(client_id="c", issuer_url=servers.base, client_secret_ref="env:SECRET")
+        shown, audit = await offered(servers, tmp_path, auth, broken)
+    assert shown == []
+    (record,) = audit.records
+    assert (record.event, record.reason) == ("login.failed", "login-failed")
+    assert "canary" not in str(record)

@@ -1,7 +1,8 @@
 """What keeps git from starting programs that only the settings of a repository name.
 
 Engines run `git status` before anybody has said a word, and Claude Code lets its model do so
-unasked. That starts whatever `core.fsmonitor`, a filter or a driver for differences names there.
+unasked. That starts whatever `core.fsmonitor`, a filter or a driver for differences names there, a
+hook for the index, and what fetches an object that is missing.
 Settings of the user, in the user's own files, stay as they are.
 """
 
@@ -13,6 +14,13 @@ from switchboard.procs.trial import trial
 
 _PATIENCE_S = 10.0
 _FSMONITOR = ("core.fsmonitor", "false")
+# Whoever only looks writes no index, which would start a hook.
+_NO_REFRESH = ("diff.autoRefreshIndex", "false")
+_VARIABLES = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    # An object that is missing is fetched by a program that the repository names.
+    "GIT_NO_LAZY_FETCH": "1",
+}
 # What a repository may not say, by what is said in its place. An empty filter changes nothing.
 _IN_PLACE = (
     (re.compile(r"filter\..*\.(?:clean|smudge|process)", re.DOTALL), ""),
@@ -21,6 +29,8 @@ _IN_PLACE = (
     # Nothing stands for what is built in: these fail instead.
     (re.compile(r"diff\.external|diff\..*\.command", re.DOTALL), "false"),
     (re.compile(r"log\.showsignature"), "false"),
+    # For a git that does not know the variable.
+    (re.compile(r"remote\..*\.promisor", re.DOTALL), "false"),
 )
 # Of no harm, and a checkout without it would be another one.
 _LARGE_FILES = re.compile(
@@ -35,12 +45,12 @@ _MOST_REPOSITORIES = 500
 
 def with_quiet_git(env: Mapping[str, str], cwd: str = "") -> dict[str, str]:
     """The environment of an engine that works there. Blocks: git is asked for its settings."""
-    settings = [_FSMONITOR, *(_replaced(env, cwd) if cwd else ())]
+    settings = [_FSMONITOR, _NO_REFRESH, *(_replaced(env, cwd) if cwd else ())]
     try:
         count = int(env.get("GIT_CONFIG_COUNT", "0"))
     except ValueError:
         count = 0
-    quiet = dict(env)
+    quiet = {**env, **_VARIABLES}
     for number, (name, value) in enumerate(settings, count):
         quiet[f"GIT_CONFIG_KEY_{number}"] = name
         quiet[f"GIT_CONFIG_VALUE_{number}"] = value
@@ -88,7 +98,7 @@ def _told(env: Mapping[str, str], folder: str, *words: str) -> str:
     """What git answers; nothing where there is no git, or no repository."""
     quietly = ("git", "-C", folder, "-c", "=".join(_FSMONITOR))
     try:
-        return trial((*quietly, *words), timeout_s=_PATIENCE_S, env=env).stdout
+        return trial((*quietly, *words), timeout_s=_PATIENCE_S, env={**env, **_VARIABLES}).stdout
     except OSError:
         # Without git nobody asks it.
         return ""

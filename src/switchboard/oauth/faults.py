@@ -4,6 +4,7 @@ import shlex
 
 from switchboard.children.schema import ServerEntry
 from switchboard.core.faults import Fault, FaultCode
+from switchkit.files import NotPrivate
 
 # What an authorization server may answer, by RFC 6749, 7009, 7591, 8628 and 8707. Whatever else
 # stands in its place may be anything, and is not repeated.
@@ -73,7 +74,57 @@ def url_refused(what: str, why: str, *, hint: str = "") -> Fault:
 
 def unreachable(what: str, why: str) -> Fault:
     """An authorization server that does not answer."""
-    return Fault(FaultCode.UNAVAILABLE, "login-unreachable", f"{what} {why}")
+    return Fault(
+        FaultCode.UNAVAILABLE,
+        "login-unreachable",
+        f"{what} {why}",
+        hint="see that its address is right and that the network is up, then try again",
+    )
+
+
+def login_busy() -> Fault:
+    """Another process has held a login for too long."""
+    return Fault(
+        FaultCode.UNAVAILABLE,
+        "login-busy",
+        "another process holds this login and does not let go of it",
+        hint="try again; if it stays so: switchboard daemon restart",
+    )
+
+
+def logins_unusable(error: OSError) -> Fault:
+    """What processes tell each other of logins by cannot be read or written."""
+    why = error.why if isinstance(error, NotPrivate) else error.strerror or "the disk failed"
+    return Fault(
+        FaultCode.UNAVAILABLE,
+        "logins-unusable",
+        f"the folder of logins cannot be used: {why}",
+        hint="see that `state/logins` in the home of Switchboard is yours, and that the disk"
+        " has room",
+        private=str(error),
+    )
+
+
+def login_failed(error: Exception) -> Fault:
+    """A login that ended with something unforeseen."""
+    return Fault(
+        FaultCode.INTERNAL,
+        "login-failed",
+        # Its words may be anything; the kind is ours to tell.
+        f"the login failed in an unforeseen way ({type(error).__name__})",
+        hint="try again",
+        private=f"{type(error).__name__}: {error}",
+    )
+
+
+def login_given_up() -> Fault:
+    """A login that was under way when the process that served ended."""
+    return Fault(
+        FaultCode.UNAVAILABLE,
+        "login-given-up",
+        "the login was given up before it was finished",
+        hint="call again",
+    )
 
 
 def metadata_invalid(why: str, *, hint: str = "") -> Fault:

@@ -4,12 +4,12 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 
 import msgspec
 
-from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.stores import VaultStore
+from switchboard.oauth.faults import login_busy, logins_unusable
 from switchboard.oauth.grant import Grant
 from switchkit.files import make_private_folder, open_private
 from switchkit.locks import open_lock, try_lock
@@ -100,12 +100,14 @@ class GrantStore:
         return True
 
     def _changed(self) -> None:
-        self._make_folder()
-        with suppress(FileNotFoundError):
+        try:
+            make_private_folder(self._folder)
             os.close(open_private(self._stamp, os.O_RDWR | os.O_CREAT))
-        # Finer than the clock of the file system: two changes in a row are two.
-        now = time.time_ns()
-        os.utime(self._stamp, ns=(now, now))
+            # Finer than the clock of the file system: two changes in a row are two.
+            now = time.time_ns()
+            os.utime(self._stamp, ns=(now, now))
+        except OSError as error:
+            raise logins_unusable(error) from error
         self._look_at = 0.0
 
     @asynccontextmanager
@@ -119,27 +121,15 @@ class GrantStore:
             deadline = time.monotonic() + _LONGEST_WAIT_S
             while not try_lock(handle):
                 if time.monotonic() > deadline:
-                    raise Fault(
-                        FaultCode.UNAVAILABLE,
-                        "login-busy",
-                        "another process holds this login and does not let go of it",
-                    )
+                    raise login_busy()
                 await asyncio.sleep(_LOOK_S)
             yield
         finally:
             os.close(handle)
 
     def _open_lock(self, reference: str) -> int:
-        self._make_folder()
-        return open_lock(os.path.join(self._folder, f"{reference.rpartition('/')[2]}.lock"))
-
-    def _make_folder(self) -> None:
         try:
             make_private_folder(self._folder)
+            return open_lock(os.path.join(self._folder, f"{reference.rpartition('/')[2]}.lock"))
         except OSError as error:
-            raise Fault(
-                FaultCode.UNAVAILABLE,
-                "logins-unusable",
-                "the folder of logins cannot be used",
-                private=str(error),
-            ) from error
+            raise logins_unusable(error) from error

@@ -27,6 +27,8 @@ _LONGEST_PAUSE_S = 600.0
 _LONGEST_TIMER_S = 86_400.0
 # How often a login is written anew that could not be written.
 _REWRITE_S = 10.0
+# What nobody has used for so long is read again when somebody does.
+_IDLE_S = 3_600.0
 _UNAUTHORIZED, _FORBIDDEN = 401, 403
 # How many tokens are kept out of texts: the older ones are dead, and there is no end of them.
 _MOST_NOTED = 8
@@ -60,9 +62,11 @@ class HeldLogin:
         self._failures = 0
         self._retry_at = 0.0
         self._noted: list[str] = []
-        # Who keeps tokens out of texts, each with how it forgets them again.
-        self._books: dict[Note, Note] = {}
+        # Who keeps tokens out of texts, each with how it forgets them again, once for each
+        # connection.
+        self._books: dict[Note, list[Note]] = {}
         self._users = 0
+        self._left_at = time.monotonic()
         # Of whoever used it last: which proxy and whose certificates count, and where the secret
         # of its client is.
         self.environ: Mapping[str, str] = {}
@@ -75,15 +79,28 @@ class HeldLogin:
     def enter(self, learn: Note, forget: Note) -> None:
         """Somebody connects with it."""
         self._users += 1
-        if learn not in self._books:
-            self._books[learn] = forget
+        uses = self._books.setdefault(learn, [])
+        uses.append(forget)
+        if len(uses) == 1:
             learn(self._noted)
 
-    def leave(self) -> None:
+    def leave(self, learn: Note) -> None:
         """Somebody is done with it. What nobody uses is not renewed."""
         self._users -= 1
+        self._left_at = time.monotonic()
+        uses = self._books[learn]
+        uses.pop()
+        if not uses:
+            # What it was told already stays out of its texts.
+            del self._books[learn]
         if self._users <= 0:
             self._stop_timer()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody has used it for long, and nothing of it is under way."""
+        is_left = self._users <= 0 and time.monotonic() - self._left_at > _IDLE_S
+        return is_left and not len(self._tasks) and self._retry_at < time.time()
 
     def forget(self) -> None:
         """Let go of it; whoever uses it next reads it again."""
@@ -179,8 +196,8 @@ class HeldLogin:
         self._noted += new
         old, self._noted = self._noted[:-_MOST_NOTED], self._noted[-_MOST_NOTED:]
         self._learn(new)
-        for forget in self._books.values() if old else ():
-            forget(old)
+        for uses in self._books.values() if old else ():
+            uses[0](old)
 
     def _learn(self, secrets: Iterable[str]) -> None:
         for learn in self._books:

@@ -20,10 +20,18 @@ _LAST_ANSWER_S = 5.0
 class Logins:
     """Gives children the logins of their servers. One for a process."""
 
-    def __init__(self, grants: GrantStore, events: Events, trail: LoginTrail) -> None:
+    def __init__(
+        self,
+        grants: GrantStore,
+        events: Events,
+        trail: LoginTrail,
+        # Where our own description is published now, for servers that know clients by it.
+        document_url: Callable[[], str] = lambda: "",
+    ) -> None:
         self._grants = grants
         self._events = events
         self._trail = trail
+        self._document_url = document_url
         self._held: dict[str, HeldLogin] = {}
         self._links: dict[str, LinkLogin] = {}
 
@@ -43,7 +51,19 @@ class Logins:
 
     def _of(self, entry: ServerEntry) -> HeldLogin:
         held = HeldLogin(entry, self._grants, self._tell, self._trail)
-        return self._held.setdefault(held.reference, held)
+        found = self._held.setdefault(held.reference, held)
+        if found is held:
+            self._sweep(held)
+        return found
+
+    def _sweep(self, new: HeldLogin) -> None:
+        """Let go of what nobody has used for long, as that of a server that is gone."""
+        for reference, link in tuple(self._links.items()):
+            if link.is_idle:
+                del self._links[reference]
+        for reference, held in tuple(self._held.items()):
+            if held is not new and held.is_idle and reference not in self._links:
+                del self._held[reference]
 
     def _tell(self, server: str, why: str) -> None:
         if why:
@@ -56,7 +76,9 @@ class Logins:
         held = self._of(entry)
         link = self._links.get(held.reference)
         if link is None or link.is_over:
-            link = self._links[held.reference] = LinkLogin(held, self._grants, self._trail)
+            link = self._links[held.reference] = LinkLogin(
+                held, self._grants, self._trail, self._document_url()
+            )
         try:
             return await link.offer(channel)
         except Fault:
@@ -78,6 +100,7 @@ class OpenLogin:
     def __init__(self, held: HeldLogin, learn: Note, forget: Note) -> None:
         self._held = held
         self._is_open = True
+        self._learn = learn
         held.enter(learn, forget)
         self.header = held.header
         self.renewed = held.renewed
@@ -87,4 +110,4 @@ class OpenLogin:
         """See `Authorization`."""
         if self._is_open:
             self._is_open = False
-            self._held.leave()
+            self._held.leave(self._learn)

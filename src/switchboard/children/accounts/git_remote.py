@@ -12,9 +12,11 @@ from functools import lru_cache
 
 _MOST_BYTES = 256 << 10
 _PORTS = {"ssh": 22, "git+ssh": 22, "ssh+git": 22, "https": 443, "http": 80, "git": 9418}
-_HOST = r"(\[[0-9A-Fa-f:.]+\]|[^@/:\s\[\]]+)"
+_HOST = r"(\[[0-9A-Fa-f:.]+\]|[^@/:?#\\\s\[\]]+)"
 # Not by `urllib`, which is slow to load: patterns are checked wherever settings are read.
-_LONG = re.compile(rf"([A-Za-z][A-Za-z0-9+.-]*)://(?:[^/\s]*@)?{_HOST}(?::([0-9]*))?(/[^?#]*)?.*")
+_LONG = re.compile(
+    rf"([A-Za-z][A-Za-z0-9+.-]*)://(?:[^/?#\\\s]*@)?{_HOST}(?::([0-9]*))?(?:(/[^?#]*).*)?"
+)
 # `git@host:path`, which has no scheme; a slash before the colon makes it a path of this machine.
 _SHORT = re.compile(rf"(?:[^@/:\s]+@)?{_HOST}:(?!:)(.*)")
 _SECTION = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)\s*(?:"((?:[^"\\]|\\.)*)"\s*)?\](.*)')
@@ -119,7 +121,8 @@ def _read(path: str) -> str:
 def _remotes(text: str) -> Iterator[tuple[str, str]]:
     """The names and addresses of remotes in the settings of a repository. Others' are not read."""
     name = ""
-    lines = iter(text.splitlines())
+    # Not by `splitlines`, which knows more ends of lines than git does.
+    lines = iter(text.split("\n"))
     for line in lines:
         rest = line
         if (section := _SECTION.match(line)) is not None:

@@ -31,6 +31,7 @@ from switchboard.core.questions import Extent, Question
 from switchboard.core.stores import Held
 from switchboard.ipc.paths import places_from
 from switchkit.cli.style import Style, is_terminal
+from switchkit.cli.typed import ask_at_terminal, says_yes
 from switchkit.cli.usage import Option, Usage, UsageError, Word
 
 T = TypeVar("T")
@@ -373,9 +374,8 @@ def _confirm(request: CommandRequest, report: Report) -> None:
     """Show what would be approved, and take anything but a yes for a no."""
     for line in report.lines(request.talk.style):
         request.talk.say(line)
-    sys.stderr.write("\nApprove? [y/N] ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+    ask_at_terminal("\nApprove? [y/N] ")
+    if not says_yes():
         raise Fault(
             FaultCode.CANCELLED, "not-confirmed", "nothing was approved, and nothing was denied"
         )

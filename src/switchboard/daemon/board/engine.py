@@ -257,7 +257,8 @@ class Engine:
                 self._events,
                 cast("Vaults", self._own_vaults),
                 # As with the daemon's.
-                lambda: self._open_guard(settings).audit,
+                audit=lambda: self._open_guard(settings).audit,
+                document_url=lambda: (self._settings or settings).login.client_metadata_url,
             )
         return self._logins
 

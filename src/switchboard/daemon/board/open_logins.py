@@ -30,10 +30,12 @@ def open_logins(
     environ: Mapping[str, str],
     events: Events,
     vaults: Vaults,
+    *,
     audit: Callable[[], AuditStore],
+    document_url: Callable[[], str],
 ) -> Logins:
-    """The logins that a process uses."""
-    return Logins(grant_store(settings, environ, vaults), events, LoginTrail(audit))
+    """The logins that a process uses. `document_url` says where our description is now."""
+    return Logins(grant_store(settings, environ, vaults), events, LoginTrail(audit), document_url)
 
 
 def client_secret(

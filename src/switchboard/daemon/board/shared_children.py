@@ -134,7 +134,10 @@ class SharedChildren:
                 self._events,
                 self.vaults,
                 # Also where no board is guarded: nobody else writes down what becomes of a login.
-                lambda: self.guard(home).audit,
+                audit=lambda: self.guard(home).audit,
+                document_url=lambda: (
+                    self.settings.login.client_metadata_url if self.settings else ""
+                ),
             )
         return self.open_logins
 

@@ -14,6 +14,7 @@ from switchboard.core.channel import Channel, Input
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.oauth.ending import end_replaced
+from switchboard.oauth.faults import login_failed, login_given_up
 from switchboard.oauth.grant import Grant
 from switchboard.oauth.grant_store import GrantStore
 from switchboard.oauth.login.attempt import attempt_login
@@ -38,10 +39,14 @@ class _Reply(Struct):
 class LinkLogin:
     """One login behind a link. Whoever asks for it meanwhile is shown the same link."""
 
-    def __init__(self, held: "HeldLogin", grants: GrantStore, trail: LoginTrail) -> None:
+    def __init__(
+        self, held: "HeldLogin", grants: GrantStore, trail: LoginTrail, document_url: str
+    ) -> None:
+        """`document_url` is where our own description is published; empty if it is not."""
         self._held = held
         self._grants = grants
         self._trail = trail
+        self._document_url = document_url
         self._tasks = TaskSet()
         self._url: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._done: asyncio.Task[bool] | None = None
@@ -50,6 +55,11 @@ class LinkLogin:
     def is_over(self) -> bool:
         """Whether it was finished, refused or given up."""
         return self._done is not None and self._done.done()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing of it is under way any more, or yet."""
+        return not len(self._tasks)
 
     async def offer(self, channel: Channel) -> bool:
         """Show the link, and wait until somebody has logged in. Raises a fault."""
@@ -93,14 +103,22 @@ class LinkLogin:
             before = await self._grants.replace(self._held.reference, grant)
             self._trail.made(self._held.entry, grant)
             self._tasks.start(self._end(before, grant))
-        except Fault as fault:
+        except Exception as error:  # noqa: BLE001 - whoever waits for the link is told of any
+            fault = error if isinstance(error, Fault) else login_failed(error)
+            self._give_up(fault)
             self._trail.failed(self._held.entry, fault)
-            if not self._url.done():
-                self._url.set_exception(fault)
             return False
         finally:
+            self._give_up(login_given_up())
             await web.aclose()
         return True
+
+    def _give_up(self, fault: Fault) -> None:
+        """Nobody may be left who waits for the link."""
+        if not self._url.done():
+            self._url.set_exception(fault)
+            # Whether somebody waits or not: it is told in the audit log.
+            self._url.exception()
 
     async def _end(self, before: Grant | None, grant: Grant) -> None:
         """The call that waits for the login does not wait for the end of the one before."""
@@ -118,14 +136,15 @@ class LinkLogin:
         return LoginRequest(
             entry=held.entry,
             client_secret=secret or "",
+            document_url=self._document_url,
             challenge=held.challenge,
         )
 
     async def aclose(self) -> None:
         """Give it up."""
         await self._tasks.aclose()
-        if self._url.done() and not self._url.cancelled():
-            self._url.exception()
+        # A task that had not begun yet ends without a word.
+        self._give_up(login_given_up())
 
 
 def _shows_links(channel: Channel) -> bool:

@@ -9,6 +9,7 @@ from switchboard.core.call_steps import CallStep
 from switchboard.core.events import ApprovalAsked
 from switchboard.core.questions import Question
 from switchkit.cli.style import is_terminal
+from switchkit.cli.typed import ask_at_terminal, says_yes
 
 
 def can_ask() -> bool:
@@ -36,10 +37,8 @@ class Terminal:
     def show(self, question: Question) -> None:
         for line in question_lines(question, self._talk.style):
             self._talk.say(line)
-        sys.stderr.write("\nAllow it? [y/N] ")
-        sys.stderr.flush()
+        ask_at_terminal("\nAllow it? [y/N] ")
 
     def take(self) -> Literal["approved", "denied"]:
         """The answer, for which something was typed already."""
-        agrees = sys.stdin.readline().strip().lower() in {"y", "yes"}
-        return "approved" if agrees else "denied"
+        return "approved" if says_yes() else "denied"

@@ -11,6 +11,7 @@ from switchboard.control.requests import DecideRequest
 from switchboard.core.faults import Fault
 from switchboard.core.questions import Extent
 from switchkit.cli.style import is_terminal
+from switchkit.cli.typed import ask_at_terminal, typed_line
 
 # How soon a question is shown, and it is seen that another was answered elsewhere.
 _LOOK_S = 0.2
@@ -59,7 +60,7 @@ class QuestionWatch(Struct, frozen=True, kw_only=True):
 
     def _take_answer(self, waiting: Waiting) -> bool:
         """Ask until there is an answer from here or from elsewhere. False when nobody is there."""
-        _say(f"{', '.join(waiting.choices.values())}, Enter: later > ")
+        ask_at_terminal(f"{', '.join(waiting.choices.values())}, Enter: later > ")
         while True:
             line = self._line_while(waiting)
             if line is None:
@@ -87,7 +88,7 @@ class QuestionWatch(Struct, frozen=True, kw_only=True):
         """What is typed, or nothing once it does not wait any more."""
         while any(each.id == waiting.id for each in self.waiting()):
             if select.select([sys.stdin], [], [], _LOOK_S)[0]:
-                return sys.stdin.readline()
+                return typed_line()
         return None
 
 
