@@ -2,7 +2,11 @@
 
 import asyncio
 import json
+import os
+import time
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from agents.ground import AgentBoard, board, text_of
 from fakes.engines import Hangs, Runs, Says
@@ -11,7 +15,10 @@ from support.processes import until_true
 from switchboard.core.contents import Reading
 from switchboard.core.sessions import Session
 from switchboard.providers.agents.run_tools.specs import run_specs
+from switchboard.providers.agents.work.conversation_folders import ConversationFolders
+from switchboard.runs.run import Run
 
+DAY_S = 86_400.0
 SESSION = Session(id="session", via="stdio", workspace="/workspace")
 
 
@@ -82,6 +89,58 @@ async def test_a_reply_goes_on_with_the_conversation_in_its_folder(home: Path) -
         assert len(desk.runs.runs) == 2
 
 
+async def test_a_reply_needs_no_run_but_the_one_before_it(home: Path) -> None:
+    async with board(home, Says("done")) as desk:
+        await desk.ask_agent()
+        first = desk.run
+        await desk.outcome("run_reply", {"run_id": first.id, "task": "two"})
+        second = _latest(desk)
+        del desk.runs.runs[first.id]
+        await desk.outcome("run_reply", {"run_id": second.id, "task": "three"})
+        third = _latest(desk)
+        assert third.state == "completed"
+        # The folder bears the name of the first run, and stays with the last one alone.
+        del desk.runs.runs[second.id]
+        assert _outlives_sweep(desk, await desk.runs.conversations())
+        await desk.outcome("run_reply", {"run_id": third.id, "task": "four"})
+        assert _latest(desk).state == "completed"
+        assert len(desk.engine.conversations) == 4
+        assert len({each.spec.folder for each in desk.engine.conversations}) == 1
+        assert {each.thread_id for each in desk.engine.conversations} == {first.thread_id}
+
+
+async def test_a_reply_that_an_earlier_version_wrote_down_is_gone_on_with(home: Path) -> None:
+    async with board(home, Says("done")) as desk:
+        await desk.ask_agent()
+        first = desk.run
+        await desk.outcome("run_reply", {"run_id": first.id, "task": "two"})
+        second = _latest(desk)
+        # It named the run before it, and no more.
+        spec = replace(second.spec, conversation="", resumes="")
+        desk.runs.runs[second.id] = replace(second, spec=spec)
+        again = await desk.runs.start(replace(spec, request_key="again"))
+        assert (await desk.runs.wait(again.id, within_s=10)).state == "completed"
+        del desk.runs.runs[first.id]
+        await desk.outcome("run_reply", {"run_id": second.id, "task": "three"})
+        assert _latest(desk).state == "completed"
+        assert len({each.spec.folder for each in desk.engine.conversations}) == 1
+        assert {each.thread_id for each in desk.engine.conversations} == {first.thread_id}
+
+
+async def test_one_conversation_is_gone_on_with_once_at_a_time(home: Path) -> None:
+    async with board(home, Says("done"), patience=1) as desk:
+        await desk.ask_agent()
+        first = desk.run
+        await desk.outcome("run_reply", {"run_id": first.id, "task": "two"})
+        second = _latest(desk)
+        desk.engine.scenes = (Hangs(),)
+        await desk.outcome("run_reply", {"run_id": second.id, "task": "three"})
+        for earlier in (first, second):
+            fault = await desk.refusal("run_reply", {"run_id": earlier.id, "task": "four"})
+            assert fault.reason == "run-goes-on"
+            assert _latest(desk).id in fault.message
+
+
 async def test_a_reply_to_a_run_that_works_is_refused(home: Path) -> None:
     async with board(home, Hangs(), patience=1) as desk:
         await desk.ask_agent()
@@ -112,6 +171,16 @@ async def test_a_session_sees_no_run_of_another_workspace(home: Path) -> None:
         await other.guard.aclose()
 
 
+async def test_a_long_run_is_listed_however_many_ended_after_it(home: Path) -> None:
+    async with board(home, Hangs(), patience=1) as desk:
+        await desk.ask_agent()
+        long = desk.run
+        for number in range(60):
+            desk.runs.runs[f"r-{number}"] = replace(long, id=f"r-{number}", state="completed")
+        [offer] = await desk.provider.offers("resources", SESSION, None)
+        assert offer.name == f"run://{long.id}"
+
+
 async def test_a_run_is_a_resource_that_is_told_of(home: Path) -> None:
     async with board(home, Runs("touch a", asks=True), Says("done"), patience=1) as desk:
         await desk.ask_agent()
@@ -136,3 +205,16 @@ async def test_a_run_is_a_resource_that_is_told_of(home: Path) -> None:
 def test_only_what_reads_says_so() -> None:
     reads = {spec.name for spec in run_specs() if spec.effects.read_only}
     assert reads == {"run_wait", "run_status", "run_output"}
+
+
+def _latest(desk: AgentBoard) -> Run:
+    return list(desk.runs.runs.values())[-1]
+
+
+def _outlives_sweep(desk: AgentBoard, known: set[str]) -> bool:
+    """Whether the folder of the latest conversation, were it old, would be kept."""
+    folder = Path(desk.conversation.spec.folder)
+    old = time.time() - 10 * DAY_S
+    os.utime(folder, (old, old))
+    ConversationFolders(str(desk.home)).sweep(known)
+    return folder.is_dir()

@@ -132,6 +132,26 @@ class MemoryRuns:
         found = [run for run in self.runs.values() if run.spec.workspace == workspace]
         return found[::-1][:last]
 
+    async def unfinished(self, *, workspace: str = "") -> list[Run]:
+        return [
+            run
+            for run in self.runs.values()
+            if not run.has_ended and workspace in {"", run.spec.workspace}
+        ]
+
+    async def last_of_thread(self, workspace: str, thread_id: str, /) -> Run | None:
+        of_thread = (
+            run
+            for run in reversed(self.runs.values())
+            if run.spec.workspace == workspace and thread_id in {run.thread_id, run.spec.resumes}
+        )
+        return next(of_thread, None)
+
+    async def conversations(self) -> set[str]:
+        specs = [run.spec for run in self.runs.values()]
+        replied = {name for spec in specs for name in (spec.conversation, spec.replies_to) if name}
+        return replied | set(self.runs)
+
     async def transcript(self, run_id: str, /, *, after: int = 0) -> list[RunEvent]:
         return [event for event in self.events[run_id] if event.number > after]
 

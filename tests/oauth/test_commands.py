@@ -41,6 +41,13 @@ def everything_written(workspace: Workspace) -> str:
     return "\n".join(path.read_bytes().decode("utf-8", "replace") for path in paths)
 
 
+async def none_is_shown(workspace: Workspace) -> None:
+    """Nobody is logged in, and that is told."""
+    status = await ran(workspace, "mcp", "auth", "status", "--json")
+    (login,) = json.loads(status.stdout)["logins"]
+    assert (login["server"], login["state"], status.code) == ("notes", "none", 1)
+
+
 @pytest.mark.requirement("S4.37", "S4.38", "S4.39", "S3.54", "S3.55")
 async def test_one_login_serves_every_session_and_lasts(
     servers: OAuthServers, workspace: Workspace
@@ -52,6 +59,8 @@ async def test_one_login_serves_every_session_and_lasts(
     error = json.loads(missing.stdout)
     assert (error["code"], error["reason"]) == ("unauthenticated", "login-required")
     assert error["hint"] == "switchboard mcp auth login notes"
+    # It said so itself, and nothing in the configuration does.
+    await none_is_shown(workspace)
 
     done = await log_in(workspace, "notes")
     assert done.code == 0, done.stderr
@@ -88,6 +97,7 @@ async def test_one_login_serves_every_session_and_lasts(
     assert [each["client"] for each in servers.those("unregistration")] == [first, second]
     gone = json.loads((await ran(workspace, "call", "notes", "whoami", "--json")).stdout)
     assert gone["reason"] == "login-required"
+    await none_is_shown(workspace)
     assert (await ran(workspace, "mcp", "auth", "status", "notes")).code == 1
     assert file.read_bytes() == before
     # What became of the login was written down, by whichever process it was.

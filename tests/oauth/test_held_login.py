@@ -530,3 +530,13 @@ async def test_logins_that_nobody_uses_any_more_are_let_go(
     desk.open()
     assert sorted(each.entry.name for each in desk.logins) == ["last", "notes"]
     used.close()
+
+
+async def test_it_is_remembered_which_server_wants_a_login(desk: Desk) -> None:
+    reference = entry_reference(desk.entry)
+    assert not desk.store.is_wanted(reference)
+    desk.keep(desk.grant())
+    desk.store.forget(reference)
+    assert desk.store.is_wanted(reference)
+    other = replace(desk.entry, url=f"{desk.servers.url}/other")
+    assert not desk.store.is_wanted(entry_reference(other))

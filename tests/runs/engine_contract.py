@@ -24,8 +24,7 @@ class Stage:
         self._news = asyncio.Condition()
         self._ends: dict[str, asyncio.Event] = {}
 
-    async def execute(self, run_id: str, attempt: int) -> None:
-        assert attempt == 1
+    async def execute(self, run_id: str) -> None:
         end = self._ends.setdefault(run_id, asyncio.Event())
         async with self._news:
             self.begun.append(run_id)

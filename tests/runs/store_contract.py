@@ -76,6 +76,36 @@ class RunStoreContract(ABC):
         assert [run.id for run in await store.listed(last=1)] == [runs[2].id]
         assert [run.id for run in await store.listed(workspace="/a")] == [runs[2].id, runs[0].id]
 
+    async def test_what_has_not_ended_is_found_however_much_came_after_it(
+        self, store: RunStore, other: RunStore
+    ) -> None:
+        first = await store.add(a_run(workspace="/a"))
+        for _ in range(60):
+            later = await store.add(a_run(workspace="/a"))
+            await store.update(later.id, state="completed", ended_at=2000.0)
+        elsewhere = await other.add(a_run(workspace="/b"))
+        assert [run.id for run in await store.unfinished()] == [first.id, elsewhere.id]
+        assert [run.id for run in await store.unfinished(workspace="/a")] == [first.id]
+
+    async def test_a_thread_is_known_by_its_latest_run_begun_or_not(self, store: RunStore) -> None:
+        first = await store.add(a_run(thread_id="t"))
+        for run in (a_run(thread_id="t", workspace="/v"), a_run(thread_id="u"), a_run(task="t")):
+            await store.add(run)
+        assert await store.last_of_thread("/w", "t") == first
+        reply = await store.add(a_run(replies_to=first.id, resumes="t"))
+        assert await store.last_of_thread("/w", "t") == reply
+        assert await store.last_of_thread("/w", "x") is None
+
+    async def test_a_conversation_is_known_as_long_as_any_of_its_runs(
+        self, store: RunStore
+    ) -> None:
+        alone, first = await store.add(a_run()), await store.add(a_run())
+        reply = await store.add(a_run(replies_to="r-between", conversation=first.id))
+        await store.update(first.id, state="completed", ended_at=1000.0)
+        assert await store.sweep(2000.0) == 1
+        # Replies of earlier versions name nothing but the run before them.
+        assert await store.conversations() == {alone.id, first.id, reply.id, "r-between"}
+
     async def test_an_undelivered_request_is_found_again(
         self, store: RunStore, other: RunStore, clock: FakeClock
     ) -> None:

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from cli.commands import switchboard
 from support.requirements import requirement
 from support.workspace import CHECKOUT, Workspace, child_command, server
+from switchboard.cli.verbs.parts.vault.reports import ListedSecret, VaultListReport
+from switchkit.cli.style import Style
 
 CANARY = "canary-typed-by-hand-2217"
 TOKEN = "mcp/github/env/GITHUB_TOKEN"
@@ -27,6 +30,17 @@ def nowhere(folder: Path, value: str = CANARY) -> bool:
     return all(
         value.encode() not in path.read_bytes() for path in folder.rglob("*") if path.is_file()
     )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(5, "just now"), (7 * 60, "7 min ago"), (7_200, "2 h ago"), (86_400 * 9, "9 d ago")],
+)
+def test_an_age_is_told_in_one_unit(seconds: int, shown: str) -> None:
+    then = time.time() - seconds - 1
+    secret = ListedSecret(reference=TOKEN, created_at=then, changed_at=then)
+    text = "\n".join(VaultListReport(secrets=(secret,)).lines(Style()))
+    assert re.search(rf"{TOKEN} +{shown} +never +-", text)
 
 
 @requirement("S4.91")

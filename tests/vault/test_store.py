@@ -1,5 +1,6 @@
 """The vaults that need no server, through the contract: the file, and the fake of tests."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from fakes.vault import MemoryVault
 from switchboard.core.stores import VaultStore
 from vault.ground import file_vault
-from vault.store_contract import VaultStoreContract
+from vault.store_contract import HEADER, LOGIN, TOKEN, VaultStoreContract
 
 
 class TestFileVault(VaultStoreContract):
@@ -19,6 +20,20 @@ class TestFileVault(VaultStoreContract):
 
     def make(self) -> VaultStore:
         return file_vault(self.folder)
+
+    def test_no_use_is_remembered_of_what_is_gone(self) -> None:
+        store = self.make()
+        for reference in (TOKEN, HEADER, LOGIN):
+            store.put(reference, "value")
+            assert store.get(reference) == "value"
+        notes = self.folder / "used.json"
+        assert set(json.loads(notes.read_bytes())) == {TOKEN, HEADER, LOGIN}
+        store.delete(TOKEN)
+        assert set(json.loads(notes.read_bytes())) == {HEADER, LOGIN}
+        # What earlier versions left behind goes with the next use.
+        notes.write_text(json.dumps({"mcp/gone/env/K": 1.0, HEADER: 2.0}))
+        assert self.make().get(LOGIN) == "value"
+        assert set(json.loads(notes.read_bytes())) == {HEADER, LOGIN}
 
 
 class TestMemoryVault(VaultStoreContract):

@@ -43,7 +43,8 @@ def test_the_daemon_is_told_the_key_once_and_forgets_it(workspace: Workspace) ->
 
     wrong = switchboard(workspace, "vault", "unlock", stdin="wrong horse\n")
     assert wrong.code == 1
-    assert "does not open it" in wrong.err
+    assert "the passphrase of the vault is wrong" in wrong.err
+    assert "try again" in wrong.err
 
     # What is locked again at once is of no use to anybody.
     assert switchboard(workspace, "vault", "unlock", stdin=f"{PHRASE}\n").code == 0

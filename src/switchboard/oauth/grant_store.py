@@ -4,18 +4,20 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 import msgspec
 
 from switchboard.core.stores import VaultStore
 from switchboard.oauth.faults import login_busy, logins_unusable
 from switchboard.oauth.grant import Grant
-from switchkit.files import make_private_folder, open_private
+from switchkit.files import make_private_file, make_private_folder, open_private
 from switchkit.locks import open_lock, try_lock
 
 FOLDER = "state/logins"
 _STAMP = "changed"
+# An empty file for each entry whose server has asked for a login.
+_WANTED = ".wanted"
 # A renewal takes as long as the web takes; who waits for it looks again so often.
 _LOOK_S = 0.05
 _LONGEST_WAIT_S = 60.0
@@ -94,10 +96,25 @@ class GrantStore:
         reference = vault.get(entry)
         if reference is None:
             return False
+        self.note_wanted(entry)
         vault.delete(reference)
         vault.delete(entry)
         self._changed()
         return True
+
+    def note_wanted(self, entry: str) -> None:
+        """Remember that the server of an entry wants a login, also while there is none."""
+        # Whoever cannot write this down sees one line less in a table.
+        with suppress(OSError):
+            make_private_folder(self._folder)
+            make_private_file(self._wanted_file(entry))
+
+    def is_wanted(self, entry: str) -> bool:
+        """Whether the server of an entry has wanted a login."""
+        return os.path.lexists(self._wanted_file(entry))
+
+    def _wanted_file(self, entry: str) -> str:
+        return os.path.join(self._folder, entry.rpartition("/")[2] + _WANTED)
 
     def _changed(self) -> None:
         try:

@@ -144,6 +144,8 @@ class HeldLogin:
         """See `Authorization`."""
         said = read_challenge(challenge)
         if status == _UNAUTHORIZED:
+            if self.challenge is None:
+                self._tasks.start(asyncio.to_thread(self._grants.note_wanted, self.reference))
             self.challenge = said
             if self._grant is None:
                 return login_required(self.entry)

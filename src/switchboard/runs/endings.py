@@ -4,6 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from switchboard.core.events import RunEnded
 from switchboard.core.faults import Fault
 from switchboard.engines.events import TurnEnded, TurnFailure
 from switchboard.engines.failures import sentence
@@ -130,6 +131,18 @@ def unexpected_ending(error: Exception) -> Ending:
         output="the run failed inside Switchboard; its log tells why: switchboard daemon logs",
         reason="unexpected",
         private=f"{type(error).__name__}: {error}",
+    )
+
+
+def ended_event(run: Run, private: str) -> RunEnded:
+    """What everybody is told of an end; `private` only the log."""
+    return RunEnded(
+        run_id=run.id,
+        agent=run.spec.agent,
+        state=run.state,
+        reason=run.reason,
+        duration_s=max(run.ended_at - run.created_at, 0.0),
+        private=private,
     )
 
 

@@ -85,7 +85,7 @@ class LocalEngine:
         try:
             # A failure is the run's own, which it was told of.
             with contextlib.suppress(Exception):
-                await self._execute(run.id, run.attempts + 1)
+                await self._execute(run.id)
         finally:
             del self._working[run.id]
             self._let_in()

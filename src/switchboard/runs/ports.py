@@ -35,8 +35,19 @@ class RunStore(Protocol):
         """The latest runs, newest first."""
         ...
 
-    async def unfinished(self) -> list[Run]:
+    async def unfinished(self, *, workspace: str = "") -> list[Run]:
         """Every run that has not ended."""
+        ...
+
+    async def last_of_thread(self, workspace: str, thread_id: str, /) -> Run | None:
+        """The latest run of the conversation that its engine calls so."""
+        ...
+
+    async def conversations(self) -> set[str]:
+        """The conversations of all runs that are kept, by the runs that they began with.
+
+        There may be others among them: each run is named, and the one that it replies to.
+        """
         ...
 
     async def claim(self, run_id: str, /, *, alone: bool) -> Run | None:
@@ -99,8 +110,8 @@ class RunEngine(Protocol):
         ...
 
 
-# Executes one attempt of a run to its end. Called by a `RunEngine` when it is the run's turn.
-Execute = Callable[[str, int], Awaitable[None]]
+# Makes an attempt at a run, to its end. Called by a `RunEngine` when it is the run's turn.
+Execute = Callable[[str], Awaitable[None]]
 
 
 # Entered with the id of an approval while a person is asked: the run's time stands still.
@@ -171,6 +182,21 @@ class Runs(Protocol):
 
     async def listed(self, *, workspace: str = "", last: int = 50) -> list[Run]:
         """The latest runs, newest first."""
+        ...
+
+    async def unfinished(self, *, workspace: str = "") -> list[Run]:
+        """Every run that has not ended."""
+        ...
+
+    async def last_of_thread(self, workspace: str, thread_id: str, /) -> Run | None:
+        """The latest run of the conversation that its engine calls so."""
+        ...
+
+    async def conversations(self) -> set[str]:
+        """The conversations of all runs that are kept, by the runs that they began with.
+
+        There may be others among them: each run is named, and the one that it replies to.
+        """
         ...
 
     async def transcript(self, run_id: str, /, *, after: int = 0) -> list[RunEvent]:

@@ -40,6 +40,10 @@ class RunSpec(Struct, frozen=True, kw_only=True):
     limit_s: float = 1800.0
     # The run whose conversation this one goes on with.
     replies_to: str = ""
+    # The run that the conversation began with, which may be forgotten by now, and what the engine
+    # calls the conversation. Empty where this run begins one, and in replies of earlier versions.
+    conversation: str = ""
+    resumes: str = ""
     # Who asked: a request that is sent again has the same key. Empty: never the same.
     request_key: str = ""
     # The same for whoever has the same name: it counts once the session of the request is gone.

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from switchboard.core.events import RunChanged, RunEnded, RunStarted
+from switchboard.core.events import RunChanged, RunStarted
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.tasks import TaskSet, close_all
 from switchboard.core.ports import Events
@@ -19,6 +19,7 @@ from switchboard.runs.endings import (
     Halt,
     changed_since,
     crashed,
+    ended_event,
     fault_ending,
     halted,
     unattended,
@@ -109,6 +110,18 @@ class RunService:
     async def listed(self, *, workspace: str = "", last: int = 50) -> list[Run]:
         await self.settle()
         return self._late.over(await self.store.listed(workspace=workspace, last=last))
+
+    async def unfinished(self, *, workspace: str = "") -> list[Run]:
+        await self.settle()
+        runs = self._late.over(await self.store.unfinished(workspace=workspace))
+        return [run for run in runs if not run.has_ended]
+
+    async def last_of_thread(self, workspace: str, thread_id: str, /) -> Run | None:
+        run = await self.store.last_of_thread(workspace, thread_id)
+        return run and await self.get(run.id)
+
+    async def conversations(self) -> set[str]:
+        return await self.store.conversations()
 
     async def transcript(self, run_id: str, /, *, after: int = 0) -> list[RunEvent]:
         if await self.store.get(run_id) is None:
@@ -217,9 +230,8 @@ class RunService:
             await self._finish(run, fault_ending(fault))
             raise
 
-    async def _execute(self, run_id: str, attempt: int) -> None:
+    async def _execute(self, run_id: str) -> None:
         """One attempt, when it is the run's turn."""
-        del attempt  # The store counts, so that no two processes make the same one.
         try:
             run = await self._claimed(run_id)
         except Fault as fault:
@@ -310,7 +322,7 @@ class RunService:
         with contextlib.suppress(Fault):
             await self.store.append(run.id, state_line(ended.state, ended.reason))
         if was_own:
-            self._events.emit(_ended_event(ended, ending.private))
+            self._events.emit(ended_event(ended, ending.private))
         self._tell(ended)
         return ended
 
@@ -384,14 +396,3 @@ class RunService:
         """What nobody waits for has nobody to raise a fault to; the next who asks is told."""
         with contextlib.suppress(Fault):
             await work
-
-
-def _ended_event(run: Run, private: str) -> RunEnded:
-    return RunEnded(
-        run_id=run.id,
-        agent=run.spec.agent,
-        state=run.state,
-        reason=run.reason,
-        duration_s=max(run.ended_at - run.created_at, 0.0),
-        private=private,
-    )

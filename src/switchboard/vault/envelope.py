@@ -13,7 +13,11 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from msgspec import Raw, Struct
 
-from switchboard.vault.faults import fault_from_damage, fault_from_wrong_key
+from switchboard.vault.faults import (
+    fault_from_damage,
+    fault_from_wrong_key,
+    fault_from_wrong_passphrase,
+)
 
 SCHEMA = "switchboard.vault/1"
 KEY_BYTES = 32
@@ -95,6 +99,8 @@ class DataKey:
         try:
             inner = _open(AESGCM(key), envelope.data_key, _bound("data-key", envelope.key.id))
         except InvalidTag:
+            if envelope.key.kind == "passphrase":
+                raise fault_from_wrong_passphrase() from None
             raise fault_from_wrong_key(_where(envelope.key)) from None
         found = cls(inner)
         try:
@@ -196,5 +202,4 @@ def _where(note: KeyNote) -> str:
         "keychain": "the one in the keychain",
         "key-file": "the one in the key file",
         "own-key-file": "the one in the key file beside it",
-        "passphrase": "the passphrase",
     }[note.kind]

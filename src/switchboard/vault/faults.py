@@ -38,6 +38,16 @@ def fault_from_damage(how: str) -> Fault:
     )
 
 
+def fault_from_wrong_passphrase() -> Fault:
+    """The key that was made from a passphrase is not of this vault."""
+    return Fault(
+        FaultCode.FAILED_PRECONDITION,
+        "vault-key-wrong",
+        "the passphrase of the vault is wrong",
+        hint="try again",
+    )
+
+
 def fault_from_wrong_key(source: str) -> Fault:
     """The key is one, but not of this vault."""
     return Fault(

@@ -66,7 +66,7 @@ class FileVault:
         if opened is None or entry is None:
             return None
         value = opened.key.value(reference, read_entry(entry))
-        self._usage.note(reference)
+        self._usage.note(reference, opened.content.entries)
         return value
 
     def put(self, reference: str, value: str, /) -> None:
@@ -96,6 +96,7 @@ class FileVault:
                 name: entry for name, entry in opened.content.entries.items() if name != reference
             }
             self._write(opened, rest)
+        self._usage.forget(reference)
         return True
 
     def entries(self) -> list[VaultEntry]:

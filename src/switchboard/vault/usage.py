@@ -3,6 +3,8 @@
 import os
 import threading
 import time
+from collections.abc import Container
+from contextlib import suppress
 
 import msgspec
 
@@ -21,8 +23,8 @@ class UsageNotes:
         self._lock = threading.Lock()
         self._noted: dict[str, float] = {}
 
-    def note(self, reference: str) -> None:
-        """It was used just now."""
+    def note(self, reference: str, among: Container[str]) -> None:
+        """It was used just now. Of others, only those `among` which the vault still has stay."""
         now = time.time()
         with self._lock:
             if now - self._noted.get(reference, 0.0) < _COARSE_S:
@@ -30,10 +32,18 @@ class UsageNotes:
             self._noted[reference] = now
             try:
                 # Of two processes at once one may win: the other's note comes a minute later.
-                times = {**self.times(), reference: now}
-                replace_file(self._path, msgspec.json.encode(times), durable=False)
+                self._write({**self.times(), reference: now}, among)
             except OSError:
                 return
+
+    def forget(self, reference: str) -> None:
+        """It is not in the vault any more."""
+        with self._lock:
+            self._noted.pop(reference, None)
+            times = self.times()
+            if times.pop(reference, None) is not None:
+                with suppress(OSError):
+                    self._write(times, times)
 
     def times(self) -> dict[str, float]:
         """What is known."""
@@ -43,3 +53,7 @@ class UsageNotes:
                 return msgspec.json.decode(file.read(), type=dict[str, float])
         except (OSError, msgspec.DecodeError, ValueError):
             return {}
+
+    def _write(self, times: dict[str, float], among: Container[str]) -> None:
+        kept = {name: at for name, at in times.items() if name in among}
+        replace_file(self._path, msgspec.json.encode(kept), durable=False)

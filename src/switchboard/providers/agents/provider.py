@@ -33,7 +33,6 @@ from switchboard.providers.agents.work.agent_worker import (
 from switchboard.runs.run import Run, RunSpec
 
 PROVIDER = "agents"
-_ALL = 1_000_000
 
 
 class RoadOptions(Struct, frozen=True, kw_only=True):
@@ -102,7 +101,7 @@ class AgentsProvider:
     async def _sweep(self) -> None:
         # What cannot be removed now can be later.
         with contextlib.suppress(Fault, OSError):
-            known = {run.id for run in await self._place.runs().listed(last=_ALL)}
+            known = await self._place.runs().conversations()
             await asyncio.to_thread(self._place.folders.sweep, known)
 
     # Tools

@@ -125,7 +125,9 @@ class SuiteSource(Source[Struct]):
             ' Call a suite with {"action": "introspect"} to see its subtools and their schemas,'
             ' then with {"action": "call", "subtool": NAME, "args": {…}}.'
         )
-        if others:
+        if others and not names:
+            text = "Switchboard."
+        elif others:
             text += " Every other tool takes its own arguments."
         waiting = len(settings.untrusted)
         if waiting:

@@ -16,6 +16,9 @@ from switchboard.runs.transcripts import MOST_BYTES, cut_mark, fitted, is_of_the
 # Whoever lost an answer asks again within minutes. Later the same words are a new wish.
 _REPEAT_S = 3600.0
 _UNFINISHED = "state IN ('queued', 'working', 'asking')"
+# A run that cannot be read keeps nobody from the others.
+_IS_JSON = "json_valid(CAST(run AS TEXT))"
+_MEMBER = "json_extract(CAST(run AS TEXT), "
 _read_run = msgspec.json.Decoder(Run).decode
 
 
@@ -109,8 +112,26 @@ class RunTable:
         )
         return [run for row in rows if (run := _readable(row["run"])) is not None]
 
-    def unfinished(self) -> list[Run]:
-        return self._select(_UNFINISHED)
+    def unfinished(self, *, workspace: str = "") -> list[Run]:
+        return self._select(f"{_UNFINISHED} AND ? IN ('', workspace)", workspace)
+
+    def last_of_thread(self, workspace: str, thread_id: str, /) -> Run | None:
+        # A reply has no thread of its own before it begins, and maybe never.
+        rows = self._database.rows(
+            f"SELECT run FROM runs WHERE workspace = ?1 AND {_IS_JSON}"  # noqa: S608 - ours
+            f" AND ?2 IN ({_MEMBER}'$.thread_id'), {_MEMBER}'$.spec.resumes'))"
+            " ORDER BY number DESC LIMIT 1",
+            workspace,
+            thread_id,
+        )
+        return _readable(rows[0]["run"]) if rows else None
+
+    def conversations(self) -> set[str]:
+        rows = self._database.rows(
+            f"SELECT id, {_MEMBER}'$.spec.conversation'), {_MEMBER}'$.spec.replies_to')"  # noqa: S608 - ours
+            f" FROM runs WHERE {_IS_JSON} UNION ALL SELECT id, '', '' FROM runs"
+        )
+        return {name for row in rows for name in row if name}
 
     def sweep(self, before: float, /) -> int:
         with self._database.together():

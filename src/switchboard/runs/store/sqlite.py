@@ -42,6 +42,8 @@ class SqliteRuns:
     left = _on_thread(RunTable.left)
     listed = _on_thread(RunTable.listed)
     unfinished = _on_thread(RunTable.unfinished)
+    last_of_thread = _on_thread(RunTable.last_of_thread)
+    conversations = _on_thread(RunTable.conversations)
     claim = _on_thread(RunTable.claim)
     abandoned = _on_thread(RunTable.abandoned)
     adopt = _on_thread(RunTable.adopt)

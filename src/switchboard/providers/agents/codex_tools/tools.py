@@ -25,12 +25,12 @@ from switchboard.providers.agents.codex_tools.codex_events import METHOD, CodexE
 from switchboard.providers.agents.codex_tools.specs import CODEX, CODEX_TOOLS, REPLY
 from switchboard.providers.agents.servers.depth import check_depth
 from switchboard.providers.agents.work.agent_worker import EngineTask, EngineTasks
+from switchboard.runs.conversations import going_on_with
 from switchboard.runs.ports import Runs
 from switchboard.runs.run import Run, RunSpec
 
 # How often events are looked for that nothing told of.
 _LOOK_S = 0.25
-_RECENT = 1_000
 
 
 class _Started(Struct, rename="kebab"):
@@ -144,9 +144,7 @@ class CodexTools(EngineTasks):
             return _refusal(thread_id, f"The thread still works on run {run.id}: wait for it.")
         given = msgspec.json.decode(call.arguments, type=_Replied)
         spec = replace(
-            run.spec,
-            task=given.prompt,
-            replies_to=run.id,
+            await going_on_with(self._runs(), run, given.prompt),
             depth=call.session.depth,
             root=self._ground.root_for(call.session) or run.spec.root,
         )
@@ -178,10 +176,8 @@ class CodexTools(EngineTasks):
         """The last run of a thread."""
         if not thread_id:
             return None
-        for run in await self._runs().listed(workspace=self._ground.workspace, last=_RECENT):
-            if run.thread_id == thread_id and run.spec.tool in CODEX_TOOLS:
-                return run
-        return None
+        run = await self._runs().last_of_thread(self._ground.workspace, thread_id)
+        return run if run is not None and run.spec.tool in CODEX_TOOLS else None
 
     # Runs
 

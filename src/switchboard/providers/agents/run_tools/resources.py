@@ -18,8 +18,6 @@ from switchboard.runs.run import Run
 SCHEME = "run://"
 _PROVIDER = "agents"
 _TEMPLATE = f"{SCHEME}{{id}}"
-# Those that a client may want to look at; others can be read by their ids.
-_LISTED = 50
 _TEMPLATE_OFFER = Offer(
     name=_TEMPLATE,
     provider=_PROVIDER,
@@ -50,8 +48,7 @@ class RunResources:
             return (_TEMPLATE_OFFER,)
         if kind != "resources":
             return ()
-        listed = await self._runs().listed(workspace=self._workspace, last=_LISTED)
-        shown = [run for run in listed if not run.has_ended]
+        shown = await self._runs().unfinished(workspace=self._workspace)
         if wanted.startswith(SCHEME) and (run := await self._find(wanted.removeprefix(SCHEME))):
             shown.append(run)
         return tuple({run.id: _offer(run) for run in shown}.values())

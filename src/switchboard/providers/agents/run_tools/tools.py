@@ -15,8 +15,9 @@ from switchboard.providers.agents.calls.request_keys import asked_by
 from switchboard.providers.agents.calls.run_calls import RunCalls
 from switchboard.providers.agents.run_tools.own_runs import own_run
 from switchboard.providers.agents.run_tools.transcript_lines import lines_of
+from switchboard.runs.conversations import begun_with, going_on_with
 from switchboard.runs.ports import Runs
-from switchboard.runs.run import Run
+from switchboard.runs.run import Run, RunSpec
 
 RUN_TOOLS = frozenset(
     {"run_wait", "run_status", "run_output", "run_cancel", "run_steer", "run_reply"}
@@ -106,7 +107,7 @@ class RunTools:
                 f"run {run.id} still works",
                 hint="tell it more with `run_steer`, or wait for it with `run_wait`",
             )
-        if not run.thread_id:
+        if not run.thread_id and not run.spec.resumes:
             raise Fault(
                 FaultCode.FAILED_PRECONDITION,
                 "run-without-conversation",
@@ -114,19 +115,17 @@ class RunTools:
                 hint="give the task to the agent again",
             )
         spec = replace(
-            run.spec,
-            task=task,
-            replies_to=run.id,
+            await going_on_with(self._runs(), run, task),
             depth=call.session.depth,
             root=self._ground.root_for(call.session) or run.spec.root,
         )
-        await self._check_alone(run)
+        await self._check_alone(spec)
         return await self._calls.start(call, asked_by(call, spec), may_be_task=True)
 
-    async def _check_alone(self, run: Run) -> None:
+    async def _check_alone(self, spec: RunSpec) -> None:
         """Two processes must not go on with one conversation at the same time."""
-        for other in await self._runs().listed(workspace=run.spec.workspace, last=500):
-            if not other.has_ended and other.spec.replies_to == run.id:
+        for other in await self._runs().unfinished(workspace=spec.workspace):
+            if await begun_with(self._runs(), other) == spec.conversation:
                 raise Fault(
                     FaultCode.FAILED_PRECONDITION,
                     "run-goes-on",

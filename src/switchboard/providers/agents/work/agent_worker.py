@@ -38,6 +38,7 @@ from switchboard.providers.agents.servers.depth import check_depth
 from switchboard.providers.agents.work.conversation_folders import ConversationFolders
 from switchboard.providers.agents.work.engine_approvals import EngineApprovals
 from switchboard.providers.agents.work.engine_environment import engine_environment
+from switchboard.runs.conversations import begun_with
 from switchboard.runs.ports import Asking, Runs
 from switchboard.runs.run import Run, RunSpec
 from switchkit.processes import is_gone
@@ -225,19 +226,21 @@ class AgentWork:
 
     async def _earlier(self) -> tuple[str, str]:
         """The run that the conversation began with, and what the engine calls it."""
-        root, thread = self._run, ""
-        while root.spec.replies_to:
-            root = await self._place.runs().get(root.spec.replies_to)
-            thread = thread or root.thread_id
-        return root.id, thread
+        run, runs = self._run, self._place.runs()
+        thread = run.spec.resumes
+        if run.spec.replies_to and not thread:
+            # A reply of an earlier version.
+            thread = (await runs.get(run.spec.replies_to)).thread_id
+        return await begun_with(runs, run), thread
 
     async def _explain(self, failure: TurnFailure) -> None:
         """Raise a fault where the engine itself can say what is missing."""
         if failure.kind not in {"engine-missing", "engine-version"}:
             return
         spec = self._run.spec
-        env = engine_environment(self._place.environ, spec.engine, depth=spec.depth)
-        ready = await self._place.engines(spec.engine).ready(env)
+        place = self._place
+        env = engine_environment(place.environ, spec.engine, depth=spec.depth, more=place.pass_env)
+        ready = await place.engines(spec.engine).ready(env)
         if ready.problem:
             raise Fault(
                 FaultCode.FAILED_PRECONDITION,

@@ -35,7 +35,7 @@ class ConversationFolders:
         return folder
 
     def sweep(self, known: Collection[str]) -> None:
-        """Remove the folders of conversations whose runs are forgotten. Blocks.
+        """Remove the folders of conversations of which every run is forgotten. Blocks.
 
         A young one may belong to a run that began after somebody looked.
         """

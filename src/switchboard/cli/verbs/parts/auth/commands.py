@@ -244,10 +244,11 @@ def _status(settings: Settings, store: GrantStore, name: str, account: str) -> R
     for entry in (each for server in servers for each in by_account(server)):
         if entry.transport == "stdio":
             continue
-        grant = store.find(entry_reference(entry))
+        reference = entry_reference(entry)
+        grant = store.find(reference)
         if grant is not None:
             found.append(login_status(entry.name, grant))
-        elif entry.auth is not None or entry.account or name:
+        elif entry.auth is not None or entry.account or name or store.is_wanted(reference):
             found.append(LoginStatus(server=entry.name, account=entry.account, state="none"))
     return LoginsReport(logins=tuple(found))
 

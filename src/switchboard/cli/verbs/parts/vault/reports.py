@@ -7,7 +7,6 @@ from msgspec import Struct
 
 from switchboard.cli.render import columns, hint
 from switchboard.cli.report import DONE, FAILED, Report
-from switchkit.cli.columns import counted
 from switchkit.cli.style import Style
 
 _AGES = ((86_400 * 2, 86_400, "d"), (3_600 * 2, 3_600, "h"), (120, 60, "min"))
@@ -160,5 +159,5 @@ def _age(then: float) -> str:
     seconds = max(0.0, time.time() - then)
     for least, unit, name in _AGES:
         if seconds >= least:
-            return f"{counted(int(seconds // unit), '').strip()} {name} ago"
+            return f"{int(seconds // unit)} {name} ago"
     return "just now"
