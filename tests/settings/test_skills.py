@@ -106,7 +106,9 @@ def test_a_name_that_no_skill_has_is_warned_of(ground: Ground, name: str) -> Non
     activate(ground, name)
     settings = ground.load()
     assert commands(settings) == {}
-    assert any(f"there is no skill `{name}`" in each.message for each in settings.warnings)
+    (told,) = [each for each in settings.warnings if f"no skill `{name}`" in each.message]
+    place = (str(ground.home / "config.toml"), 2, "skills.active")
+    assert (told.path, told.line, told.key) == place
 
 
 def installed(ground: Ground, mark: str) -> Path:

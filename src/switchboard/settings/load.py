@@ -42,7 +42,7 @@ from switchboard.settings.files.layer_merge import lay_all
 from switchboard.settings.files.misplaced_children import misplaced_children
 from switchboard.settings.files.wrapped_child import is_original, wrapper_above
 from switchboard.settings.fingerprints import files_to_watch
-from switchboard.settings.scopes.skills import active_skills, skill_folders
+from switchboard.settings.scopes.skills import ACTIVE, active_skills, skill_folders
 from switchboard.settings.sections import ReadFile, Settings
 from switchboard.settings.servers import Resolution, merged_servers
 from switchboard.settings.trust import read_trust
@@ -232,7 +232,7 @@ def _with_skills(loading: Loading, settings: Settings, names: Sequence[str]) -> 
     from switchboard.settings.scopes.session_servers import servers_in_scope  # noqa: PLC0415
 
     warnings = list(settings.warnings)
-    skills = active_skills(loading.places, names, warnings)
+    skills = active_skills(loading.places, names, loading.merged.layers[ACTIVE], warnings)
     folders = [
         os.path.join(folder, name) for folder, _ in skill_folders(loading.places) for name in names
     ]

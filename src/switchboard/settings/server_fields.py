@@ -123,7 +123,8 @@ SERVER = Section(
             pattern=r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}",
             says="a name of letters, digits, `.`, `_` and `-`, at most 64"), about=(
             "Several logins at a remote server, by name, in place of `auth`.")),
-            files=_DECLARED, bound="unless-default"),
+            # Refused there: see `account_rules`.
+            files=_DECLARED, bound="unless-default", workspace="never"),
         # A rotated token is not a changed server.
         Field("headers", Members(value=Text(), key=_HEADER, about=(
             "HTTP headers for a remote server; `env:NAME` and `vault:mcp/…` are looked up.")),

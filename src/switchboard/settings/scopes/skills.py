@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from switchboard.config.documents import is_inside
+from switchboard.config.layers import Layer
 from switchboard.config.locate import Places, skill_files
 from switchboard.config.problems import Problem
 from switchkit.files import open_plain
@@ -16,6 +17,8 @@ from switchkit.suggest import did_you_mean
 
 SkillSource = Literal["marketplace", "user", "workspace"]
 
+# Where skills are chosen.
+ACTIVE = ("skills", "active")
 # Written by who installs a skill from a marketplace, and by nobody else.
 MARK = ".agh-meta.json"
 _MOST_MARK_BYTES = 1 << 16
@@ -52,9 +55,12 @@ class _Mark(Struct):
 
 
 def active_skills(
-    places: Places, names: Sequence[str], problems: list[Problem]
+    places: Places, names: Sequence[str], chosen_by: Layer, problems: list[Problem]
 ) -> tuple[Skill, ...]:
-    """The skills of these names, those that count most last. What is not found is warned of."""
+    """The skills of these names, those that count most last. What is not found is warned of.
+
+    `chosen_by` is where the names are written.
+    """
     found: list[Skill] = []
     for name in dict.fromkeys(names):
         skill = next(_found(places, name), None)
@@ -62,16 +68,13 @@ def active_skills(
             found.append(skill)
             continue
         meant = did_you_mean(name, _names(places))
-        problems.append(
-            Problem(
-                path="skills.active",
-                message=f"there is no skill `{name}`",
-                hint=f"did you mean `{meant}`?"
-                if meant
-                else f"put it into `{os.path.join(places.home, 'skills', name)}`",
-                severity="warning",
-            )
+        message = f"there is no skill `{name}`"
+        hint = (
+            f"did you mean `{meant}`?"
+            if meant
+            else f"put it into `{os.path.join(places.home, 'skills', name)}`"
         )
+        problems.append(chosen_by.problem(ACTIVE, message, hint, "warning"))
     return tuple(sorted(found, key=lambda each: _RISING.index(each.source)))
 
 
