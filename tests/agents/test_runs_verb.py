@@ -80,7 +80,7 @@ def test_a_run_is_listed_shown_and_gone_on_with(workspace: Workspace) -> None:
     assert known["id"] == first["id"]
     assert (second["task"], second["state"]) == ("Now the tests", "completed")
     assert (
-        f"replies to: {first['id']}\n" in switchboard(workspace, "runs", "show", second["id"]).out
+        f"continues: {first['id']}\n" in switchboard(workspace, "runs", "show", second["id"]).out
     )
     table = switchboard(workspace, "runs", "list").out.splitlines()
     assert [line.split()[0] for line in table] == ["ID", second["id"], first["id"]]

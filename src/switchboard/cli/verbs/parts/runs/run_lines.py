@@ -26,7 +26,7 @@ def run_lines(run: Run, style: Style) -> Iterator[str]:
     yield f"{style.bold(run.id)}  {spec.agent} on {spec.engine}  {run.state}"
     for name, value in (
         ("task", spec.task),
-        ("replies to", spec.replies_to),
+        ("continues", spec.replies_to),
         ("in", spec.cwd),
         ("model", run.model),
         ("started", _when(run.created_at)),
@@ -39,7 +39,7 @@ def run_lines(run: Run, style: Style) -> Iterator[str]:
         ("on disk", _UNWRITTEN if run.is_unwritten else ""),
     ):
         if value:
-            yield f"  {name + ':':<12}{one_line(value)}"
+            yield f"  {name + ':':<11}{one_line(value)}"
     if run.output:
         yield ""
         yield from run.output.splitlines()
