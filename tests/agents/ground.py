@@ -126,6 +126,7 @@ class AgentBoard:
         runs: MemoryRuns | None = None,
         workspace: str = "/workspace",
         environ: Mapping[str, str] | None = None,
+        pass_env: tuple[str, ...] = (),
         servers: tuple[AttachedServer, ...] = (),
     ) -> None:
         self.home = home
@@ -160,6 +161,7 @@ class AgentBoard:
                 reaper=self._reaper,
                 hide=self.book,
                 learn=self.book.learn,
+                pass_env=pass_env,
             ),
             attach=attach,
             options=RoadOptions(patience={"default": patience}, is_guarded=is_guarded),

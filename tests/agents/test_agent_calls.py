@@ -60,9 +60,14 @@ async def test_a_failed_run_keeps_the_shape_and_says_what_to_do(
 
 async def test_a_missing_engine_is_told_in_its_own_words(home: Path) -> None:
     readiness = Readiness(problem="Codex was not found", hint="npm install -g codex")
-    desk = AgentBoard(home, engine=ScriptedEngine(Says("no"), readiness=readiness))
+    engine = ScriptedEngine(Says("no"), readiness=readiness)
+    environ = {"PATH": "/usr/bin:/bin", "PASSED": "on"}
+    desk = AgentBoard(home, engine=engine, environ=environ, pass_env=("PASSED",))
     answer = await desk.ask_agent()
     assert answer == {"ok": False, "output": "Codex was not found; npm install -g codex"}
+    # It is asked in the environment that it was to work in.
+    assert engine.asked_with == desk.conversation.spec.env
+    assert engine.asked_with["PASSED"] == "on"
     await desk.aclose()
 
 

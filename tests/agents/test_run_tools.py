@@ -4,8 +4,10 @@ import asyncio
 import json
 import os
 import time
+from functools import partial
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
 from agents.ground import AgentBoard, board, text_of
@@ -16,7 +18,7 @@ from switchboard.core.contents import Reading
 from switchboard.core.sessions import Session
 from switchboard.providers.agents.run_tools.specs import run_specs
 from switchboard.providers.agents.work.conversation_folders import ConversationFolders
-from switchboard.runs.run import Run
+from switchboard.runs.run import Run, RunState
 
 DAY_S = 86_400.0
 SESSION = Session(id="session", via="stdio", workspace="/workspace")
@@ -51,7 +53,7 @@ async def test_the_output_goes_on_where_it_stopped(home: Path) -> None:
     async with board(home, Runs("touch a"), Says("done")) as desk:
         await desk.ask_agent()
         first = text_of(await desk.outcome("run_output", {"run_id": desk.run.id}))
-        assert "completed: $ touch a (status 0)" in first["output"]
+        assert "$ touch a (exit status 0)" in first["output"]
         assert first["output"].endswith("done")
         rest = text_of(
             await desk.outcome("run_output", {"run_id": desk.run.id, "after": first["after"]})
@@ -67,6 +69,27 @@ async def test_a_run_is_cancelled_once(home: Path) -> None:
         again = text_of(await desk.outcome("run_cancel", {"run_id": desk.run.id}))
         assert "had ended already" in again["output"]
         assert len(desk.runs.cancelled) == 1
+
+
+async def test_a_cancelled_run_is_told_of_as_what_became_of_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with board(home, Hangs(), patience=1) as desk:
+        await desk.ask_agent()
+        run = desk.run
+
+        async def cancel(_: str, state: RunState) -> Run:
+            return replace(run, state=state)
+
+        became: dict[RunState, str] = {
+            "working": "was told to end, and has not yet: working.",
+            "completed": "ended before it could be cancelled: completed.",
+        }
+        for state, said in became.items():
+            monkeypatch.setattr(desk.runs, "cancel", partial(cancel, state=state))
+            told = text_of(await desk.outcome("run_cancel", {"run_id": run.id}))
+            assert told["output"] == f"Run {run.id} {said}"
+            assert told["run"]["state"] == state
 
 
 async def test_a_run_that_works_is_told_more(home: Path) -> None:

@@ -79,6 +79,9 @@ def test_a_run_is_listed_shown_and_gone_on_with(workspace: Workspace) -> None:
     second, known = listed(workspace)
     assert known["id"] == first["id"]
     assert (second["task"], second["state"]) == ("Now the tests", "completed")
+    assert (
+        f"replies to: {first['id']}\n" in switchboard(workspace, "runs", "show", second["id"]).out
+    )
     table = switchboard(workspace, "runs", "list").out.splitlines()
     assert [line.split()[0] for line in table] == ["ID", second["id"], first["id"]]
     assert max(map(len, table)) <= 80
@@ -100,6 +103,11 @@ def test_a_run_is_followed_until_somebody_cancels_it(workspace: Workspace, tmp_p
     wait_until_none_mention(str(mark))
     (run,) = listed(workspace)
     assert run["state"] == "cancelled"
+    again = switchboard(workspace, "runs", "cancel", run_id)
+    assert (again.code, again.out) == (0, f"{run_id} had ended already: cancelled\n"), again.err
+    shown = switchboard(workspace, "runs", "show", run_id).out
+    assert "cancelled: cancelled" not in shown
+    assert "reason:" not in shown
 
 
 def test_the_end_of_the_daemon_ends_a_run_and_keeps_its_record(

@@ -20,7 +20,7 @@ def test_warnings_are_told_and_do_not_fail(workspace: Workspace) -> None:
     workspace.config_json({"suites": {"b": {"suiteName": "x"}}})
     done = switchboard(workspace, "config", "check")
     assert done.code == 0
-    assert "warning: 1 problem in the configuration" in done.err
+    assert "warning: 1 warning in the configuration" in done.err
     assert "no server is named `b`" in done.err
 
 

@@ -38,6 +38,15 @@ def test_one_problem_is_not_two_problems() -> None:
     assert str(ConfigInvalid([problem])) == render_problems([problem])
 
 
+def test_a_warning_is_not_counted_among_the_problems() -> None:
+    bad, odd = Problem(path="f", message="bad"), Problem(path="f", message="o", severity="warning")
+    heads = [render_problems(each).splitlines()[0] for each in ((bad, odd), (bad, bad, odd, odd))]
+    assert heads == [
+        "error: 1 problem and 1 warning in the configuration",
+        "error: 2 problems and 2 warnings in the configuration",
+    ]
+
+
 def test_a_problem_is_one_line_in_a_log() -> None:
     problem = Problem(path="/w/f", line=3, column=7, key="a.b", message="bad\x1b", hint="mend it")
     assert str(problem) == "/w/f:3:7 a.b: bad\\x1b (hint: mend it)"
@@ -50,7 +59,7 @@ def test_warnings_say_that_they_are_warnings() -> None:
     told = render_problems(
         [Problem(path="f", message="odd", severity="warning", line=3, near=True)]
     )
-    assert told == "warning: 1 problem in the configuration\n\n  f, near line 3\n    warning: odd\n"
+    assert told == "warning: 1 warning in the configuration\n\n  f, near line 3\n    warning: odd\n"
 
 
 def test_a_file_cannot_speak_to_the_terminal_through_a_problem() -> None:

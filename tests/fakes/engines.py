@@ -69,11 +69,12 @@ class ScriptedEngine:
         self.scenes: Sequence[Scene | Form | Permission] = scenes
         self.readiness = readiness or Readiness(program="scripted", version="1.0")
         self.conversations: list[ScriptedConversation] = []
+        self.asked_with: Mapping[str, str] = {}
         self.refused: tuple[str, ...] = ()
         self.secrets: frozenset[str] = frozenset()
 
     async def ready(self, env: Mapping[str, str]) -> Readiness:
-        del env
+        self.asked_with = env
         return self.readiness
 
     def credentials(self, env: Mapping[str, str]) -> frozenset[str]:

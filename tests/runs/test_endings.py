@@ -7,7 +7,7 @@ import pytest
 from support.requirements import requirement
 from switchboard.engines.events import FailureKind, TurnEnded, TurnFailure
 from switchboard.engines.failures import sentence
-from switchboard.runs.endings import turn_ending
+from switchboard.runs.endings import MOST_OUTPUT, turn_ending
 from switchboard.runs.run import Run, RunSpec
 
 
@@ -33,3 +33,13 @@ def test_an_end_without_words_is_a_failure() -> None:
     ending = turn_ending(TurnEnded(status="completed", text=" \n"), _run())
     assert (ending.state, ending.reason) == ("failed", "empty-answer")
     assert "without an answer" in ending.output
+
+
+def test_an_answer_that_is_too_long_says_that_the_rest_is_not_kept() -> None:
+    whole = turn_ending(TurnEnded(status="completed", text="x" * MOST_OUTPUT), _run())
+    assert whole.output == "x" * MOST_OUTPUT
+    cut = turn_ending(TurnEnded(status="completed", text="x" * (MOST_OUTPUT + 1234)), _run())
+    mark = cut.output.removeprefix(whole.output)
+    assert mark.startswith("\n[cut: 1,234 more characters are not kept")
+    # No transcript has them either.
+    assert "runs show" not in mark

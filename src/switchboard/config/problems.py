@@ -69,8 +69,14 @@ class ConfigInvalid(Exception):
 
 
 def counted(problems: Sequence[Problem]) -> str:
-    """`1 problem`, `2 problems`."""
-    return f"{len(problems)} problem" if len(problems) == 1 else f"{len(problems)} problems"
+    """`1 problem`, `2 problems and 1 warning`."""
+    warnings = sum(problem.severity == "warning" for problem in problems)
+    numbers = ((len(problems) - warnings, "problem"), (warnings, "warning"))
+    return " and ".join(
+        f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+        for number, noun in numbers
+        if number
+    )
 
 
 def shown_path(path: str, *, workspace: str = "", user_home: str = "") -> str:

@@ -35,6 +35,8 @@ class RunAnswer(Struct, frozen=True, kw_only=True):
     events: tuple[RunEvent, ...] = ()
     # Whether there are more lines than these already.
     has_more: bool = False
+    # Whether there was nothing left to cancel.
+    had_ended: bool = False
 
 
 async def run_answer(runs: Runs, request: RunQuestion) -> RunList | RunAnswer:
@@ -46,7 +48,8 @@ async def run_answer(runs: Runs, request: RunQuestion) -> RunList | RunAnswer:
         case RunEventsRequest():
             return await _events(runs, request)
         case RunCancelRequest():
-            return RunAnswer(run=await runs.cancel(request.id))
+            before = await runs.get(request.id)
+            return RunAnswer(run=await runs.cancel(request.id), had_ended=before.has_ended)
         case RunSteerRequest():
             return RunAnswer(run=await runs.steer(request.id, request.text))
 

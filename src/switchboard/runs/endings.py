@@ -31,7 +31,7 @@ class Ending(Struct, frozen=True, kw_only=True):
 def turn_ending(turn: TurnEnded, run: Run) -> Ending:
     """The end of a run whose engine came to an end by itself."""
     if turn.status == "completed" and turn.text.strip():
-        return Ending(state="completed", output=_bounded(turn.text, run.id))
+        return Ending(state="completed", output=_bounded(turn.text))
     failure = turn.failure or TurnFailure(
         kind="empty-answer" if turn.status == "completed" else "engine-crashed"
     )
@@ -146,8 +146,10 @@ def ended_event(run: Run, private: str) -> RunEnded:
     )
 
 
-def _bounded(text: str, run_id: str) -> str:
-    if len(text) <= MOST_OUTPUT:
-        return text
+def _bounded(text: str) -> str:
     rest = len(text) - MOST_OUTPUT
-    return f"{text[:MOST_OUTPUT]}\n[cut: {rest:,} more characters: switchboard runs show {run_id}]"
+    if rest <= 0:
+        return text
+    # A transcript keeps even less of a line so long.
+    mark = f"[cut: {rest:,} more characters are not kept; have long answers written to a file]"
+    return f"{text[:MOST_OUTPUT]}\n{mark}"

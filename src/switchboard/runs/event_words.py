@@ -1,12 +1,15 @@
 """A line of a run's transcript in words, for whoever follows a run and whoever started it."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
 from switchboard.core.privacy.cleaning import written_out
+from switchboard.runs.run import RunEvent
 
 _MOST = 200
+_MOST_OF_MESSAGE = 400
 
 
 class EventWords(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,10 +38,17 @@ def event_words(data: str) -> EventWords:
     )
 
 
-def one_line(text: str) -> str:
+def told_lines(events: Iterable[RunEvent]) -> Iterator[str]:
+    """A line for each thing that a run did, where there is no room for whole messages."""
+    for event in events:
+        if text := event_words(event.data).text:
+            yield one_line(text, _MOST_OF_MESSAGE)
+
+
+def one_line(text: str, most: int = _MOST) -> str:
     """The text in one line that is not too long, with nothing in it that deceives the eye."""
     text = written_out(" ".join(text.split()))
-    return text if len(text) <= _MOST else f"{text[: _MOST - 1]}…"
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _text(members: dict[str, Any]) -> str:  # noqa: C901, PLR0911 - a case for each kind of event
@@ -46,7 +56,7 @@ def _text(members: dict[str, Any]) -> str:  # noqa: C901, PLR0911 - a case for e
         case {"event": "state", "state": "asking", "text": str(question)} if question:
             return f"waits for an answer: switchboard approvals show {one_line(question)}"
         case {"event": "state", "state": state, "text": text}:
-            return f"{state}{f': {one_line(str(text))}' if text else ''}"
+            return f"{state}{f': {one_line(str(text))}' if text not in {'', state} else ''}"
         case {"event": "opened", "model": model}:
             return f"began{f' with {one_line(str(model))}' if model else ''}"
         case {"event": "message", "text": text}:
@@ -64,6 +74,8 @@ def _text(members: dict[str, Any]) -> str:  # noqa: C901, PLR0911 - a case for e
             return f"note: {one_line(str(text))}"
         case {"event": "permission", "subject": subject}:
             return f"asks whether it may: {one_line(str(subject))}"
+        case {"event": "form", "message": message}:
+            return f"asks: {one_line(str(message))}"
         case _:
             # The end is told with the run, and the engine's own words are for programs.
             return ""

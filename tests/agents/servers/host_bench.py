@@ -67,6 +67,29 @@ class HostBench:
         **options: Any,
     ) -> Attachments:
         """What a run of an agent with these tools gets."""
+        agent = Agent(
+            name="helper",
+            safe_name="helper",
+            tool="agent_helper",
+            format="codex",
+            tools=tools,
+            servers=tuple(servers),
+            remote_servers=tuple(
+                RemoteServer(name=name, target="https://example.com") for name in remote
+            ),
+            path=path,
+        )
+        return await self.attached_to(agent, injected=injected, depth=depth, **options)
+
+    async def attached_to(
+        self,
+        agent: Agent,
+        *,
+        injected: Sequence[AttachedServer] = (),
+        depth: int = 0,
+        **options: Any,
+    ) -> Attachments:
+        """What a run of this agent gets."""
         settings = await asyncio.to_thread(
             load_settings, workspace=str(self.workspace.root), environ=self.environ
         )
@@ -86,18 +109,6 @@ class HostBench:
             book=SecretBook(),
             servers=settings.servers,
             children={entry.name: pool.source(entry, LIMITS) for entry in settings.servers},
-        )
-        agent = Agent(
-            name="helper",
-            safe_name="helper",
-            tool="agent_helper",
-            format="codex",
-            tools=tools,
-            servers=tuple(servers),
-            remote_servers=tuple(
-                RemoteServer(name=name, target="https://example.com") for name in remote
-            ),
-            path=path,
         )
         chosen = AgentServers(context, AgentOptions(**options))
         return await chosen.attached(agent, injected=injected, depth=depth)

@@ -178,15 +178,50 @@ async def test_files_of_an_untrusted_workspace_do_not_count(bench: HostBench) ->
     assert await bench.names(**ALL) == ["own"]
 
 
-def _trust(bench: HostBench) -> None:
+async def test_a_repository_sets_no_variable_that_loads_code(bench: HostBench) -> None:
+    env = {"PYTHONPATH": "tools"}
+    bench.claude_project(theirs=runs("theirs", env=env), git=runs("git", env={"GIT_SSH": "x"}))
+    bench.cursor_user(own=runs("own", env=env))
+    found = await bench.attached(**ALL)
+    assert [(server.name, server.env) for server in found.servers] == [("own", env)]
+    assert found.notices == tuple(
+        f"`{name}` of .mcp.json is left out: `{key}` can make the server run foreign code and is"
+        " not allowed here"
+        for name, key in (("theirs", "PYTHONPATH"), ("git", "GIT_SSH"))
+    )
+
+
+async def test_a_script_behind_a_trusted_file_asks_again_however_it_is_named(
+    bench: HostBench,
+) -> None:
+    del bench.environ["SWITCHBOARD_TRUST_WORKSPACE"]
+    root = str(bench.workspace.root)
+    script = bench.workspace.write("tools/server.py", "print(1)\n")
+    named = ("tools/server.py", "${PWD}/tools/server.py", "${ROOT:-.}/tools/server.py")
+    bench.claude_project(**{f"s{at}": runs("python3", word) for at, word in enumerate(named)})
+    bench.environ |= {"PWD": root, "ROOT": root}
+    _trust(bench, f"python3 {named[0]}")
+    assert await bench.names(**ALL) == ["s0", "s1", "s2"]
+    script.write_text("print(2)\n", "utf-8")
+    assert await bench.names(**ALL) == []
+    # A variable must not lead to a file that nobody could be asked about.
+    bench.claude_project(hidden=runs("python3", "${ROOT}/tools/server.py"))
+    _trust(bench, "python3")
+    found = await bench.attached(**ALL)
+    assert found.servers == ()
+    assert "a variable leads it to `tools/server.py`" in found.notices[0]
+
+
+def _trust(bench: HostBench, begins: str = "theirs") -> None:
     root = str(bench.workspace.root)
     settings = load_settings(workspace=root, environ=bench.environ)
-    (item,) = host_items(settings, str(bench.home))
-    assert (item.name, item.trust, item.runs) == (".mcp.json", "waiting", "theirs")
+    (item,) = host_items(settings)
+    assert (item.name, item.trust) == (".mcp.json", "waiting")
+    assert item.runs.startswith(begins)
     record = read_trust(settings.home, [])
     record.add(settings.workspace, item.fingerprint, item.name)
     record.save()
-    (item,) = host_items(settings, str(bench.home))
+    (item,) = host_items(settings)
     assert item.trust == "trusted"
 
 

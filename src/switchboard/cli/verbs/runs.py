@@ -138,14 +138,16 @@ class FollowedRunReport(Report, frozen=True, kw_only=True, tag="switchboard.run-
         yield from run_lines(self.run, style)
 
 
-class CancelledRunReport(Report, frozen=True, kw_only=True, tag="switchboard.runs-changed/1"):
+class ChangedRunReport(Report, frozen=True, kw_only=True, tag="switchboard.runs-changed/1"):
     """A run after it was cancelled, or got more input."""
 
     run: DatedRun
+    # Whether there was nothing left to cancel.
+    had_ended: bool = False
 
     def lines(self, style: Style) -> Iterator[str]:
         del style
-        yield f"{self.run.id} {self.run.state}"
+        yield f"{self.run.id} {'had ended already: ' if self.had_ended else ''}{self.run.state}"
 
 
 class RunEventReport(Report, frozen=True, kw_only=True, tag="switchboard.run-event/1"):
@@ -198,10 +200,10 @@ def run(request: CommandRequest) -> Report:
             return _follow(request, run_id)
         case "cancel":
             answer = ask_runs(request, RunCancelRequest(id=run_id), RunAnswer)
-            return CancelledRunReport(run=DatedRun.of(answer.run))
+            return ChangedRunReport(run=DatedRun.of(answer.run), had_ended=answer.had_ended)
         case "steer":
             answer = ask_runs(request, RunSteerRequest(id=run_id, text=text), RunAnswer)
-            return CancelledRunReport(run=DatedRun.of(answer.run))
+            return ChangedRunReport(run=DatedRun.of(answer.run))
         case _:
             return _reply(request, run_id, text)
 

@@ -4,6 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from switchboard.children.schema import Seal
 from switchboard.core.origins import Origin
 from switchboard.engines.profile import AttachedServer, RunFields
 from switchboard.runs.limits import OnCrash
@@ -58,6 +59,8 @@ class Agent(Struct, frozen=True, kw_only=True):
     files: tuple[str, ...] = ()
     # Of all of that; what is trusted.
     fingerprint: str = ""
+    # What that was made from, where it starts servers: their scripts may change later.
+    seal: Seal | None = None
     # Whether it lies in the workspace, and so waits for trust.
     is_workspace: bool = False
     # Words of the format that mean nothing here.

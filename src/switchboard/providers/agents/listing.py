@@ -32,6 +32,8 @@ from switchboard.providers.agents.found_agents import FoundAgents, MapFile
 from switchboard.providers.agents.maps.model_map import read_model_map
 from switchboard.providers.agents.options import AgentOptions
 from switchboard.providers.agents.section import SECTION, options_from
+from switchboard.providers.agents.servers.agent_seal import seal_of_agent
+from switchboard.settings.fingerprints import files_to_watch, fingerprint
 from switchboard.settings.servers import Resolution
 
 PROVIDER = "agents"
@@ -69,8 +71,9 @@ def read_agents(resolution: Resolution) -> FoundAgents:
         agent = agent_from(found, reading, options)
         if agent is not None:
             is_theirs = agent.is_workspace or _borrows(reading, places)
-            print_ = _fingerprint(agent, reading, map_file, places) if is_theirs else ""
-            agents.append(replace(agent, fingerprint=print_, is_workspace=is_theirs))
+            if is_theirs:
+                agent = _bound(agent, reading, map_file, resolution)
+            agents.append(agent)
         elif reading.agent is not None:
             problems.append(_unnamable(reading))
     collected = collect(
@@ -89,7 +92,15 @@ def read_agents(resolution: Resolution) -> FoundAgents:
         trusts_workspace=resolution.record is None,
         user_home=places.user_home,
         host_variables=_host_variables(options, resolution, collected.usable),
-        watched=tuple(_watched(folders, readings, map_path)),
+        watched=(
+            *_watched(folders, readings, map_path),
+            *(
+                path
+                for agent in agents
+                if agent.seal is not None
+                for path in files_to_watch(agent.seal, places.workspace)
+            ),
+        ),
     )
 
 
@@ -110,7 +121,12 @@ def _host_variables(
 
     places = HostPlaces.of(resolution.workspace, resolution.environ, options.vscode_user_mcp)
     names = variables_in_hosts(
-        places, lambda path, digest: not resolution.waits(print_of(path, digest))
+        places,
+        lambda file, read: (
+            not resolution.waits(
+                print_of(file, read, resolution.workspace, resolution.places.user_home)
+            )
+        ),
     )
     return frozenset(
         name for name in names if resolution.environ.get(name) and name not in BASE_NAMES
@@ -175,13 +191,23 @@ def _borrows(reading: AgentReading, places: Places) -> bool:
     )
 
 
-def _fingerprint(
-    agent: Agent, reading: AgentReading, map_file: MapFile | None, places: Places
-) -> str:
-    """Of everything that decides what an agent of the workspace runs."""
+def _bound(
+    agent: Agent, reading: AgentReading, map_file: MapFile | None, resolution: Resolution
+) -> Agent:
+    """With the fingerprint of everything that decides what an agent of the workspace runs."""
+    places, written = resolution.places, reading.agent
     where = agent.path.removeprefix(places.workspace + os.sep)
     models = map_file.fingerprint if map_file is not None else ""
-    return _digest("agent", places.workspace, where, agent.tool, reading.digest_text, models)
+    print_ = _digest("agent", places.workspace, where, agent.tool, reading.digest_text, models)
+    seal = seal_of_agent(
+        print_,
+        written.servers.values() if written is not None else (),
+        places.workspace,
+        binding=resolution.record is not None,
+    )
+    if seal is not None:
+        print_ = fingerprint(seal, places.workspace)
+    return replace(agent, fingerprint=print_, seal=seal, is_workspace=True)
 
 
 def _digest(*words: str) -> str:

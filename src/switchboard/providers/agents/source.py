@@ -95,7 +95,7 @@ class AgentSource(Source[FoundAgents]):
             # As above, and the files of other hosts.
             from switchboard.providers.agents.servers.host_trust import host_items  # noqa: PLC0415
 
-            yield from host_items(settings, entry.user_home)
+            yield from host_items(settings)
         file = entry.map_file
         if file is not None and file.fingerprint:
             yield Item(
@@ -199,9 +199,16 @@ class AgentSource(Source[FoundAgents]):
             fingerprint=agent.fingerprint,
             runs=summary_of(agent, entry),
             description=agent.description,
-            sandbox=agent.run.sandbox_mode or "",
+            sandbox=_sandbox(agent, entry),
             origin=agent.origin,
         )
+
+
+def _sandbox(agent: Agent, entry: FoundAgents) -> str:
+    """What the engine confines, and that it does not confine the servers."""
+    mode, plan = agent.run.sandbox_mode or "", entry.plan(agent)
+    own = (*agent.servers, *agent.remote_servers, *plan.injected, *plan.tools.references)
+    return f"{mode}; the agent's servers run outside of it" if mode and own else mode
 
 
 # What the map of models of a workspace is called where it is trusted.

@@ -6,7 +6,6 @@ from typing import Any
 
 from msgspec import Struct
 
-TOKEN_VARIABLE = "SWITCHBOARD_TOKEN"  # noqa: S105 - the name of a variable
 _NAME = "switchboard"
 
 
@@ -44,34 +43,6 @@ def stdio_lines(program: str, options: tuple[str, ...] = ()) -> tuple[ClientLine
             client="Cursor",
             file=".cursor/mcp.json",
             text=_json("mcpServers", {"command": program, "args": placed}),
-        ),
-    )
-
-
-def http_lines(url: str) -> tuple[ClientLines, ...]:
-    """For clients that connect to a running one; they read its token from a variable."""
-    by_name = {"Authorization": "Bearer ${env:%s}" % TOKEN_VARIABLE}  # noqa: UP031 - braces
-    # In single quotes: Claude Code fills the variable in, and keeps the token out of its file.
-    header = "'Authorization: Bearer ${%s}'" % TOKEN_VARIABLE  # noqa: UP031 - braces
-    return (
-        ClientLines(
-            client="Claude Code",
-            text=f"claude mcp add --transport http {_NAME} {url} --header {header}",
-        ),
-        ClientLines(
-            client="Codex",
-            file="~/.codex/config.toml",
-            text=_toml({"url": url, "bearer_token_env_var": TOKEN_VARIABLE}),
-        ),
-        ClientLines(
-            client="VS Code",
-            file=".vscode/mcp.json",
-            text=_json("servers", {"type": "http", "url": url, "headers": by_name}),
-        ),
-        ClientLines(
-            client="Cursor",
-            file=".cursor/mcp.json",
-            text=_json("mcpServers", {"url": url, "headers": by_name}),
         ),
     )
 

@@ -31,7 +31,7 @@ class Waiters:
 
     def __init__(self) -> None:
         self._waiting: dict[str, list[Waiter]] = {}
-        self._news: dict[str, asyncio.Event] = {}
+        self._news: dict[str, list[asyncio.Event]] = {}
         self._starters: dict[str, Session] = {}
         self._handed_out: dict[str, None] = {}
         # What they are asked that were handed a task.
@@ -73,11 +73,20 @@ class Waiters:
 
     async def changed(self, run_id: str) -> None:
         """Wait until somebody else waits for the run."""
-        await self._news.setdefault(run_id, asyncio.Event()).wait()
+        heard = asyncio.Event()
+        self._news.setdefault(run_id, []).append(heard)
+        try:
+            await heard.wait()
+        finally:
+            # It may be that nobody came.
+            if heard in (waiting := self._news.get(run_id, [])):
+                waiting.remove(heard)
+                if not waiting:
+                    del self._news[run_id]
 
     def _tell(self, run_id: str) -> None:
-        if (news := self._news.pop(run_id, None)) is not None:
-            news.set()
+        for heard in self._news.pop(run_id, ()):
+            heard.set()
 
     # Whoever began
 

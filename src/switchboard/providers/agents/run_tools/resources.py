@@ -11,7 +11,7 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
 from switchboard.providers.agents.calls.answers import facts
-from switchboard.providers.agents.run_tools.transcript_lines import lines_of
+from switchboard.runs.event_words import told_lines
 from switchboard.runs.ports import Runs
 from switchboard.runs.run import Run
 
@@ -62,7 +62,7 @@ class RunResources:
         run = await self._find(uri.removeprefix(SCHEME))
         if run is None or isinstance(request, Filling):
             raise _unknown(uri)
-        lines = list(lines_of(await self._runs().transcript(run.id)))
+        lines = list(told_lines(await self._runs().transcript(run.id)))
         told = {**facts(run), "task": run.spec.task, "output": run.output, "events": lines}
         text = msgspec.json.encode(told).decode()
         contents = [{"uri": uri, "mimeType": "application/json", "text": text}]

@@ -14,8 +14,8 @@ from switchboard.providers.agents.calls.answers import going_on, report
 from switchboard.providers.agents.calls.request_keys import asked_by
 from switchboard.providers.agents.calls.run_calls import RunCalls
 from switchboard.providers.agents.run_tools.own_runs import own_run
-from switchboard.providers.agents.run_tools.transcript_lines import lines_of
 from switchboard.runs.conversations import begun_with, going_on_with
+from switchboard.runs.event_words import told_lines
 from switchboard.runs.ports import Runs
 from switchboard.runs.run import Run, RunSpec
 
@@ -89,7 +89,7 @@ class RunTools:
     async def _output(self, run: Run, after: int) -> Outcome:
         events = await self._runs().transcript(run.id, after=after)
         shown = events[:_MOST_LINES]
-        text = "\n".join(lines_of(shown))
+        text = "\n".join(told_lines(shown))
         next_after = shown[-1].number if shown else after
         return report(run, text, after=next_after, more=len(events) > len(shown))
 
@@ -97,6 +97,10 @@ class RunTools:
         if run.has_ended:
             return report(run, f"Run {run.id} had ended already: {run.state}.")
         run = await self._runs().cancel(run.id)
+        if not run.has_ended:
+            return report(run, f"Run {run.id} was told to end, and has not yet: {run.state}.")
+        if run.state != "cancelled":
+            return report(run, f"Run {run.id} ended before it could be cancelled: {run.state}.")
         return report(run, f"Run {run.id} was cancelled.")
 
     async def _reply(self, call: Call, run: Run, task: str) -> Outcome:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from switchboard.children.schema import ServerEntry
 from switchboard.engines.profile import AttachedServer
 from switchboard.providers.agents.agent import Agent
+from switchboard.providers.agents.servers.agent_seal import check_unchanged
 from switchboard.providers.agents.servers.bridges import Bridges
 from switchboard.providers.agents.servers.choice import Tools, choose
 from switchboard.providers.agents.servers.depth import check_depth
@@ -36,12 +37,14 @@ class AgentServers:
         injected: Sequence[AttachedServer] = (),
         depth: int = 0,
     ) -> Attachments:
-        """The servers of a run of this agent. Raises a fault where too many runs stand above it.
+        """The servers of a run of this agent.
 
+        Raises a fault where too many runs stand above it, or its servers are not what was trusted.
         `references` are its tools after the tool map, and `injected` the servers that the map
         brings along; without them, its tools as they are written.
         """
         check_depth(depth)
+        await asyncio.to_thread(check_unchanged, agent, self._context.settings.workspace)
         wanted = read_references(agent.tools if references is None else references)
         hosts = await asyncio.to_thread(self._hosts) if self._needs_others(wanted) else _NO_HOSTS
         known = self._known(agent, injected, hosts)

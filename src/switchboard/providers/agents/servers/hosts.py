@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,6 +24,7 @@ from switchboard.providers.agents.servers.host_file import (
     read_host_file,
     words,
 )
+from switchboard.providers.agents.servers.host_seal import HostSeal
 
 CLAUDE_VARIABLE = "CLAUDE_CONFIG_DIR"
 _CLAUDE_PROJECT = ".mcp.json"
@@ -32,8 +33,8 @@ _VSCODE_PROJECT = ".vscode/mcp.json"
 _CURSOR_USER = ".cursor/mcp.json"
 _ENABLED, _DISABLED = "enabledMcpjsonServers", "disabledMcpjsonServers"
 
-# Whether the user trusts a file of the workspace with exactly these bytes.
-TrustsFile = Callable[[str, str], bool]
+# Whether the user trusts a file of the workspace with exactly what it holds and names.
+TrustsFile = Callable[[HostFile, HostTree], bool]
 
 
 class HostPlaces(Struct, frozen=True, kw_only=True):
@@ -94,11 +95,13 @@ def discovered(
     notices: list[str] = []
     for file, entries in _entries(places, trusts, notices):
         fill = HostFields(file.host, environ, places.workspace, places.user_home)
-        for name, fields in entries.items():
-            if not is_local(fields):
-                continue
+        theirs = {name: fields for name, fields in entries.items() if is_local(fields)}
+        seal = HostSeal(file, theirs, places.workspace, places.user_home)
+        for name, fields in theirs.items():
             try:
-                launch = launch_from(name, cast("dict[str, Any]", fields), fill)
+                launch = launch_from(name, fields, fill)
+                if file.is_workspace:
+                    seal.check(launch)
             except EntryUnusable as why:
                 notices.append(f"`{name}` of {_shown(file, places)} is left out: {why}")
                 continue
@@ -124,9 +127,14 @@ def waiting_files(places: HostPlaces) -> Iterator[tuple[HostFile, HostTree, dict
     """The files of the workspace that name commands, with their digests and their entries."""
     for file in places.in_workspace():
         read = read_host_file(file)
-        entries = {name: fields for name, fields in _servers(read.tree).items() if is_local(fields)}
+        entries = local_entries(read.tree)
         if entries:
             yield file, read, entries
+
+
+def local_entries(tree: Mapping[str, Any]) -> dict[str, Any]:
+    """The entries of a file that are commands in use."""
+    return {name: fields for name, fields in _servers(tree).items() if is_local(fields)}
 
 
 def _entries(
@@ -138,8 +146,8 @@ def _entries(
         read = read_host_file(file)
         if read.problem:
             notices.append(f"{_shown(file, places)} is not used: it {read.problem}")
-        elif read.tree and file.is_workspace and not trusts(file.path, read.digest):
-            if any(map(is_local, _servers(read.tree).values())):
+        elif read.tree and file.is_workspace and not trusts(file, read):
+            if local_entries(read.tree):
                 notices.append(
                     f"{_shown(file, places)} is not trusted, so its servers are not attached;"
                     f" look at it, then: switchboard trust {_shown(file, places)}"

@@ -26,6 +26,7 @@ def run_lines(run: Run, style: Style) -> Iterator[str]:
     yield f"{style.bold(run.id)}  {spec.agent} on {spec.engine}  {run.state}"
     for name, value in (
         ("task", spec.task),
+        ("replies to", spec.replies_to),
         ("in", spec.cwd),
         ("model", run.model),
         ("started", _when(run.created_at)),
@@ -33,12 +34,12 @@ def run_lines(run: Run, style: Style) -> Iterator[str]:
         ("attempts", str(run.attempts) if run.attempts > 1 else ""),
         ("doing", run.doing),
         ("waits for", f"approval {run.approval_id}" if run.approval_id else ""),
-        ("reason", run.reason),
+        ("reason", run.reason if run.reason != run.state else ""),
         ("used", _used(run)),
         ("on disk", _UNWRITTEN if run.is_unwritten else ""),
     ):
         if value:
-            yield f"  {name + ':':<11}{one_line(value)}"
+            yield f"  {name + ':':<12}{one_line(value)}"
     if run.output:
         yield ""
         yield from run.output.splitlines()
