@@ -5,7 +5,7 @@ from typing import Protocol
 
 from switchboard.children.schema import ServerEntry
 from switchboard.core.channel import Channel
-from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.faults import Fault
 
 
 class Authorization(Protocol):
@@ -35,23 +35,6 @@ class Authorization(Protocol):
     def close(self) -> None:
         """The connection has ended, and needs nothing renewed any more."""
         ...
-
-
-class ScopeMissing(Fault):
-    """A call wants more than the login was granted."""
-
-    def __init__(
-        self,
-        code: FaultCode,
-        reason: str,
-        message: str,
-        *,
-        hint: str = "",
-        # Whether the login is still the one that was not enough.
-        still_holds: Callable[[], bool] = lambda: False,
-    ) -> None:
-        super().__init__(code, reason, message, hint=hint)
-        self.still_holds = still_holds
 
 
 # Says whether somebody has logged in.

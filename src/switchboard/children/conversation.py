@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from msgspec import MsgspecError, Raw
 
-from switchboard.children.authorization import OfferLogin, ScopeMissing
+from switchboard.children.authorization import OfferLogin
 from switchboard.children.connection import Connection
 from switchboard.children.faults import (
     discreet_error,
@@ -33,7 +33,7 @@ from switchboard.children.reaching.interruption import Interruption
 from switchboard.children.reaching.recovery import MOST_REPEATS
 from switchboard.core.channel import Channel
 from switchboard.core.events import ChildToolsSkipped
-from switchboard.core.faults import Fault
+from switchboard.core.faults import Fault, ScopeMissing
 from switchboard.core.levels import LEVELS, reaches
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Events

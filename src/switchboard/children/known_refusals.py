@@ -2,8 +2,7 @@
 
 import hashlib
 
-from switchboard.children.authorization import ScopeMissing
-from switchboard.core.faults import Fault
+from switchboard.core.faults import Fault, ScopeMissing
 from switchboard.wire.messages import Parts
 
 _MOST_KEPT = 64

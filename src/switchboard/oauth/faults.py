@@ -3,9 +3,8 @@
 import shlex
 from collections.abc import Callable
 
-from switchboard.children.authorization import ScopeMissing
 from switchboard.children.schema import ServerEntry
-from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.faults import Fault, FaultCode, ScopeMissing
 from switchkit.files import NotPrivate
 
 # What an authorization server may answer, by RFC 6749, 7009, 7591, 8628 and 8707. Whatever else
