@@ -25,7 +25,9 @@ _KILL_S = 5.0
 _STEP_MS = 20
 # Meant for the program, which gets them as well.
 _PASSED_BY = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGTSTP)
-_CANNOT_START = 127
+# Between the name of a program that the system does not start, and why.
+CANNOT_START = " cannot be started: "
+_STATUS_NOT_STARTED = 127
 
 
 def orders(program: str, argv: "Sequence[str]", env: "Mapping[str, str]") -> bytes:
@@ -143,9 +145,9 @@ def _started(wanted: _Orders) -> int:
                 signal.signal(number, signal.SIG_DFL)
             os.execve(wanted.program, wanted.argv, wanted.env)  # noqa: S606 - what it is for
         except OSError as error:
-            os.write(2, wanted.program + f" cannot be started: {error.strerror}\n".encode())
+            os.write(2, wanted.program + f"{CANNOT_START}{error.strerror}\n".encode())
         finally:
-            os._exit(_CANNOT_START)
+            os._exit(_STATUS_NOT_STARTED)
     # The streams are the program's: they have to end with it.
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):

@@ -11,6 +11,7 @@ from support.models.messages import refused
 from support.models.script import Cut, Refuse, Step, say, shell, stumble
 from switchboard.engines.claude.engine import ClaudeEngine
 from switchboard.engines.events import CommandItem, FailureKind, Notice, TurnEnded
+from switchboard.engines.failures import sentence
 
 BOTH = pytest.mark.parametrize("package", [OLD, NEW], ids=["old", "new"])
 LIMIT = "Your credit balance is too low to access the Anthropic API."
@@ -134,6 +135,30 @@ async def test_a_program_that_is_missing_or_too_old_is_named(tmp_path: Path) -> 
         assert last.failure is not None
         assert last.failure.kind == "engine-missing"
         await conversation.aclose()
+
+
+@pytest.mark.parametrize(
+    ("file", "why"),
+    [
+        ("\x7fELF, cut off", "Exec format error"),
+        ("#!/no/such/shell\n", "No such file or directory"),
+    ],
+)
+async def test_a_program_that_the_system_does_not_start_is_told_apart(
+    tmp_path: Path, file: str, why: str
+) -> None:
+    program = tmp_path / "claude"
+    program.write_text(file, "utf-8")
+    program.chmod(0o700)
+    async with claude_stage(tmp_path / "stage") as stage:
+        conversation = stage.converse(program=str(program))
+        last = ended(await heard(conversation))
+        await conversation.aclose()
+    assert last.failure is not None
+    assert last.failure.kind == "engine-not-started"
+    said = sentence(last.failure, "claude")
+    assert said.startswith(f"The program Claude Code could not be started ({why}); `switchboard d")
+    assert str(tmp_path) not in said
 
 
 async def test_a_program_of_another_version_is_told_apart(tmp_path: Path) -> None:

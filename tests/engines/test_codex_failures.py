@@ -100,6 +100,18 @@ async def test_a_missing_program_fails_the_turn(tmp_path: Path) -> None:
     assert last.failure.kind == "engine-missing"
 
 
+async def test_a_program_that_the_system_does_not_start_fails_the_turn(tmp_path: Path) -> None:
+    program = tmp_path / "codex"
+    program.write_text("\x7fELF, cut off", "utf-8")
+    program.chmod(0o700)
+    async with codex_stage(tmp_path) as stage:
+        conversation = stage.converse(program=str(program))
+        last = ended(await heard(conversation))
+        await conversation.aclose()
+    assert last.failure is not None
+    assert last.failure.kind == "engine-not-started"
+
+
 @pytest.mark.parametrize("cwd", ["missing", "a-file", "relative"])
 async def test_a_working_directory_that_is_none_fails_the_turn(tmp_path: Path, cwd: str) -> None:
     async with codex_stage(tmp_path, [say("never")]) as stage:

@@ -10,6 +10,7 @@ ItemStatus = Literal["started", "completed", "failed", "declined"]
 FailureKind = Literal[
     "engine-missing",
     "engine-version",
+    "engine-not-started",
     "engine-crashed",
     "not-logged-in",
     "model-unknown",

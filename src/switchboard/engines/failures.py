@@ -3,13 +3,20 @@
 The engine's own words are not in them: those may hold paths, addresses and secrets.
 """
 
+import errno
+import os
+
 from switchboard.engines.events import FailureKind, TurnFailure
+from switchkit.keeper import CANNOT_START
 
 _SENTENCES: dict[FailureKind, str] = {
     "engine-missing": "The program {engine} was not found; install it, or name its path under "
     "`agents.programs` in the `config.toml` of your home.",
     "engine-version": "The installed {engine} is too old for Switchboard; update it, then try "
     "again.",
+    "engine-not-started": "The program {engine} could not be started{why}; `switchboard doctor` "
+    "says which file that is: install it again, or name another under `agents.programs` in the "
+    "`config.toml` of your home.",
     "engine-crashed": "The program {engine} ended in the middle of the task; try again, and if it "
     "happens twice, `switchboard daemon logs` says more.",
     "not-logged-in": "The model service did not accept the login of {engine}; {login}, then try "
@@ -42,6 +49,7 @@ _SENTENCES: dict[FailureKind, str] = {
     "other": "The agent failed for a reason that {engine} does not explain; look into "
     "`switchboard daemon logs`, then try again.",
 }
+_OF_THE_SYSTEM = frozenset(map(os.strerror, errno.errorcode))
 _NAMES = {"codex": "Codex", "claude": "Claude Code"}
 _LOGINS = {
     "codex": "run `codex login`",
@@ -59,6 +67,8 @@ _OF_ANOTHER_VERSION = (
 
 def kind_of_crash(words: str) -> FailureKind:
     """What kind of failure it is that a program ended by itself with these words."""
+    if _why_not_started(words):
+        return "engine-not-started"
     lower = words.lower()
     if any(each in lower for each in _OF_ANOTHER_VERSION):
         return "engine-version"
@@ -69,4 +79,15 @@ def sentence(failure: TurnFailure, engine: str) -> str:
     """What a person is told of a failure of the engine with this key."""
     name = _NAMES.get(engine) or engine.removeprefix("acp:") or "of the agent"
     login = _LOGINS.get(engine, "log in there again")
-    return _SENTENCES[failure.kind].format(engine=name, login=login)
+    why = _why_not_started(failure.private)
+    why = f" ({why})" if why else ""
+    return _SENTENCES[failure.kind].format(engine=name, login=login, why=why)
+
+
+def _why_not_started(words: str) -> str:
+    """What the system said against a program, where it never ran and its keeper tells why.
+
+    Those are words of the system's own alone, which may be shown to anybody.
+    """
+    _, mark, why = words.strip().partition(CANNOT_START)
+    return why if mark and why in _OF_THE_SYSTEM else ""

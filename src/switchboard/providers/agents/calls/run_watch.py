@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
 
 from switchboard.core.call_steps import CallStep
@@ -39,13 +39,14 @@ class _RunWatch:
     def __init__(self, runs: Runs, run: Run, tell: TellStep) -> None:
         self._runs = runs
         self._run_id = run.id
+        self._engine = run.spec.engine
         self._tell = tell
+        self._has_begun = run.state != "queued"
+        self._waits_for = ""
         self._after = 0
         # A message that may be the last one, which is the answer.
         self._held = ""
         self._step(f"run {run.id} of {one_line(run.spec.agent)} on {run.spec.engine}")
-        if run.state == "queued":
-            self._step(IN_LINE, is_passing=True)
 
     async def go_on(self) -> None:
         news = asyncio.Event()
@@ -54,9 +55,11 @@ class _RunWatch:
             while True:
                 news.clear()
                 await self.look()
-                with contextlib.suppress(TimeoutError):
+                try:
                     async with asyncio.timeout(_LOOK_S):
                         await news.wait()
+                except TimeoutError:
+                    await self._look_at_line()
         finally:
             forget()
 
@@ -68,8 +71,21 @@ class _RunWatch:
                 self._after = event.number
                 self._show(event.data)
 
+    async def _look_at_line(self) -> None:
+        """Tell what the run waits for that has not begun."""
+        with contextlib.suppress(Fault):
+            if self._has_begun or (run := await self._runs.get(self._run_id)).state != "queued":
+                return
+            waits_for = in_line_behind(run, await self._runs.unfinished())
+            if waits_for != self._waits_for:
+                self._waits_for = waits_for
+                self._step(waits_for, is_passing=True)
+
     def _show(self, data: str) -> None:
         words = event_words(data)
+        if words.kind == "state" and words.text == "working" and not self._has_begun:
+            self._has_begun = True
+            self._step(f"starts {self._engine}", is_passing=True)
         if not words.text or words.kind == "state":
             return
         if self._held:
@@ -82,3 +98,18 @@ class _RunWatch:
 
     def _step(self, text: str, *, is_passing: bool = False, ending: str = "") -> None:
         self._tell(CallStep(run_id=self._run_id, text=text, is_passing=is_passing, ending=ending))
+
+
+def in_line_behind(run: Run, unfinished: Iterable[Run]) -> str:
+    """That a run waits for its turn, and which run keeps it waiting."""
+    working = [each for each in unfinished if each.state != "queued" and each.id != run.id]
+    for each in working:
+        # Those above it wait for it, not it for them.
+        is_in_the_way = each.spec.may_write and each.spec.depth >= run.spec.depth
+        if run.spec.may_write and is_in_the_way and each.spec.workspace == run.spec.workspace:
+            name = one_line(each.spec.agent)
+            return f"waits for its turn: run {each.id} of {name} works in this workspace"
+    if not working:
+        return "waits for its turn"
+    ids = ", ".join(each.id for each in working)
+    return f"waits for its turn: as many runs work as may at once ({ids})"
