@@ -78,10 +78,16 @@ class Child:
         by the same name.
         """
         self.calls += 1
-        head = b'{"name":%b,"arguments":' % encode(name)
         return self.conversation.ask(
-            "tools/call", (head, arguments), channel, tool=name, judged=judged
+            "tools/call", _call_params(name, arguments), channel, tool=name, judged=judged
         )
+
+    def check_login(self, name: str, arguments: Raw) -> None:
+        """Raises a fault where it has said that our login is not enough for this very call.
+
+        For whoever is about to ask a person: nobody should agree to what cannot be done.
+        """
+        self.conversation.refusals.check(_call_params(name, arguments))
 
     async def tools_now(self, channel: Channel | None = None) -> ToolListing:
         """Its tools as the process lists them that a call would reach; it is started for that."""
@@ -155,3 +161,7 @@ class Child:
         """End it for good."""
         await self.connection.aclose()
         await self._tasks.aclose()
+
+
+def _call_params(name: str, arguments: Raw) -> tuple[bytes, Raw]:
+    return b'{"name":%b,"arguments":' % encode(name), arguments

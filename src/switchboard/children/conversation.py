@@ -18,6 +18,7 @@ from switchboard.children.faults import (
 from switchboard.children.greeting import modern_capabilities
 from switchboard.children.inbound.input_rounds import settle
 from switchboard.children.inbound.server_requests import ServerRequests
+from switchboard.children.known_refusals import KnownRefusals
 from switchboard.children.link import Link
 from switchboard.children.listings.listing import (
     FEATURES,
@@ -32,7 +33,7 @@ from switchboard.children.reaching.interruption import Interruption
 from switchboard.children.reaching.recovery import MOST_REPEATS
 from switchboard.core.channel import Channel
 from switchboard.core.events import ChildToolsSkipped
-from switchboard.core.faults import Fault
+from switchboard.core.faults import Fault, ScopeMissing
 from switchboard.core.levels import LEVELS, reaches
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Events
@@ -69,6 +70,7 @@ class Conversation:
         self._tasks = tasks
         self._offer_login = offer_login
         self._level = ""
+        self.refusals = KnownRefusals()
         # Whether a tool says of itself that to call it twice does no more than to call it once.
         self.is_repeatable: Callable[[str], Awaitable[bool]] = _never
 
@@ -96,7 +98,15 @@ class Conversation:
         if self._offer_login is None:
             # Nothing around it: every call pays for each coroutine that it passes.
             return self._ask(method, params, channel, tool, judged)
-        return self.with_login(channel, partial(self._ask, method, params, channel, tool, judged))
+        ask = partial(self._ask, method, params, channel, tool, judged)
+        return self._noted(params, partial(self.with_login, channel, ask))
+
+    async def _noted(self, params: Parts, ask: Callable[[], Awaitable[Raw]]) -> Raw:
+        try:
+            return await ask()
+        except ScopeMissing as fault:
+            self.refusals.note(params, fault)
+            raise
 
     async def with_login(self, channel: Channel | None, ask: Callable[[], Awaitable[T]]) -> T:
         """What somebody wants of the child; if it wants a login first, they are shown where."""

@@ -4,7 +4,7 @@ A fault is what a client may see: its message, hint and details carry no path ou
 and no traceback. What only the log may know is `private`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -49,3 +49,20 @@ class Fault(Exception):
 
     def __str__(self) -> str:
         return f"{self.code}: {self.message}"
+
+
+class ScopeMissing(Fault):
+    """A call wants more than the login was granted."""
+
+    def __init__(
+        self,
+        code: FaultCode,
+        reason: str,
+        message: str,
+        *,
+        hint: str = "",
+        # Whether the login is still the one that was not enough.
+        still_holds: Callable[[], bool] = lambda: False,
+    ) -> None:
+        super().__init__(code, reason, message, hint=hint)
+        self.still_holds = still_holds

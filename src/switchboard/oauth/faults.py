@@ -1,9 +1,10 @@
 """What goes wrong with logins, as faults. No word of a token endpoint or a page is passed on."""
 
 import shlex
+from collections.abc import Callable
 
 from switchboard.children.schema import ServerEntry
-from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.faults import Fault, FaultCode, ScopeMissing
 from switchkit.files import NotPrivate
 
 # What an authorization server may answer, by RFC 6749, 7009, 7591, 8628 and 8707. Whatever else
@@ -41,17 +42,27 @@ def login_required(entry: ServerEntry, why: str = "nobody is logged in") -> Faul
     )
 
 
-def scope_missing(entry: ServerEntry, scopes: tuple[str, ...], *, configured: bool) -> Fault:
-    """The token is good, and does not reach as far as this call."""
+def scope_missing(
+    entry: ServerEntry,
+    scopes: tuple[str, ...],
+    *,
+    configured: bool,
+    still_holds: Callable[[], bool],
+) -> ScopeMissing:
+    """The token is good, and does not reach as far as this call.
+
+    `still_holds` says whether it is still the token that we have.
+    """
     asked = ", ".join(f"`{scope}`" for scope in scopes) or "more than we were granted"
     more = tuple(word for scope in scopes for word in ("--scope", scope))
     command = login_command(entry, *(() if configured else more))
     first = "add them to `auth.scopes` of this server, then: " if configured else ""
-    return Fault(
+    return ScopeMissing(
         FaultCode.PERMISSION_DENIED,
         "scope-missing",
         f"`{entry.label}` wants scopes for this that our login does not have: {asked}",
         hint=first + command,
+        still_holds=still_holds,
     )
 
 

@@ -151,9 +151,12 @@ class HeldLogin:
                 return login_required(self.entry)
             return login_required(self.entry, "it refuses the one that we have")
         if status == _FORBIDDEN and said.error == "insufficient_scope":
-            auth = self.entry.auth
+            auth, stamp = self.entry.auth, self._stamp
             return scope_missing(
-                self.entry, said.scopes, configured=bool(auth is not None and auth.scopes)
+                self.entry,
+                said.scopes,
+                configured=bool(auth is not None and auth.scopes),
+                still_holds=lambda: stamp == self._grants.stamp(),
             )
         return None
 

@@ -120,9 +120,11 @@ class DirectProvider:
         if spec is None:
             return nothing_agreed(call.tool)
         place = index.places[spec]
-        link = place.exposure.children.of(call.session).connection.link
+        child = place.exposure.children.of(call.session)
+        link = child.connection.link
         if link is None:
             return nothing_agreed(call.tool)
+        child.check_login(place.own, call.arguments)
         return replace(_launches(place, call).named(spec, place.own), judged=link)
 
     async def invoke(self, call: Call) -> Outcome:

@@ -262,6 +262,7 @@ def _judged(
     link = child.connection.link
     if now is None or link is None:
         return nothing_agreed(call.tool)
+    child.check_login(call.tool.name, call.arguments)
     return replace(launches[now], judged=link)
 
 
