@@ -79,9 +79,7 @@ def test_a_run_is_listed_shown_and_gone_on_with(workspace: Workspace) -> None:
     second, known = listed(workspace)
     assert known["id"] == first["id"]
     assert (second["task"], second["state"]) == ("Now the tests", "completed")
-    assert (
-        f"continues: {first['id']}\n" in switchboard(workspace, "runs", "show", second["id"]).out
-    )
+    assert f"continues: {first['id']}\n" in switchboard(workspace, "runs", "show", second["id"]).out
     table = switchboard(workspace, "runs", "list").out.splitlines()
     assert [line.split()[0] for line in table] == ["ID", second["id"], first["id"]]
     assert max(map(len, table)) <= 80
