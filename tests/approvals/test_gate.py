@@ -115,7 +115,7 @@ async def test_arguments_with_two_readings_are_refused_before_anybody_is_asked(
 async def test_an_asker_that_never_answers_is_not_waited_for_for_ever(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("switchboard.approvals.request.TTL_S", 0.2)
+    monkeypatch.setattr("switchboard.approvals.request.WAIT_S", 0.2)
 
     class Silent:
         async def ask(self, question: Question, /) -> Answer:
@@ -349,7 +349,7 @@ async def test_every_question_and_every_answer_is_told_with_whose_it_is(home: Pa
 async def test_an_answer_that_comes_when_nobody_waits_is_told_as_well(
     home: Path, monkeypatch: pytest.MonkeyPatch, outcome: str
 ) -> None:
-    monkeypatch.setattr("switchboard.approvals.request.TTL_S", 0.5)
+    monkeypatch.setattr("switchboard.approvals.request.WAIT_S", 0.5)
     ground = Ground(home, hold_s=0.0)
     fault = await refusal(ground)
     if outcome == "denied":

@@ -11,7 +11,5 @@ def fail_unreadable(peer: Peer, child: str, message: bytes) -> None:
     Many servers print a banner or a log line where only messages belong; that is no answer.
     """
     message_id = answered_id(message)
-    if message_id is None:
-        message_id = peer.about
     if message_id in peer.pending:
         peer.pending.fail(message_id, fault_from_unreadable(child))
