@@ -125,9 +125,7 @@ class SuiteSource(Source[Struct]):
             ' Call a suite with {"action": "introspect"} to see its subtools and their schemas,'
             ' then with {"action": "call", "subtool": NAME, "args": {…}}.'
         )
-        if others and not names:
-            text = "Switchboard."
-        elif others:
+        if others:
             text += " Every other tool takes its own arguments."
         waiting = len(settings.untrusted)
         if waiting:
