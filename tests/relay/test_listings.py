@@ -7,6 +7,7 @@ from typing import Any, cast
 from msgspec import Raw
 
 from switchboard.children.connection import ChildLimits
+from switchboard.children.listings.collector import recall
 from switchboard.children.listings.listing import Listing, ToolEntry, ToolListing
 from switchboard.children.pool import ChildSource
 from switchboard.children.server_launches import ServerLaunches
@@ -29,6 +30,7 @@ class Lister:
         entry = Raw(b'{"name":"%b"}' % tool.encode())
         self._tools = ToolListing(entries={tool: entry}, tools={tool: ToolEntry(name=tool)})
         self.is_known = False
+        self.looked_up: set[str] = set()
         self._when_asked = when_asked
 
     def of(self, _: Session) -> "Lister":
@@ -45,8 +47,8 @@ class Lister:
 
     shown = known
 
-    async def remembered(self, _: str) -> None:
-        return None
+    async def remembered(self, kind: str) -> None:
+        del kind
 
     async def listing(self, *_: object) -> Listing:
         await self._when_asked()
@@ -84,3 +86,24 @@ async def test_a_tool_that_another_caller_was_told_of_first_is_found() -> None:
     await provider.aclose()
     assert found is not None
     assert found.name == "wanted"
+
+
+class NeverListed(Lister):
+    """A child that does not run, and of which nothing is remembered."""
+
+    def __init__(self) -> None:
+        super().__init__("none", asyncio.Event().wait)
+        self.looks = 0
+
+    async def remembered(self, kind: str) -> None:
+        self.looks += 1
+        self.looked_up.add(kind)
+
+
+async def test_what_was_never_listed_is_looked_for_once() -> None:
+    """Every call of a tool comes by, and each look is one at the disk."""
+    never = NeverListed()
+    holder = exposure("never", never)
+    for _ in range(3):
+        await recall("tools", (holder,), Session(id="s", via="test", workspace="/"))
+    assert never.looks == 1

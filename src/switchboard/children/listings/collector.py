@@ -34,7 +34,10 @@ async def recall(kind: Kind, holders: Sequence[HasChildren], session: Session) -
     """
     for holder in holders:
         child = holder.children.shown_to(session)
-        if child is not None and child.listings.shown(kind) is None:
+        # Once: every call comes here, and a server that never listed has nothing on disk.
+        if child is None or kind in child.listings.looked_up:
+            continue
+        if child.listings.shown(kind) is None:
             await child.remembered(kind)
 
 

@@ -29,6 +29,8 @@ class Listings:
         self._changes: dict[Kind, int] = {}
         # What clients were told of another process, and may hold for true.
         self._told: dict[Kind, Listing] = {}
+        # The kinds of which it is known what an earlier process listed, if it ever did.
+        self.looked_up: set[Kind] = set()
         # Called with the feature whose listings are not what they were.
         self.on_changed: Callable[[str], None] = lambda _: None
         # The features whose change was announced just now, each with whether it changed since.
@@ -53,6 +55,7 @@ class Listings:
         if (told := self._told.get(kind)) is not None:
             return told
         found = await self._cache.recall(kind) if self._cache is not None else None
+        self.looked_up.add(kind)
         if found is not None:
             self._told[kind] = found
         return found
