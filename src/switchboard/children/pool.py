@@ -186,6 +186,8 @@ class ChildPool:
             if key[1] == session_id:
                 del self._children[key]
                 self._tasks.start(child.aclose())
+            else:
+                child.leave(session_id)
 
     def retain(self, children: Iterable[Child]) -> None:
         """Let go of every other child as soon as nobody waits for it."""
