@@ -121,7 +121,7 @@ def read_trust(home: str, problems: list[Problem]) -> TrustRecord:
     grants: dict[str, dict[str, SecretGrant]] = {}
     if read is not None:
         try:
-            record: Any = msgspec.json.decode(read[0])
+            record: Any = msgspec.json.decode(read)
             workspaces, grants = _workspaces(record), _grants(record)
         except (msgspec.DecodeError, ValueError, RecursionError):
             found.append(Problem(path=path, message="the record of trust is damaged"))
