@@ -13,7 +13,7 @@ from switchboard.config.strict import Truth
 from switchboard.core.origins import Origin, Scope
 from switchboard.providers.source import Finding, Item, Listed, ListingContext, Source
 from switchboard.providers.yard.schema import FILE_NAME, VARIABLES, YardEntry
-from switchboard.settings.trust import read_trust
+from switchboard.settings.consent.trust_record import read_trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
