@@ -44,7 +44,6 @@ from switchboard.settings.files.layer_merge import lay_all
 from switchboard.settings.files.misplaced_children import misplaced_children
 from switchboard.settings.files.wrapped_child import is_original, wrapper_above
 from switchboard.settings.fingerprints import files_to_watch
-from switchboard.settings.scopes.skills import ACTIVE, active_skills, skill_folders
 from switchboard.settings.sections import ReadFile, Settings
 from switchboard.settings.servers import Resolution, merged_servers
 from switchboard.settings.validate import omissions
@@ -256,6 +255,11 @@ def _with_skills(loading: Loading, settings: Settings, names: Sequence[str]) -> 
     """The servers of active skills over all others."""
     # The front matter of skills is YAML, which is slow to import.
     from switchboard.settings.scopes.session_servers import servers_in_scope  # noqa: PLC0415
+    from switchboard.settings.scopes.skills import (  # noqa: PLC0415 - few have skills
+        ACTIVE,
+        active_skills,
+        skill_folders,
+    )
 
     warnings = list(settings.warnings)
     skills = active_skills(loading.places, names, loading.merged.layers[ACTIVE], warnings)
@@ -308,7 +312,7 @@ def _files(loading: Loading) -> tuple[ReadFile, ...]:
     return tuple(
         ReadFile(
             path=layer.document.path,
-            digest=layer.document.digest,
+            text=layer.document.text,
             origin=Origin(scope=layer.scope, path=layer.document.path),
         )
         for layer in loading.layers

@@ -189,7 +189,7 @@ def read_trust(home: str, problems: list[Problem]) -> TrustRecord:
     read = read_text(path, found) if _is_believable(home, path, found) else None
     if read is not None:
         try:
-            record: Any = msgspec.json.decode(read[0])
+            record: Any = msgspec.json.decode(read)
             if not isinstance(record, dict):
                 raise ValueError("not an object")  # noqa: TRY004 - a damaged file
             tree = cast("dict[str, Any]", record)

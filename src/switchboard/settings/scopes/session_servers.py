@@ -20,7 +20,7 @@ from switchboard.settings.consent.trust_record import read_trust
 from switchboard.settings.files.file_layers import front_matter_layer, sidecar_layer
 from switchboard.settings.files.layer_merge import lay_servers
 from switchboard.settings.fingerprints import sealed
-from switchboard.settings.scopes.skills import Skill
+from switchboard.settings.scopes.skill import Skill
 from switchboard.settings.sections import Settings
 from switchboard.settings.servers import judged
 from switchboard.settings.trust import granted_to
