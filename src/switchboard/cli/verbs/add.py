@@ -12,7 +12,7 @@ from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import places_for, settings_for
 from switchboard.cli.verbs.parts.servers import program_of, target_of
-from switchboard.cli.verbs.parts.trusting.consent import Offer, is_below_client, write_down
+from switchboard.cli.verbs.parts.trusting.consent import TrustOffer, is_below_client, write_down
 from switchboard.cli.verbs.parts.trusting.trustees import trustees
 from switchboard.config.locate import Places
 from switchboard.config.problems import ConfigInvalid, shown_path
@@ -116,7 +116,7 @@ def _trusted_or_why_not(
         for each in trustees(settings, request.environ)
         if each.fingerprint == entry.fingerprint
     )
-    offer = Offer(workspace=settings.workspace, entries=tuple(shown))
+    offer = TrustOffer(workspace=settings.workspace, entries=tuple(shown))
     write_down(settings.home, offer, "approved", "add")
     trust(settings, prints={entry.fingerprint}, environ=request.environ)
     return ""

@@ -20,7 +20,7 @@ from switchboard.cli.verbs.parts.imports import (
 )
 from switchboard.cli.verbs.parts.loading import places_for, settings_for
 from switchboard.cli.verbs.parts.servers import entries
-from switchboard.cli.verbs.parts.trusting.consent import Offer, is_below_client, write_down
+from switchboard.cli.verbs.parts.trusting.consent import TrustOffer, is_below_client, write_down
 from switchboard.config.problems import ConfigInvalid
 from switchboard.config.writing import write_whole
 from switchboard.settings.consent.own_folder import not_ones_own
@@ -135,7 +135,7 @@ def run(request: CommandRequest) -> Report:
     if not reason and not dry_run:
         folder = folder_now(places.workspace)
         write_down(
-            places.home, Offer(workspace=places.workspace, folder=folder), "approved", "init"
+            places.home, TrustOffer(workspace=places.workspace, folder=folder), "approved", "init"
         )
         trust_folder(places.home, places.workspace, identity=folder)
     return InitReport(

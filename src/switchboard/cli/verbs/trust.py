@@ -9,7 +9,7 @@ from switchboard.cli.render import columns, hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import settings_for
-from switchboard.cli.verbs.parts.trusting.consent import Offer, agreed, write_down
+from switchboard.cli.verbs.parts.trusting.consent import TrustOffer, agreed, write_down
 from switchboard.cli.verbs.parts.trusting.trustees import Trustee, trustees
 from switchboard.providers.table import TABLE
 from switchboard.settings.consent.trust_record import folder_now, read_trust
@@ -196,15 +196,15 @@ def _revoke(request: CommandRequest, settings: Settings, *, with_folder: bool) -
         for name, print_ in ((each.name, each.fingerprint) for each in done)
     ]
     folder = folder_now(settings.workspace) if changed else ""
-    offer = Offer(workspace=settings.workspace, entries=tuple(taken), folder=folder)
+    offer = TrustOffer(workspace=settings.workspace, entries=tuple(taken), folder=folder)
     write_down(settings.home, offer, "denied", "cli")
     return Done(names=tuple(dict.fromkeys(each.name for each in done)), folder=changed)
 
 
-def _offer(settings: Settings, waiting: Sequence[Trustee], *, with_folder: bool) -> Offer:
+def _offer(settings: Settings, waiting: Sequence[Trustee], *, with_folder: bool) -> TrustOffer:
     asks_folder = with_folder and not settings.folder_trusted
     folder = folder_now(settings.workspace) if asks_folder else ""
-    return Offer(workspace=settings.workspace, entries=tuple(waiting), folder=folder)
+    return TrustOffer(workspace=settings.workspace, entries=tuple(waiting), folder=folder)
 
 
 def _recorded(settings: Settings) -> set[str]:

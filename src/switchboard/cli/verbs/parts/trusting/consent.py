@@ -31,7 +31,7 @@ _LEAST = 16
 _INITS = frozenset({"init", "launchd", "systemd", "tini", "docker-init", "dumb-init"})
 
 
-class Offer(Struct, frozen=True, kw_only=True):
+class TrustOffer(Struct, frozen=True, kw_only=True):
     """What somebody is asked to agree to: entries, and the folder if its identity is given."""
 
     workspace: str
@@ -48,7 +48,7 @@ class Offer(Struct, frozen=True, kw_only=True):
         return hashlib.sha256(whole.encode()).hexdigest()
 
 
-def agreed(request: CommandRequest, offer: Offer) -> str:
+def agreed(request: CommandRequest, offer: TrustOffer) -> str:
     """How a person agreed to exactly this: at a terminal, or by its fingerprint. Raises a fault."""
     check_no_client(request)
     given = request.arguments.one("fingerprint")
@@ -102,13 +102,15 @@ def is_below_client(request: CommandRequest) -> bool:
     return bool(above & clients) or any(_serves(pid) for pid in above)
 
 
-def write_down(home: str, offer: Offer, decision: Decision, channel: str) -> None:
+def write_down(home: str, offer: TrustOffer, decision: Decision, channel: str) -> None:
     """Write into the audit log what is decided. What cannot be written is not done."""
     chain = str(Approver.of_this_process())
     asyncio.run(_append(home, [*_records(offer, decision, channel, chain)]))
 
 
-def _records(offer: Offer, decision: Decision, channel: str, chain: str) -> Iterator[AuditRecord]:
+def _records(
+    offer: TrustOffer, decision: Decision, channel: str, chain: str
+) -> Iterator[AuditRecord]:
     event = "trust.given" if decision == "approved" else "trust.taken"
     for each in offer.entries:
         yield new_record(
@@ -145,7 +147,7 @@ async def _append(home: str, records: Sequence[AuditRecord]) -> None:
         await log.aclose()
 
 
-def _question(offer: Offer, request: CommandRequest) -> Iterator[str]:
+def _question(offer: TrustOffer, request: CommandRequest) -> Iterator[str]:
     style = request.talk.style
     for each in offer.entries:
         yield from each.about(style)
