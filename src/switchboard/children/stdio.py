@@ -78,6 +78,7 @@ async def open_stdio(
     entry: ServerEntry,
     make_peer: MakePeer,
     *,
+    cwd: str,
     env: Mapping[str, str],
     reaper: Reaper,
     wrap: Wrap | None = None,
@@ -88,7 +89,7 @@ async def open_stdio(
 ) -> StdioLink:
     """Start the child's process and connect to it."""
     running = await spawn(
-        SpawnSpec(argv=(entry.command, *entry.args), cwd=entry.cwd, env=env, wrap=wrap),
+        SpawnSpec(argv=(entry.command, *entry.args), cwd=cwd, env=env, wrap=wrap),
         reaper=reaper,
         timeout_s=timeout_s,
     )

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from io import FileIO
 from itertools import chain
 
+from switchboard.procs.commands import resolved_command
 from switchboard.procs.wrapped import Wrapped
 from switchboard.sandbox.masks import SCRATCH, SCRATCH_BYTES, empty, mask
 from switchboard.sandbox.paths import depth, is_below, is_within
 from switchboard.sandbox.policy import SandboxPolicy
 from switchboard.sandbox.probe import Bubblewrap
-from switchboard.sandbox.programs import resolved_command
 from switchboard.sandbox.repositories import (
     PathGuard,
     env_files,

@@ -42,6 +42,7 @@ from switchboard.settings.files.layer_merge import lay_all
 from switchboard.settings.files.misplaced_children import misplaced_children
 from switchboard.settings.files.wrapped_child import is_original, wrapper_above
 from switchboard.settings.fingerprints import files_to_watch
+from switchboard.settings.placement import with_places
 from switchboard.settings.scopes.skills import ACTIVE, active_skills, skill_folders
 from switchboard.settings.sections import ReadFile, Settings
 from switchboard.settings.servers import Resolution, merged_servers
@@ -94,7 +95,7 @@ def load(
     _refuse(loading)
     if names := loading.merged.tree.get("skills", {}).get("active"):
         settings = _with_skills(loading, settings, names)
-    return settings, loading
+    return with_places(settings), loading
 
 
 def _locate(loading: Loading, workspace: str | None, config: str | None) -> None:
@@ -166,12 +167,13 @@ def _freeze(loading: Loading) -> Settings:
     places, merged, tree = loading.places, loading.merged, loading.merged.tree
     suites = freeze.suites_from_tree(tree)
     record = read_trust(places.home, loading.warnings)
+    trusts_all = tree.get("trust_workspace", False)
     resolution = Resolution(
         merged=merged,
         workspace=places.workspace,
         places=places,
         environ=loading.environ,
-        record=None if tree.get("trust_workspace", False) else record,
+        record=None if trusts_all else record,
         grants=record,
         problems=loading.problems,
     )
@@ -183,6 +185,7 @@ def _freeze(loading: Loading) -> Settings:
         workspace=places.workspace,
         home=places.home,
         user_home=places.user_home,
+        folder_trusted=trusts_all,
         servers=tuple(entry for entry in servers if id(entry) not in left_out),
         untrusted=tuple(entry for entry in untrusted if id(entry) not in left_out),
         omitted=tuple(omitted),

@@ -89,6 +89,8 @@ class Omission(Struct, frozen=True, kw_only=True):
 
     entry: ServerEntry
     reason: str
+    # What to do about it.
+    hint: str = ""
     # Nobody has trusted it either.
     waits: bool = False
 
@@ -100,6 +102,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     home: str
     # Of the user; paths below it are shown with `~`.
     user_home: str = ""
+    # Whether the user trusts the folder of the workspace as a whole: what is not from it may start
+    # in it. Its own servers are trusted one by one.
+    folder_trusted: bool = False
     servers: tuple[ServerEntry, ...] = ()
     # Servers of the workspace that its owner has not trusted yet: neither started nor shown.
     untrusted: tuple[ServerEntry, ...] = ()
