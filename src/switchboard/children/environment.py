@@ -3,11 +3,10 @@
 import os
 from collections.abc import Mapping
 
-from switchboard.children.runners import SAFE_PATH, taken_from_folder
 from switchboard.children.schema import ServerEntry
-from switchboard.children.start_folder import is_shielded
+from switchboard.children.starting.runners import taken_from_folder
 from switchboard.ipc.environment import BASE_NAMES
-from switchboard.procs.commands import search_path
+from switchkit.commands import search_path
 
 # Lists of folders from which programs load code.
 _SEARCHED = ("PYTHONPATH", "NODE_PATH", "LD_LIBRARY_PATH", "PERL5LIB", "RUBYLIB", "CLASSPATH")
@@ -25,8 +24,6 @@ def child_environment(
 ) -> dict[str, str]:
     """The environment to start the child with. `secrets` are the variables that were looked up."""
     env = _inherited(entry, environ) if entry.inherit_env else base_environment(environ)
-    if is_shielded(entry):
-        env[SAFE_PATH] = "1"
     if entry.sandbox_profile != "none" and not entry.allow_network:
         env.update(offline(entry.command, entry.args))
     env.update(entry.env)

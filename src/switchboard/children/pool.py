@@ -24,7 +24,7 @@ from switchboard.children.listings.listing_cache import ListingCaches
 from switchboard.children.schema import ServerEntry, by_account
 from switchboard.children.secrets.lookup import LookedUp, SecretSource
 from switchboard.children.secrets.texts import secret_headers, secret_variables
-from switchboard.children.start_folder import make_ready
+from switchboard.children.starting.start_folder import make_own_folder
 from switchboard.children.stdio import open_stdio
 from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault, FaultCode
@@ -33,9 +33,9 @@ from switchboard.core.origins import Origin
 from switchboard.core.ports import Events
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.core.sessions import Session
-from switchboard.procs.commands import lies_in, search_path
 from switchboard.procs.spawn import Wrap
 from switchboard.wire.messages import encode
+from switchkit.commands import lies_in, search_path
 from switchkit.reaper_client import Reaper
 
 
@@ -217,8 +217,8 @@ class ChildPool:
             secrets = LookedUp(entry, secret_variables(entry), self._secrets, self.book.learn)
             env = child_environment(entry, self._environ, await secrets.values())
             cwd = self.sandboxes.run_folder(entry)
-            if entry.apart_from or entry.neutral:
-                await asyncio.to_thread(make_ready, entry, cwd, env)
+            if entry.neutral:
+                await asyncio.to_thread(make_own_folder, entry, cwd)
             return await open_stdio(
                 entry,
                 make_peer,
@@ -327,10 +327,8 @@ def _of_all_folders(entry: ServerEntry, home: str, environ: Mapping[str, str]) -
     Where the search path leads into one, or the home is one, it is nobody else's.
     """
     apart = entry.apart_from
-    path = entry.env.get("PATH") or environ.get("PATH") or ""
-    is_led = bool(apart) and any(
-        lies_in(each, apart) for each in search_path(path).split(os.pathsep)
-    )
+    folders = search_path(entry.env.get("PATH") or environ.get("PATH") or "").split(os.pathsep)
+    is_led = bool(apart) and any(lies_in(each, apart) for each in folders)
     return msgspec.structs.replace(
         entry,
         cwd=home,

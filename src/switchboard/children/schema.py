@@ -79,7 +79,7 @@ class ServerEntry(Struct, frozen=True, kw_only=True):
     cwd: str = ""
     # What an entry says of the folder that it starts in, and what follows from it: whether it
     # starts in a folder of its own instead of `cwd`, and the workspace whose programs, modules and
-    # settings are not its own. See `settings.placement`.
+    # settings are not its own. See `settings.placing`.
     start_in: StartIn = ""
     neutral: bool = False
     apart_from: str = ""

@@ -5,10 +5,10 @@ import sys
 from collections.abc import Collection, Mapping
 from io import FileIO
 
-from switchboard.procs.commands import resolved_command
 from switchboard.procs.spawn import SpawnSpec
 from switchboard.procs.wrapped import Wrapped
 from switchkit import keeper
+from switchkit.commands import resolved_command
 
 # Without site-packages it starts in a few milliseconds, so it has to be told where we are.
 _PROGRAM = (

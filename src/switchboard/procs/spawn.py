@@ -13,10 +13,10 @@ from msgspec import Struct
 
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.loop_file import loop_file
-from switchboard.procs.commands import resolved_command
 from switchboard.procs.limits import give_first_limit
 from switchboard.procs.tail import Tail
 from switchboard.procs.wrapped import Wrapped
+from switchkit.commands import resolved_command
 from switchkit.platform import Unknown
 from switchkit.platform.system import open_exit, signal_exactly
 from switchkit.processes import Family, ProcessTable, began

@@ -20,7 +20,6 @@ def trial(
     timeout_s: float,
     inherits: Sequence[int] = (),
     env: Mapping[str, str] | None = None,
-    cwd: str = "/",
 ) -> Trial:
     """Run a program, by default with an empty environment. Raises OSError when it cannot start."""
     with subprocess.Popen(
@@ -29,7 +28,7 @@ def trial(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={} if env is None else dict(env),
-        cwd=cwd,
+        cwd="/",
         pass_fds=tuple(inherits),
         start_new_session=True,
     ) as process:

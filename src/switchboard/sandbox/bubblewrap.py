@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from io import FileIO
 from itertools import chain
 
-from switchboard.procs.commands import resolved_command
 from switchboard.procs.wrapped import Wrapped
 from switchboard.sandbox.masks import SCRATCH, SCRATCH_BYTES, empty, mask
 from switchboard.sandbox.paths import depth, is_below, is_within
@@ -24,6 +23,7 @@ from switchboard.sandbox.repositories import (
 )
 from switchboard.sandbox.roots import Roots, checked_roots
 from switchboard.sandbox.seccomp import MACHINES, seccomp_filter
+from switchkit.commands import resolved_command
 from switchkit.platform.system import scratch_file
 
 NAMESPACES = (

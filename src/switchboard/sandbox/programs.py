@@ -3,8 +3,8 @@
 import os
 from collections.abc import Iterator
 
-from switchboard.procs.commands import resolved_command
 from switchboard.sandbox.paths import depth, is_below, is_led_through
+from switchkit.commands import resolved_command
 
 # Folders that hold a program with everything it needs, and nothing of its user's.
 _MARKS = ("pyvenv.cfg", "conda-meta")

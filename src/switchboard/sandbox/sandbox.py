@@ -7,7 +7,6 @@ from functools import cache
 from msgspec.structs import replace
 
 from switchboard.core.faults import Fault
-from switchboard.procs.commands import resolved_command
 from switchboard.procs.spawn import SpawnSpec, Wrap
 from switchboard.procs.wrapped import Wrapped
 from switchboard.sandbox.bubblewrap import wrapped_in_bubblewrap
@@ -16,6 +15,7 @@ from switchboard.sandbox.policy import Profile, SandboxPolicy
 from switchboard.sandbox.probe import Bubblewrap, Probe, Unusable
 from switchboard.sandbox.repositories import PROTECTED
 from switchboard.sandbox.seatbelt import PROGRAM, wrapped_in_seatbelt
+from switchkit.commands import resolved_command
 
 _MAC = "Darwin"
 

@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Protocol
 
 from switchboard.config.locate import find_places
-from switchboard.procs.commands import resolved_command
 from switchboard.procs.spawn import SpawnSpec, Wrap
 from switchboard.procs.wrapped import Wrapped
 from switchboard.sandbox.policy import ConfinedEntry, Surroundings
+from switchkit.commands import resolved_command
 from switchkit.files import make_private_folder
 
 # Tells a server in a sandbox where it may keep what outlives it.

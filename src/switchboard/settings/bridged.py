@@ -9,7 +9,7 @@ from switchboard.config.problems import ConfigInvalid
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.visibility import Visibility
 from switchboard.providers.table import configured
-from switchboard.settings.placement import with_places
+from switchboard.settings.placing.placement import with_places
 from switchboard.settings.scopes.session_servers import servers_in_scope
 from switchboard.settings.sections import Settings, ToolFilters
 from switchboard.settings.server_names import suite_for

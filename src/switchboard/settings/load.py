@@ -42,7 +42,7 @@ from switchboard.settings.files.layer_merge import lay_all
 from switchboard.settings.files.misplaced_children import misplaced_children
 from switchboard.settings.files.wrapped_child import is_original, wrapper_above
 from switchboard.settings.fingerprints import files_to_watch
-from switchboard.settings.placement import with_places
+from switchboard.settings.placing.placement import with_places
 from switchboard.settings.scopes.skills import ACTIVE, active_skills, skill_folders
 from switchboard.settings.sections import ReadFile, Settings
 from switchboard.settings.servers import Resolution, merged_servers

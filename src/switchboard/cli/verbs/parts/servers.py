@@ -11,11 +11,11 @@ from switchboard.children.schema import ServerEntry
 from switchboard.cli.render import shown_origin
 from switchboard.config.problems import shown_path
 from switchboard.core.privacy.redaction import redacted_text, redacted_words
-from switchboard.procs.commands import search_path
 from switchboard.providers.source import Trust
 from switchboard.settings.sections import Omission, Settings
 from switchboard.settings.validate import shown_name
 from switchkit.cli.columns import visible
+from switchkit.commands import search_path
 
 
 class ListedServer(Struct, frozen=True, kw_only=True):

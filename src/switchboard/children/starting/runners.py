@@ -12,9 +12,6 @@ from typing import Literal
 # `settings`: modules, settings or programs in a way that nothing but another folder prevents.
 Taken = Literal["nothing", "modules", "settings"]
 
-# Told to Python from 3.11 on: no module comes from the folder that it starts in.
-SAFE_PATH = "PYTHONSAFEPATH"
-
 _PYTHON = re.compile(r"(?:python|pypy)w?(\d+(?:\.\d+)*)?t?")
 # fmt: off
 _SHELLS = frozenset((
@@ -120,8 +117,7 @@ def _taken_by_python(args: Sequence[str]) -> Taken:
     if rest and not rest[0].startswith("-"):
         # A script has its own folder in the place of the one that it starts in.
         return "nothing"
-    # With `-E` it does not look at the variable that would hold it off.
-    return "settings" if "E" in flags else "modules"
+    return "modules"
 
 
 def _python_script(args: Sequence[str]) -> str:

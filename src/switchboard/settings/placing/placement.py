@@ -10,11 +10,11 @@ import os
 from msgspec import Struct
 from msgspec.structs import replace
 
-from switchboard.children.runners import program_file, taken_from_folder
 from switchboard.children.schema import ServerEntry
+from switchboard.children.starting.runners import program_file, taken_from_folder
 from switchboard.config.problems import Problem
-from switchboard.procs.commands import lies_in
 from switchboard.settings.sections import Omission, Settings
+from switchkit.commands import lies_in
 
 _TRUST = "switchboard trust"
 _SAY = 'add `start_in = "workspace"` to its entry'
@@ -117,8 +117,7 @@ class _Place:
         if file and not ground.is_users and lies_in(file, ground.workspace):
             reason = f"it runs `{os.path.basename(file)}` of this folder, which is not trusted"
             return reason, _TRUST
-        reason = "its `cwd` lies in this folder, which is not trusted"
-        return (reason, _TRUST) if self._is_told else None
+        return None
 
 
 def _warning(omission: Omission) -> Problem:
