@@ -82,10 +82,12 @@ def program_file(command: str, args: Sequence[str]) -> str:
     script = ""
     if is_python(command):
         script = _python_script(args)
-    elif name in _NODE or name in _SHELLS:
-        script = next((each for each in args if not each.startswith("-")), "")
-        if name in _SHELLS and any(_runs_text(each) for each in _options(args)):
-            script = ""
+    elif name in _NODE and _taken_by_node(args) == "settings":
+        # The first words may belong to options.
+        script = next(filter(os.path.isabs, args), "")
+    elif name in _NODE or not any(_runs_text(each) for each in _options(args)):
+        words = (each for each in args if not each.startswith("-"))
+        script = next(words, "") if name in _NODE | _SHELLS else ""
     return script or (command if os.sep in command else "")
 
 
