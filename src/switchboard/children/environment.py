@@ -5,9 +5,14 @@ from collections.abc import Mapping
 
 from switchboard.children.schema import ServerEntry
 from switchboard.children.starting.runners import taken_from_folder
-from switchboard.ipc.environment import BASE_NAMES
+from switchboard.ipc.environment import BASE_NAMES, OF_ONE_PROCESS
+from switchboard.wire.messages import encode
 from switchkit.commands import search_path
 
+# By these a program finds the settings and the logins of its user.
+_OF_THE_USER = ("HOME", "USER", "LOGNAME")
+# Other with every window.
+_OF_A_WINDOW = frozenset({"TERM", *OF_ONE_PROCESS})
 # Lists of folders from which programs load code.
 _SEARCHED = ("PYTHONPATH", "NODE_PATH", "LD_LIBRARY_PATH", "PERL5LIB", "RUBYLIB", "CLASSPATH")
 # Without network a package runner would try again for a minute, and then not say why.
@@ -48,3 +53,19 @@ def _inherited(entry: ServerEntry, environ: Mapping[str, str]) -> dict[str, str]
             if not env[name]:
                 del env[name]
     return env
+
+
+def account_of(entry: ServerEntry, environ: Mapping[str, str]) -> bytes:
+    """What of an environment decides in whose name a child acts: whose lists it would give.
+
+    Holds secrets: it is to be hashed, with a salt, before it is written anywhere. What is looked up
+    in a vault is not in it: that is the same for everybody who has the home.
+    """
+    if entry.inherit_env:
+        seen = {name: value for name, value in environ.items() if name not in _OF_A_WINDOW}
+    else:
+        seen = {name: environ[name] for name in _OF_THE_USER if name in environ}
+    texts = (*entry.secret_env.values(), *entry.headers.values())
+    names = (text.removeprefix("env:") for text in texts if text.startswith("env:"))
+    seen |= {name: environ.get(name, "") for name in names}
+    return encode(sorted(seen.items()))
