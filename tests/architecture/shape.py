@@ -36,7 +36,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "settings": {
         *("core", "config", "children:schema", "children:exposure", "children:secrets"),
-        "children:accounts",
+        *("children:accounts", "children:starting"),
         "providers:table",
         *("runs:limits", "vault:options", "vault:references"),
     },

@@ -95,6 +95,8 @@ class Omission(Struct, frozen=True, kw_only=True):
 
     entry: ServerEntry
     reason: str
+    # What to do about it.
+    hint: str = ""
     # Nobody has trusted it either.
     waits: bool = False
 
