@@ -44,6 +44,7 @@ from switchboard.settings.files.layer_merge import lay_all
 from switchboard.settings.files.misplaced_children import misplaced_children
 from switchboard.settings.files.wrapped_child import is_original, wrapper_above
 from switchboard.settings.fingerprints import files_to_watch
+from switchboard.settings.placing.placement import with_places
 from switchboard.settings.sections import ReadFile, Settings
 from switchboard.settings.servers import Resolution, merged_servers
 from switchboard.settings.validate import omissions
@@ -94,7 +95,7 @@ def load(
     _refuse(loading)
     if names := loading.merged.tree.get("skills", {}).get("active"):
         settings = _with_skills(loading, settings, names)
-    return settings, loading
+    return with_places(settings), loading
 
 
 def _locate(loading: Loading, workspace: str | None, config: str | None) -> None:
@@ -198,7 +199,8 @@ def _freeze(loading: Loading) -> Settings:
         **freeze.sections_from_tree(tree),
         vault=freeze.vault_from_tree(tree, places.home, places.user_home),
         tools=freeze.tools_from_tree(tree, places.workspace, places.user_home),
-        is_guarded=tree.get("guard", False),
+        is_guarded=tree.get("guard", True),
+        guard_is_chosen="guard" in tree,
         approval_channel=tree.get("approval_channel", "any"),
         approval_timeout=tree.get("approval_timeout"),
         variables=frozenset(resolution.variables),
