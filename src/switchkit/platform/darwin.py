@@ -79,6 +79,10 @@ def adopt_orphans() -> bool:
     return False
 
 
+def watch_folders(folders: "list[int]") -> int:
+    raise OSError(f"{len(folders)} folders cannot be watched by one descriptor")
+
+
 def scratch_file(name: str) -> int:
     """A file whose name is gone at once. Raises `OSError`."""
     handle, path = tempfile.mkstemp(prefix=name)
