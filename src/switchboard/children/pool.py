@@ -16,10 +16,10 @@ from switchboard.children.accounts.choice import AccountChoice
 from switchboard.children.authorization import Authorization, Authorizations
 from switchboard.children.child import Child
 from switchboard.children.connection import ChildLimits
-from switchboard.children.environment import child_environment
+from switchboard.children.environment import account_of, child_environment
 from switchboard.children.faults import fault_from_change
 from switchboard.children.link import Link, MakePeer
-from switchboard.children.listings.listing_cache import ListingCaches
+from switchboard.children.listings.listing_cache import ListingCache, ListingCaches
 from switchboard.children.schema import ServerEntry, by_account
 from switchboard.children.secrets.lookup import LookedUp, SecretSource
 from switchboard.children.secrets.texts import secret_headers, secret_variables
@@ -165,12 +165,17 @@ class ChildPool:
                 open_link=self._open,
                 events=self._events,
                 is_own=bool(session_id),
-                cache=self._caches.of(key) if self._caches else None,
+                cache=self._cache(key, entry),
                 offer_login=self._offer_login if _may_log_in(entry) else None,
             )
             child.listings.on_changed = lambda kind: self._announce(kind, session_id)
             self._children[(key, session_id)] = child
         return child
+
+    def _cache(self, key: bytes, entry: ServerEntry) -> ListingCache | None:
+        """What the server listed for whoever has the same account with it, as far as we know."""
+        caches = self._caches
+        return caches.of(key, account_of(entry, self._environ)) if caches is not None else None
 
     def _announce(self, kind: str, session_id: str) -> None:
         for tell in tuple(self.on_changed):
@@ -186,6 +191,8 @@ class ChildPool:
             if key[1] == session_id:
                 del self._children[key]
                 self._tasks.start(child.aclose())
+            else:
+                child.leave(session_id)
 
     def retain(self, children: Iterable[Child]) -> None:
         """Let go of every other child as soon as nobody waits for it."""
