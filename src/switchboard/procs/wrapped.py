@@ -25,7 +25,7 @@ class Vigil(Protocol):
     def close(self) -> None: ...
 
 
-class Gate(Protocol):
+class StartGate(Protocol):
     """Where a process waits, once its walls stand, to be let go."""
 
     def pass_on(self) -> Vigil | None:
@@ -52,7 +52,7 @@ class Wrapped(Struct, frozen=True, kw_only=True):
     # to end. A polite request goes past them.
     is_walled: bool = False
     # Where it waits before it runs anything, if it does.
-    gate: Gate | None = None
+    gate: StartGate | None = None
     # Says whether the walls stopped a program that ended with this status and these last words.
     explain: Callable[[int, str], Fault | None] | None = None
 

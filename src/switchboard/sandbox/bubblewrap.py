@@ -10,7 +10,6 @@ from io import FileIO
 
 from switchboard.procs.wrapped import Wrapped
 from switchboard.sandbox.masks import SCRATCH, SCRATCH_BYTES
-from switchboard.sandbox.mounts import Mount, MountPlan, planned
 from switchboard.sandbox.paths import depth, is_below, is_within
 from switchboard.sandbox.policy import SandboxPolicy
 from switchboard.sandbox.probe import Bubblewrap
@@ -24,7 +23,8 @@ from switchboard.sandbox.repositories import (
 )
 from switchboard.sandbox.roots import Roots, checked_roots
 from switchboard.sandbox.seccomp import MACHINES, seccomp_filter
-from switchboard.sandbox.verified import Checkpoint
+from switchboard.sandbox.walls.mounts import Mount, MountPlan, planned
+from switchboard.sandbox.walls.verified import Checkpoint
 from switchkit.platform.system import scratch_file
 
 NAMESPACES = (

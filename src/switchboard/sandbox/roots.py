@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from switchboard.core.faults import Fault
-from switchboard.sandbox.ground import Ground, ground
 from switchboard.sandbox.masks import SCRATCH, machine_secrets
 from switchboard.sandbox.paths import is_below, is_led_through, is_within
 from switchboard.sandbox.policy import SandboxPolicy
 from switchboard.sandbox.programs import program_folders
 from switchboard.sandbox.refusals import refused_root
+from switchboard.sandbox.walls.ground import Ground, ground
 
 # The kernel's own folders are made anew inside; those of the machine must not come back.
 _KERNEL = ("/proc", "/sys", "/dev")

@@ -14,10 +14,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from switchboard.core.faults import Fault
-from switchboard.sandbox.mounts import MeantMount, MountPlan
 from switchboard.sandbox.paths import is_within
 from switchboard.sandbox.refusals import late_mount, lost_guard, refused_change
-from switchboard.sandbox.walk import Found, Walk, host
+from switchboard.sandbox.walls.mounts import MeantMount, MountPlan
+from switchboard.sandbox.walls.walk import Inode, Walk, host
 from switchkit.platform.system import watch_folders
 
 # Made anew inside, with mounts of their own.
@@ -34,7 +34,7 @@ class _Guarded(Struct, frozen=True):
 
     folder: int
     name: str
-    found: Found
+    found: Inode
     # The place of its mount, and how people know it.
     place: str
     shown: str

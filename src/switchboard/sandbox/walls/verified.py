@@ -14,11 +14,11 @@ import time
 from collections.abc import Mapping, Sequence
 from io import FileIO
 
-from switchboard.sandbox.mounts import MeantMount, MountPlan
 from switchboard.sandbox.paths import is_within
 from switchboard.sandbox.refusals import refused_change
-from switchboard.sandbox.vigil import MountVigil, watched
-from switchboard.sandbox.walk import Found, Walk
+from switchboard.sandbox.walls.mounts import MeantMount, MountPlan
+from switchboard.sandbox.walls.vigil import MountVigil, watched
+from switchboard.sandbox.walls.walk import Inode, Walk
 
 # A folder of its own in every sandbox.
 _MARK = "/run/.mounted"
@@ -133,7 +133,7 @@ def _check_way(
     walk: Walk,
     folder: str,
     shown: Sequence[str],
-    ways: Mapping[str, Found],
+    ways: Mapping[str, Inode],
     checked: set[str],
 ) -> None:
     """The folders above a mask as well: what is hidden in another one hides nothing."""

@@ -10,7 +10,7 @@ from msgspec import Struct
 _LOOK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Found(Struct, frozen=True):
+class Inode(Struct, frozen=True):
     """Which file or folder it is, whatever its name."""
 
     device: int
@@ -19,7 +19,7 @@ class Found(Struct, frozen=True):
     is_link: bool
 
     @classmethod
-    def of(cls, status: os.stat_result) -> "Found":
+    def of(cls, status: os.stat_result) -> "Inode":
         """What a status tells."""
         mode = status.st_mode
         return cls(status.st_dev, status.st_ino, stat.S_ISDIR(mode), stat.S_ISLNK(mode))
@@ -56,13 +56,13 @@ class Walk:
         self._open[path] = found
         return found
 
-    def found(self, path: str) -> Found:
+    def found(self, path: str) -> Inode:
         """What a path leads to. Raises OSError."""
-        return Found.of(os.fstat(self.handle(path)))
+        return Inode.of(os.fstat(self.handle(path)))
 
-    def passed(self) -> dict[str, Found]:
+    def passed(self) -> dict[str, Inode]:
         """Every path that was looked at, the folders on the way too."""
-        return {path: Found.of(os.fstat(handle)) for path, handle in self._open.items()}
+        return {path: Inode.of(os.fstat(handle)) for path, handle in self._open.items()}
 
     def mount(self, path: str) -> str:
         """The number of the mount that a path lies in. Raises OSError."""

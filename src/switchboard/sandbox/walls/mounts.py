@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from switchboard.sandbox.refusals import refused_change, refused_link
-from switchboard.sandbox.walk import Found, host
+from switchboard.sandbox.walls.walk import Inode, host
 
 MountKind = Literal["writable", "pinned", "read-only", "hidden", "empty"]
 
@@ -34,7 +34,7 @@ class MeantMount(Struct, frozen=True):
 
     mount: Mount
     # Nothing for what is empty: whatever is there disappears.
-    found: Found | None
+    found: Inode | None
 
     def arguments(self) -> list[str]:
         """What bubblewrap is told."""
@@ -57,7 +57,7 @@ class MountPlan(Struct, frozen=True):
     """The mounts of a sandbox in their order, and which folders lead to them."""
 
     mounts: tuple[MeantMount, ...]
-    ways: Mapping[str, Found]
+    ways: Mapping[str, Inode]
 
     def arguments(self) -> list[str]:
         """What bubblewrap is told."""
