@@ -13,7 +13,6 @@ from switchboard.sandbox.masks import SCRATCH, SCRATCH_BYTES
 from switchboard.sandbox.paths import depth, is_below, is_within
 from switchboard.sandbox.policy import SandboxPolicy
 from switchboard.sandbox.probe import Bubblewrap
-from switchboard.sandbox.programs import resolved_command
 from switchboard.sandbox.repositories import (
     PathGuard,
     env_files,
@@ -25,6 +24,7 @@ from switchboard.sandbox.roots import Roots, checked_roots
 from switchboard.sandbox.seccomp import MACHINES, seccomp_filter
 from switchboard.sandbox.walls.mounts import Mount, MountPlan, planned
 from switchboard.sandbox.walls.verified import Checkpoint
+from switchkit.commands import resolved_command
 from switchkit.platform.system import scratch_file
 
 NAMESPACES = (
