@@ -12,7 +12,7 @@ from switchboard.sandbox.paths import is_below, is_led_through, is_within
 from switchboard.sandbox.policy import SandboxPolicy
 from switchboard.sandbox.programs import program_folders
 from switchboard.sandbox.refusals import refused_root
-from switchboard.sandbox.walls.ground import Ground, ground
+from switchboard.sandbox.walls.ground import ShownMachine, ground
 
 # The kernel's own folders are made anew inside; those of the machine must not come back.
 _KERNEL = ("/proc", "/sys", "/dev")
@@ -31,7 +31,7 @@ class Roots(Struct, frozen=True, kw_only=True):
     # The working directory of a program that only reads. Its secrets stay hidden all the same.
     unchanging: tuple[str, ...] = ()
     # What of the machine shows; everything where there is none.
-    ground: Ground | None = None
+    ground: ShownMachine | None = None
 
 
 def checked_roots(confinement: SandboxPolicy, command: str) -> Roots:
@@ -136,7 +136,7 @@ def _tools(
     given: Sequence[str],
     writable: tuple[str, ...],
     *,
-    base: Ground | None,
+    base: ShownMachine | None,
 ) -> dict[str, str]:
     """What has to be opened again so that the command and those of the search path are found."""
     shown = (*given, *writable)

@@ -30,7 +30,7 @@ _AGE_S = 30.0
 _MOST = 20_000
 
 
-class Ground(Struct, frozen=True):
+class ShownMachine(Struct, frozen=True):
     """What shows for root: folders, links by where they stand, and what is hidden in it."""
 
     folders: tuple[str, ...]
@@ -54,13 +54,13 @@ class _Closed(Struct, frozen=True):
 _known: dict[str, _Closed] = {}
 
 
-def ground() -> Ground | None:
+def ground() -> ShownMachine | None:
     """What root sees; nothing where the user is another one, who sees all of it."""
     if os.getuid() != 0:
         return None
     present = [path for path in (*_FOLDERS, *_LINKS) if os.path.lexists(path)]
     folders = tuple(path for path in present if not os.path.islink(path) and path not in _LINKS)
-    return Ground(
+    return ShownMachine(
         folders=folders,
         links=tuple((path, os.readlink(path)) for path in present if os.path.islink(path)),
         hidden=tuple(path for each in _SETTINGS for path in closed_to_others(each)),
