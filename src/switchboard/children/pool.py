@@ -5,6 +5,7 @@ every session of the pool, and one of scope `user` comes from a pool that severa
 """
 
 import asyncio
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Protocol
@@ -23,6 +24,7 @@ from switchboard.children.listings.listing_cache import ListingCache, ListingCac
 from switchboard.children.schema import ServerEntry, by_account
 from switchboard.children.secrets.lookup import LookedUp, SecretSource
 from switchboard.children.secrets.texts import secret_headers, secret_variables
+from switchboard.children.starting.start_folder import make_own_folder
 from switchboard.children.stdio import open_stdio
 from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault, FaultCode
@@ -33,6 +35,7 @@ from switchboard.core.privacy.secrets import SecretBook
 from switchboard.core.sessions import Session
 from switchboard.procs.spawn import Wrap
 from switchboard.wire.messages import encode
+from switchkit.commands import lies_in, search_path
 from switchkit.reaper_client import Reaper
 
 
@@ -146,7 +149,7 @@ class ChildPool:
         # What a workspace wrote stays in it: trust in it says nothing of other folders.
         if entry.scope == "user" and self._shared is not None and not entry.fingerprint:
             home = self._environ.get("HOME") or "/"
-            return self._shared.source(msgspec.structs.replace(entry, cwd=home), limits)
+            return self._shared.source(_of_all_folders(entry, home, self._environ), limits)
         return _OneChild(self, entry, limits)
 
     def child(self, entry: ServerEntry, limits: ChildLimits) -> Child:
@@ -219,10 +222,15 @@ class ChildPool:
             raise fault_from_change(entry.name)
         if entry.transport == "stdio":
             secrets = LookedUp(entry, secret_variables(entry), self._secrets, self.book.learn)
+            env = child_environment(entry, self._environ, await secrets.values())
+            cwd = self.sandboxes.run_folder(entry)
+            if entry.neutral:
+                await asyncio.to_thread(make_own_folder, entry, cwd)
             return await open_stdio(
                 entry,
                 make_peer,
-                env=child_environment(entry, self._environ, await secrets.values()),
+                cwd=cwd,
+                env=env,
                 secrets=secrets if secrets.can_change else None,
                 reaper=self._reaper,
                 wrap=self.sandboxes(entry),
@@ -318,6 +326,22 @@ class _OwnChildren:
 
     def children(self) -> Iterable[Child]:
         return self._pool.children_by_key(self._key)
+
+
+def _of_all_folders(entry: ServerEntry, home: str, environ: Mapping[str, str]) -> ServerEntry:
+    """The entry for whoever shares it: it starts in the home of the user, and knows no workspace.
+
+    Where the search path leads into one, or the home is one, it is nobody else's.
+    """
+    apart = entry.apart_from
+    folders = search_path(entry.env.get("PATH") or environ.get("PATH") or "").split(os.pathsep)
+    is_led = bool(apart) and any(lies_in(each, apart) for each in folders)
+    return msgspec.structs.replace(
+        entry,
+        cwd=home,
+        neutral=entry.neutral and (entry.start_in == "neutral" or not apart),
+        apart_from=apart if is_led else "",
+    )
 
 
 def _may_log_in(entry: ServerEntry) -> bool:

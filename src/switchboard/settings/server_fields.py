@@ -131,6 +131,10 @@ SERVER = Section(
             "HTTP headers for a remote server; `env:NAME` and `vault:mcp/…` are looked up.")),
             files=_DECLARED, bound="names"),
         Field("cwd", Text(empty=False, about="Where it runs."), files=("--config",), bound="value"),
+        Field("start_in", Text(choices=("workspace", "neutral"), about=(
+            "Where a server starts that is not the workspace's own: in the workspace, and with the"
+            " modules and settings there, or in an empty folder.")),
+            files=_CHILD, bound="unless-default"),
         Field("inherit_env", Truth(about=(
             "Start the server with the whole environment of Switchboard.")),
             files=_SUITE, bound="value"),
