@@ -57,8 +57,10 @@ def test_a_process_that_nobody_knows_approves_nothing(pid: int) -> None:
     assert refused.value.reason == "approver-unknown"
 
 
-ABOVE = "import os; from switchboard.approvals.approver import clients_above as above;"
-ABOVE += " print(*above(os.getpid()))"
+ABOVE = (
+    "import os; from switchboard.approvals.approver import clients_above as above;"
+    " print(*above(os.getpid()))"
+)
 
 
 def above(*command: str) -> list[int]:
