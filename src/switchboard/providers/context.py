@@ -12,11 +12,11 @@ from switchboard.core.visibility import Visibility
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from switchboard.children.listings.held_tools import Held
     from switchboard.children.pool import ChildSource
     from switchboard.children.schema import ServerEntry
     from switchboard.core.ports import Directory, Events, Next, Provider
     from switchboard.core.privacy.secrets import SecretBook
-    from switchboard.providers.held_tools import Held
     from switchboard.providers.source import Listed
     from switchboard.runs.ports import Runs
     from switchboard.sandbox.sandbox import Sandbox

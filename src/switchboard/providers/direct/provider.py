@@ -11,6 +11,7 @@ from msgspec.json import encode
 from msgspec.structs import replace
 
 from switchboard.children.listings.collector import ListingCollector, known_listings, recall
+from switchboard.children.listings.held_tools import Held, held_tools
 from switchboard.children.results import malformed_result, passed_through
 from switchboard.children.server_launches import ServerLaunches
 from switchboard.core.calls import Call, Outcome
@@ -31,7 +32,6 @@ from switchboard.providers.direct.tool_index import (
     index_contents,
     index_tools,
 )
-from switchboard.providers.held_tools import Held, held_tools
 
 
 class DirectProvider:

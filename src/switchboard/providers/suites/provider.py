@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from switchboard.children.child import Child
 from switchboard.children.listings.collector import ListingCollector
+from switchboard.children.listings.held_tools import Held, held_tools
 from switchboard.children.listings.listing import Listing, ToolListing
 from switchboard.children.results import passed_through
 from switchboard.children.server_launches import ServerLaunches
@@ -23,7 +24,6 @@ from switchboard.core.launches import Launch, nothing_agreed
 from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
-from switchboard.providers.held_tools import Held, held_tools
 from switchboard.providers.suites.arguments import SuiteArguments, read_arguments
 from switchboard.providers.suites.natural.query import NAME, read_query
 from switchboard.providers.suites.results import outcome_from_result, with_choice
