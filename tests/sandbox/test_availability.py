@@ -12,7 +12,6 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.sandbox.probe import FOLDERS, Bubblewrap, Probe, System, Unusable
 from switchboard.sandbox.sandbox import Sandbox
 
-
 REAL = 'exec /usr/bin/bwrap "$@"'
 # What it was told to run stands behind the last `--`.
 EXECUTES = """
