@@ -18,7 +18,7 @@ from msgspec import Struct
 from support.daemons import daemon_pid, open_files
 from support.mcp_stdio import RpcError, StdioClient, talking_to, text_of
 from support.processes import until_true, wait_until_none_mention
-from support.workspace import Workspace, child_command
+from support.workspace import Json, Workspace, child_command
 
 SESSIONS = 20
 # A shorter run is for whoever changes this file.
@@ -100,7 +100,7 @@ class Crowd:
                 self.wrong.append(text_of(result))
 
     async def _cancel(self, client: StdioClient, chance: random.Random) -> None:
-        arguments = {"action": "call", "subtool": "stall", "args": {}}
+        arguments: Json = {"action": "call", "subtool": "stall", "args": {}}
         number = client.begin("tools/call", {"name": "echo_suite", "arguments": arguments})
         await asyncio.sleep(chance.random() / 20)
         await client.notify("notifications/cancelled", {"requestId": number})
