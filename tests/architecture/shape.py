@@ -105,6 +105,7 @@ ALSO_MAY_IMPORT = (
     Allowance("cli/verbs/parts/runs/run_lines.py", {"runs"}, "as above"),
     Allowance("cli/verbs/parts/dated.py", {"runs"}, "as above"),
     Allowance("cli/verbs/parts/question_watch.py", {"approvals"}, "as above"),
+    Allowance("cli/verbs/parts/trusting/consent.py", {"approvals", "audit"}, "as above"),
     Allowance(
         "cli/verbs/parts/http_endpoint.py",
         {"surface"},
