@@ -13,7 +13,7 @@ from switchboard.core.bus import EventBus
 from switchboard.daemon.board.runtime import running
 from switchboard.settings.sections import Settings
 from switchboard.surface.http.access import Access, hosts_of
-from switchboard.surface.http.connection import Bounds, HttpConnection, Waiting
+from switchboard.surface.http.connection import Bounds, HttpConnection, UnfinishedHeads
 from switchboard.surface.http.surface import HttpSurface
 
 _HEAD = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:8081\r\nAuthorization: Bearer t\r\n"
@@ -93,7 +93,7 @@ class _Ground:
         """What comes back."""
         transport = _Transport()
         protocol = HttpConnection(
-            waiting=Waiting(Bounds()),
+            heads=UnfinishedHeads(Bounds()),
             config=self.config,
             server_state=ServerState(),
             app_state={},

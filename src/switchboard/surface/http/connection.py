@@ -25,7 +25,7 @@ class Bounds(Struct, frozen=True, kw_only=True):
     connections: int = 1024
 
 
-class Waiting:
+class UnfinishedHeads:
     """The connections of a server whose next head is not whole, the oldest first."""
 
     def __init__(self, bounds: Bounds) -> None:
@@ -47,10 +47,10 @@ class Waiting:
 class HttpConnection(H11Protocol):
     """uvicorn's connection, with an end to waiting."""
 
-    def __init__(self, *, waiting: Waiting, **given: Any) -> None:
+    def __init__(self, *, heads: UnfinishedHeads, **given: Any) -> None:
         super().__init__(**given)
-        self._waiting = waiting
-        self._bounds = waiting.bounds
+        self._heads = heads
+        self._bounds = heads.bounds
         self._limit: asyncio.TimerHandle | None = None
         self._is_in_head = False
 
@@ -58,7 +58,7 @@ class HttpConnection(H11Protocol):
         super().connection_made(transport)
         self._begin_head()
         if len(self.connections) > self._bounds.connections:
-            self._waiting.make_room()
+            self._heads.make_room()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._rest()
@@ -94,7 +94,7 @@ class HttpConnection(H11Protocol):
         # From its first byte on: a head that comes byte by byte gets no more time.
         self._rest()
         self._is_in_head = True
-        self._waiting.add(self)
+        self._heads.add(self)
         self._limit = self.loop.call_later(self._bounds.head_s, self.give_up)
 
     def _stalled(self) -> None:
@@ -106,7 +106,7 @@ class HttpConnection(H11Protocol):
 
     def _rest(self) -> None:
         self._is_in_head = False
-        self._waiting.discard(self)
+        self._heads.discard(self)
         if self._limit is not None:
             self._limit.cancel()
             self._limit = None

@@ -11,7 +11,7 @@ from typing import Any, cast
 import uvicorn
 
 from switchboard.core.loop.tasks import TaskSet
-from switchboard.surface.http.connection import Bounds, HttpConnection, Waiting
+from switchboard.surface.http.connection import Bounds, HttpConnection, UnfinishedHeads
 from switchboard.surface.http.surface import HttpSurface
 
 # Streams are ended and calls cancelled before the server stops; this bounds what is left.
@@ -48,10 +48,10 @@ async def served(
     surface: HttpSurface, listening: socket.socket, bounds: Bounds | None = None
 ) -> AsyncGenerator[None]:
     """Serve the surface on the socket for as long as the block runs."""
-    waiting = Waiting(bounds or Bounds(connections=most_connections()))
+    heads = UnfinishedHeads(bounds or Bounds(connections=most_connections()))
     config = uvicorn.Config(
         surface,
-        http=cast("Any", partial(HttpConnection, waiting=waiting)),
+        http=cast("Any", partial(HttpConnection, heads=heads)),
         ws="none",
         lifespan="off",
         loop="none",
