@@ -169,7 +169,8 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         "switchboard.cli.guard_notice.tell_once",
     ): "it is told once, and never to a client that waits for its listing",
     ("settings/scopes/skills.py", "hashlib.sha256"): "it loads slowly, and few have skills",
-    ("settings/fingerprints.py", "hashlib.file_digest"): "most entries come from no workspace",
+    ("settings/consent/digests.py", "hashlib.file_digest"): "most entries come from no workspace",
+    ("settings/consent/digests.py", "hashlib.sha256"): "as above",
     ("settings/fingerprints.py", "hashlib.sha256"): "as above",
     ("config/documents.py", "hashlib.sha256"): "it loads slowly, and few ask for a digest",
     (
