@@ -22,7 +22,7 @@ from switchboard.children.link import Link, MakePeer
 from switchboard.children.listings.listing_cache import ListingCaches
 from switchboard.children.schema import ServerEntry, by_account
 from switchboard.children.secrets.lookup import LookedUp, SecretSource
-from switchboard.children.secrets.texts import secret_headers, secret_variables
+from switchboard.children.secrets.texts import injected_secrets, secret_headers, secret_variables
 from switchboard.children.stdio import open_stdio
 from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault, FaultCode
@@ -31,6 +31,7 @@ from switchboard.core.origins import Origin
 from switchboard.core.ports import Events
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.core.sessions import Session
+from switchboard.procs.outlet import OpenWayOut, WayOut
 from switchboard.procs.spawn import Wrap
 from switchboard.wire.messages import encode
 from switchkit.reaper_client import Reaper
@@ -117,7 +118,10 @@ class ChildPool:
         book: SecretBook | None = None,
         # The logins at remote servers, opened by the first who needs one.
         logins: Callable[[], Authorizations] | None = None,
+        # Opens the way out of a server with hosts of its own.
+        egress: OpenWayOut | None = None,
     ) -> None:
+        self._egress = egress
         self._environ = environ
         self.book = book if book is not None else SecretBook()
         self._secrets = secrets
@@ -212,16 +216,24 @@ class ChildPool:
             raise fault_from_change(entry.name)
         if entry.transport == "stdio":
             secrets = LookedUp(entry, secret_variables(entry), self._secrets, self.book.learn)
-            return await open_stdio(
-                entry,
-                make_peer,
-                env=child_environment(entry, self._environ, await secrets.values()),
-                secrets=secrets if secrets.can_change else None,
-                reaper=self._reaper,
-                wrap=self.sandboxes(entry),
-                book=self.book,
-                timeout_s=timeout_s,
-            )
+            env = child_environment(entry, self._environ, await secrets.values())
+            way_out = await self._way_out(entry) if entry.egress else None
+            try:
+                return await open_stdio(
+                    entry,
+                    make_peer,
+                    env=env,
+                    secrets=secrets if secrets.can_change else None,
+                    reaper=self._reaper,
+                    wrap=self.sandboxes(entry),
+                    book=self.book,
+                    way_out=way_out,
+                    timeout_s=timeout_s,
+                )
+            except BaseException:
+                if way_out is not None:
+                    await way_out.aclose()
+                raise
         # The HTTP client is large, and most boards have no remote child.
         from switchboard.children.http.remote import open_remote  # noqa: PLC0415
 
@@ -234,6 +246,19 @@ class ChildPool:
             timeout_s=timeout_s,
             authorization=self._login_of(entry),
         )
+
+    async def _way_out(self, entry: ServerEntry) -> WayOut:
+        if self._egress is None:
+            raise Fault(
+                FaultCode.FAILED_PRECONDITION,
+                "egress-unavailable",
+                f"`{entry.name}` has hosts that it may reach, and no way to them here",
+            )
+        injected = LookedUp(entry, injected_secrets(entry), self._secrets, self.book.learn)
+        # Looked up before it starts: what is missing is told at once.
+        await injected.values()
+        runs = " ".join((entry.command, *entry.args))
+        return self._egress(entry, self._environ, injected.values, runs=runs, cwd=entry.cwd)
 
     def _login_of(self, entry: ServerEntry) -> Authorization | None:
         if self._logins is None or not _may_log_in(entry):

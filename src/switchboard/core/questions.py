@@ -44,6 +44,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     effects: tuple[str, ...] = ()
     sandbox: str = "none"
     network: bool = True
+    # Where that network leads, where it is one of chosen hosts.
+    hosts: tuple[str, ...] = ()
     # Whether it runs as root.
     uid0: bool = False
     writable: tuple[str, ...] = ()

@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from io import FileIO
 from itertools import chain
 
+from switchboard.procs.outlet import Outlet
 from switchboard.procs.wrapped import Wrapped
 from switchboard.sandbox.masks import SCRATCH, SCRATCH_BYTES, empty, mask
+from switchboard.sandbox.outlets import opened_outlet
 from switchboard.sandbox.paths import depth, is_below, is_within
 from switchboard.sandbox.policy import SandboxPolicy
 from switchboard.sandbox.probe import Bubblewrap
@@ -67,16 +69,24 @@ def wrapped_in_bubblewrap(
     confinement: SandboxPolicy,
     env: Mapping[str, str],
     bubblewrap: Bubblewrap,
+    outlet: Outlet | None = None,
 ) -> Wrapped:
     """The command line that runs a program in a sandbox. Raises a fault or OSError."""
     command = resolved_command(argv[0], cwd=confinement.cwd, path=confinement.path)
     roots = checked_roots(confinement, command)
+    opened = None if outlet is None else opened_outlet(outlet, roots)
     arguments = sandbox_arguments(roots, confinement)
     outside, inside = _parted(_adapted(env, roots))
     for name, value in inside.items():
         # Told over a pipe: the command line is there for everybody to read.
         arguments += ["--setenv", name, value]
-    program = seccomp_filter(MACHINES[bubblewrap.machine], allow_network=confinement.allow_network)
+    if opened is not None:
+        arguments += opened.arguments
+    program = seccomp_filter(
+        MACHINES[bubblewrap.machine],
+        # Sockets of a network in which nobody else is.
+        allow_network=confinement.allow_network or opened is not None,
+    )
     reading, writing = os.pipe()
     orders_to = FileIO(writing, "wb")
     given = FileIO(reading, "rb")
@@ -85,10 +95,14 @@ def wrapped_in_bubblewrap(
     seccomp.seek(0)
     arguments += ["--seccomp", str(seccomp.fileno())]
     return Wrapped(
-        argv=(bubblewrap.path, "--args", str(given.fileno()), "--", command, *argv[1:]),
+        argv=(
+            *(bubblewrap.path, "--args", str(given.fileno()), "--"),
+            *(() if opened is None else opened.starter),
+            *(command, *argv[1:]),
+        ),
         env=outside,
         cwd=os.sep,
-        inherits=(given, seccomp),
+        inherits=(given, seccomp, *(() if opened is None else opened.inherits)),
         orders=b"".join(os.fsencode(each) + b"\0" for each in arguments),
         orders_to=orders_to,
         limits=LIMITS,

@@ -22,6 +22,7 @@ from switchboard.config.placeholders import (
 from switchboard.config.problems import Problem, Severity
 from switchboard.core.origins import Scope
 from switchboard.settings import freeze
+from switchboard.settings.egress_rules import without_foreign_egress
 from switchboard.settings.fingerprints import bound_values, sealed
 from switchboard.settings.server_fields import OVERRIDES, SUITE
 from switchboard.settings.server_rules import Habits, judge
@@ -73,6 +74,7 @@ def merged_servers(
     for name, raw in cast("dict[str, dict[str, Any]]", merged.tree.get("mcp_servers", {})).items():
         layers = layers_of.get(name, [])
         fields = {**raw, **freeze.suite_overrides(suites.get(name))}
+        fields = without_foreign_egress("server", name, fields, layers, resolution.problems)
         is_theirs = any(layer.scope is Scope.WORKSPACE for layer in layers)
         is_sound = partial(
             judged, merged, name, layers=layers, problems=resolution.problems, repository=is_theirs

@@ -16,6 +16,7 @@ from switchboard.config.locate import agent_files, skill_files
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.core.origins import Scope
 from switchboard.settings import freeze
+from switchboard.settings.egress_rules import without_foreign_egress
 from switchboard.settings.files.file_layers import front_matter_layer, sidecar_layer
 from switchboard.settings.files.layer_merge import lay_servers
 from switchboard.settings.fingerprints import sealed
@@ -87,6 +88,7 @@ def _resolved(
             (untrusted if name in waiting else usable).append(below[name])
             continue
         fields = merged.tree["mcp_servers"][name]
+        fields = without_foreign_egress("server", name, fields, used, problems)
         origin = used[-1].origin(("mcp_servers", name))
         # Sidecars were judged, and warned of, when they were read; here only a server that was
         # mixed from several layers can still be wrong.
