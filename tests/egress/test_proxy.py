@@ -8,7 +8,7 @@ import httpx
 import pytest
 from msgspec.structs import replace
 
-from egress.world import SECRET, Authority, FakeResolver, Site, ok, way_out
+from egress.world import SECRET, Authority, FakeResolver, Out, Site, ok, way_out
 from switchboard.core.events import EgressRefused
 from switchboard.egress.limits import LIMITS
 from switchboard.egress.variables import AUTHORITY_FILE
@@ -25,10 +25,15 @@ async def test_a_listed_host_is_reached_in_the_clear_and_through_a_tunnel(tmp_pa
         async with way_out(hosts, resolver) as out:
             verify = ssl.create_default_context(cafile=str(authority.file))
             async with httpx.AsyncClient(proxy=out.url, verify=verify) as client:
-                for url in (f"http://api.test:{plain.port}/a?b", f"https://api.test:{secure.port}/"):
+                for url in (
+                    f"http://api.test:{plain.port}/a?b",
+                    f"https://api.test:{secure.port}/",
+                ):
                     for _ in range(2):
                         assert (await client.get(url)).text == "hello"
-                answer = await client.post(f"http://api.test:{plain.port}/c", content=b"x" * 200_000)
+                answer = await client.post(
+                    f"http://api.test:{plain.port}/c", content=b"x" * 200_000
+                )
                 assert answer.text == "hello"
             assert plain.bodies[-1] == b"x" * 200_000
             assert plain.requests[0].startswith(b"GET /a?b HTTP/1.1\r\nHost: api.test:")
@@ -75,7 +80,14 @@ async def test_what_is_not_listed_is_refused_by_name_and_told(target: str, why: 
     "target",
     [
         *("2130706433:443", "0x7f000001:443", "127.1:443", "0177.0.0.1:443", "1.2.3.4.5:443"),
-        *("api.test", "api.test:", "api.test:0", "api.test:99999", "api.test:+443", "api.test:443 "),
+        *(
+            "api.test",
+            "api.test:",
+            "api.test:0",
+            "api.test:99999",
+            "api.test:+443",
+            "api.test:443 ",
+        ),
         *("user@api.test:443", "api.test%00:443", "ap\u0131.test:443", "[api.test]:443", ":443"),
         *("api.test..:443", "api_.test.:x", "https://api.test:443", "[::1%25lo]:443"),
     ],
@@ -124,7 +136,9 @@ async def test_the_address_that_was_checked_is_the_one_that_is_dialled() -> None
         resolver = FakeResolver(api_test=[["127.0.0.1"], ["10.255.255.1"]])
         hosts = [f"api.test:{site.port}", f"127.0.0.1:{site.port}"]
         async with way_out(hosts, resolver) as out:
-            head = f"GET http://api.test:{site.port}/ HTTP/1.1\r\nHost: api.test:{site.port}\r\n\r\n"
+            head = (
+                f"GET http://api.test:{site.port}/ HTTP/1.1\r\nHost: api.test:{site.port}\r\n\r\n"
+            )
             assert (await out.raw(head.encode(), then_eof=True)).endswith(b"hello")
             assert resolver.asked == ["api.test"]
             answer = await out.raw(head.encode(), then_eof=True)
@@ -134,7 +148,7 @@ async def test_the_address_that_was_checked_is_the_one_that_is_dialled() -> None
 @pytest.mark.parametrize(
     "head",
     [
-        "POST {url} HTTP/1.1\r\nHost: {host}\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+        "POST {url} HTTP/1.1\r\nHost: {host}\r\nContent-Length: 5\r\nTransfer-Encoding:chunked\r\n",
         "POST {url} HTTP/1.1\r\nHost: {host}\r\nContent-Length: 5\r\nContent-Length: 6\r\n",
         "POST {url} HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked, identity\r\n",
         "POST {url} HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding : chunked\r\n",
@@ -179,7 +193,8 @@ async def test_what_belongs_to_one_hop_is_not_passed_on() -> None:
         ) as out:
             head = (
                 f"GET http://{host}/ HTTP/1.1\r\nHost: {host}\r\nConnection: x-private, host\r\n"
-                "X-Private: 1\r\nProxy-Authorization: Basic eDp5\r\nUpgrade: h2c\r\nX-Kept: 1\r\n\r\n"
+                "X-Private: 1\r\nProxy-Authorization: Basic eDp5\r\nUpgrade: h2c\r\nX-Kept: 1\r\n"
+                "\r\n"
             )
             assert (await out.raw(head.encode(), then_eof=True)).endswith(b"hello")
             sent = site.requests[0].lower()
@@ -236,10 +251,10 @@ class Inspected:
         self.resolver = FakeResolver(api_test="127.0.0.1", other_test="127.0.0.1")
 
 
-def trusting(out: object, tmp_path: Path) -> ssl.SSLContext:
+def trusting(out: Out, tmp_path: Path) -> ssl.SSLContext:
     """What a child believes: the file that it is shown."""
     file = tmp_path / "shown.pem"
-    file.write_bytes(out.way_out.outlet.files[AUTHORITY_FILE])  # pyright: ignore[reportAttributeAccessIssue]
+    file.write_bytes(out.way_out.outlet.files[AUTHORITY_FILE])
     return ssl.create_default_context(cafile=str(file))
 
 

@@ -19,7 +19,7 @@ from switchboard.core.egress import egress_from
 from switchboard.core.events import Event
 from switchboard.egress.limits import LIMITS, EgressLimits
 from switchboard.egress.record import EgressRecord
-from switchboard.egress.way_out import WayOut, WayOutSpec
+from switchboard.egress.way_out import ProxiedWayOut, WayOutSpec
 
 SECRET = "the-token-of-the-user"
 
@@ -147,7 +147,9 @@ class Heard:
 class Out:
     """A way out whose inside is here: the socket that a sandbox would have made is ours."""
 
-    def __init__(self, way_out: WayOut, port: int, record: EgressRecord, heard: Heard) -> None:
+    def __init__(
+        self, way_out: ProxiedWayOut, port: int, record: EgressRecord, heard: Heard
+    ) -> None:
         self.way_out = way_out
         self.port = port
         self.record = record
@@ -192,7 +194,7 @@ async def way_out(
     spec = WayOutSpec(
         server="tool", hosts=egress_from(hosts), environ=environ, look_up=look_up, limits=limits
     )
-    made = WayOut(replace(spec, **more), resolver, record, heard)
+    made = ProxiedWayOut(replace(spec, **more), resolver, record, heard)
     listener = socket.create_server(("127.0.0.1", 0))
     with socket.socket(fileno=made.outlet.handover.fileno()) as handover:
         socket.send_fds(handover, [b"1"], [listener.fileno()])

@@ -258,7 +258,12 @@ class ChildPool:
         # Looked up before it starts: what is missing is told at once.
         await injected.values()
         runs = " ".join((entry.command, *entry.args))
-        return self._egress(entry, self._environ, injected.values, runs=runs, cwd=entry.cwd)
+        return self._egress(
+            *(entry, self._environ, injected.values),
+            runs=runs,
+            cwd=self.sandboxes.run_folder(entry),
+            hide=self.book,
+        )
 
     def _login_of(self, entry: ServerEntry) -> Authorization | None:
         if self._logins is None or not _may_log_in(entry):

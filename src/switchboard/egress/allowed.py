@@ -4,7 +4,7 @@ import ipaddress
 from collections.abc import Iterable
 
 from switchboard.core.egress import EgressHost
-from switchboard.egress.refusals import Refused
+from switchboard.egress.refusals import EgressRefusal
 from switchboard.wire.ip_addresses import kind_of
 
 
@@ -33,7 +33,7 @@ class AllowedHosts:
         if self._is_listed(address, port) or (host == "localhost" and _is_loopback(address)):
             return
         shown = f"[{address}]" if ":" in address else address
-        raise Refused(
+        raise EgressRefusal(
             "address-not-public",
             f"{host} leads to {shown}, which is not a public address; "
             f'if that is meant, "{shown}" has to be on the list, too',

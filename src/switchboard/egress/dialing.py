@@ -14,7 +14,7 @@ from switchboard.core.egress import canonical_host
 from switchboard.egress.allowed import AllowedHosts
 from switchboard.egress.limits import EgressLimits
 from switchboard.egress.refusals import Unreached
-from switchboard.egress.resolving import Resolver
+from switchboard.egress.resolving import HostResolver
 from switchboard.wire.http_hosts import in_url, is_loopback
 
 _OK = 200
@@ -40,7 +40,7 @@ class Dialer:
     def __init__(
         self,
         allowed: AllowedHosts,
-        resolver: Resolver,
+        resolver: HostResolver,
         environ: Mapping[str, str],
         limits: EgressLimits,
     ) -> None:
@@ -51,15 +51,15 @@ class Dialer:
         self._trusted: ssl.SSLContext | None = None
 
     async def tunnel(self, host: str, port: int) -> Upstream:
-        """A connection for bytes that we do not look into. Raises `Refused`."""
+        """A connection for bytes that we do not look into. Raises `EgressRefusal`."""
         return await self._bounded(host, port, self._open(host, port, tls=False, tunnelled=True))
 
     async def tls(self, host: str, port: int) -> Upstream:
-        """A connection with the certificate of the host checked by us. Raises `Refused`."""
+        """A connection with the certificate of the host checked by us. Raises `EgressRefusal`."""
         return await self._bounded(host, port, self._open(host, port, tls=True, tunnelled=True))
 
     async def plain(self, host: str, port: int) -> Upstream:
-        """A connection for a plain request. Raises `Refused`."""
+        """A connection for a plain request. Raises `EgressRefusal`."""
         return await self._bounded(host, port, self._open(host, port, tls=False, tunnelled=False))
 
     async def _bounded(

@@ -16,13 +16,13 @@ from switchboard.egress.credentials import Blackout, Credential
 from switchboard.egress.dialing import Dialer, Upstream
 from switchboard.egress.http_side import Headers, HttpSide, passed_on
 from switchboard.egress.limits import EgressLimits
-from switchboard.egress.refusals import Malformed, Refused, Unreached
+from switchboard.egress.refusals import EgressRefusal, Malformed, Unreached
 from switchboard.egress.tunnel import Meter
 from switchboard.wire.http_hosts import in_url
 
-# What a request needs of the one who judges: the line of the list for a host. Raises `Refused`.
+# What a request needs of the one who judges: the line of the list for a host. Raises `EgressRefusal`.
 Judge = Callable[[str, int], Awaitable[EgressHost]]
-# The credential of a host now. Raises `Refused`.
+# The credential of a host now. Raises `EgressRefusal`.
 CredentialOf = Callable[[EgressHost], Awaitable[Credential | None]]
 
 _SWITCHING = 101
@@ -31,7 +31,7 @@ _HTTPS, _HTTP = 443, 80
 _NOT_WITH_CREDENTIAL = frozenset({b"accept-encoding", b"range", b"if-range"})
 
 
-class Target(Struct, frozen=True):
+class RequestTarget(Struct, frozen=True):
     """Where one request goes."""
 
     host: str
@@ -48,7 +48,7 @@ class Target(Struct, frozen=True):
         return shown.encode()
 
 
-class Exchange:
+class HttpExchange:
     """One request and its answer."""
 
     def __init__(
@@ -64,12 +64,12 @@ class Exchange:
         self._limits = limits
         self.meter = Meter()
 
-    async def carry(self, request: h11.Request, target: Target, rule: EgressHost) -> None:
-        """Pass a request on, and its answer back. Raises `Refused` before any of the answer."""
+    async def carry(self, request: h11.Request, target: RequestTarget, rule: EgressHost) -> None:
+        """Pass a request on, and its answer back. Raises `EgressRefusal` before any of the answer."""
         check_request(request)
         method = request.method.decode("ascii", "replace")
         if rule.methods and method not in rule.methods:
-            raise Refused(
+            raise EgressRefusal(
                 "method-not-listed",
                 f"{method} is not among the methods for {target.host}",
                 target.host,
@@ -191,10 +191,10 @@ def connect_target(request: h11.Request) -> tuple[str, int]:
 
 
 def check_host(request: h11.Request, host: str, port: int, usual: int) -> None:
-    """The header `Host` is the host that was judged. Raises `Refused`."""
+    """The header `Host` is the host that was judged. Raises `EgressRefusal`."""
     named = next((value for name, value in request.headers if name == b"host"), b"")
     if _split(bytes(named), usual) != (host, port):
-        raise Refused(
+        raise EgressRefusal(
             "host-mismatch", f"the request goes to {host} and names another host", host, port
         )
 
@@ -207,7 +207,7 @@ def _split(authority: bytes, usual: int) -> tuple[str, int]:
 
 
 def _written(
-    request: h11.Request, headers: Headers, target: Target, upstream: Upstream
+    request: h11.Request, headers: Headers, target: RequestTarget, upstream: Upstream
 ) -> h11.Request:
     """The request as we write it."""
     framed = any(name == b"content-length" for name, _ in headers)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import h11
 
 from switchboard.egress.limits import CHUNK, EgressLimits
-from switchboard.egress.refusals import Malformed, Refused
+from switchboard.egress.refusals import EgressRefusal, Malformed
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -98,7 +98,7 @@ class HttpSide:
             async with asyncio.timeout(self._limits.idle_s):
                 await self.writer.drain()
 
-    async def answer(self, refused: Refused) -> None:
+    async def answer(self, refused: EgressRefusal) -> None:
         """Say in plain text why a request went nowhere, and that no other will be answered."""
         if self.http.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
             return

@@ -16,15 +16,15 @@ from switchboard.egress.allowed import AllowedHosts
 from switchboard.egress.dialing import Dialer
 from switchboard.egress.exchange import (
     CredentialOf,
-    Exchange,
-    Target,
+    HttpExchange,
+    RequestTarget,
     absolute_target,
     check_host,
     connect_target,
 )
 from switchboard.egress.http_side import HttpSide
 from switchboard.egress.limits import EgressLimits
-from switchboard.egress.refusals import Malformed, Refused, Unreached
+from switchboard.egress.refusals import EgressRefusal, Malformed, Unreached
 from switchboard.egress.tunnel import Meter, relay
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class ChildProxy:
             side = HttpSide(h11.SERVER, reader, writer, self._limits)
             if len(self._tasks) > self._limits.connections:
                 says = "there are too many connections at once"
-                await self._answer(side, Refused("too-many", says), Meter())
+                await self._answer(side, EgressRefusal("too-many", says), Meter())
                 return
             await self._requests(side, None)
         except (OSError, EOFError, TimeoutError, ssl.SSLError, h11.LocalProtocolError):
@@ -127,7 +127,7 @@ class ChildProxy:
                     await self._connect(side, request, meter)
                     return
                 meter = await self._plain(side, request, inside)
-            except Refused as refused:
+            except EgressRefusal as refused:
                 await self._answer(side, refused, meter)
                 return
             if side.http.our_state is not h11.DONE or side.http.their_state is not h11.DONE:
@@ -152,10 +152,10 @@ class ChildProxy:
         if rule.inject and not is_tls:
             # A credential is never sent in the clear, whatever the child speaks with us.
             is_tls, port = True, _HTTPS if port == _HTTP else port
-        exchange = Exchange(side, self._dialer, self._credential_of, self._limits)
+        exchange = HttpExchange(side, self._dialer, self._credential_of, self._limits)
         try:
-            await exchange.carry(request, Target(host, port, path, is_tls), rule)
-        except Refused as refused:
+            await exchange.carry(request, RequestTarget(host, port, path, is_tls), rule)
+        except EgressRefusal as refused:
             refused.host, refused.port = host, port
             raise
         self._note(Noted(host=host, port=port, outcome="reached", meter=exchange.meter))
@@ -210,12 +210,14 @@ class ChildProxy:
         if self._ask is not None and await self._ask(host, port):
             return EgressHost(host=host, port=port)
         if self._allowed.knows(host):
-            raise Refused(
+            raise EgressRefusal(
                 "port-not-listed", f"port {port} of {host} is not on the list", host, port
             )
-        raise Refused("host-not-listed", f"{host} is not on the list of this server", host, port)
+        raise EgressRefusal(
+            "host-not-listed", f"{host} is not on the list of this server", host, port
+        )
 
-    async def _answer(self, side: HttpSide, refused: Refused, meter: Meter) -> None:
+    async def _answer(self, side: HttpSide, refused: EgressRefusal, meter: Meter) -> None:
         outcome: EgressOutcome = "failed" if isinstance(refused, Unreached) else "refused"
         self._note(
             Noted(

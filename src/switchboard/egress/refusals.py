@@ -1,7 +1,7 @@
 """Why a request goes nowhere."""
 
 
-class Refused(Exception):
+class EgressRefusal(Exception):
     """The rules do not allow it. `why` is a word for machines, `says` a sentence for people."""
 
     status = 403
@@ -15,7 +15,7 @@ class Refused(Exception):
         self.port = port
 
 
-class Malformed(Refused):
+class Malformed(EgressRefusal):
     """What came is no request that could be judged."""
 
     status = 400
@@ -25,7 +25,7 @@ class Malformed(Refused):
         super().__init__("malformed", says)
 
 
-class Unreached(Refused):
+class Unreached(EgressRefusal):
     """It is allowed, but the other side is not there or does not do as it should."""
 
     status = 502

@@ -5,7 +5,7 @@ import socket
 from typing import Protocol
 
 
-class Resolver(Protocol):
+class HostResolver(Protocol):
     """Looks names up."""
 
     async def addresses(self, host: str, port: int) -> list[str]:

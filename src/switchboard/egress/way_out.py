@@ -19,7 +19,7 @@ from switchboard.egress.limits import LIMITS, EgressLimits
 from switchboard.egress.proxy import AskFor, ChildProxy, Noted
 from switchboard.egress.record import EgressRecord
 from switchboard.egress.refusals import Unreached
-from switchboard.egress.resolving import Resolver
+from switchboard.egress.resolving import HostResolver
 from switchboard.egress.variables import (
     AUTHORITY_FILE,
     BUNDLE_FILE,
@@ -46,11 +46,11 @@ class WayOutSpec(Struct, frozen=True, kw_only=True, eq=False):
     limits: EgressLimits = LIMITS
 
 
-class WayOut:
+class ProxiedWayOut:
     """Made before the process starts, closed when it has ended."""
 
     def __init__(
-        self, spec: WayOutSpec, resolver: Resolver, record: EgressRecord, events: Events
+        self, spec: WayOutSpec, resolver: HostResolver, record: EgressRecord, events: Events
     ) -> None:
         self._spec = spec
         self._record = record

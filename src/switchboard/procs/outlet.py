@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from switchboard.core.egress import EgressHost
 from switchboard.core.faults import Fault
+from switchboard.core.privacy.secrets import Redact
 
 
 class Outlet(Struct, frozen=True, kw_only=True, eq=False):
@@ -67,9 +68,11 @@ class OpenWayOut(Protocol):
         *,
         runs: str,
         cwd: str,
+        hide: Redact,
     ) -> WayOut:
         """With the environment of the session, and what looks up what is put on at the edge.
 
-        `runs` and `cwd` tell a person what it is about. Raises a fault.
+        `runs` and `cwd` tell a person what it is about, without what `hide` takes out. Raises a
+        fault.
         """
         ...

@@ -10,8 +10,8 @@ from switchboard.config.key_positions import KeyPath
 from switchboard.config.placeholders import has_placeholder
 from switchboard.config.problems import Severity
 from switchboard.core.privacy.secret_names import is_secret_name
-from switchboard.settings.account_rules import judge_accounts
-from switchboard.settings.egress_rules import judge_egress
+from switchboard.settings.rules.account_rules import judge_accounts
+from switchboard.settings.rules.egress_rules import judge_egress
 from switchboard.settings.secret_rules import Say, judge_references, loads_code
 from switchboard.settings.server_fields import SANDBOX, WEB_URL
 

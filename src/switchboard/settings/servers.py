@@ -22,8 +22,8 @@ from switchboard.config.placeholders import (
 from switchboard.config.problems import Problem, Severity
 from switchboard.core.origins import Scope
 from switchboard.settings import freeze
-from switchboard.settings.egress_rules import without_foreign_egress
 from switchboard.settings.fingerprints import bound_values, sealed
+from switchboard.settings.rules.egress_rules import without_foreign_egress
 from switchboard.settings.server_fields import OVERRIDES, SUITE
 from switchboard.settings.server_rules import Habits, judge
 from switchboard.settings.trust import TrustRecord, granted_to

@@ -10,6 +10,7 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
 from switchboard.core.offers import Kind, Offer
 from switchboard.core.ports import Events
+from switchboard.core.privacy.secrets import KnownSecrets
 from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
 from switchboard.procs.outlet import OpenWayOut, WayOut
@@ -114,7 +115,10 @@ class CommandsProvider:
             return {name: environ[name] for name in wanted}
 
         return self._open_way_out(
-            plan.entry, environ, look_up, runs=shlex.join(plan.argv), cwd=plan.place.cwd
+            *(plan.entry, environ, look_up),
+            runs=shlex.join(plan.argv),
+            cwd=plan.place.cwd,
+            hide=KnownSecrets(plan.secrets),
         )
 
     async def offers(

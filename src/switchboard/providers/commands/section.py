@@ -24,9 +24,9 @@ from switchboard.core.origins import Scope
 from switchboard.core.privacy.secret_names import is_secret_name
 from switchboard.providers.commands.schema import CommandEntry, CommandOmission, CommandTools
 from switchboard.providers.table import is_reserved
-from switchboard.settings.egress_rules import judge_egress, without_foreign_egress
 from switchboard.settings.files.server_shapes import SERVER_OBJECT
 from switchboard.settings.fingerprints import bound_values, fingerprint, seal_of
+from switchboard.settings.rules.egress_rules import judge_egress, without_foreign_egress
 from switchboard.settings.secret_rules import loads_code
 from switchboard.settings.server_fields import ENV_NAME
 from switchboard.settings.servers import Resolution
