@@ -1,5 +1,6 @@
 """Where every command begins. `mcp` goes to the shim, which must start in a blink."""
 
+import gc
 import os
 import sys
 
@@ -12,6 +13,8 @@ _CODEX_ALONE = {
 
 def main(words: "list[str] | None" = None) -> int:
     """Run one command and give its exit code."""
+    # Modules that load make no garbage. Whoever stays collects again.
+    gc.disable()
     words = sys.argv[1:] if words is None else words
     if words[:1] == ["codex"] and not {"-h", "--help"} & set(words):
         # What clients launched as `codex mcp-server`: the same road, with fewer tools.

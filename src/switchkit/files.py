@@ -13,6 +13,7 @@ from errno import EINVAL, ELOOP, EPERM
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
 _OTHERS = 0o077
+_GROUP, _WORLD = 0o020, 0o002
 # Without `O_NONBLOCK` a named pipe in the place of a file would hold us for ever.
 _SAFELY = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
@@ -88,6 +89,22 @@ def check_private_file(path: "str | os.PathLike[str]") -> os.stat_result:
     if _check_file(path, found):
         os.chmod(path, PRIVATE_FILE)
     return found
+
+
+def check_unforgeable(path: "str | os.PathLike[str]", *, may_be_link: bool = True) -> None:
+    """Nobody but this user, or root, can have written what lies there: a file or a folder.
+
+    Others may read it. Raises `NotPrivate` or `OSError`.
+    """
+    if not may_be_link and os.path.islink(path):
+        raise NotPrivate(_shown(path), "is a link")
+    found = os.stat(path)
+    if found.st_uid not in (os.getuid(), 0):
+        raise NotPrivate(_shown(path), f"belongs to user {found.st_uid}")
+    # Where every user has a group of their own, of the same number, it holds nobody else.
+    others = _WORLD if found.st_gid == os.getuid() else _WORLD | _GROUP
+    if found.st_mode & others:
+        raise NotPrivate(_shown(path), "can be written by other users")
 
 
 def check_private_socket(path: "str | os.PathLike[str]") -> None:

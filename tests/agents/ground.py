@@ -72,7 +72,7 @@ class HeardChannel:
     """A channel to a client that hears progress, and fills in forms if it is told how."""
 
     def __init__(self, reply: Any = None) -> None:
-        self.session_id = "session"
+        self.session_id = self.holder = "session"
         self.declared = b"{}"
         self.meta = b""
         self.log_level = ""

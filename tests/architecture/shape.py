@@ -38,7 +38,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "settings": {
         *("core", "config", "children:schema", "children:exposure", "children:secrets"),
-        "children:accounts",
+        *("children:accounts", "children:starting"),
         "providers:table",
         *("runs:limits", "vault:options", "vault:references"),
     },
@@ -180,6 +180,27 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         "settings/load.py",
         "switchboard.settings.scopes.session_servers.servers_in_scope",
     ): "it reads front matter, and most boards have no active skill",
+    **{
+        ("settings/load.py", f"switchboard.settings.scopes.skills.{name}"): "few have skills"
+        for name in ("ACTIVE", "active_skills", "skill_folders")
+    },
+    ("settings/scopes/skills.py", "hashlib.sha256"): "it loads slowly, and few have skills",
+    ("settings/fingerprints.py", "hashlib.file_digest"): "most entries come from no workspace",
+    ("settings/fingerprints.py", "hashlib.sha256"): "as above",
+    ("config/documents.py", "hashlib.sha256"): "it loads slowly, and few ask for a digest",
+    (
+        "settings/server_rules.py",
+        "switchboard.settings.rules.account_rules.judge_accounts",
+    ): "few servers have several logins, and it compiles patterns",
+    (
+        "surface/endpoint.py",
+        "switchboard.surface.tasks.ClientTasks",
+    ): "few clients know of tasks",
+    (
+        "surface/endpoint.py",
+        "switchboard.surface.client_calls.ClientCalls",
+    ): "everyone waits for the first listing, and nobody calls before",
+    ("cli/columns.py", "unicodedata.east_asian_width"): "most text is ASCII",
     (
         "children/inbound/attribution.py",
         "switchboard.core.privacy.cleaning.cleaned",

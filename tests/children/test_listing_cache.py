@@ -6,10 +6,11 @@ from pathlib import Path
 from msgspec import Raw
 from msgspec.structs import replace
 
-from fakes.boards import echo_server, serving
+from fakes.boards import echo_server, server, serving
 from fakes.calls import a_session
+from switchboard.children.environment import account_of
 from switchboard.children.listings.listing import ToolListing, listing_of
-from switchboard.children.listings.listing_cache import ListingCaches
+from switchboard.children.listings.listing_cache import ListingCache, ListingCaches
 from switchboard.core.board import Board
 from switchboard.core.events import SessionOpened
 from switchboard.core.offers import Kind, Offer
@@ -39,6 +40,29 @@ async def test_servers_do_not_share_a_cache(tmp_path: Path) -> None:
     caches = ListingCaches(str(tmp_path))
     await caches.of(b"one").keep("prompts", listing_of("prompts", [PROMPT]))
     assert (await caches.of(b"two").recall("prompts")) is None
+
+
+async def test_what_a_server_lists_for_one_account_is_not_recalled_for_another(
+    tmp_path: Path,
+) -> None:
+    """Two sessions have two tokens for one server, which runs for the first only."""
+
+    def cache(**environ: str) -> ListingCache:
+        entry = server("s", ["s"], secret_env={"T": "env:WHO"}, inherit_env="X" in environ)
+        return ListingCaches(str(tmp_path)).of(b"server", account_of(entry, environ))
+
+    made = cache(HOME="/h", WHO="alice", PATH="/bin")
+    await made.keep("prompts", listing_of("prompts", [PROMPT]))
+    for other in ({"WHO": "bobby"}, {"WHO": ""}, {"HOME": "/other"}, {"X": "1"}):
+        environ = {"HOME": "/h", "WHO": "alice", **other}
+        assert (await cache(**environ).recall("prompts")) is None
+    # What says nothing of who somebody is keeps nobody apart.
+    assert (await cache(HOME="/h", WHO="alice", PATH="/usr/bin").recall("prompts")) is not None
+    # No secret can be guessed by the names of files.
+    names = [path.name for path in (tmp_path / "cache" / "listings").iterdir()]
+    assert len(names) == 1
+    (tmp_path / "cache" / "listings-salt").unlink()
+    assert (await cache(HOME="/h", WHO="alice").recall("prompts")) is None
 
 
 async def test_nobody_else_can_read_it(tmp_path: Path) -> None:

@@ -131,3 +131,33 @@ def test_a_broken_configuration_is_told_before_anything_is_written(fresh: Worksp
 def test_init_takes_nothing_else(fresh: Workspace, words: tuple[str, ...]) -> None:
     assert switchboard(fresh, *words).code == 2
     assert not fresh.settings.exists()
+
+
+def test_a_folder_of_ones_own_is_trusted_by_preparing_it(fresh: Workspace) -> None:
+    done = switchboard(fresh, "init", "--json", env=UNTRUSTING)
+    assert done.report["folder_trusted"] is True
+    report = switchboard(fresh, "trust", "--json", env=UNTRUSTING).report
+    assert report["folder_trusted"] is True
+    taken = switchboard(fresh, "trust", "--revoke", "--folder", env=UNTRUSTING)
+    assert "the folder is now not trusted" in taken.err
+
+
+@pytest.mark.parametrize("found", ["cloned", "prepared", "shared", "worktree"])
+def test_a_folder_that_came_from_elsewhere_is_not_trusted_by_preparing_it(
+    fresh: Workspace, found: str
+) -> None:
+    """A clone is unpacked and prepared: nobody has said yet that its folder is to be trusted."""
+    match found:
+        case "cloned":
+            fresh.write(".git/config", '[core]\n[remote "origin"]\nurl = https://x.example/y\n')
+        case "prepared":
+            fresh.write(".switchboard/config.toml", "")
+        case "shared":
+            fresh.root.chmod(0o777)
+        case _:
+            fresh.write(".git", "gitdir: ../elsewhere/.git/worktrees/x\n")
+    done = switchboard(fresh, "init", env=UNTRUSTING)
+    assert done.code == 0
+    assert "switchboard trust --folder" in done.err
+    report = switchboard(fresh, "trust", "--json", env=UNTRUSTING).report
+    assert report["folder_trusted"] is False

@@ -37,7 +37,7 @@ PYTHON = [sys.executable, "-I", "-S", "-c"]
 class MemoryChannel:
     """A client that remembers what it is told; it may stop reading."""
 
-    session_id = "session"
+    session_id = holder = "session"
     declared = b"{}"
     meta = b""
     log_level = ""

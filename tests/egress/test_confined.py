@@ -1,6 +1,7 @@
 """Programs in their sandboxes, whose one way out is a proxy of ours. Judged by who was reached."""
 
 import asyncio
+import os
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -70,7 +71,7 @@ async def test_python_reaches_its_host_with_a_credential_that_it_never_has(
         assert SECRET not in ended.stdout
         assert f"Bearer {SECRET}".encode() in world.site.requests[0]
         # Of what the proxy needed nothing is left, on the disk or in the program.
-        assert not Path("/run/switchboard-egress.pem").exists()
+        assert "switchboard-egress.pem" not in os.listdir("/run")  # noqa: PTH208
 
 
 async def test_node_reaches_its_host_by_the_variables_that_it_is_given(
@@ -146,13 +147,13 @@ async def test_its_end_closes_the_way_out_also_for_who_still_waits(
     den: Den, tmp_path: Path
 ) -> None:
     async with confined(den, tmp_path) as world:
-        before = len(list(Path("/proc/self/fd").iterdir()))
+        before = _open_files()
         hold = "import socket, time; s = socket.create_connection(('127.0.0.1', 3128)); print(s)"
         async with den.started((sys.executable, "-c", hold + "; time.sleep(60)")) as running:
             await asyncio.sleep(0.5)
             await world.way_out.aclose()
             assert not running.exited.done()
-        assert len(list(Path("/proc/self/fd").iterdir())) <= before
+        assert _open_files() <= before
 
 
 @pytest.mark.parametrize("size", [3_000_000])
@@ -162,3 +163,7 @@ async def test_a_large_answer_comes_whole(den: Den, tmp_path: Path, size: int) -
         program = "import sys, urllib.request\n"
         program += "print(len(urllib.request.urlopen(sys.argv[1]).read()))"
         assert (await den.python(program, world.url)).stdout == f"{size}\n"
+
+
+def _open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))

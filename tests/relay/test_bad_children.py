@@ -20,7 +20,7 @@ from relay.visiting import Guest, frank_entry
 from support.mcp_stdio import CLIENT, LEGACY, META, modern_meta, text_of
 from support.processes import until_true
 from support.workspace import Json
-from switchboard.children.inbound import question_rate
+from switchboard.children.inbound import audience, question_rate
 from switchboard.children.schema import ServerEntry
 from switchboard.core.events import NamesClashed
 from switchboard.directory.addresses import matches
@@ -400,6 +400,8 @@ async def test_a_child_that_asks_as_soon_as_it_is_answered_is_slowed_down(
 ) -> None:
     # However long the test takes, nobody has had their rest.
     monkeypatch.setattr(question_rate, "_REST_S", 3_600.0)
+    # The server is taken to have forgotten the one when it asks the other.
+    monkeypatch.setattr(audience, "LINGER_S", -1.0)
     async with serving(tmp_path, frank_entry(child_era, "frank")) as desk:
         one, two = (Guest(desk, "handshake", session=name) for name in ("one", "two"))
         one.answers = two.answers = [{"action": "accept"}] * 100

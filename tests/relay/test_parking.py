@@ -161,9 +161,9 @@ async def test_a_client_that_leaves_ends_the_calls_that_wait_for_it(
     warm: Workspace, child_era: EraName
 ) -> None:
     async with wired("modern", warm) as watcher:
-        ended = int(text_of(await watcher.call("tally", {"of": "cancelled"})))
         async with wired("modern", warm) as client:
             await client.request("tools/call", asking("name"))
+            ended = int(text_of(await watcher.call("tally", {"of": "cancelled"})))
             assert await client.close() == 0
         if child_era == "handshake":
             # Its call is still under way; a modern child has long forgotten the request.

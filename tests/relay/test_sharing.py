@@ -16,6 +16,7 @@ from support.mcp_stdio import META, text_of
 from support.processes import until_true, wait_until_none_mention
 from support.relays import relays
 from support.workspace import Json, Workspace
+from switchboard.children.inbound import audience
 from switchboard.wire.messages import RpcError
 
 LOG = {"method": "notifications/message", "params": {"level": "error", "data": "to whom?"}}
@@ -112,7 +113,7 @@ async def test_a_resource_that_ends_in_a_slash_has_parts_too(
 
 @each_bridge
 async def test_a_log_message_that_may_be_either_ones_reaches_neither(
-    tmp_path: Path, client_era: EraName, child_era: EraName
+    tmp_path: Path, client_era: EraName, child_era: EraName, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     level: Json = {META + "logLevel": "debug"} if client_era == "modern" else {}
     async with serving(tmp_path, frank_entry(child_era, "frank")) as desk:
@@ -123,6 +124,10 @@ async def test_a_log_message_that_may_be_either_ones_reaches_neither(
         assert (one.told, two.told) == ([], [])
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
+        await one.call("frank_reach", {"of": "cancelled", "more_than": 0})
+        await one.call("frank_say", {"messages": [LOG]}, **level)
+        assert (one.told, two.told) == ([], [])
+        monkeypatch.setattr(audience, "LINGER_S", -1.0)
         await one.call("frank_say", {"messages": [LOG]}, **level)
         assert [params["logger"] for _, params in one.told] == ["frank"]
         assert two.told == []

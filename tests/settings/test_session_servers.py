@@ -10,7 +10,7 @@ from support.requirements import requirement
 from switchboard.config.problems import ConfigInvalid
 from switchboard.core.origins import Scope
 from switchboard.settings.scopes.session_servers import ScopedServers, servers_in_scope
-from switchboard.settings.scopes.skills import Skill
+from switchboard.settings.scopes.skill import Skill
 from switchboard.settings.trust import trust
 
 

@@ -23,8 +23,8 @@ from switchboard.core.origins import Origin
 from switchboard.core.questions import Answer
 from switchboard.core.stores import PinKey
 from switchboard.core.tools import Effects, ToolSpec
+from switchboard.settings.consent.trust_record import read_trust
 from switchboard.settings.fingerprints import sealed
-from switchboard.settings.trust import read_trust
 
 BEFORE = Path(__file__).parent / "before"
 

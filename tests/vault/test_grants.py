@@ -18,7 +18,7 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.daemon.board.vault_secrets import VaultSecrets
 from switchboard.daemon.board.vaults import Vaults
 from switchboard.settings.scopes.session_servers import ScopedServers, servers_in_scope
-from switchboard.settings.scopes.skills import Skill
+from switchboard.settings.scopes.skill import Skill
 from switchboard.settings.trust import trust, untrust
 from switchboard.vault.file_vault import FileVault
 from switchboard.vault.options import VaultOptions

@@ -38,8 +38,14 @@ def is_lasting(session: Session) -> bool:
 
 
 def bound_session(session: Session) -> str:
-    """What an approval is bound to. A client without a session is known by the way it came."""
-    return session.id if is_lasting(session) else f"{session.via}:{session.workspace}"
+    """What an approval is bound to. A client without a session is known by the way it came.
+
+    Over HTTP that is one start of one server with its token: what was agreed to there is of no use
+    through another.
+    """
+    if is_lasting(session) or session.entrance:
+        return session.holder
+    return f"{session.via}:{session.workspace}"
 
 
 class TrustBook:

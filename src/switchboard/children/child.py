@@ -92,9 +92,13 @@ class Child:
     async def tools_now(self, channel: Channel | None = None) -> ToolListing:
         """Its tools as the process lists them that a call would reach; it is started for that."""
         if self.connection.link is None:
-            with self._requests.waiting(channel):
+            with self._requests.audience.waiting(channel):
                 await self.conversation.with_login(channel, self.connection.ready)
         return await self.tools(channel)
+
+    def leave(self, session_id: str) -> None:
+        """A session that it served has ended."""
+        self._requests.audience.leave(session_id)
 
     def doubt(self) -> None:
         """A call ran out of time: find out whether it works, or hangs."""
@@ -128,7 +132,7 @@ class Child:
         known = self.listings.known(kind)
         if known is not None:
             return known
-        with self._requests.waiting(channel if self.connection.link is None else None):
+        with self._requests.audience.waiting(channel if self.connection.link is None else None):
             return await self.conversation.with_login(channel, lambda: self.listings.get(kind))
 
     async def remembered(self, kind: Kind) -> Listing | None:

@@ -78,6 +78,8 @@ class Conversation:
         """A new process has been told nothing yet."""
         self._level = ""
         self._requests.link = link
+        self._requests.audience.begin_anew()
+        link.peer.pending.on_late = self._requests.audience.answered
 
     # For clients
 
@@ -140,7 +142,10 @@ class Conversation:
                 if not greeting.meta:
                     return result
                 send = partial(self._send, link, method, params, channel, tool=tool)
-                return await settle(self._name, channel, self._requests.rate, send, result)
+                hide = link.hidden.book
+                return await settle(
+                    self._name, channel, self._requests.rate, send, result, hide=hide
+                )
             except RpcError as refusal:
                 error = self._requests.refused(discreet_error(refusal, link.hidden.book), channel)
                 raise fault_from_rpc(self._name, error, link.hidden) from error
@@ -152,7 +157,7 @@ class Conversation:
 
     async def _ready_for(self, channel: Channel | None) -> Link:
         """While it starts, it may ask whoever waits for it."""
-        with self._requests.waiting(channel):
+        with self._requests.audience.waiting(channel):
             return await self._connection.ready()
 
     async def _send(
@@ -166,7 +171,7 @@ class Conversation:
         tool: str,
         sent: int = 0,
     ) -> Raw:
-        peer = link.peer
+        peer, audience = link.peer, self._requests.audience
         # The id of the request is its progress token too: one number that tells both apart.
         token = peer.pending.next_id
         said = self._introduction(channel) if self._connection.greeting.meta else b""
@@ -174,14 +179,18 @@ class Conversation:
             tail = b',"_meta":{%b"progressToken":%d}}' % (said, token)
         else:
             tail = b',"_meta":{%b%b"progressToken":%d}}' % (channel.meta, said, token)
-            self._requests.channels[token] = channel
+            audience.begin(token, channel)
         try:
             return await peer.request(method, (*params, more, tail))
         except (Interruption, PeerLost) as error:
             failure = error
+        except asyncio.CancelledError:
+            if channel is not None:
+                audience.abandon(token)
+            raise
         finally:
             if channel is not None:
-                del self._requests.channels[token]
+                audience.end(token)
         link = await self._recovered(link, failure, tool, sent)
         return await self._send(link, method, params, channel, more, tool=tool, sent=sent + 1)
 

@@ -5,6 +5,7 @@ every session of the pool, and one of scope `user` comes from a pool that severa
 """
 
 import asyncio
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Protocol
@@ -16,13 +17,14 @@ from switchboard.children.accounts.choice import AccountChoice
 from switchboard.children.authorization import Authorization, Authorizations
 from switchboard.children.child import Child
 from switchboard.children.connection import ChildLimits
-from switchboard.children.environment import child_environment
+from switchboard.children.environment import account_of, child_environment
 from switchboard.children.faults import fault_from_change
 from switchboard.children.link import Link, MakePeer
-from switchboard.children.listings.listing_cache import ListingCaches
+from switchboard.children.listings.listing_cache import ListingCache, ListingCaches
 from switchboard.children.schema import ServerEntry, by_account
 from switchboard.children.secrets.lookup import LookedUp, SecretSource
 from switchboard.children.secrets.texts import injected_secrets, secret_headers, secret_variables
+from switchboard.children.starting.start_folder import make_own_folder
 from switchboard.children.stdio import open_stdio
 from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault, FaultCode
@@ -34,6 +36,7 @@ from switchboard.core.sessions import Session
 from switchboard.procs.outlet import OpenWayOut, WayOut
 from switchboard.procs.spawn import Wrap
 from switchboard.wire.messages import encode
+from switchkit.commands import lies_in, search_path
 from switchkit.reaper_client import Reaper
 
 
@@ -150,7 +153,7 @@ class ChildPool:
         # What a workspace wrote stays in it: trust in it says nothing of other folders.
         if entry.scope == "user" and self._shared is not None and not entry.fingerprint:
             home = self._environ.get("HOME") or "/"
-            return self._shared.source(msgspec.structs.replace(entry, cwd=home), limits)
+            return self._shared.source(_of_all_folders(entry, home, self._environ), limits)
         return _OneChild(self, entry, limits)
 
     def child(self, entry: ServerEntry, limits: ChildLimits) -> Child:
@@ -169,12 +172,17 @@ class ChildPool:
                 open_link=self._open,
                 events=self._events,
                 is_own=bool(session_id),
-                cache=self._caches.of(key) if self._caches else None,
+                cache=self._cache(key, entry),
                 offer_login=self._offer_login if _may_log_in(entry) else None,
             )
             child.listings.on_changed = lambda kind: self._announce(kind, session_id)
             self._children[(key, session_id)] = child
         return child
+
+    def _cache(self, key: bytes, entry: ServerEntry) -> ListingCache | None:
+        """What the server listed for whoever has the same account with it, as far as we know."""
+        caches = self._caches
+        return caches.of(key, account_of(entry, self._environ)) if caches is not None else None
 
     def _announce(self, kind: str, session_id: str) -> None:
         for tell in tuple(self.on_changed):
@@ -190,6 +198,8 @@ class ChildPool:
             if key[1] == session_id:
                 del self._children[key]
                 self._tasks.start(child.aclose())
+            else:
+                child.leave(session_id)
 
     def retain(self, children: Iterable[Child]) -> None:
         """Let go of every other child as soon as nobody waits for it."""
@@ -217,11 +227,15 @@ class ChildPool:
         if entry.transport == "stdio":
             secrets = LookedUp(entry, secret_variables(entry), self._secrets, self.book.learn)
             env = child_environment(entry, self._environ, await secrets.values())
-            way_out = await self._way_out(entry) if entry.egress else None
+            cwd = self.sandboxes.run_folder(entry)
+            if entry.neutral:
+                await asyncio.to_thread(make_own_folder, entry, cwd)
+            way_out = await self._way_out(entry, cwd) if entry.egress else None
             try:
                 return await open_stdio(
                     entry,
                     make_peer,
+                    cwd=cwd,
                     env=env,
                     secrets=secrets if secrets.can_change else None,
                     reaper=self._reaper,
@@ -247,13 +261,8 @@ class ChildPool:
             authorization=self._login_of(entry),
         )
 
-    async def _way_out(self, entry: ServerEntry) -> WayOut:
-        if self._egress is None:
-            raise Fault(
-                FaultCode.FAILED_PRECONDITION,
-                "egress-unavailable",
-                f"`{entry.name}` has hosts that it may reach, and no way to them here",
-            )
+    async def _way_out(self, entry: ServerEntry, cwd: str) -> WayOut:
+        assert self._egress is not None, "whoever runs servers with hosts has ways out for them"
         injected = LookedUp(entry, injected_secrets(entry), self._secrets, self.book.learn)
         # Looked up before it starts: what is missing is told at once.
         await injected.values()
@@ -261,7 +270,7 @@ class ChildPool:
         return self._egress(
             *(entry, self._environ, injected.values),
             runs=runs,
-            cwd=self.sandboxes.run_folder(entry),
+            cwd=cwd,
             hide=self.book,
         )
 
@@ -341,6 +350,22 @@ class _OwnChildren:
 
     def children(self) -> Iterable[Child]:
         return self._pool.children_by_key(self._key)
+
+
+def _of_all_folders(entry: ServerEntry, home: str, environ: Mapping[str, str]) -> ServerEntry:
+    """The entry for whoever shares it: it starts in the home of the user, and knows no workspace.
+
+    Where the search path leads into one, or the home is one, it is nobody else's.
+    """
+    apart = entry.apart_from
+    folders = search_path(entry.env.get("PATH") or environ.get("PATH") or "").split(os.pathsep)
+    is_led = bool(apart) and any(lies_in(each, apart) for each in folders)
+    return msgspec.structs.replace(
+        entry,
+        cwd=home,
+        neutral=entry.neutral and (entry.start_in == "neutral" or not apart),
+        apart_from=apart if is_led else "",
+    )
 
 
 def _may_log_in(entry: ServerEntry) -> bool:

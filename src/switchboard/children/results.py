@@ -1,12 +1,13 @@
 """A child's result of a tool, passed on as it is."""
 
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from msgspec import Raw, Struct
 
 from switchboard.core.calls import Outcome
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.names import is_in_our_name
 from switchboard.wire.messages import encode
 
 _RESULT_TYPE = "resultType"
@@ -15,6 +16,7 @@ _RESULT_TYPE = "resultType"
 class _Flags(Struct, rename="camel"):
     is_error: Any = False
     result_type: Any = None
+    meta: Any = msgspec.field(name="_meta", default=None)
 
 
 _read_flags = msgspec.json.Decoder(_Flags).decode
@@ -28,6 +30,8 @@ def passed_through(result: Raw, *, is_modern: bool) -> Outcome:
         if flags.result_type is not None and not is_modern:
             # Its era has no such member; in the other one it can make a question of a result.
             result = _without_result_type(result)
+        if flags.meta is not None:
+            result = _without_our_name(result, flags.meta)
     except msgspec.MsgspecError as error:
         # Not even an object: no client could read it.
         raise malformed_result(error) from None
@@ -45,6 +49,19 @@ def passed_through(result: Raw, *, is_modern: bool) -> Outcome:
 def _without_result_type(result: Raw) -> Raw:
     members = _read_members(result)
     members.pop(_RESULT_TYPE, None)
+    return Raw(encode(members))
+
+
+def _without_our_name(result: Raw, said: Any) -> Raw:
+    """Nothing that a child says of a call is our word about it."""
+    if not isinstance(said, dict):
+        return result
+    meta = cast("dict[str, Any]", said)
+    foreign = {key: value for key, value in meta.items() if not is_in_our_name(key)}
+    if len(foreign) == len(meta):
+        return result
+    members: dict[str, Any] = dict(_read_members(result))
+    members["_meta"] = foreign
     return Raw(encode(members))
 
 

@@ -15,6 +15,8 @@ Protocol = Literal["auto", "handshake", "modern"]
 Sharing = Literal["session", "workspace", "user"]
 # What keeps the process in bounds; `none` is today's way of servers, which nothing confines.
 SandboxProfile = Literal["default", "seatbelt", "none"]
+# Where the process starts: empty where the entry leaves it to us.
+StartIn = Literal["", "workspace", "neutral"]
 # How a child's tools are shown: behind one tool, or one by one under their own names.
 # `natural` is for a wrapper that was started alone: it shows a sentence in, and nothing else.
 Exposure = Literal["suite", "tools", "natural"]
@@ -76,6 +78,12 @@ class ServerEntry(Struct, frozen=True, kw_only=True):
     account: str = ""
     # Absolute. A suite child runs in its own directory, any other server in the workspace.
     cwd: str = ""
+    # What an entry says of the folder that it starts in, and what follows from it: whether it
+    # starts in a folder of its own instead of `cwd`, and the workspace whose programs, modules and
+    # settings are not its own. See `settings.placing`.
+    start_in: StartIn = ""
+    neutral: bool = False
+    apart_from: str = ""
     inherit_env: bool = False
     framing: Framing = "auto"
     protocol: Protocol = "auto"

@@ -7,6 +7,7 @@ from switchboard.children.link import MakePeer
 from switchboard.children.redaction import Redaction
 from switchboard.children.schema import ServerEntry
 from switchboard.children.secrets.lookup import LookedUp
+from switchboard.children.starting.start_folder import command_line, fault_from_old_python
 from switchboard.core.faults import Fault
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.procs.outlet import WayOut
@@ -39,7 +40,10 @@ class StdioLink:
         peer: Peer,
         hidden: Redaction,
         secrets: LookedUp | None,
+        *,
+        entry: ServerEntry,
     ) -> None:
+        self._entry = entry
         self._running = running
         # A process keeps what it was started with.
         self.secrets = secrets
@@ -66,7 +70,10 @@ class StdioLink:
         return ended, last_words
 
     def denial(self) -> Fault | None:
-        return self._running.denial()
+        if not self._running.exited.done():
+            return None
+        denied = self._running.denial()
+        return denied or fault_from_old_python(self._entry, self._running.errors.text())
 
     def appeared(self) -> tuple[str, ...]:
         return self._running.appeared()
@@ -83,6 +90,7 @@ async def open_stdio(
     entry: ServerEntry,
     make_peer: MakePeer,
     *,
+    cwd: str,
     env: Mapping[str, str],
     reaper: Reaper,
     wrap: Wrap | None = None,
@@ -96,8 +104,8 @@ async def open_stdio(
     """Start the child's process and connect to it."""
     running = await spawn(
         SpawnSpec(
-            argv=(entry.command, *entry.args),
-            cwd=entry.cwd,
+            argv=command_line(entry),
+            cwd=cwd,
             env=env if way_out is None else {**env, **way_out.env},
             wrap=wrap,
             outlet=None if way_out is None else way_out.outlet,
@@ -113,6 +121,6 @@ async def open_stdio(
     await loop.connect_read_pipe(lambda: pipe, running.stdout)
     declared = {*entry.env, *entry.secret_env}
     hidden = Redaction((env[name] for name in declared), book)
-    link = StdioLink(running, pipe, peer, hidden, secrets)
+    link = StdioLink(running, pipe, peer, hidden, secrets, entry=entry)
     link.way_out = way_out
     return link

@@ -1,6 +1,5 @@
-"""A file of the configuration: its tree, the places of its keys, and its digest."""
+"""A file of the configuration: its tree, the places of its keys, and its text."""
 
-import hashlib
 import os
 import stat
 from collections.abc import Callable
@@ -25,7 +24,13 @@ class Document(Struct, frozen=True, kw_only=True):
     scope: Scope
     tree: dict[str, Any]
     spots: Spots
-    digest: str
+    # As it was read; empty for one that is just being written.
+    text: str = ""
+
+    @property
+    def digest(self) -> str:
+        """What tells this text from any other."""
+        return digest_of(self.text)
 
     def origin(self, at: KeyPath) -> Origin:
         """The place of a key as an origin."""
@@ -49,8 +54,8 @@ class Document(Struct, frozen=True, kw_only=True):
         )
 
 
-def read_text(path: str, problems: list[Problem], *, within: str = "") -> tuple[str, str] | None:
-    """The text of a file and its digest; `None` when it is absent or cannot be used.
+def read_text(path: str, problems: list[Problem], *, within: str = "") -> str | None:
+    """The text of a file; `None` when it is absent or cannot be used.
 
     With `within`, the file must lie inside that real directory once every link is followed.
     """
@@ -104,11 +109,11 @@ def _read_document(
     path: str, scope: Scope, problems: list[Problem], within: str, parse: _Parse
 ) -> Document | None:
     read = read_text(path, problems, within=within)
-    parsed = None if read is None else parse(path, read[0], problems)
+    parsed = None if read is None else parse(path, read, problems)
     if read is None or parsed is None:
         return None
     tree, spots = parsed
-    return Document(path=path, scope=scope, tree=tree, spots=spots, digest=read[1])
+    return Document(path=path, scope=scope, tree=tree, spots=spots, text=read)
 
 
 def _json_tree(
@@ -153,6 +158,14 @@ def problem_at(path: str, spot: Spot, message: str, hint: str = "", key: str = "
     )
 
 
+def digest_of(text: str) -> str:
+    """What tells a text from any other."""
+    # It takes longer to load than any other module of the standard library that a start needs.
+    from hashlib import sha256  # noqa: PLC0415
+
+    return sha256(text.encode()).hexdigest()
+
+
 def is_inside(path: str, directory: str) -> bool:
     """Whether a real path lies in a real directory."""
     return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)
@@ -177,9 +190,9 @@ def _read(handle: int, path: str, problems: list[Problem]) -> bytes | None:
     return b"".join(chunks)
 
 
-def _decoded(raw: bytes, path: str, problems: list[Problem]) -> tuple[str, str] | None:
+def _decoded(raw: bytes, path: str, problems: list[Problem]) -> str | None:
     try:
-        return raw.decode(), hashlib.sha256(raw).hexdigest()
+        return raw.decode()
     except UnicodeDecodeError as refused:
         before = raw[: refused.start].decode()
         spot = spot_at(before, len(before))

@@ -25,17 +25,16 @@ def read_front_matter(
     path: str, scope: Scope, problems: list[Problem], *, within: str = ""
 ) -> tuple[Document, str] | None:
     """The front matter of a file as a document, and the body; `None` when it is absent or bad."""
-    read = read_text(path, problems, within=within)
-    if read is None:
+    text = read_text(path, problems, within=within)
+    if text is None:
         return None
-    text, digest = read
     try:
         tree, spots, body = _parsed(text)
     except _Refused as refused:
         spot = spot_at(text, refused.offset)
         problems.append(problem_at(path, spot, refused.message, refused.hint, refused.key))
         return None
-    return Document(path=path, scope=scope, tree=tree, spots=spots, digest=digest), body
+    return Document(path=path, scope=scope, tree=tree, spots=spots, text=text), body
 
 
 def _parsed(text: str) -> tuple[dict[str, Any], OffsetSpots, str]:

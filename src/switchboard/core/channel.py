@@ -26,6 +26,11 @@ class Channel(Protocol):
         ...
 
     @property
+    def holder(self) -> str:
+        """The same, for who has no session of its own and comes again: see `Session.holder`."""
+        ...
+
+    @property
     def request_id(self) -> Any:
         """What the client calls the request."""
         ...

@@ -26,3 +26,13 @@ def suite_name(child: str) -> str:
 def fold(name: str) -> str:
     """The form in which two names count as the same."""
     return name.casefold()
+
+
+def is_reserved(key: str) -> bool:
+    """Whether a member of `_meta` is in our name or in the protocol's, however it is spelt."""
+    return key.strip().casefold().startswith(("switchboard/", "io.modelcontextprotocol/"))
+
+
+def is_in_our_name(key: str) -> bool:
+    """The same for our name alone: what a server says of the protocol may concern the client."""
+    return key.strip().casefold().startswith("switchboard/")

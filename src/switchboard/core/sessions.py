@@ -1,5 +1,6 @@
 """One connected client."""
 
+import hashlib
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
@@ -62,3 +63,14 @@ class Session(Struct, frozen=True, kw_only=True, eq=False):
     depth: int = 0
     # Whether whoever started it named the workspace: its agents may not leave that project.
     is_pinned: bool = False
+    # Where requests come from that stand alone: one start of one server with one token, and the
+    # address at the other end. Empty for those whose session lasts.
+    entrance: str = ""
+
+    @property
+    def holder(self) -> str:
+        """Who it is of, for what outlasts one request: a session, or a client without one."""
+        if self.entrance and self.era is Era.MODERN:
+            name = hashlib.blake2s(self.client.encode(), digest_size=6).hexdigest()
+            return f"{self.via}:{self.workspace}:{self.entrance}:{name}"
+        return self.id

@@ -20,8 +20,6 @@ from switchboard.egress.refusals import EgressRefusal, Malformed, Unreached
 from switchboard.egress.tunnel import Meter
 from switchboard.wire.http_hosts import in_url
 
-# What a request needs of the one who judges: the line of the list for a host. Raises `EgressRefusal`.
-Judge = Callable[[str, int], Awaitable[EgressHost]]
 # The credential of a host now. Raises `EgressRefusal`.
 CredentialOf = Callable[[EgressHost], Awaitable[Credential | None]]
 
@@ -65,7 +63,7 @@ class HttpExchange:
         self.meter = Meter()
 
     async def carry(self, request: h11.Request, target: RequestTarget, rule: EgressHost) -> None:
-        """Pass a request on, and its answer back. Raises `EgressRefusal` before any of the answer."""
+        """Pass a request on, and its answer back. Raises `EgressRefusal` before it begins."""
         check_request(request)
         method = request.method.decode("ascii", "replace")
         if rule.methods and method not in rule.methods:

@@ -1,15 +1,14 @@
 """Programs that start what they like, where they like: each has a keeper, which ends all of it."""
 
 import os
-import shutil
 import sys
 from collections.abc import Collection, Mapping
-from errno import EACCES, ENOENT
 from io import FileIO
 
 from switchboard.procs.spawn import SpawnSpec
 from switchboard.procs.wrapped import Wrapped
 from switchkit import keeper
+from switchkit.commands import resolved_command
 
 # Without site-packages it starts in a few milliseconds, so it has to be told where we are.
 _PROGRAM = (
@@ -58,10 +57,5 @@ def _written(value: str) -> FileIO:
 
 def _found(spec: SpawnSpec) -> str:
     """The file of the program; who asks for one that is not there is told as by its start."""
-    program = spec.argv[0]
-    found = shutil.which(program, path=spec.env.get("PATH", os.defpath))
-    if found is None:
-        is_there = os.sep in program and os.path.exists(program)
-        number = EACCES if is_there else ENOENT
-        raise OSError(number, os.strerror(number), program)
-    return os.path.abspath(found)
+    path = spec.env.get("PATH") or os.defpath
+    return resolved_command(spec.argv[0], cwd=spec.cwd, path=path)

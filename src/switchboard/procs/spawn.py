@@ -17,6 +17,7 @@ from switchboard.procs.limits import give_first_limit
 from switchboard.procs.outlet import Outlet
 from switchboard.procs.tail import Tail
 from switchboard.procs.wrapped import Wrapped
+from switchkit.commands import resolved_command
 from switchkit.platform import Unknown
 from switchkit.platform.system import open_exit, signal_exactly
 from switchkit.processes import Family, ProcessTable, began
@@ -189,7 +190,10 @@ async def spawn(
 
 def _start(spec: SpawnSpec) -> "Started":
     if spec.wrap is None:
-        return _open(spec.argv, spec.cwd, spec.env), None
+        # Found by us: left to the child, a relative entry of its search path would count.
+        path = spec.env.get("PATH") or os.defpath
+        command = resolved_command(spec.argv[0], cwd=spec.cwd, path=path)
+        return _open((command, *spec.argv[1:]), spec.cwd, spec.env), None
     wrapped = spec.wrap(spec)
     try:
         inherited = tuple(file.fileno() for file in wrapped.inherits)

@@ -16,7 +16,6 @@ from switchboard.sandbox.outlets import opened_outlet
 from switchboard.sandbox.paths import depth, is_below, is_within
 from switchboard.sandbox.policy import SandboxPolicy
 from switchboard.sandbox.probe import Bubblewrap
-from switchboard.sandbox.programs import resolved_command
 from switchboard.sandbox.repositories import (
     PathGuard,
     env_files,
@@ -26,6 +25,7 @@ from switchboard.sandbox.repositories import (
 )
 from switchboard.sandbox.roots import Roots, checked_roots
 from switchboard.sandbox.seccomp import MACHINES, seccomp_filter
+from switchkit.commands import resolved_command
 from switchkit.platform.system import scratch_file
 
 NAMESPACES = (

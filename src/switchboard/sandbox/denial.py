@@ -35,6 +35,7 @@ _NETWORK = _says(
     errno.EAFNOSUPPORT,
     errno.ENETUNREACH,
     also=r"\bEAI_AGAIN\b|getaddrinfo ENOTFOUND|name resolution|name or service not known|"
+    r"ENOTCACHED|only-if-cached|network connectivity is disabled|"
     r"(?:could not|couldn't|unable to|failed to) resolve|unknown host|no such host|dns error",
 )
 _ENV_FILE = re.compile(r"(?:^|[\s/'\"`:])\.env(?:\.\w+)?\b")
@@ -52,7 +53,8 @@ _WAYS = {
         "sandbox-network",
         "it wanted the network, which is off in its sandbox",
         "allow_network",
-        "if it may reach the network: `allow_network = true`",
+        "if it may reach the network: `allow_network = true`; a package that is installed already "
+        "needs none, if its own program is the `command`",
     ),
     "write": _Way(
         "sandbox-write",

@@ -1,10 +1,10 @@
 """Where a command is, and which folders it needs to run at all."""
 
-import errno
 import os
 from collections.abc import Iterator
 
 from switchboard.sandbox.paths import depth, is_below, is_led_through
+from switchkit.commands import resolved_command
 
 # Folders that hold a program with everything it needs, and nothing of its user's.
 _MARKS = ("pyvenv.cfg", "conda-meta")
@@ -14,23 +14,6 @@ _LINE_BYTES = 512
 _MOST_STEPS = 8
 # So far below a home the folder above `bin` belongs to the program alone.
 _OWN_DEPTH = 2
-
-
-def resolved_command(command: str, *, cwd: str, path: str) -> str:
-    """The absolute path of a command, not following links. Raises OSError when there is none."""
-    if os.sep in command:
-        found = os.path.normpath(os.path.join(cwd, command))
-        if os.path.isfile(found):
-            if os.access(found, os.X_OK):
-                return found
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), command)
-    else:
-        for folder in path.split(os.pathsep):
-            # A relative entry would mean another program in every folder.
-            found = os.path.join(folder, command)
-            if os.path.isabs(folder) and os.path.isfile(found) and os.access(found, os.X_OK):
-                return os.path.normpath(found)
-    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command)
 
 
 def program_folders(

@@ -14,9 +14,9 @@ from switchboard.sandbox.bubblewrap import wrapped_in_bubblewrap
 from switchboard.sandbox.denial import denial
 from switchboard.sandbox.policy import Profile, SandboxPolicy
 from switchboard.sandbox.probe import Bubblewrap, Probe, Unusable
-from switchboard.sandbox.programs import resolved_command
 from switchboard.sandbox.repositories import PROTECTED
 from switchboard.sandbox.seatbelt import PROGRAM, wrapped_in_seatbelt
+from switchkit.commands import resolved_command
 
 _MAC = "Darwin"
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from switchboard.procs.wrapped import Wrapped
 from switchboard.sandbox.paths import is_below
 from switchboard.sandbox.policy import SandboxPolicy
-from switchboard.sandbox.programs import resolved_command
 from switchboard.sandbox.repositories import PathGuard, guards, hidden_files, way
 from switchboard.sandbox.roots import Roots, checked_roots
+from switchkit.commands import resolved_command
 
 # By its full path, so that no search path leads to another one.
 PROGRAM = "/usr/bin/sandbox-exec"

@@ -11,7 +11,7 @@ from switchboard.config.locate import find_places
 from switchboard.procs.spawn import SpawnSpec, Wrap
 from switchboard.procs.wrapped import Wrapped
 from switchboard.sandbox.policy import ConfinedEntry, Surroundings
-from switchboard.sandbox.programs import resolved_command
+from switchkit.commands import resolved_command
 from switchkit.files import make_private_folder
 
 # Tells a server in a sandbox where it may keep what outlives it.
@@ -27,6 +27,8 @@ class ConfinedServer(ConfinedEntry, Protocol):
     def scope(self) -> str: ...
     @property
     def cwd(self) -> str: ...
+    @property
+    def neutral(self) -> bool: ...
 
 
 class ServerSandbox:
@@ -60,6 +62,8 @@ class ServerSandbox:
 
     def run_folder(self, entry: ConfinedServer) -> str:
         """Where the process of a server runs, and so what a person is shown who has to agree."""
+        if entry.neutral:
+            return _neutral_folder(entry, self._surroundings)
         if entry.sandbox_profile == "none" or entry.scope != "user":
             return entry.cwd
         # A server of all workspaces runs in the home, which no sandbox opens.
@@ -78,9 +82,23 @@ class ServerSandbox:
         )
 
 
+def _neutral_folder(entry: ConfinedServer, surroundings: Surroundings) -> str:
+    """Where a server starts that has nothing of a workspace: nobody else has written there.
+
+    What a confined one leaves in its folder is never found by one that nothing confines.
+    """
+    if entry.sandbox_profile != "none":
+        return _state_dir(entry, surroundings)
+    return os.path.join(surroundings.home, "start", _folder_name(entry, surroundings))
+
+
 def _state_dir(entry: ConfinedServer, surroundings: Surroundings) -> str:
+    return os.path.join(surroundings.home, "state", _folder_name(entry, surroundings))
+
+
+def _folder_name(entry: ConfinedServer, surroundings: Surroundings) -> str:
     """One for each server of each workspace: a name alone proves nothing."""
     whose = f"{surroundings.workspace}\0{entry.name}".encode()
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", entry.name)[:40]
     digest = hashlib.sha256(whose).hexdigest()[:16]
-    return os.path.join(surroundings.home, "state", f"{name}-{digest}")
+    return f"{name}-{digest}"

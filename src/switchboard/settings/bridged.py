@@ -9,6 +9,7 @@ from switchboard.config.problems import ConfigInvalid
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.visibility import Visibility
 from switchboard.providers.table import configured
+from switchboard.settings.placing.placement import with_places
 from switchboard.settings.scopes.session_servers import servers_in_scope
 from switchboard.settings.sections import Settings, ToolFilters
 from switchboard.settings.server_names import suite_for
@@ -66,8 +67,10 @@ def _with_servers_of(settings: Settings, agent: str) -> Settings:
     own = [each for each in scoped.untrusted if os.path.realpath(each.origin.path) in trusted]
     # Who trusts a file trusts what is written in it, with the secrets that it names there.
     given = [replace(each, grants=references_of(each)) for each in own]
-    return replace(
-        settings,
-        servers=(*scoped.servers, *given),
-        untrusted=tuple(each for each in scoped.untrusted if each not in own),
+    return with_places(
+        replace(
+            settings,
+            servers=(*scoped.servers, *given),
+            untrusted=tuple(each for each in scoped.untrusted if each not in own),
+        )
     )

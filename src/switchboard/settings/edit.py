@@ -87,7 +87,7 @@ def _errors(document: Document | None) -> list[Problem]:
 def _save(path: str, tree: Mapping[str, Any], before: Document | None, scope: Scope) -> None:
     text = json.dumps(tree, indent=2, ensure_ascii=False) + "\n"
     parsed = read_json(text)
-    document = Document(path=path, scope=scope, tree=parsed.value, spots=parsed.spots, digest="")
+    document = Document(path=path, scope=scope, tree=parsed.value, spots=parsed.spots)
     # What was already wrong elsewhere in the file is not this edit's business.
     known = {(problem.key, problem.message) for problem in _errors(before)}
     errors = [each for each in _errors(document) if (each.key, each.message) not in known]

@@ -4,7 +4,6 @@ A workspace is somebody else's until its user has looked at it. What the user tr
 but everything that decides what runs, so that any later change asks again.
 """
 
-import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -120,12 +119,15 @@ def _digests_of_files(seal: Seal, workspace: str) -> dict[str, str]:
 
     `python server.py` stays the same command when the repository changes what it does.
     """
+    # It loads slowly, and most entries come from no workspace.
+    from hashlib import file_digest  # noqa: PLC0415
+
     found: dict[str, str] = {}
     for word, path in _files_of(seal, workspace):
         if os.path.isfile(path):
             try:
                 with open(path, "rb", opener=open_plain) as file:
-                    found[word] = hashlib.file_digest(file, "sha256").hexdigest()
+                    found[word] = file_digest(file, "sha256").hexdigest()
             except OSError:
                 found[word] = "unreadable"
     return found
@@ -142,4 +144,6 @@ def _files_of(seal: Seal, workspace: str) -> Iterator[tuple[str, str]]:
 
 def _digest(what: dict[str, Any]) -> str:
     canonical = msgspec.json.encode({"version": _VERSION, **what}, order="sorted")
-    return hashlib.sha256(canonical).hexdigest()
+    from hashlib import sha256  # noqa: PLC0415 - as above
+
+    return sha256(canonical).hexdigest()

@@ -29,6 +29,7 @@ from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.core.origins import Origin, Scope
 from switchboard.providers.table import TABLE, is_called_for, source_of, watched_for
 from switchboard.settings import freeze
+from switchboard.settings.consent.trust_record import read_trust
 from switchboard.settings.fields import FLAGS, variables_in
 from switchboard.settings.files.child_files import child_layers
 from switchboard.settings.files.file_layers import (
@@ -42,10 +43,9 @@ from switchboard.settings.files.layer_merge import lay_all
 from switchboard.settings.files.misplaced_children import misplaced_children
 from switchboard.settings.files.wrapped_child import is_original, wrapper_above
 from switchboard.settings.fingerprints import files_to_watch
-from switchboard.settings.scopes.skills import ACTIVE, active_skills, skill_folders
+from switchboard.settings.placing.placement import with_places
 from switchboard.settings.sections import ReadFile, Settings
 from switchboard.settings.servers import Resolution, merged_servers
-from switchboard.settings.trust import read_trust
 from switchboard.settings.validate import omissions
 
 
@@ -94,7 +94,7 @@ def load(
     _refuse(loading)
     if names := loading.merged.tree.get("skills", {}).get("active"):
         settings = _with_skills(loading, settings, names)
-    return settings, loading
+    return with_places(settings), loading
 
 
 def _locate(loading: Loading, workspace: str | None, config: str | None) -> None:
@@ -166,12 +166,13 @@ def _freeze(loading: Loading) -> Settings:
     places, merged, tree = loading.places, loading.merged, loading.merged.tree
     suites = freeze.suites_from_tree(tree)
     record = read_trust(places.home, loading.warnings)
+    trusts_all = tree.get("trust_workspace", False)
     resolution = Resolution(
         merged=merged,
         workspace=places.workspace,
         places=places,
         environ=loading.environ,
-        record=None if tree.get("trust_workspace", False) else record,
+        record=None if trusts_all else record,
         grants=record,
         problems=loading.problems,
     )
@@ -183,6 +184,7 @@ def _freeze(loading: Loading) -> Settings:
         workspace=places.workspace,
         home=places.home,
         user_home=places.user_home,
+        folder_trusted=trusts_all or record.trusts_folder(places.workspace),
         servers=tuple(entry for entry in servers if id(entry) not in left_out),
         untrusted=tuple(entry for entry in untrusted if id(entry) not in left_out),
         omitted=tuple(omitted),
@@ -230,6 +232,11 @@ def _with_skills(loading: Loading, settings: Settings, names: Sequence[str]) -> 
     """The servers of active skills over all others."""
     # The front matter of skills is YAML, which is slow to import.
     from switchboard.settings.scopes.session_servers import servers_in_scope  # noqa: PLC0415
+    from switchboard.settings.scopes.skills import (  # noqa: PLC0415 - few have skills
+        ACTIVE,
+        active_skills,
+        skill_folders,
+    )
 
     warnings = list(settings.warnings)
     skills = active_skills(loading.places, names, loading.merged.layers[ACTIVE], warnings)
@@ -282,7 +289,7 @@ def _files(loading: Loading) -> tuple[ReadFile, ...]:
     return tuple(
         ReadFile(
             path=layer.document.path,
-            digest=layer.document.digest,
+            text=layer.document.text,
             origin=Origin(scope=layer.scope, path=layer.document.path),
         )
         for layer in loading.layers

@@ -7,10 +7,11 @@ from msgspec import Struct
 
 from switchboard.children.exposure import Introspection, SuiteSettings
 from switchboard.children.schema import ServerEntry
+from switchboard.config.documents import digest_of
 from switchboard.config.problems import Problem
 from switchboard.core.origins import Origin
 from switchboard.runs.limits import RunLimits
-from switchboard.settings.scopes.skills import Skill
+from switchboard.settings.scopes.skill import Skill
 from switchboard.vault.options import VaultOptions
 
 
@@ -80,8 +81,13 @@ class ReadFile(Struct, frozen=True, kw_only=True):
     """One file that was read."""
 
     path: str
-    digest: str
+    text: str
     origin: Origin
+
+    @property
+    def digest(self) -> str:
+        """What tells its text from any other."""
+        return digest_of(self.text)
 
 
 class Omission(Struct, frozen=True, kw_only=True):
@@ -89,6 +95,8 @@ class Omission(Struct, frozen=True, kw_only=True):
 
     entry: ServerEntry
     reason: str
+    # What to do about it.
+    hint: str = ""
     # Nobody has trusted it either.
     waits: bool = False
 
@@ -100,6 +108,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     home: str
     # Of the user; paths below it are shown with `~`.
     user_home: str = ""
+    # Whether the user trusts the folder of the workspace as a whole: what is not from it may start
+    # in it. Its own servers are trusted one by one.
+    folder_trusted: bool = False
     servers: tuple[ServerEntry, ...] = ()
     # Servers of the workspace that its owner has not trusted yet: neither started nor shown.
     untrusted: tuple[ServerEntry, ...] = ()

@@ -2,7 +2,6 @@
 
 from msgspec.structs import replace
 
-from switchboard.children.accounts.patterns import MATCH
 from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
 from switchboard.config.keys import Field, FileName, Section
@@ -16,6 +15,8 @@ from switchboard.vault.references import (
 )
 
 _ENV_REF = rf"env:{ENV_NAME}"
+# What an item of `match` may be: see `children/accounts/patterns.py`.
+_MATCH = r"remote:[^\s:/]\S*|dir:(?:~|~/.*|/.*)"
 _SECRET_REF = rf"{_ENV_REF}|vault:{ENV_PATTERN}"
 _CLIENT_SECRET_REF = rf"{_ENV_REF}|vault:{CLIENT_SECRET_PATTERN}"
 WEB_URL = r"[hH][tT][tT][pP][sS]?://[^\s/?#\x00-\x20]+[^\s\x00-\x20]*"
@@ -85,7 +86,7 @@ _ACCOUNT = Table(
         "auth": replace(_AUTH, about="As `auth` of a server; without it, found by itself."),
         "match": Items(
             item=Text(
-                pattern=MATCH,
+                pattern=_MATCH,
                 says="`remote:host/path` or `dir:~/folder`, with `*` and `**` as wildcards",
             ),
             about="Where it is used: the remote of the repository, or the folder.",
@@ -154,6 +155,10 @@ SERVER = Section(
             "HTTP headers for a remote server; `env:NAME` and `vault:mcp/…` are looked up.")),
             files=_DECLARED, bound="names"),
         Field("cwd", Text(empty=False, about="Where it runs."), files=("--config",), bound="value"),
+        Field("start_in", Text(choices=("workspace", "neutral"), about=(
+            "Where a server starts that is not the workspace's own: in the workspace, and with the"
+            " modules and settings there, or in an empty folder.")),
+            files=_CHILD, bound="unless-default"),
         Field("inherit_env", Truth(about=(
             "Start the server with the whole environment of Switchboard.")),
             files=_SUITE, bound="value"),

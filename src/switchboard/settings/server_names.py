@@ -30,19 +30,19 @@ def suite_for(settings: Settings, wanted: str) -> str:
             )
     for omission in settings.omitted:
         if wanted in {omission.entry.name, shown_name(omission.entry, settings.suites)}:
-            raise server_left_out(omission.entry.name, omission.reason)
+            raise server_left_out(omission.entry.name, omission.reason, omission.hint)
     waiting = (entry.name for entry in settings.untrusted)
     omitted = (omission.entry.name for omission in settings.omitted)
     raise no_server(wanted, (*suites, *suites.values(), *waiting, *omitted))
 
 
-def server_left_out(name: str, reason: str) -> Fault:
+def server_left_out(name: str, reason: str, hint: str = "") -> Fault:
     """The server is configured, and cannot be used as it is."""
     return Fault(
         FaultCode.FAILED_PRECONDITION,
         "server-left-out",
         f"the server `{name}` is left out: {reason}",
-        hint=RENAME,
+        hint=hint or RENAME,
     )
 
 

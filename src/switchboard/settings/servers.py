@@ -22,11 +22,12 @@ from switchboard.config.placeholders import (
 from switchboard.config.problems import Problem, Severity
 from switchboard.core.origins import Scope
 from switchboard.settings import freeze
+from switchboard.settings.consent.trust_record import TrustRecord
 from switchboard.settings.fingerprints import bound_values, sealed
 from switchboard.settings.rules.egress_rules import without_foreign_egress
 from switchboard.settings.server_fields import OVERRIDES, SUITE
 from switchboard.settings.server_rules import Habits, judge
-from switchboard.settings.trust import TrustRecord, granted_to
+from switchboard.settings.trust import granted_to
 
 # What a suite says itself. The rest is laid over its server, and bound there.
 # Values that reach a server without anybody else seeing them.

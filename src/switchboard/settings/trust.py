@@ -1,30 +1,19 @@
-"""Which servers of which workspace their user has agreed to.
+"""Which servers of which workspace their user has agreed to, and which folders as a whole."""
 
-The record lies in the home, never in the repository: nothing that decides trust may be read from
-what it is to be trusted.
-"""
-
-import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import Any, cast
 
-import msgspec
 from msgspec import Struct
 
 from switchboard.children.schema import ServerEntry
 from switchboard.children.secrets.texts import references_of
-from switchboard.config.documents import read_text
 from switchboard.config.placeholders import Unfilled, expand
-from switchboard.config.problems import Problem
-from switchboard.config.writing import write_whole
 from switchboard.providers.table import configured
+from switchboard.settings.consent.trust_record import SecretGrant, TrustRecord, changed_record
 from switchboard.settings.fingerprints import fingerprint
 from switchboard.settings.sections import Settings
 
-_SCHEMA = "switchboard.trust/1"
 _PORTS = {"http": 80, "https": 443}
-_PRIVATE = 0o600
 
 
 class Trusted(Struct, frozen=True, kw_only=True):
@@ -34,107 +23,6 @@ class Trusted(Struct, frozen=True, kw_only=True):
     kind: str
     fingerprint: str
     workspace: str
-
-
-class SecretGrant(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The secrets that something was given, and where they may be sent."""
-
-    references: tuple[str, ...]
-    # The origin of a remote server; empty for a program.
-    to: str = ""
-
-
-class TrustRecord:
-    """The fingerprints of each workspace, by the name of what they belong to.
-
-    Beside them are the secrets that each was given.
-    """
-
-    def __init__(
-        self,
-        path: str,
-        workspaces: dict[str, dict[str, str]],
-        grants: dict[str, dict[str, SecretGrant]],
-    ) -> None:
-        self.path = path
-        self._workspaces = workspaces
-        self._grants = grants
-
-    def holds(self, workspace: str, fingerprint: str, references: Iterable[str] = ()) -> bool:
-        """Whether exactly this was trusted in exactly this workspace, with these secrets."""
-        if self._workspaces.get(workspace, {}).get(fingerprint) is None:
-            return False
-        grant = self.grant(workspace, fingerprint)
-        return set(references) <= set(grant.references if grant is not None else ())
-
-    def grant(self, workspace: str, fingerprint: str) -> SecretGrant | None:
-        """What something was given."""
-        return self._grants.get(workspace, {}).get(fingerprint)
-
-    def holders(self, reference: str) -> Iterator[tuple[str, str]]:
-        """The workspaces and names of those who were given a secret."""
-        for workspace, grants in self._grants.items():
-            for print_, grant in grants.items():
-                name = self._workspaces.get(workspace, {}).get(print_)
-                if reference in grant.references and name is not None:
-                    yield workspace, name
-
-    def add(
-        self, workspace: str, fingerprint: str, name: str, grant: SecretGrant | None = None
-    ) -> None:
-        self._workspaces.setdefault(workspace, {})[fingerprint] = name
-        if grant is not None and grant.references:
-            self._grants.setdefault(workspace, {})[fingerprint] = grant
-
-    def remove(self, workspace: str, name: str) -> list[str]:
-        """Forget every fingerprint of a name, also those of earlier versions."""
-        known = self._workspaces.get(workspace, {})
-        gone = [print_ for print_, owner in known.items() if owner == name]
-        grants = self._grants.get(workspace, {})
-        for print_ in gone:
-            del known[print_]
-            grants.pop(print_, None)
-        if not known:
-            self._workspaces.pop(workspace, None)
-        if not grants:
-            self._grants.pop(workspace, None)
-        return gone
-
-    def names(self, workspace: str) -> set[str]:
-        """The names that have something trusted in a workspace."""
-        return set(self._workspaces.get(workspace, {}).values())
-
-    def save(self) -> None:
-        record: dict[str, Any] = {"schema": _SCHEMA, "workspaces": self._workspaces}
-        if self._grants:
-            record["grants"] = self._grants
-        text = msgspec.json.format(msgspec.json.encode(record, order="sorted"), indent=2)
-        write_whole(self.path, text.decode() + "\n", mode=_PRIVATE)
-
-
-def read_trust(home: str, problems: list[Problem]) -> TrustRecord:
-    """The record of a home. One that cannot be read trusts nothing, and says so."""
-    path = os.path.join(home, "trust.json")
-    found: list[Problem] = []
-    read = read_text(path, found)
-    workspaces: dict[str, dict[str, str]] = {}
-    grants: dict[str, dict[str, SecretGrant]] = {}
-    if read is not None:
-        try:
-            record: Any = msgspec.json.decode(read[0])
-            workspaces, grants = _workspaces(record), _grants(record)
-        except (msgspec.DecodeError, ValueError, RecursionError):
-            found.append(Problem(path=path, message="the record of trust is damaged"))
-    problems += [
-        Problem(
-            path=problem.path,
-            message=f"{problem.message}; nothing of a workspace is trusted",
-            hint="remove the file and run `switchboard trust` again",
-            severity="warning",
-        )
-        for problem in found
-    ]
-    return TrustRecord(path, workspaces, grants)
 
 
 def granted_to(entry: ServerEntry, workspace: str, record: TrustRecord) -> tuple[str, ...]:
@@ -188,33 +76,52 @@ def trust(
     `also` are untrusted servers of a scope above the settings: of an agent or a skill. With trust
     they are given the secrets that they ask for; `environ` says where addresses lead.
     """
-    record = read_trust(settings.home, [])
     wanted = None if names is None else set(names)
     done: list[Trusted] = []
     above = [(entry.name, "server", entry.fingerprint, grant_for(entry, environ)) for entry in also]
-    for name, kind, print_, grant in (*_untrusted(settings, environ), *above):
-        if wanted is None or name in wanted:
-            record.add(settings.workspace, print_, name, grant)
-            done.append(
-                Trusted(name=name, kind=kind, fingerprint=print_, workspace=settings.workspace)
-            )
-    if done:
-        record.save()
+    with changed_record(settings.home) as record:
+        for name, kind, print_, grant in (*_untrusted(settings, environ), *above):
+            if wanted is None or name in wanted:
+                record.add(settings.workspace, print_, name, grant)
+                done.append(
+                    Trusted(name=name, kind=kind, fingerprint=print_, workspace=settings.workspace)
+                )
+        if done:
+            record.save()
     return done
 
 
 def untrust(settings: Settings, names: Iterable[str] | None = None) -> list[Trusted]:
     """Take trust back, from everything of the workspace without `names`."""
-    record = read_trust(settings.home, [])
-    wanted = record.names(settings.workspace) if names is None else set(names)
-    done = [
-        Trusted(name=name, kind="", fingerprint=print_, workspace=settings.workspace)
-        for name in sorted(wanted)
-        for print_ in record.remove(settings.workspace, name)
-    ]
-    if done:
-        record.save()
+    with changed_record(settings.home) as record:
+        wanted = record.names(settings.workspace) if names is None else set(names)
+        done = [
+            Trusted(name=name, kind="", fingerprint=print_, workspace=settings.workspace)
+            for name in sorted(wanted)
+            for print_ in record.remove(settings.workspace, name)
+        ]
+        if done:
+            record.save()
     return done
+
+
+def trust_folder(home: str, workspace: str) -> bool:
+    """Trust the folder as a whole. Says whether it was not trusted before."""
+    with changed_record(home) as record:
+        if record.trusts_folder(workspace):
+            return False
+        record.trust_folder(workspace)
+        record.save()
+    return True
+
+
+def untrust_folder(home: str, workspace: str) -> bool:
+    """Take the trust in the folder back; what was trusted by name in it stays. Says if it was."""
+    with changed_record(home) as record:
+        was_trusted = record.untrust_folder(workspace)
+        if was_trusted:
+            record.save()
+    return was_trusted
 
 
 def grant_for(entry: ServerEntry, environ: Mapping[str, str]) -> SecretGrant:
@@ -239,14 +146,3 @@ def _untrusted(
         # What cannot be bound to what it holds now cannot be trusted either.
         if item.trust == "waiting" and item.fingerprint
     ]
-
-
-def _workspaces(record: Any) -> dict[str, dict[str, str]]:
-    if not isinstance(record, dict):
-        raise ValueError("not an object")  # noqa: TRY004 - a damaged file, not a wrong call
-    tree = cast("dict[str, Any]", record)
-    return msgspec.convert(tree.get("workspaces", {}), dict[str, dict[str, str]])
-
-
-def _grants(record: Any) -> dict[str, dict[str, SecretGrant]]:
-    return msgspec.convert(record.get("grants", {}), dict[str, dict[str, SecretGrant]])

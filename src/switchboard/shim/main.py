@@ -5,6 +5,7 @@ stays for as long as the session does: its end is the session's end, and the dae
 own. Standard library only, because a client waits for it to start.
 """
 
+import gc
 import os
 import stat
 import sys
@@ -200,6 +201,7 @@ def _say_within(line: Line, text: bytes, most: int) -> None:
 
 def _follow(line: Line) -> int:
     """Hand the streams over and wait for the end of the session."""
+    gc.enable()
     try:
         line.hand_over(STREAMS, (0, 1))
     except OSError as error:

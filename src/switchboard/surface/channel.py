@@ -90,6 +90,10 @@ class ClientChannel:
         return self._session.id
 
     @property
+    def holder(self) -> str:
+        return self._session.holder
+
+    @property
     def can_be_shown_forms(self) -> bool:
         """Whether the client can ask its user with a form."""
         declared = self._session.capabilities.get("elicitation")

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, Raw
 
@@ -13,15 +14,12 @@ from switchboard.core.ports import Boards, Directory
 from switchboard.core.sessions import Era, Session
 from switchboard.surface.capabilities import capabilities_of
 from switchboard.surface.channel import PATIENCE_S, ClientChannel
-from switchboard.surface.client_calls import ClientCalls
 from switchboard.surface.known_client import KnownClient
 from switchboard.surface.params import Meta, Params, initialize_from, meta_from, params_from
 from switchboard.surface.results import SERVER_INFO, discover_parts, entries_parts, listing_parts
 from switchboard.surface.sink import Sink
 from switchboard.surface.subscriptions import ClientSubscriptions, Listening
-from switchboard.surface.suspended_calls import SuspendedCalls
-from switchboard.surface.tasks import TASK_METHODS, ClientTasks
-from switchboard.wire.eras import MODERN_VERSIONS
+from switchboard.wire.eras import MODERN_VERSIONS, TASK_METHODS
 from switchboard.wire.messages import (
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -32,6 +30,11 @@ from switchboard.wire.messages import (
     encode,
 )
 from switchboard.wire.peer import Answer
+
+if TYPE_CHECKING:
+    from switchboard.surface.client_calls import ClientCalls
+    from switchboard.surface.suspended_calls import SuspendedCalls
+    from switchboard.surface.tasks import ClientTasks
 
 _AFTER_ANSWER_S = 0.002
 
@@ -47,7 +50,7 @@ class Endpoint:
         sink: Sink,
         instructions: Callable[[], str],
         on_listed: Callable[[], None] | None = None,
-        suspended_calls: SuspendedCalls | None = None,
+        suspended_calls: "SuspendedCalls | None" = None,
         # How long the client may take to answer a question.
         patience_s: float = PATIENCE_S,
     ) -> None:
@@ -56,14 +59,27 @@ class Endpoint:
         self._instructions = instructions
         self._on_listed = on_listed
         self._client = KnownClient(session, patience_s=patience_s)
-        self._calls = ClientCalls(boards, self._client, suspended_calls)
-        self._tasks = ClientTasks(boards, self._client, self._calls)
+        self._suspended_calls = suspended_calls
         self._subscriptions = ClientSubscriptions(sink)
 
     @property
     def session(self) -> Session:
         """The client as it has introduced itself so far."""
         return self._client.session
+
+    @cached_property
+    def _calls(self) -> "ClientCalls":
+        # Everyone waits for the first listing; what runs calls is loaded while the client reads it.
+        from switchboard.surface.client_calls import ClientCalls  # noqa: PLC0415
+
+        return ClientCalls(self._boards, self._client, self._suspended_calls)
+
+    @cached_property
+    def _tasks(self) -> "ClientTasks":
+        # Few clients know of tasks.
+        from switchboard.surface.tasks import ClientTasks  # noqa: PLC0415
+
+        return ClientTasks(self._boards, self._client, self._calls)
 
     # What it asks
 
@@ -109,7 +125,8 @@ class Endpoint:
     def close(self) -> None:
         """The client is gone: nothing is followed for it and no call waits for it any more."""
         self._subscriptions.close()
-        self._calls.close()
+        if "_calls" in vars(self):
+            self._calls.close()
 
     def _of_era(self, method: str, params: Params) -> "Parts | Answer | None":
         """Methods that only one era has."""
@@ -154,11 +171,15 @@ class Endpoint:
 
     # Listings
 
+    def _listed(self, tell: Callable[[], None]) -> None:
+        tell()
+        _ = self._calls
+
     def _list_tools(self, params: Params, meta: Meta, sink: Sink) -> "Parts | Answer":
         _refuse_cursor(params)
         if self._on_listed is not None:
             # The answer goes out first: whoever listed thinks before it calls.
-            asyncio.get_running_loop().call_later(_AFTER_ANSWER_S, self._on_listed)
+            asyncio.get_running_loop().call_later(_AFTER_ANSWER_S, self._listed, self._on_listed)
             self._on_listed = None
         session = self._client.told(meta)
         with self._boards.lease() as board:

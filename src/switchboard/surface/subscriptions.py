@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
@@ -11,13 +11,13 @@ from msgspec import Struct
 from switchboard.core.faults import Fault
 from switchboard.core.ports import Directory
 from switchboard.core.sessions import Session
-from switchboard.core.task import Task
 from switchboard.surface.results import error_from_fault
 from switchboard.surface.sink import Sink
-from switchboard.surface.task_words import task_members
-from switchboard.surface.tasks import ClientTasks
 from switchboard.wire.eras import SUBSCRIPTION_ID_KEY
 from switchboard.wire.messages import INVALID_PARAMS, MessageId, Parts, Raw, RpcError, encode
+
+if TYPE_CHECKING:
+    from switchboard.surface.tasks import ClientTasks
 
 _ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 _UPDATED = "notifications/resources/updated"
@@ -47,7 +47,7 @@ class Listening(Struct, frozen=True, eq=False):
     message_id: MessageId
     session: Session
     directory: Directory | None
-    tasks: ClientTasks
+    tasks: "ClientTasks"
 
 
 _read_listen = msgspec.json.Decoder(_Listen).decode
@@ -129,10 +129,10 @@ class ClientSubscriptions:
         def tell(updated: str) -> None:
             sink.notify(_UPDATED, (encode({"uri": updated, **about}),))
 
-        def tell_task(task: Task) -> None:
-            sink.notify(_TASK, (encode({**task_members(task), **about}),))
-            if task.outcome is not None and task.outcome.on_delivered is not None:
-                sink.when_told(task.outcome.on_delivered)
+        def tell_task(members: dict[str, Any], on_delivered: Callable[[], None] | None) -> None:
+            sink.notify(_TASK, (encode({**members, **about}),))
+            if on_delivered is not None:
+                sink.when_told(on_delivered)
 
         try:
             if directory is None:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Final
+from typing import Any
 
 from msgspec import Raw
 
@@ -28,12 +28,11 @@ from switchboard.wire.messages import (
     encode,
 )
 
-TASK_METHODS: Final = frozenset({"tasks/get", "tasks/update", "tasks/cancel"})
 # How many tasks one subscription follows.
 _MOST_FOLLOWED = 256
 
-# Tells a client of a task as it is now.
-Tell = Callable[[Task], None]
+# Tells a client all there is to tell of a task, and then us that the client has it.
+Tell = Callable[[dict[str, Any], Callable[[], None] | None], None]
 
 
 class ClientTasks:
@@ -137,10 +136,11 @@ class _Follower:
                 # One that was forgotten, or whose agent is gone, has nothing more to tell.
                 with suppress(Fault, RpcError):
                     task = await self._task(task_id)
-                    words = encode(task_members(task))
+                    members = task_members(task)
+                    words = encode(members)
                     if words != told.get(task_id):
                         told[task_id] = words
-                        self._tell(task)
+                        self._tell(members, task.outcome and task.outcome.on_delivered)
 
     async def _task(self, task_id: str) -> Task:
         with self._boards.lease() as board:

@@ -21,6 +21,7 @@ LOG_LEVEL_KEY: Final = "io.modelcontextprotocol/logLevel"
 
 # The extension by which a call is answered later.
 TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
+TASK_METHODS: Final = frozenset({"tasks/get", "tasks/update", "tasks/cancel"})
 
 # What a server may want of a client: a request of its own before, now part of a result.
 INPUT_METHODS: Final = frozenset({"elicitation/create", "sampling/createMessage", "roots/list"})

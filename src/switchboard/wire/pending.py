@@ -38,7 +38,7 @@ class PeerLost(Exception):
 class Pending:
     """The requests to one other side, by ids that are ours alone. `most` of them wait at once."""
 
-    __slots__ = ("_loop", "_most", "_waiting", "lost", "next_id")
+    __slots__ = ("_loop", "_most", "_waiting", "lost", "next_id", "on_late")
 
     def __init__(self, *, most: int | None = None) -> None:
         # To ask for the running loop is a system call, and every request needs it.
@@ -48,6 +48,8 @@ class Pending:
         # The id that the next request will have.
         self.next_id = 1
         self.lost: Loss | None = None
+        # Told of an answer that nobody waits for any more, or ever did.
+        self.on_late: Callable[[MessageId], None] = lambda _: None
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -82,9 +84,11 @@ class Pending:
         return envelope.result
 
     def take(self, message_id: MessageId, envelope: Envelope) -> None:
-        """Take an answer in. One to nothing that we asked, or a second one, is ignored."""
+        """Take an answer in. One to nothing that we asked, or a second one, says nothing."""
         future = self._waiting.pop(message_id, None)
-        if future is not None and not future.done():
+        if future is None:
+            self.on_late(message_id)
+        elif not future.done():
             future.set_result([envelope])
 
     def fail(self, message_id: MessageId, error: Exception) -> None:

@@ -5,19 +5,14 @@ that writes bytes which are no text would otherwise end the connections of those
 """
 
 import re
+from functools import cache
 
 from switchboard.wire.messages import MessageId
 
-# Of a text whose half of a character was cut off. An escaped backslash is no escape.
-_ESCAPES = re.compile(
-    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-    rb"|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
-    re.DOTALL,
-)
 _REPLACEMENT = b"\\ufffd"
 _MARK = b"\xef\xbb\xbf"
 # The id of an answer stands at one of its ends: before the result, or behind it.
-_ID = re.compile(rb'"id"\s*:\s*(\d{1,15})\s*[,}]')
+_ID = rb'"id"\s*:\s*(\d{1,15})\s*[,}]'
 _END_BYTES = 200
 
 
@@ -37,7 +32,18 @@ def mended(message: bytes) -> bytes:
 
     Node writes such halves where it cuts a text, and means no harm.
     """
-    return _ESCAPES.sub(_whole, message.removeprefix(_MARK))
+    return _escapes().sub(_whole, message.removeprefix(_MARK))
+
+
+@cache
+def _escapes() -> re.Pattern[bytes]:
+    """Of a text whose half of a character was cut off. An escaped backslash is no escape."""
+    # Compiled by the first who needs it: most peers never write such a text.
+    return re.compile(
+        rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+        rb"|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+        re.DOTALL,
+    )
 
 
 def _whole(escape: re.Match[bytes]) -> bytes:
@@ -48,7 +54,7 @@ def answered_id(message: bytes) -> MessageId:
     """Which request of ours an answer is about that nobody can read; None if it does not say."""
     if not message.lstrip(_MARK + b" \t").startswith(b"{"):
         return None
-    found = _ID.findall(message[:_END_BYTES])[:1]
+    found = re.findall(_ID, message[:_END_BYTES])[:1]
     # Of several at the end the last is the outermost.
-    found = found or _ID.findall(message[-_END_BYTES:])[-1:]
+    found = found or re.findall(_ID, message[-_END_BYTES:])[-1:]
     return int(found[0]) if found else None

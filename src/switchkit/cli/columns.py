@@ -1,6 +1,5 @@
 """Text for people: columns, counted nouns, and nothing that deceives the eye."""
 
-import unicodedata
 from collections.abc import Iterator, Sequence
 
 _GAP = "  "
@@ -73,4 +72,7 @@ def fitted(text: str, width: int) -> str:
 def _width(text: str) -> int:
     if text.isascii():
         return len(text)
-    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+    # Most text is ASCII, and this is a library of its own.
+    from unicodedata import east_asian_width  # noqa: PLC0415
+
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)

@@ -79,6 +79,12 @@ def adopt_orphans() -> bool:
     return False
 
 
+def folder_identity(path: str) -> str:
+    """What tells a folder from any other, also from a later one at its path. Raises `OSError`."""
+    found = os.stat(path)
+    return f"{found.st_dev:x}-{found.st_ino:x}-{getattr(found, 'st_birthtime', '')}"
+
+
 def scratch_file(name: str) -> int:
     """A file whose name is gone at once. Raises `OSError`."""
     handle, path = tempfile.mkstemp(prefix=name)

@@ -29,6 +29,11 @@ def peer(sock: _socket.socket) -> "tuple[int, int]":
     return _number(credentials[:4]), _number(credentials[4:8])
 
 
+def system_name() -> str:
+    """What the kernel calls itself."""
+    return os.uname().sysname
+
+
 def inheritable_files() -> "list[int]":
     """What this process would leave open in another program, but for the standard streams."""
     found: list[int] = []

@@ -13,6 +13,7 @@ boot = _chosen.boot
 clone_file = _chosen.clone_file
 command_line = _chosen.command_line
 first_children = _chosen.first_children
+folder_identity = _chosen.folder_identity
 lower_limit = _chosen.lower_limit
 open_exit = _chosen.open_exit
 pids = _chosen.pids

@@ -11,8 +11,8 @@ from support.requirements import requirement
 from support.workspace import Json
 from switchboard.providers.agents.servers.host_file import MAX_HOST_BYTES
 from switchboard.providers.agents.servers.host_trust import host_items
+from switchboard.settings.consent.trust_record import read_trust
 from switchboard.settings.load import load_settings
-from switchboard.settings.trust import read_trust
 
 ALL: dict[str, Any] = {"limit_mcp_to_referenced": False}
 

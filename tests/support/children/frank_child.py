@@ -378,6 +378,9 @@ class Handshake(TinyServer):
                 if params.get("requestId") in frank.cancelled:
                     frank.cancelled[params["requestId"]].set()
                     frank.tally["cancelled"] = frank.tally.get("cancelled", 0) + 1
+                    # As the servers of the Python SDK do.
+                    error = {"code": 0, "message": "Request cancelled"}
+                    self.send({"jsonrpc": "2.0", "id": params["requestId"], "error": error})
                 frank.listening.pop(params.get("requestId"), None)
             frank.news.notify_all()
 

@@ -14,8 +14,6 @@ from msgspec import Struct
 from switchboard.children.accounts.git_remote import normalised
 
 REMOTE, DIR = "remote:", "dir:"
-# What an item of `match` may be.
-MATCH = r"remote:[^\s:/]\S*|dir:(?:~|~/.*|/.*)"
 _WILD = re.compile(r"(^|/)\*\*(?:/|$)|\*+")
 
 

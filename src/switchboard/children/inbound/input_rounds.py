@@ -6,10 +6,11 @@ from collections.abc import Awaitable, Callable
 import msgspec
 from msgspec import Raw, Struct
 
-from switchboard.children.inbound.attribution import marked_input
+from switchboard.children.inbound.attribution import marked_inputs
 from switchboard.children.inbound.question_rate import MOST_AT_ONCE, TOO_FAST, QuestionRate
-from switchboard.core.channel import Channel, Input
+from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.privacy.secrets import NO_SECRETS, Redact
 from switchboard.wire.eras import INPUT_METHODS
 from switchboard.wire.messages import encode
 
@@ -39,6 +40,8 @@ async def settle(
     rate: QuestionRate,
     send: Callable[[bytes], Awaitable[Raw]],
     first: Raw,
+    *,
+    hide: Redact = NO_SECRETS,
 ) -> Raw:
     """The child's last word. `send` repeats the request with more members in its params."""
     result = first
@@ -54,7 +57,7 @@ async def settle(
             return result
         members = b""
         if asked.input_requests:
-            answers = await _answers(child, channel, rate, asked.input_requests)
+            answers = await _answers(child, channel, rate, asked.input_requests, hide)
             members += b',"inputResponses":' + encode(answers)
         else:
             await asyncio.sleep(_PAUSE_S)
@@ -69,7 +72,11 @@ async def settle(
 
 
 async def _answers(
-    child: str, channel: Channel | None, rate: QuestionRate, wanted: dict[str, _Wanted]
+    child: str,
+    channel: Channel | None,
+    rate: QuestionRate,
+    wanted: dict[str, _Wanted],
+    hide: Redact,
 ) -> "dict[str, Raw]":
     if len(wanted) > MOST_AT_ONCE:
         raise Fault(
@@ -84,9 +91,8 @@ async def _answers(
             f"`{child}` wants more input than this client can be asked for",
         )
     try:
-        inputs: dict[str, Input] = {
-            key: marked_input(child, each.method, each.params) for key, each in wanted.items()
-        }
+        asked = {key: (each.method, each.params) for key, each in wanted.items()}
+        inputs = marked_inputs(child, asked, hide)
     except msgspec.MsgspecError as error:
         raise Fault(
             FaultCode.INTERNAL,
@@ -94,6 +100,6 @@ async def _answers(
             f"what `{child}` asks makes no sense",
             private=str(error),
         ) from None
-    if not rate.allows(channel.session_id, (each.method for each in inputs.values())):
+    if not rate.allows(channel.holder, (each.method for each in inputs.values())):
         raise Fault(FaultCode.RESOURCE_EXHAUSTED, "too-many-questions", f"`{child}`: {TOO_FAST}")
     return dict(await channel.ask(inputs))

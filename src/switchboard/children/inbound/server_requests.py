@@ -1,13 +1,13 @@
 """What a child says of its own accord, and who is to hear it.
 
 A child that several sessions share does not say whom it means. What belongs to one request shows by
-its token or its stream; the rest goes to a client only when every request under way is of that one.
+its token or its stream; the rest goes to a client only when the child works, and has worked lately,
+for that one alone.
 """
 
 import asyncio
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 
 import msgspec
@@ -21,10 +21,12 @@ from switchboard.children.inbound.attribution import (
     marked_log,
     pages_of,
 )
+from switchboard.children.inbound.audience import Audience
 from switchboard.children.inbound.question_rate import MOST_AT_ONCE, TOO_FAST, QuestionRate
 from switchboard.children.link import Link
 from switchboard.core.channel import Channel, Input
 from switchboard.core.faults import Fault
+from switchboard.core.privacy.secrets import NO_SECRETS, Redact
 from switchboard.wire.eras import INPUT_METHODS
 from switchboard.wire.messages import (
     INTERNAL_ERROR,
@@ -71,10 +73,7 @@ class ServerRequests:
 
     def __init__(self, child: str) -> None:
         self._child = child
-        # The channels of the requests under way, by the id that the request has with the child.
-        self.channels: dict[MessageId, Channel] = {}
-        # Whose requests wait for the child to start.
-        self._starters: list[Channel] = []
+        self.audience = Audience(time.monotonic)
         # The way that the child speaks on now.
         self.link: Link | None = None
         # Who was sent to which page. The news that it was visited may come after the call.
@@ -95,34 +94,22 @@ class ServerRequests:
             return (b"{}",)
         if method not in INPUT_METHODS:
             raise RpcError(METHOD_NOT_FOUND, f"`{method}` is not offered")
-        channels = self._channels()
-        channel = _only(channels)
+        channel = self._channel()
         if channel is None:
             raise RpcError(METHOD_NOT_FOUND, _NOBODY.format(method))
+        channels = self.audience.under_way() if self._about() is None else (channel,)
         try:
-            wanted = marked_input(self._child, method, self._told(params, "message"))
+            wanted = marked_input(self._child, method, params, self._hide)
             self._note_page(_read_page(wanted.params).id, channel)
         except msgspec.MsgspecError as error:
             raise RpcError(INVALID_PARAMS, str(error)) from None
-        if not self.rate.allows(channel.session_id, (method,)):
+        if not self.rate.allows(channel.holder, (method,)):
             raise RpcError(INTERNAL_ERROR, TOO_FAST)
         return self._ask(channel, wanted, channels)
 
-    @contextmanager
-    def waiting(self, channel: Channel | None) -> Generator[None]:
-        """While this lasts, a request waits for the start. Who has no channel cannot be asked."""
-        if channel is None:
-            yield
-            return
-        self._starters.append(channel)
-        try:
-            yield
-        finally:
-            self._starters.remove(channel)
-
     def refused(self, error: RpcError, channel: Channel | None) -> RpcError:
         """A child's refusal, marked if it is a question."""
-        marked = marked_error(self._child, error)
+        marked = marked_error(self._child, error, self._hide)
         for page in pages_of(marked):
             self._note_page(page, channel)
         return marked
@@ -157,7 +144,7 @@ class ServerRequests:
 
     async def called_off(self, channel: Channel | None) -> None:
         """A client wants no answer any more: what only this request was asked for is withdrawn."""
-        others = [each for each in self._under_way() if each is not channel]
+        others = [each for each in self.audience.under_way() if each is not channel]
         moot = [
             asking
             for asking, channels in self._open.items()
@@ -170,19 +157,20 @@ class ServerRequests:
             # The client hears it before the stream of its request ends.
             await asyncio.wait(moot)
 
-    def _told(self, params: Raw, words: str) -> Raw:
-        """What the child says, without what it may not tell of what it knows from us."""
-        return discreet(params, words, self.link.hidden.book) if self.link is not None else params
+    @property
+    def _hide(self) -> Redact:
+        """Takes out what the child may not tell of what it knows from us."""
+        return self.link.hidden.book if self.link is not None else NO_SECRETS
 
-    def _channels(self) -> Sequence[Channel]:
-        """Whom the child may mean: the client of the request in question, or all there are."""
-        # Some transports tell which request the message being read belongs to.
-        about = self.link.peer.about if self.link is not None else None
-        channel = self.channels.get(about)
-        return (channel,) if channel is not None else self._under_way()
+    def _channel(self) -> Channel | None:
+        """Whom the child means: the client of the request in question, or the only one there is."""
+        about = self._about()
+        # Late words about a request that has ended are for nobody.
+        return self.audience.only() if about is None else self.audience.channels.get(about)
 
-    def _under_way(self) -> Sequence[Channel]:
-        return (*self._starters, *self.channels.values())
+    def _about(self) -> MessageId:
+        """Which request the message being read belongs to: some transports tell."""
+        return self.link.peer.about if self.link is not None else None
 
     # Notifications
 
@@ -203,23 +191,18 @@ class ServerRequests:
             return
 
     def _progress(self, params: Raw) -> None:
-        channel = self.channels.get(_read_progress(params).token)
+        channel = self.audience.channels.get(_read_progress(params).token)
         if channel is None:
             return
-        channel.progress(self._told(params, "message"))
+        channel.progress(discreet(params, self._hide))
 
     def _visited(self, params: Raw) -> None:
-        channel = self._pages.pop(_read_page(params).id, None)
+        told = discreet(params, self._hide)
+        channel = self._pages.pop(_read_page(told).id, None)
         if channel is not None:
-            channel.visited(params)
+            channel.visited(told)
 
     def _log(self, params: Raw) -> None:
-        channel = _only(self._channels())
+        channel = self._channel()
         if channel is not None:
-            channel.log(*marked_log(self._child, self._told(params, "data")))
-
-
-def _only(channels: Sequence[Channel]) -> Channel | None:
-    """The newest of the channels, if all lead to the same session."""
-    sessions = {channel.session_id: channel for channel in channels}
-    return sessions.popitem()[1] if len(sessions) == 1 else None
+            channel.log(*marked_log(self._child, params, self._hide))

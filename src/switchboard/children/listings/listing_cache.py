@@ -1,12 +1,14 @@
 """What children offered last time, so that a client can be told without starting them.
 
-One small file for each server, by everything that makes it that server. It is a hint and no more:
-once the child runs its own word counts, and clients hear of what is different.
+One small file for each server, by everything that makes it that server, and by the account that it
+acts for: what it lists for one is not for another to see. It is a hint and no more: once the child
+runs its own word counts, and clients hear of what is different.
 """
 
 import asyncio
 import contextlib
 import hashlib
+import hmac
 import os
 
 import msgspec
@@ -14,10 +16,11 @@ from msgspec import Raw
 
 from switchboard.children.listings.listing import METHODS, Kind, Listing, listing_of
 from switchboard.wire.messages import encode
-from switchkit.files import make_folder, replace_file
+from switchkit.files import make_folder, open_private, replace_file
 
 # More than this is quicker asked for than read.
 _MAX_BYTES = 4 * 1024 * 1024
+_SALT_BYTES = 32
 
 _read = msgspec.json.Decoder(dict[str, list[Raw]]).decode
 
@@ -28,17 +31,18 @@ class ListingCaches:
     def __init__(self, home: str) -> None:
         self._folder = os.path.join(home, "cache", "listings")
 
-    def of(self, key: bytes) -> "ListingCache":
-        """The cache of one server."""
-        return ListingCache(self._folder, hashlib.sha256(key).hexdigest())
+    def of(self, key: bytes, account: bytes = b"") -> "ListingCache":
+        """The cache of one server, for one account. Touches no file."""
+        return ListingCache(self._folder, key, account)
 
 
 class ListingCache:
     """What one server offered. A cache that cannot be read or written counts as empty."""
 
-    def __init__(self, folder: str, name: str) -> None:
+    def __init__(self, folder: str, key: bytes, account: bytes) -> None:
         self._folder = folder
-        self._path = os.path.join(folder, f"{name}.json")
+        self._key = key
+        self._account = account
         self._listings: dict[Kind, Listing] | None = None
         self._writing = asyncio.Lock()
 
@@ -71,11 +75,33 @@ class ListingCache:
     def _write(self, text: bytes) -> None:
         with contextlib.suppress(OSError):
             make_folder(self._folder)
-            replace_file(self._path, text, durable=False)
+            replace_file(self._path(), text, durable=False)
+
+    def _path(self) -> str:
+        """Where it lies. The name of a file must not be a way to guess a secret."""
+        mark = hashlib.sha256(self._key)
+        if self._account:
+            mark.update(hmac.digest(self._salt(), self._account, "sha256"))
+        return os.path.join(self._folder, f"{mark.hexdigest()}.json")
+
+    def _salt(self) -> bytes:
+        """Random bytes of this home. Raises OSError."""
+        path = f"{self._folder}-salt"
+        if not os.path.lexists(path):
+            make_folder(os.path.dirname(path))
+            fresh = os.urandom(_SALT_BYTES)
+            replace_file(path, fresh, durable=False)
+        # What is there counts: another process may have been quicker.
+        with os.fdopen(open_private(path, os.O_RDONLY, mend=False), "rb") as file:
+            salt = file.read(_SALT_BYTES)
+        if len(salt) < _SALT_BYTES:
+            os.unlink(path)
+            raise OSError("a salt that was cut is none")
+        return salt
 
     def _load(self) -> dict[Kind, Listing]:
         try:
-            with open(self._path, "rb") as file:
+            with open(self._path(), "rb") as file:
                 found = _read(file.read(_MAX_BYTES + 1))
         except (OSError, msgspec.MsgspecError):
             return {}

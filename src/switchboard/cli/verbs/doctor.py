@@ -110,6 +110,7 @@ def run(request: CommandRequest) -> Report:
     if settings is not None:
         findings += [_finding(each, settings.workspace) for each in settings.warnings]
         findings += _about_trust(settings)
+        findings += _about_folder(settings)
         findings += _about_servers(settings, request.environ)
         findings += _about_sandbox(settings)
         if has_vault(settings):
@@ -158,6 +159,21 @@ def _about_trust(settings: Settings) -> Iterator[Finding]:
             subject=entry.name,
             message=f"not trusted, so it is not shown; it would run `{visible(target_of(entry))}`",
             hint=f"switchboard trust {shlex.quote(entry.name)}",
+        )
+
+
+def _about_folder(settings: Settings) -> Iterator[Finding]:
+    if any(entry.neutral and not entry.fingerprint for entry in settings.servers):
+        trusted = settings.folder_trusted
+        yield Finding(
+            severity="note",
+            subject="folder",
+            message=(
+                "trusted; your own package runners and shells start elsewhere all the same"
+                if trusted
+                else "not trusted: your own servers start in empty folders, not here"
+            ),
+            hint='`start_in = "workspace"` in an entry' if trusted else "switchboard trust",
         )
 
 

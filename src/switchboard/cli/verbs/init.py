@@ -22,6 +22,9 @@ from switchboard.cli.verbs.parts.loading import places_for, settings_for
 from switchboard.cli.verbs.parts.servers import entries
 from switchboard.config.problems import ConfigInvalid
 from switchboard.config.writing import write_whole
+from switchboard.settings.consent.own_folder import not_ones_own
+from switchboard.settings.consent.trust_record import read_trust
+from switchboard.settings.trust import trust_folder
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage
 
@@ -35,12 +38,15 @@ USAGE = Usage(
     details=(
         "Writes .switchboard/config.toml. With --import the servers of .mcp.json,\n"
         ".vscode/mcp.json and .cursor/mcp.json are copied into .switchboard/mcp.json; those\n"
-        "files stay as they are. Nothing that exists is overwritten."
+        "files stay as they are. Nothing that exists is overwritten.\n"
+        "A folder that you have made yourself is trusted from then on: your servers may start\n"
+        "in it. One that was cloned, or that others can write, waits for `switchboard trust`."
     ),
     examples=("switchboard init", "switchboard init --import --dry-run"),
 )
 
 _MODE = 0o644
+_TRUST = "switchboard trust --folder"
 _CONFIG = """\
 # Settings of Switchboard for this workspace. All of them: switchboard config show
 
@@ -66,6 +72,9 @@ class InitReport(Report, frozen=True, kw_only=True, tag="switchboard.init/1"):
     # Servers of other clients that `--import` would take over.
     importable: int
     clients: tuple[ClientLines, ...]
+    # Whether your own servers may start in the folder, and what speaks against it.
+    folder_trusted: bool = False
+    folder_reason: str = ""
 
     def lines(self, style: Style) -> Iterator[str]:
         words = {"written": "wrote", "kept": "kept", "planned": "would write"}
@@ -77,6 +86,8 @@ class InitReport(Report, frozen=True, kw_only=True, tag="switchboard.init/1"):
             else:
                 verb = "would copy" if self.dry_run else "copied"
                 yield f"{verb} {server.name} from {server.file}"
+        if self.folder_trusted:
+            yield "trusted this folder: your own servers may start in it"
         for lines in self.clients:
             yield ""
             place = f"put into {lines.file}" if lines.file else "run"
@@ -85,6 +96,8 @@ class InitReport(Report, frozen=True, kw_only=True, tag="switchboard.init/1"):
 
     def notes(self, style: Style) -> Iterator[str]:
         yield ""
+        if not self.folder_trusted and self.folder_reason:
+            yield hint(style, f"{self.folder_reason}; to let your servers start in it: {_TRUST}")
         if self.importable and not self.imported:
             yield hint(style, "other clients keep servers here: switchboard init --import")
         elif any(not server.reason for server in self.imported) and not self.dry_run:
@@ -101,6 +114,7 @@ def run(request: CommandRequest) -> Report:
     found = _candidates(request, places.workspace)
     # Read before anything is written: a broken configuration is told first.
     taken = {entry.name for entry in entries(settings_for(request))}
+    reason = not_ones_own(places.workspace)
     files = [_write(config, dry_run=dry_run)]
     imported: list[ImportedServer] = []
     if request.arguments.has("import"):
@@ -115,9 +129,13 @@ def run(request: CommandRequest) -> Report:
                 server = take_over(candidate, path, taken)
             imported.append(server)
             taken.add(candidate.name)
+    if not reason and not dry_run:
+        trust_folder(places.home, places.workspace)
     return InitReport(
         workspace=places.workspace,
         dry_run=dry_run,
+        folder_trusted=not dry_run and read_trust(places.home, []).trusts_folder(places.workspace),
+        folder_reason=reason,
         files=tuple(
             Step(path=os.path.relpath(step.path, places.workspace), state=step.state)
             for step in files

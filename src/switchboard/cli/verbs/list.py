@@ -102,7 +102,8 @@ class ListReport(Report, frozen=True, kw_only=True, tag="switchboard.list/1"):
         if left_out:
             yield ""
             yield from (f"left out: {each.name}: {each.left_out}" for each in left_out)
-            yield hint(style, RENAME)
+            for each in dict.fromkeys(server.hint or RENAME for server in left_out):
+                yield hint(style, each)
         for command in self.commands:
             if command.left_out:
                 yield ""

@@ -15,12 +15,13 @@ from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.servers import entries, listed_servers, whole_target_of
 from switchboard.providers.source import ItemKind
 from switchboard.providers.table import TABLE, configured
+from switchboard.settings.consent.trust_record import read_trust
 from switchboard.settings.sections import Settings
 from switchboard.settings.server_names import no_server, server_left_out
-from switchboard.settings.trust import grant_for, read_trust, trust, untrust
+from switchboard.settings.trust import grant_for, trust, trust_folder, untrust, untrust_folder
 from switchkit.cli.columns import counted, visible
 from switchkit.cli.style import Style
-from switchkit.cli.usage import Option, Usage, UsageError, Word
+from switchkit.cli.usage import Arguments, Option, Usage, UsageError, Word
 
 # Files of a workspace that are trusted as a whole.
 _FILES = tuple(f"`{row.file}`" for row in TABLE.values() if row.file)
@@ -38,13 +39,15 @@ USAGE = Usage(
         ),
     ),
     options=(
-        Option(name="all", about="everything of this workspace"),
+        Option(name="all", about="everything of this workspace, and its folder"),
+        Option(name="folder", about="the folder as a whole: your own servers may start in it"),
         Option(name="list", about="only show what is trusted and what waits"),
         Option(name="revoke", about="take trust back instead"),
     ),
     details=(
         "A server of a workspace can run any program, so it waits until you have looked at it.\n"
-        "Trust holds for exactly what is shown: a change of the command asks again."
+        "Trust holds for exactly what is shown: a change of the command asks again.\n"
+        "The folder is trusted apart from it: your own servers do not start in one that is not."
     ),
     examples=("switchboard trust", "switchboard trust notes", "switchboard trust --all"),
 )
@@ -75,6 +78,9 @@ class TrustReport(Report, frozen=True, kw_only=True, tag="switchboard.trust/1"):
     """What was changed, and how things stand now."""
 
     workspace: str
+    # Whether your own servers may start in the folder, and whether that was changed now.
+    folder_trusted: bool = False
+    folder_changed: bool = False
     changed: tuple[str, ...]
     revoked: bool
     entries: tuple[Trustee, ...]
@@ -90,6 +96,7 @@ class TrustReport(Report, frozen=True, kw_only=True, tag="switchboard.trust/1"):
             yield f"this workspace {done} {', '.join(f'`{name}`' for name in self.changed)}"
         elif not self.entries:
             yield "this workspace brings nothing along that needs trust"
+        yield self._of_the_folder()
         for each in self.entries:
             if each.replaces:
                 yield style.yellow(f"`{each.name}` replaces your own `{each.name}` here")
@@ -109,16 +116,17 @@ class TrustReport(Report, frozen=True, kw_only=True, tag="switchboard.trust/1"):
             yield f"{counted(len(waiting), 'entry').replace('entrys', 'entries')} not trusted yet"
             yield hint(style, f"look at what would run, then: switchboard trust {_words(waiting)}")
 
+    def _of_the_folder(self) -> str:
+        now = "now " if self.folder_changed else ""
+        if self.folder_trusted:
+            return f"the folder is {now}trusted: your own servers may start in it"
+        return f"the folder is {now}not trusted: your own servers do not start in it"
+
 
 def run(request: CommandRequest) -> Report:
     arguments = request.arguments
     names = arguments.words
-    if names and arguments.has("all"):
-        raise UsageError("`--all` needs no names", f"switchboard trust {' '.join(names)}")
-    if arguments.has("list") and (names or arguments.has("all") or arguments.has("revoke")):
-        raise UsageError("`--list` stands alone", "switchboard trust --list")
-    if arguments.has("revoke") and not names and not arguments.has("all"):
-        raise UsageError("`--revoke` needs names, or `--all`", "switchboard trust --revoke --all")
+    with_folder = _check(arguments)
     # Only the record counts here, not a variable that trusts everything.
     settings = settings_for(request, trust_workspace="0")
     environ = request.environ
@@ -140,13 +148,33 @@ def run(request: CommandRequest) -> Report:
             else trust(settings, wanted, environ=request.environ)
         )
         changed = tuple(dict.fromkeys(each.name for each in done))
+    folder_changed = False
+    if with_folder:
+        decide = untrust_folder if arguments.has("revoke") else trust_folder
+        folder_changed = decide(settings.home, settings.workspace)
+    if changed or folder_changed:
         settings = settings_for(request, trust_workspace="0")
     return TrustReport(
         workspace=settings.workspace,
+        folder_trusted=settings.folder_trusted,
+        folder_changed=folder_changed,
         changed=changed,
         revoked=arguments.has("revoke"),
         entries=tuple(_trustees(settings, environ)),
     )
+
+
+def _check(arguments: Arguments) -> bool:
+    """Whether the folder is meant, too. Raises `UsageError`."""
+    names = arguments.words
+    if names and arguments.has("all"):
+        raise UsageError("`--all` needs no names", f"switchboard trust {' '.join(names)}")
+    with_folder = arguments.has("folder") or arguments.has("all")
+    if arguments.has("list") and (names or with_folder or arguments.has("revoke")):
+        raise UsageError("`--list` stands alone", "switchboard trust --list")
+    if arguments.has("revoke") and not names and not with_folder:
+        raise UsageError("`--revoke` needs names, or `--all`", "switchboard trust --revoke --all")
+    return with_folder
 
 
 def names(request: CommandRequest) -> Iterable[str]:

@@ -23,8 +23,8 @@ from switchboard.cli.verbs.parts.vault.state import state_of
 from switchboard.cli.verbs.parts.vault.unlocking import lock, unlock
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.stores import VaultStore
+from switchboard.settings.consent.trust_record import read_trust
 from switchboard.settings.sections import Settings
-from switchboard.settings.trust import read_trust
 from switchboard.vault.keys.sources import VaultKeys
 from switchboard.vault.opening import open_file_vault, open_vault, vault_folder
 from switchboard.vault.options import KeyChoice, VaultOptions

@@ -84,7 +84,7 @@ class Egress:
             guard.queue,
             audit=guard.audit,
             events=self._events,
-            clients=lambda: self.clients(),
+            clients=self.clients,
             wait_s=LIMITS.ask_s,
         )
         return questions.may_reach

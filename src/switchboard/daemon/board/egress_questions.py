@@ -113,7 +113,7 @@ class EgressQuestions:
 
     def _question(self, where: str) -> Question:
         subject, now = self._subject, time.time()
-        bound = "\0".join((subject.server, subject.runs, subject.cwd, where))
+        bound = f"{subject.server}\0{subject.runs}\0{subject.cwd}\0{where}"
         question = Question(
             id=new_id(),
             digest=hashlib.sha256(bound.encode("utf-8", "surrogatepass")).hexdigest(),

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from switchboard.config.documents import read_text
+from switchboard.config.documents import digest_of, read_text
 from switchboard.config.keys import Field, Section
 from switchboard.config.strict import Truth
 from switchboard.core.origins import Origin, Scope
 from switchboard.providers.source import Finding, Item, Listed, ListingContext, Source
 from switchboard.providers.yard.schema import FILE_NAME, VARIABLES, YardEntry
-from switchboard.settings.trust import read_trust
+from switchboard.settings.consent.trust_record import read_trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -165,7 +165,7 @@ def file_digest(folder: str, problems: list[Problem] | None = None) -> str:
     # Whatever is wrong with it, the rest of the workspace does without.
     if problems is not None:
         problems += [replace(problem, severity="warning") for problem in found]
-    return "" if read is None else _MARK + read[1]
+    return "" if read is None else _MARK + digest_of(read)
 
 
 def _is_trusted(entry: YardEntry, home: str, folder: str) -> bool:

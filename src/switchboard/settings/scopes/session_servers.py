@@ -16,14 +16,15 @@ from switchboard.config.locate import agent_files, skill_files
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.core.origins import Scope
 from switchboard.settings import freeze
+from switchboard.settings.consent.trust_record import read_trust
 from switchboard.settings.files.file_layers import front_matter_layer, sidecar_layer
 from switchboard.settings.files.layer_merge import lay_servers
 from switchboard.settings.fingerprints import sealed
 from switchboard.settings.rules.egress_rules import without_foreign_egress
-from switchboard.settings.scopes.skills import Skill
+from switchboard.settings.scopes.skill import Skill
 from switchboard.settings.sections import Settings
 from switchboard.settings.servers import judged
-from switchboard.settings.trust import granted_to, read_trust
+from switchboard.settings.trust import granted_to
 from switchboard.settings.workspace_limits import narrowed_server
 from switchkit.suggest import did_you_mean
 

@@ -1,9 +1,7 @@
-"""Skills: where they lie, which of them are active, and what marks one of a marketplace."""
+"""Where skills lie, which of them are active, and what marks one of a marketplace."""
 
-import hashlib
 import os
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 import msgspec
 from msgspec import Struct
@@ -12,41 +10,18 @@ from switchboard.config.documents import is_inside
 from switchboard.config.layers import Layer
 from switchboard.config.locate import Places, skill_files
 from switchboard.config.problems import Problem
+from switchboard.settings.scopes.skill import MARK, Skill, SkillSource
 from switchkit.files import open_plain
 from switchkit.suggest import did_you_mean
 
-SkillSource = Literal["marketplace", "user", "workspace"]
-
 # Where skills are chosen.
 ACTIVE = ("skills", "active")
-# Written by who installs a skill from a marketplace, and by nobody else.
-MARK = ".agh-meta.json"
 _MOST_MARK_BYTES = 1 << 16
 # More than this is no skill, and would hold up the load.
 _MOST_FILES = 2_000
 _MOST_BYTES = 64 << 20
 # Later ones win, so that a stranger's skill never takes the place of one's own.
 _RISING: tuple[SkillSource, ...] = ("marketplace", "user", "workspace")
-
-
-class Skill(Struct, frozen=True, kw_only=True):
-    """An active skill: its directory and where it came from."""
-
-    directory: str
-    source: SkillSource = "user"
-    # How a marketplace names it: the user may allow a slug, `registry:slug` or a digest.
-    slug: str = ""
-    registry: str = ""
-    digest: str = ""
-
-    def consent_keys(self) -> set[str]:
-        """The words by which a user may have allowed it."""
-        keys = {self.slug, self.digest, f"{self.registry}:{self.slug}" if self.registry else ""}
-        return keys - {""}
-
-    def watched(self) -> tuple[str, ...]:
-        """The files that decide what it brings."""
-        return (*skill_files(self.directory), os.path.join(self.directory, MARK))
 
 
 class _Mark(Struct):
@@ -122,7 +97,10 @@ def _marked(directory: str, source: SkillSource) -> Skill:
 
 def content_digest(directory: str) -> str:
     """The digest of everything in a skill but its mark; nothing for one that is too large."""
-    digest = hashlib.sha256()
+    # It loads slowly, and few have skills.
+    from hashlib import sha256  # noqa: PLC0415
+
+    digest = sha256()
     count = size = 0
     for folder, folders, names in os.walk(directory):
         folders.sort()

@@ -60,6 +60,8 @@ class Exchange:
         self.method: str = scope["method"]
         self.path: str = scope["path"]
         self.local_address: tuple[str, int | None] | None = scope.get("server")
+        # Whoever connects is who it is; the port is another one with each connection.
+        self.client_address: str = (scope.get("client") or ("",))[0]
         self._headers: dict[str, str] = {}
         self.repeated: set[str] = set()
         for raw_name, raw_value in scope["headers"]:

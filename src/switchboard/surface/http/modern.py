@@ -1,5 +1,6 @@
 """The modern era over HTTP: every POST stands alone, and its headers repeat what it says."""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -11,8 +12,8 @@ from switchboard.surface.http.answers import begin, error_reply, read_message, r
 from switchboard.surface.http.delivery import Delivery
 from switchboard.surface.http.exchange import Exchange, HttpReply, Refusal
 from switchboard.surface.http.params import SchemaOf, check_params
-from switchboard.surface.http.sessions import MakeEndpoint
 from switchboard.surface.http.streams import Stream
+from switchboard.surface.sink import Sink
 from switchboard.wire.eras import (
     CLIENT_CAPABILITIES_KEY,
     HANDSHAKE_ONLY,
@@ -29,6 +30,9 @@ from switchboard.wire.messages import (
     MessageId,
     RpcError,
 )
+
+# For a request, with the address that it came from.
+MakeModernEndpoint = Callable[[Sink, str], Endpoint]
 
 _ROUTING = frozenset({PROTOCOL_VERSION, METHOD, NAME})
 
@@ -54,7 +58,7 @@ class _Body(Struct, frozen=True):
 class ModernEra:
     """Clients without a handshake and without a session."""
 
-    def __init__(self, make_endpoint: MakeEndpoint, schema_of: SchemaOf) -> None:
+    def __init__(self, make_endpoint: MakeModernEndpoint, schema_of: SchemaOf) -> None:
         self._make_endpoint = make_endpoint
         self._schema_of = schema_of
         self._tasks = TaskSet()
@@ -82,7 +86,7 @@ class ModernEra:
 
     async def _answer(self, exchange: Exchange, message: Envelope, message_id: MessageId) -> None:
         stream = Stream(accepts_events=exchange.accepts_events)
-        endpoint = self._make_endpoint(stream)
+        endpoint = self._make_endpoint(stream, exchange.client_address)
         answer = begin(endpoint, message, stream, modern=True)
         if isinstance(answer, HttpReply):
             await exchange.reply(answer)

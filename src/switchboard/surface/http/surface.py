@@ -1,5 +1,6 @@
 """Streamable HTTP on one path, in both eras."""
 
+import hashlib
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -65,6 +66,9 @@ class HttpSurface:
         self._modern = ModernEra(self._endpoint, self._input_schema)
         self._suspended_calls = SuspendedCalls()
         self._is_closing = False
+        # No other server has the same, nor this one when it is started again.
+        key = os.urandom(16)
+        self._entrance = hashlib.sha256(key + access.token.encode()).hexdigest()[:16]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange = Exchange(scope, receive, send)
@@ -109,7 +113,7 @@ class HttpSurface:
         else:
             await self._handshake.post(exchange, body)
 
-    def _endpoint(self, sink: Sink) -> Endpoint:
+    def _endpoint(self, sink: Sink, address: str = "") -> Endpoint:
         session = Session(
             id=os.urandom(5).hex(),
             via="http",
@@ -117,6 +121,7 @@ class HttpSurface:
             started_at=time.time(),
             depth=self._depth,
             is_pinned=self._is_pinned,
+            entrance=f"{self._entrance}@{address}",
         )
         return Endpoint(
             self._boards,

@@ -13,9 +13,10 @@ from switchboard.config.problems import shown_path
 from switchboard.core.egress import reachable
 from switchboard.core.privacy.redaction import redacted_text, redacted_words
 from switchboard.providers.source import Trust
-from switchboard.settings.sections import Settings
+from switchboard.settings.sections import Omission, Settings
 from switchboard.settings.validate import shown_name
 from switchkit.cli.columns import visible
+from switchkit.commands import search_path
 
 
 class ListedServer(Struct, frozen=True, kw_only=True):
@@ -35,6 +36,8 @@ class ListedServer(Struct, frozen=True, kw_only=True):
     natural_language: str = ""
     # Why it cannot be used although it is configured.
     left_out: str = ""
+    # What to do about that, where it is not another name for its suite.
+    hint: str = ""
 
 
 def target_of(entry: ServerEntry) -> str:
@@ -53,14 +56,14 @@ def listed_servers(
     """Every server of the settings, with those that wait for trust and those left out."""
     waiting = {id(entry) for entry in settings.untrusted}
     waiting |= {id(omission.entry) for omission in settings.omitted if omission.waits}
-    reasons = {id(omission.entry): omission.reason for omission in settings.omitted}
+    reasons = {id(omission.entry): omission for omission in settings.omitted}
     return tuple(
         _listed(
             entry,
             settings,
             target=target(entry),
             waits=id(entry) in waiting,
-            left_out=reasons.get(id(entry), ""),
+            omission=reasons.get(id(entry)),
         )
         for entry in entries(settings)
     )
@@ -106,11 +109,12 @@ def program_of(entry: ServerEntry, environ: Mapping[str, str]) -> str | None:
     if os.sep in entry.command:
         path = os.path.join(entry.cwd, entry.command)
         return path if os.access(path, os.X_OK) else None
-    return which(entry.command, path=entry.env.get("PATH") or environ.get("PATH"))
+    path = entry.env.get("PATH") or environ.get("PATH") or os.defpath
+    return which(entry.command, path=search_path(path, entry.apart_from) or os.defpath)
 
 
 def _listed(
-    entry: ServerEntry, settings: Settings, *, target: str, waits: bool, left_out: str
+    entry: ServerEntry, settings: Settings, *, target: str, waits: bool, omission: Omission | None
 ) -> ListedServer:
     origin = entry.origin
     return ListedServer(
@@ -124,5 +128,6 @@ def _listed(
         description=entry.description,
         sandbox=sandbox_of(entry),
         natural_language=natural_of(entry, settings.workspace),
-        left_out=left_out,
+        left_out=omission.reason if omission is not None else "",
+        hint=omission.hint if omission is not None else "",
     )

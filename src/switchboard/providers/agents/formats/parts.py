@@ -2,7 +2,13 @@
 
 import os
 
-from switchboard.config.documents import Document, read_json_document, read_text, read_toml_document
+from switchboard.config.documents import (
+    Document,
+    digest_of,
+    read_json_document,
+    read_text,
+    read_toml_document,
+)
 from switchboard.config.front_matter import read_front_matter
 from switchboard.config.problems import Problem
 from switchboard.core.origins import Scope
@@ -34,8 +40,8 @@ class Parts:
         """The text of a file, which may have to lie in another folder; nothing where it is none."""
         before = signature_of(path)
         read = read_text(path, problems, within=within or self.within)
-        self._found[path] = AgentPart(path, before, "" if read is None else read[1])
-        return None if read is None else read[0]
+        self._found[path] = AgentPart(path, before, "" if read is None else digest_of(read))
+        return read
 
     def toml(self, path: str, problems: list[Problem]) -> Document | None:
         """A TOML file."""

@@ -28,9 +28,9 @@ from switchboard.providers.agents.servers.hosts import (
     waiting_files,
 )
 from switchboard.providers.source import Item
+from switchboard.settings.consent.trust_record import read_trust
 from switchboard.settings.fingerprints import fingerprint
 from switchboard.settings.sections import Settings
-from switchboard.settings.trust import read_trust
 
 # Beside the digests of other things in one record; nothing else is written this way.
 _MARK = "host:"

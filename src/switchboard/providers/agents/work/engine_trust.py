@@ -20,8 +20,8 @@ from switchboard.providers.agents.work.settings_print import (
     words_of,
 )
 from switchboard.providers.source import Item
+from switchboard.settings.consent.trust_record import read_trust
 from switchboard.settings.sections import Settings
-from switchboard.settings.trust import read_trust
 
 _NAMES = {"codex": "Codex", "claude": "Claude Code"}
 _FOLLOWED = {

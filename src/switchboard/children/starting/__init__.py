@@ -1,0 +1,1 @@
+"""Where the process of a server starts, and what it takes from there."""

@@ -1,0 +1,1 @@
+"""Which folder a server starts in, and which home counts."""
