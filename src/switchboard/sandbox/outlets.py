@@ -11,11 +11,10 @@ import sys
 from io import FileIO
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from switchboard.procs.outlet import Outlet
-from switchboard.sandbox.masks import SCRATCH
-from switchboard.sandbox.paths import is_below
-from switchboard.sandbox.roots import Roots
+from switchboard.sandbox.policy import SandboxPolicy
 from switchkit.platform.system import scratch_file
 
 # Only what the interpreter has built in or beside it, so that it starts in a few milliseconds.
@@ -34,6 +33,9 @@ posix.execv(argv[0], argv)
 """
 
 
+_SHOWN_ANYWAY = ("/usr", "/usr/local")
+
+
 class OpenedOutlet(Struct, frozen=True, kw_only=True):
     """What the start of a sandbox needs on top."""
 
@@ -43,11 +45,17 @@ class OpenedOutlet(Struct, frozen=True, kw_only=True):
     inherits: tuple[FileIO, ...]
 
 
-def opened_outlet(outlet: Outlet, roots: Roots) -> OpenedOutlet:
-    """The way out of a sandbox with these folders."""
+def with_interpreter(confinement: SandboxPolicy) -> SandboxPolicy:
+    """The same bounds, in which our own interpreter can be run, wherever it lies."""
+    prefix = os.path.realpath(sys.base_prefix)
+    if prefix in _SHOWN_ANYWAY:
+        return confinement
+    return replace(confinement, read_roots=(*confinement.read_roots, prefix))
+
+
+def opened_outlet(outlet: Outlet) -> OpenedOutlet:
+    """What opens the way out."""
     arguments: list[str] = []
-    if (prefix := _hidden_prefix(roots)) is not None:
-        arguments += ["--ro-bind", prefix, prefix]
     inherits: list[FileIO] = [outlet.handover]
     for path, content in outlet.files.items():
         file = FileIO(scratch_file("shown"), "r+b")
@@ -64,13 +72,3 @@ def opened_outlet(outlet: Outlet, roots: Roots) -> OpenedOutlet:
         ),
         inherits=tuple(inherits),
     )
-
-
-def _hidden_prefix(roots: Roots) -> str | None:
-    """The folder of our interpreter, where the sandbox would not show it."""
-    prefix = os.path.realpath(sys.base_prefix)
-    shown = [place for place, _ in roots.readable]
-    emptied = (*roots.homes, *SCRATCH, *roots.hidden)
-    if not any(is_below(prefix, each) for each in emptied) or prefix in shown:
-        return None
-    return prefix

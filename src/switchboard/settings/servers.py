@@ -1,8 +1,8 @@
 """Servers after merging: judged, trusted or not, expanded, frozen."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,6 +28,8 @@ from switchboard.settings.rules.egress_rules import without_foreign_egress
 from switchboard.settings.server_fields import OVERRIDES, SUITE
 from switchboard.settings.server_rules import Habits, judge
 from switchboard.settings.trust import granted_to
+
+T = TypeVar("T")
 
 # What a suite says itself. The rest is laid over its server, and bound there.
 # Values that reach a server without anybody else seeing them.
@@ -65,14 +67,17 @@ class Resolution(Struct, frozen=True, kw_only=True):
 
 
 def merged_servers(
-    resolution: Resolution, suites: Mapping[str, SuiteSettings]
+    resolution: Resolution,
+    suites: Mapping[str, SuiteSettings],
+    only: Container[str] | None = None,
 ) -> tuple[list[ServerEntry], list[ServerEntry]]:
-    """The servers that may be used, and those that nobody has trusted."""
+    """The servers that may be used, and those that nobody has trusted; of all names, or some."""
     usable: list[ServerEntry] = []
     untrusted: list[ServerEntry] = []
     merged, workspace = resolution.merged, resolution.workspace
     layers_of = merged.layers_by_name("mcp_servers")
-    for name, raw in cast("dict[str, dict[str, Any]]", merged.tree.get("mcp_servers", {})).items():
+    servers = cast("dict[str, dict[str, Any]]", merged.tree.get("mcp_servers", {}))
+    for name, raw in servers.items() if only is None else _some(servers, only):
         layers = layers_of.get(name, [])
         fields = {**raw, **freeze.suite_overrides(suites.get(name))}
         fields = without_foreign_egress("server", name, fields, layers, resolution.problems)
@@ -109,6 +114,10 @@ def merged_servers(
             entry = replace(entry, grants=resolution.grants_of(entry))
         usable.append(entry)
     return usable, untrusted
+
+
+def _some(servers: Mapping[str, T], names: Container[str]) -> list[tuple[str, T]]:
+    return [(name, each) for name, each in servers.items() if name in names]
 
 
 def _templates(merged: MergedLayers, name: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
