@@ -153,7 +153,7 @@ THIRD_PARTY = {
         ("vault/envelope.py", "egress/certificates.py"),
         "one module encrypts, and one signs what a child is shown",
     ),
-    "h11": Outsider(("egress/*",), "what a proxy passes on it reads and writes itself"),
+    "h11": Outsider((*_HTTP, "egress/*"), "how far a request has come, and what a proxy passes on"),
     "dbos": Outsider(("runs/dbos_engine.py",), "one module makes runs last"),
     "uvloop": Outsider(("daemon/*",), "the daemon chooses the loop"),
 }
