@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -72,3 +73,55 @@ async def test_the_reference_server_fetch_reaches_its_host_and_no_other(
             assert "EgressRefused" in events.out.replace("egress_refused", "EgressRefused")
             assert SECRET not in doctor.out + events.out + told.out
             await client.close()
+
+
+PROGRAM = "import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())"
+
+
+@requirement("S3.97")
+async def test_a_command_tool_asks_about_a_host_and_never_means_never(
+    shared: Workspace,
+) -> None:
+    """Listed hosts are reached; of another one a person is asked, whom no client can be."""
+    async with Site().open() as site, Site().open() as other:
+        args = json.dumps(["-c", PROGRAM, "{url}"])
+        shared.config_toml(
+            f"[mcp.page]\ncommand = {json.dumps(sys.executable)}\nargs = {args}\n"
+            f'egress = ["localhost:{site.port}"]\negress_ask = true\n'
+            f"read_roots = [{json.dumps(str(CHECKOUT))}]\n"
+            '[mcp.page.input_schema]\ntype = "object"\n'
+            '[mcp.page.input_schema.properties.url]\ntype = "string"\n',
+            scope="home",
+        )
+        async with board(shared) as client:
+            listed = await client.call("page", {"url": f"http://localhost:{site.port}/"})
+            assert "hello" in text_of(listed)
+            calling = asyncio.ensure_future(
+                client.call("page", {"url": f"http://localhost:{other.port}/"})
+            )
+            question = await _question(shared)
+            assert f"localhost:{other.port}" in question["what"]
+            said = await asyncio.to_thread(
+                switchboard, shared, "approvals", "approve", question["id"], "--always", "--yes"
+            )
+            assert "cannot answer itself" in said.err
+            await asyncio.to_thread(
+                switchboard, shared, "approvals", "deny", question["id"], "--always"
+            )
+            assert "egress-refused" in json.dumps(await calling)
+            again = await client.call("page", {"url": f"http://localhost:{other.port}/"})
+            assert "egress-refused" in json.dumps(again)
+            shown = await asyncio.to_thread(switchboard, shared, "egress", "page")
+            assert f"page may never reach localhost:{other.port}" in shown.out
+            await client.close()
+        assert len(site.requests) == 1
+        assert other.requests == []
+
+
+async def _question(workspace: Workspace) -> dict[str, Any]:
+    for _ in range(100):
+        found = await asyncio.to_thread(switchboard, workspace, "approvals", "--json")
+        if approvals := found.report["approvals"]:
+            return approvals[0]
+        await asyncio.sleep(0.1)
+    raise AssertionError("nobody was asked")
