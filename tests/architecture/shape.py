@@ -192,6 +192,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("settings/scopes/skills.py", "hashlib.sha256"): "it loads slowly, and few have skills",
     ("settings/fingerprints.py", "hashlib.file_digest"): "most entries come from no workspace",
     ("settings/fingerprints.py", "hashlib.sha256"): "as above",
+    ("core/sessions.py", "hashlib.blake2s"): "it loads slowly, and few clients have no session",
     ("config/documents.py", "hashlib.sha256"): "it loads slowly, and few ask for a digest",
     (
         "settings/server_rules.py",
