@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sys
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -75,46 +74,27 @@ async def test_the_reference_server_fetch_reaches_its_host_and_no_other(
             await client.close()
 
 
-PROGRAM = "import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())"
-
-
-@requirement("S3.97")
-async def test_a_command_tool_asks_about_a_host_and_never_means_never(
-    shared: Workspace,
-) -> None:
-    """Listed hosts are reached; of another one a person is asked, whom no client can be."""
+async def test_a_host_is_asked_about_and_never_means_never(shared: Workspace) -> None:
+    """Of a host that is not listed a person is asked, and no client that is served is one."""
     async with Site().open() as site, Site().open() as other:
-        args = json.dumps(["-c", PROGRAM, "{url}"])
-        shared.config_toml(
-            f"[mcp.page]\ncommand = {json.dumps(sys.executable)}\nargs = {args}\n"
-            f'egress = ["localhost:{site.port}"]\negress_ask = true\n'
-            f"read_roots = [{json.dumps(str(CHECKOUT))}]\n"
-            '[mcp.page.input_schema]\ntype = "object"\n'
-            '[mcp.page.input_schema.properties.url]\ntype = "string"\n',
-            scope="home",
-        )
+        entry = fetch(site, egress=[f"localhost:{site.port}"], egress_ask=True)
+        shared.mcp_json({"fetch": entry}, scope="home")
+        wanted = {"url": f"http://localhost:{other.port}/"}
         async with board(shared) as client:
-            listed = await client.call("page", {"url": f"http://localhost:{site.port}/"})
-            assert "hello" in text_of(listed)
-            calling = asyncio.ensure_future(
-                client.call("page", {"url": f"http://localhost:{other.port}/"})
-            )
+            calling = asyncio.ensure_future(client.call_subtool("fetch_suite", "fetch", wanted))
             question = await _question(shared)
             assert f"localhost:{other.port}" in question["what"]
-            said = await asyncio.to_thread(
-                switchboard, shared, "approvals", "approve", question["id"], "--always", "--yes"
-            )
+            answer = ("approvals", "approve", question["id"], "--always", "--yes")
+            said = await asyncio.to_thread(switchboard, shared, *answer)
             assert "cannot answer itself" in said.err
-            await asyncio.to_thread(
-                switchboard, shared, "approvals", "deny", question["id"], "--always"
-            )
-            assert "egress-refused" in json.dumps(await calling)
-            again = await client.call("page", {"url": f"http://localhost:{other.port}/"})
-            assert "egress-refused" in json.dumps(again)
-            shown = await asyncio.to_thread(switchboard, shared, "egress", "page")
-            assert f"page may never reach localhost:{other.port}" in shown.out
+            answer = ("approvals", "deny", question["id"], "--always")
+            await asyncio.to_thread(switchboard, shared, *answer)
+            assert "403" in json.dumps(await calling)
+            again = await client.call_subtool("fetch_suite", "fetch", wanted)
+            assert "403" in json.dumps(again)
+            shown = await asyncio.to_thread(switchboard, shared, "egress", "fetch")
+            assert f"fetch may never reach localhost:{other.port}" in shown.out
             await client.close()
-        assert len(site.requests) == 1
         assert other.requests == []
 
 
