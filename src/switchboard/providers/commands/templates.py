@@ -49,7 +49,7 @@ def _filled(
             return None
         text = _text(found[1], value)
         # Whoever calls may choose a value, not an option of the program.
-        if text.startswith("-") and not any(parts) and not options_ended:
+        if text.startswith("-") and not any(parts) and not options_ended and _is_text(value):
             raise _refused(
                 found[1],
                 "it begins with `-`, which the program could take for an option",
@@ -70,6 +70,10 @@ def _text(name: str, value: Any) -> str:
     if "\0" in text:
         raise _refused(name, "it holds a NUL character")
     return text
+
+
+def _is_text(value: Any) -> bool:
+    return type(value) is str
 
 
 def _refused(name: str, why: str, hint: str = "") -> Fault:
