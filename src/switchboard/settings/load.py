@@ -43,6 +43,7 @@ from switchboard.settings.files.layer_merge import lay_all
 from switchboard.settings.files.misplaced_children import misplaced_children
 from switchboard.settings.files.wrapped_child import is_original, wrapper_above
 from switchboard.settings.fingerprints import files_to_watch
+from switchboard.settings.placing.homes import check_homes, scope_of_given, trusts_everything
 from switchboard.settings.placing.placement import with_places
 from switchboard.settings.sections import ReadFile, Settings
 from switchboard.settings.servers import Resolution, merged_servers
@@ -99,10 +100,13 @@ def load(
 
 def _locate(loading: Loading, workspace: str | None, config: str | None) -> None:
     loading.places = places = find_places(loading.environ, workspace, loading.problems)
+    check_homes(places, loading.problems)
     loading.files += [*home_files(places), *workspace_files(places)]
     if config is not None:
         path = os.path.abspath(expand_user(config, places.user_home))
-        loading.files.append(File(kind="given", path=path, scope=Scope.FLAG))
+        scope = scope_of_given(path, places)
+        within = places.workspace if scope is Scope.WORKSPACE else ""
+        loading.files.append(File(kind="given", path=path, scope=scope, within=within))
         # Any other file may be absent; one that was asked for by name may not.
         if not os.path.lexists(path):
             hint = "check the path given with `--config`"
@@ -166,7 +170,13 @@ def _freeze(loading: Loading) -> Settings:
     places, merged, tree = loading.places, loading.merged, loading.merged.tree
     suites = freeze.suites_from_tree(tree)
     record = read_trust(places.home, loading.warnings)
-    trusts_all = tree.get("trust_workspace", False)
+    trusts_all = trusts_everything(
+        tree.get("trust_workspace", False),
+        tree.get("trust_variable", False),
+        record,
+        places.workspace,
+        loading.warnings,
+    )
     resolution = Resolution(
         merged=merged,
         workspace=places.workspace,
