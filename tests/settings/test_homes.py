@@ -1,6 +1,5 @@
 """A home, a file and a variable that a repository could have chosen do not choose what runs."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -72,7 +71,7 @@ def test_a_variable_does_not_undo_what_was_decided_folder_by_folder(ground: Grou
     trust_folder(str(ground.home), str(ground.workspace))
     assert len(ground.load(trusted=True).servers) == 1
     other = ground.workspace.with_name("other")
-    os.mkdir(other)
+    other.mkdir()
     trust_folder(str(ground.home), str(other))
     settings = ground.load(trusted=True)
     assert settings.servers == ()
@@ -86,7 +85,7 @@ def test_the_workspace_does_not_say_that_the_variable_counts(ground: Ground) -> 
     ground.put(ground.own / "mcp.json", SERVERS)
     ground.put(ground.own / "config.toml", "trust_variable = true\n")
     other = ground.workspace.with_name("other")
-    os.mkdir(other)
+    other.mkdir()
     trust_folder(str(ground.home), str(other))
     assert ground.load(trusted=True).servers == ()
 

@@ -72,9 +72,15 @@ def load_settings(
     environ: Mapping[str, str],
     flags: Mapping[str, Any] = {},
     config: str | None = None,
+    is_home: bool = False,
 ) -> Settings:
-    """The settings of a workspace, or `ConfigInvalid` with every problem at once."""
-    settings, _ = load(workspace=workspace, environ=environ, flags=flags, config=config)
+    """The settings of a workspace, or `ConfigInvalid` with every problem at once.
+
+    `is_home`: the workspace is the home itself, and what it holds starts nothing.
+    """
+    settings, _ = load(
+        workspace=workspace, environ=environ, flags=flags, config=config, is_home=is_home
+    )
     return settings
 
 
@@ -84,10 +90,13 @@ def load(
     environ: Mapping[str, str],
     flags: Mapping[str, Any] = {},
     config: str | None = None,
+    is_home: bool = False,
 ) -> tuple[Settings, Loading]:
     """The settings, and the layers that they came from."""
     loading = Loading(environ, flags)
     _locate(loading, workspace, config)
+    if not is_home:
+        check_homes(loading.places, loading.problems)
     _read(loading)
     _parse(loading)
     _layer(loading)
@@ -100,7 +109,6 @@ def load(
 
 def _locate(loading: Loading, workspace: str | None, config: str | None) -> None:
     loading.places = places = find_places(loading.environ, workspace, loading.problems)
-    check_homes(places, loading.problems)
     loading.files += [*home_files(places), *workspace_files(places)]
     if config is not None:
         path = os.path.abspath(expand_user(config, places.user_home))
