@@ -16,7 +16,7 @@ PIP := $(PY) -m pip --disable-pip-version-check install --quiet
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check fix lint types bench soak conformance requirements coverage relayed schemas lock apt clean
+.PHONY: help run test check fix lint types bench soak fuzz conformance requirements coverage relayed schemas lock apt clean
 
 help: ## Show the verbs.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ bench: $(VENV)/.dev $(NODE_HOME)/node_modules/.stamp ## Measure against the peer
 soak: $(VENV)/.dev $(NODE_HOME)/node_modules/.stamp ## Run the tests that take minutes.
 	$(PYTEST) -m soak
 
+fuzz: $(VENV)/.fuzz ## Look for inputs that break our readers, ten minutes each; FUZZ="--seconds 60 frames" for less.
+	$(PY) fuzz/run.py $(FUZZ)
+
 conformance: $(VENV)/.dev $(NODE_HOME)/node_modules/.stamp ## Let the official conformance suite judge; prints its table.
 	@PYTHONPATH=tests $(PY) -m conformance.run
 
@@ -77,6 +80,9 @@ lock: ## Resolve the locks anew from pyproject.toml.
 	.run/lock/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header \
 		--universal --python-version 3.11 --group dev --constraint requirements.lock \
 		pyproject.toml --output-file requirements-dev.lock
+	.run/lock/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header \
+		--universal --python-version 3.11 --group fuzz --no-annotate \
+		--output-file requirements-fuzz.lock
 	cd $(NODE_HOME) && npm install --package-lock-only --ignore-scripts
 
 apt: ## Install the Debian packages that tests use, where that is allowed.
@@ -103,6 +109,10 @@ $(VENV)/.runtime: requirements.lock $(VENV)/.package | $(PY)
 $(VENV)/.dev: requirements-dev.lock requirements.lock $(VENV)/.package | $(PY)
 	$(PIP) --require-hashes -r requirements-dev.lock
 	@touch $(VENV)/.runtime $@
+
+$(VENV)/.fuzz: requirements-fuzz.lock $(VENV)/.runtime | $(PY)
+	$(PIP) --require-hashes -r requirements-fuzz.lock
+	@touch $@
 
 $(NODE_HOME)/node_modules/.stamp: $(NODE_HOME)/package.json $(NODE_HOME)/package-lock.json
 	@tools/need-node

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from switchboard.procs.spawn import SpawnSpec, spawn
 from switchboard.procs.stop import stop
-from switchboard.sandbox.bubblewrap import sandbox_arguments
+from switchboard.sandbox.bubblewrap import mount_plan, sandbox_arguments
 from switchboard.sandbox.policy import SandboxPolicy
 from switchboard.sandbox.probe import Bubblewrap, Probe
 from switchboard.sandbox.roots import checked_roots
@@ -33,7 +33,7 @@ README = Path(__file__).parent / "README.md"
 BEGIN = "<!-- sandbox: written by sandbox.py --readme -->\n"
 END = "<!-- end of sandbox -->\n"
 TRUE = "/bin/true"
-PROMISE = 1.3
+PROMISE = 1.4
 ROUNDS, QUICK_ROUNDS = 200, 40
 
 Start = Callable[[], Awaitable[float]]
@@ -63,7 +63,9 @@ class Bench:
         self._arguments = self.arguments()
 
     def arguments(self) -> list[str]:
-        return sandbox_arguments(checked_roots(self._confinement, TRUE), self._confinement)
+        roots = checked_roots(self._confinement, TRUE)
+        plan = mount_plan(roots, self._confinement)
+        return sandbox_arguments(self._confinement, plan, roots)
 
     async def by_hand(self) -> float:
         """The same arguments, written down before; nothing watches the process."""

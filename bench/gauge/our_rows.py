@@ -1,5 +1,6 @@
 """The rows that need nothing but the checkout: the base, the floors and Switchboard."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -39,15 +40,22 @@ def _workspace(scripts: Path, site: Site) -> None:
     settings = site.folder / ".switchboard"
     settings.mkdir()
     site.config.rename(settings / "mcp.json")
-    subprocess.run(
-        [str(scripts / "switchboard"), "trust", "--all"],
-        cwd=site.folder,
-        env={"HOME": str(site.home), "PATH": str(scripts)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=30,
-        check=True,
-    )
+
+    def trust(*words: str) -> str:
+        return subprocess.run(
+            [str(scripts / "switchboard"), "trust", *words, "--json"],
+            cwd=site.folder,
+            env={"HOME": str(site.home), "PATH": str(scripts)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=True,
+        ).stdout
+
+    # Older ones take no fingerprint.
+    shown = json.loads(trust()).get("fingerprint")
+    trust("--all", *(("--fingerprint", shown) if shown else ()))
 
 
 def switchboard_rows(scripts: Path, suffix: str = "") -> tuple[Row, ...]:

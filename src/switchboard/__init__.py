@@ -1,3 +1,3 @@
 """One local MCP control plane: suites, agents, yard, surface and configuration behind one gate."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -3,4 +3,4 @@
 Standard library only. `switchboard` may import this package; it never imports `switchboard`.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands import UNTRUSTING, switchboard
+from cli.commands import UNTRUSTING, switchboard, trust_shown
 from support.workspace import CHECKOUT, Workspace
 from switchboard.providers.agents.documentation import PAGE as TABLES
 
@@ -121,7 +121,7 @@ def test_trust_and_doctor_name_what_waits(workspace: Workspace) -> None:
     assert "sandbox_mode=read-only" in done.out
     found = switchboard(workspace, "doctor", env=UNTRUSTING)
     assert "switchboard trust agent_review" in found.out + found.err
-    assert switchboard(workspace, "trust", "agent_review", env=UNTRUSTING).code == 0
+    assert trust_shown(workspace, "agent_review", env=UNTRUSTING).code == 0
     listed = switchboard(workspace, "agents", "--json", env=UNTRUSTING).report
     assert [each["trust"] for each in listed["agents"]] == ["trusted", "waiting"]
 

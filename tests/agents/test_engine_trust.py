@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from agents.lab import Lab
 from agents.test_other_engines import an_agent, ask_helper, claude_env
-from cli.commands import switchboard
+from cli.commands import trust_shown
 from support.hosts import claude_program
 from support.models.messages import messages_model
 from support.models.script import say
@@ -192,7 +192,7 @@ async def test_a_hook_of_the_workspace_runs_in_the_real_claude_code_once_it_is_t
         workspace.env |= claude_env(model, workspace)
         assert await ask_helper(workspace) == done
         assert not ran.exists()
-        given = switchboard(workspace, "trust", ".claude")
+        given = trust_shown(workspace, ".claude")
         assert given.code == 0, given.err
         assert await ask_helper(workspace) == done
         assert ran.read_text("utf-8") == "once\n"

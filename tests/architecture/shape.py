@@ -105,6 +105,7 @@ ALSO_MAY_IMPORT = (
     Allowance("cli/verbs/parts/runs/run_lines.py", {"runs"}, "as above"),
     Allowance("cli/verbs/parts/dated.py", {"runs"}, "as above"),
     Allowance("cli/verbs/parts/question_watch.py", {"approvals"}, "as above"),
+    Allowance("cli/verbs/parts/trusting/consent.py", {"approvals", "audit"}, "as above"),
     Allowance(
         "cli/verbs/parts/http_endpoint.py",
         {"surface"},
@@ -162,6 +163,10 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         ("settings/load.py", f"switchboard.settings.scopes.skills.{name}"): "few have skills"
         for name in ("ACTIVE", "active_skills", "skill_folders")
     },
+    (
+        "cli/verbs/parts/loading.py",
+        "switchboard.cli.guard_notice.tell_once",
+    ): "it is told once, and never to a client that waits for its listing",
     ("settings/scopes/skills.py", "hashlib.sha256"): "it loads slowly, and few have skills",
     ("settings/fingerprints.py", "hashlib.file_digest"): "most entries come from no workspace",
     ("settings/fingerprints.py", "hashlib.sha256"): "as above",

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import subprocess
+import sys
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,18 @@ import jsonschema_rs
 from support.workspace import CHECKOUT, Json, Workspace
 
 PATIENCE = 60.0
+# Loses its parent before it runs the command, and notes how that ended.
+_APART = """
+import os, subprocess, sys, time
+above = os.getpid()
+if os.fork():
+    os._exit(0)
+while os.getppid() == above:
+    time.sleep(0.005)
+code = subprocess.call(sys.argv[2:])
+with open(sys.argv[1], "w") as noted:
+    noted.write(str(code))
+"""
 SCHEMAS = CHECKOUT / "schemas" / "reports"
 
 
@@ -36,11 +49,21 @@ def switchboard(
     stdin: str = "",
     env: Mapping[str, str] = {},
     cwd: Path | None = None,
+    apart: bool = False,
 ) -> Finished:
-    """Run a command in the workspace, with its home. A value of `-` takes a variable away."""
+    """Run a command in the workspace, with its home. A value of `-` takes a variable away.
+
+    `apart` runs it as whoever sits at a terminal of their own: not below this process, which may
+    be a client.
+    """
     merged = {**workspace.env, **env}
+    command = workspace.command(*words)
+    noted = workspace.home.parent / "apart"
+    if apart:
+        noted.unlink(missing_ok=True)
+        command = [sys.executable, "-c", _APART, str(noted), *command]
     done = subprocess.run(
-        workspace.command(*words),
+        command,
         input=stdin,
         capture_output=True,
         text=True,
@@ -50,6 +73,8 @@ def switchboard(
         check=False,
     )
     assert "Traceback" not in done.stderr, done.stderr
+    if apart:
+        return Finished(int(noted.read_text("utf-8")), done.stdout, done.stderr)
     return Finished(done.returncode, done.stdout, done.stderr)
 
 
@@ -71,6 +96,28 @@ def _validator(schema: str) -> jsonschema_rs.Validator:
 
 # Trust is decided by the record, not by the variable that trusts everything.
 UNTRUSTING = {"SWITCHBOARD_TRUST_WORKSPACE": "-"}
+
+
+def trust_shown(
+    workspace: Workspace, *words: str, env: Mapping[str, str] = UNTRUSTING, cwd: Path | None = None
+) -> Finished:
+    """Trust what is shown now, as a script does: all of it, the folder, or one name."""
+    report = switchboard(workspace, "trust", "--json", env=env, cwd=cwd).report
+    match [word for word in words if not word.startswith("--json")]:
+        case ["--all"]:
+            shown = report["fingerprint"]
+        case ["--folder"]:
+            shown = report["folder_fingerprint"]
+        case [name]:
+            (shown,) = (
+                each["fingerprint"]
+                for each in report["entries"]
+                if each["name"] == name and each["state"] == "waiting"
+            )
+        case _:
+            raise AssertionError(words)
+    given = ("trust", *words, "--fingerprint", shown)
+    return switchboard(workspace, *given, env=env, cwd=cwd, apart=True)
 
 
 def on_terminal(workspace: Workspace, *words: str, env: dict[str, str]) -> str:

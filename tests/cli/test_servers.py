@@ -6,7 +6,7 @@ from types import FrameType
 
 import pytest
 
-from cli.commands import UNTRUSTING, switchboard
+from cli.commands import UNTRUSTING, switchboard, trust_shown
 from support.requirements import requirement
 from support.workspace import Json, Workspace, child_command, server
 from switchboard.cli.main import main
@@ -263,7 +263,7 @@ def test_a_trusted_server_runs_until_trust_is_taken_back(workspace: Workspace) -
     refused = switchboard(workspace, *call, env=UNTRUSTING)
     assert refused.code == 1
     assert "hint: look at what it runs, then: switchboard trust echo\n" in refused.err
-    report = switchboard(workspace, "trust", "echo", "--json", env=UNTRUSTING).report
+    report = trust_shown(workspace, "echo", "--json", env=UNTRUSTING).report
     assert report["changed"] == ["echo"]
     assert [entry["state"] for entry in report["entries"]] == ["trusted"]
     assert switchboard(workspace, *call, env=UNTRUSTING).code == 0
@@ -275,7 +275,7 @@ def test_a_trusted_server_runs_until_trust_is_taken_back(workspace: Workspace) -
 def test_trust_of_all_and_its_list(workspace: Workspace) -> None:
     workspace.echo_child("one")
     workspace.echo_child("two")
-    assert switchboard(workspace, "trust", "--all", env=UNTRUSTING).code == 0
+    assert trust_shown(workspace, "--all", env=UNTRUSTING).code == 0
     report = switchboard(workspace, "trust", "--list", "--json", env=UNTRUSTING).report
     assert {entry["name"]: entry["state"] for entry in report["entries"]} == {
         "one": "trusted",
@@ -305,14 +305,16 @@ def test_a_command_cannot_hide_itself_from_who_is_to_trust_it(workspace: Workspa
     workspace.mcp_json({"evil": {"command": "sh", "args": args}})
     for verb in ("trust", "list", "doctor"):
         out = switchboard(workspace, verb, env=UNTRUSTING).out
-        (line,) = [line for line in out.splitlines() if "rm -rf ~" in line]
-        assert r"\x1b[2K\rharmless\nother" in line
-        assert r"\u202e" in line
+        lines = [line for line in out.splitlines() if "rm -rf ~" in line]
+        assert len(lines) == (2 if verb == "trust" else 1)
+        for line in lines:
+            assert r"\x1b[2K\rharmless\nother" in line
+            assert r"\u202e" in line
 
 
 def test_trust_in_what_is_gone_can_be_taken_back(workspace: Workspace) -> None:
     workspace.mcp_json({"x": {"command": "true"}})
-    switchboard(workspace, "trust", "x", env=UNTRUSTING)
+    trust_shown(workspace, "x", env=UNTRUSTING)
     workspace.mcp_json({})
     report = switchboard(workspace, "trust", "--revoke", "x", "--json", env=UNTRUSTING).report
     assert report["changed"] == ["x"]
@@ -322,7 +324,7 @@ def test_a_name_with_blanks_can_be_pasted_from_the_hint(workspace: Workspace) ->
     workspace.mcp_json({"my notes": {"command": "true"}})
     done = switchboard(workspace, "list", env=UNTRUSTING)
     assert done.err == "\nhint: switchboard trust 'my notes'\n"
-    assert switchboard(workspace, "trust", "my notes", env=UNTRUSTING).code == 0
+    assert trust_shown(workspace, "my notes", env=UNTRUSTING).code == 0
 
 
 @requirement("S0.124")
@@ -373,7 +375,7 @@ def test_a_server_that_is_left_out_cannot_be_trusted_as_it_is(workspace: Workspa
     refused = switchboard(workspace, "trust", "Time", env=UNTRUSTING)
     assert refused.code == 1
     assert "the server `Time` is left out" in refused.err
-    everything = switchboard(workspace, "trust", "--all", env=UNTRUSTING)
+    everything = trust_shown(workspace, "--all", env=UNTRUSTING)
     assert everything.code == 0
     assert "left out: Time: " in everything.err
     assert "not trusted yet" not in everything.err

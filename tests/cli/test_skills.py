@@ -34,7 +34,10 @@ def test_a_skill_of_the_workspace_is_used_once_it_is_trusted(workspace: Workspac
     skill(workspace, ".switchboard/skills/near", "near")
     words = ("--skill", "near", "call", "near", "echo", "--args", '{"text": "hi"}')
     assert switchboard(workspace, *words, env=UNTRUSTING).code != 0
-    done = switchboard(workspace, "--skill", "near", "trust", "near", env=UNTRUSTING)
+    shown = switchboard(workspace, "--skill", "near", "trust", "--json", env=UNTRUSTING).report
+    (entry,) = shown["entries"]
+    given = ("trust", "near", "--fingerprint", entry["fingerprint"])
+    done = switchboard(workspace, "--skill", "near", *given, env=UNTRUSTING, apart=True)
     assert done.code == 0, done.err
     assert switchboard(workspace, *words, env=UNTRUSTING) == (0, "echo: hi\n", "")
 

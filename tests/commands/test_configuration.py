@@ -155,7 +155,7 @@ async def test_a_script_that_changes_just_before_the_start_does_not_run(bench: B
 def test_whoever_trusts_a_command_sees_what_it_opens(bench: Bench) -> None:
     bench.write("tool", ["curl", "{url}"], scope="workspace", allow_network=True)
     done = switchboard(bench.place, "trust")
-    assert "sandbox of tool: default, network" in done.err
+    assert "sandbox   default, network" in done.out
     (entry,) = switchboard(bench.place, "trust", "--json").report["entries"]
     assert (entry["runs"], entry["kind"]) == ("curl '{url}'", "command")
     (listed,) = switchboard(bench.place, "list", "--json").report["commands"]

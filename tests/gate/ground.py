@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from cli.commands import Finished, switchboard
+from cli.commands import Finished, switchboard, trust_shown
 from support.mcp_stdio import StdioClient, modern_meta, talking_to, text_of
 from support.workspace import Json, Workspace, child_command
 
@@ -87,6 +87,10 @@ class Gate:
     async def type(self, *words: str, env: Mapping[str, str] = {}) -> Finished:
         """Run a command in a terminal of one's own."""
         return await asyncio.to_thread(switchboard, self.workspace, *words, env=env)
+
+    async def trust(self) -> Finished:
+        """Trust everything of the workspace as it is shown now."""
+        return await asyncio.to_thread(trust_shown, self.workspace, "--all")
 
     async def waiting(
         self, count: int = 1, *, meanwhile: "asyncio.Future[Any] | None" = None

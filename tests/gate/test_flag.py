@@ -1,4 +1,4 @@
-"""With the flag off nothing is guarded and nothing is kept; with it on discovery stays the same."""
+"""The gate is on by default. Without it nothing is guarded or kept; discovery stays the same."""
 
 from pathlib import Path
 from typing import Literal
@@ -19,7 +19,7 @@ def switch(gate: Gate, *, on: bool) -> None:
     if on:
         gate.guard()
     else:
-        gate.workspace.config_toml("", scope="home")
+        gate.workspace.config_toml("guard = false\n", scope="home")
 
 
 def state_of(gate: Gate) -> set[str]:
@@ -35,6 +35,24 @@ async def listing(client: StdioClient) -> list[Json]:
     answers.append(await client.call(SUITE, {"action": "introspect"}))
     answers.append(await client.call(SUITE, {"action": "introspect", "subtool": "write"}))
     return answers
+
+
+@requirement("S3.112")
+async def test_nobody_has_to_ask_for_the_gate(gate: Gate) -> None:
+    gate.workspace.config_toml("# nothing of the guard\n", scope="home")
+    async with gate.window(capabilities={}, command=gate.hurried(hold_s=0.3)) as client:
+        assert fault(await run(client, "write", text="no"))["reason"] == "approval-required"
+    assert gate.written == []
+
+
+@requirement("S3.112")
+@pytest.mark.parametrize("key", ["guard", "enable_mcp_server_surface"])
+async def test_a_workspace_cannot_take_the_gate_away(gate: Gate, key: str) -> None:
+    gate.workspace.config_toml("# nothing of the guard\n", scope="home")
+    gate.workspace.config_toml(f"{key} = false\n")
+    async with gate.window(capabilities={}, command=gate.hurried(hold_s=0.3)) as client:
+        assert fault(await run(client, "write", text="no"))["reason"] == "approval-required"
+    assert gate.written == []
 
 
 @requirement("S3.110", "S3.111", "S3.115")
@@ -115,7 +133,7 @@ async def test_errors_keep_their_codes_on_both_paths(gate: Gate, *, on: bool) ->
 
 
 @requirement("S3.111", "S3.117")
-def test_the_schema_of_config_toml_tells_of_the_flag_and_that_it_is_off() -> None:
+def test_the_schema_of_config_toml_tells_of_the_flag() -> None:
     text = (Path(__file__).parents[2] / "schemas" / "config.schema.json").read_text("utf-8")
     assert '"guard"' in text
     assert '"enable_mcp_server_surface"' in text

@@ -86,7 +86,7 @@ async def test_no_statement_lock_hash_or_probe_runs_on_the_loop_of_the_daemon(ga
     workspace.child("ledger", ["sh", "serve.sh", *gate.script[:-1]])
     # Its listing needs to know whether there is a sandbox, which is tried.
     workspace.child("boxed", ["true"], sandboxProfile="default")
-    assert (await gate.type("trust", "--all", env=UNTRUSTING)).code == 0
+    assert (await gate.trust()).code == 0
     del workspace.env["SWITCHBOARD_TRUST_WORKSPACE"]
     async with observed(gate) as notes:
         async with gate.window() as client:

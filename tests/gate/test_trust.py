@@ -5,7 +5,6 @@ import re
 
 import pytest
 
-from cli.commands import UNTRUSTING
 from gate.ground import (
     SUITE,
     Era,
@@ -201,7 +200,7 @@ async def test_a_changed_script_of_a_trusted_server_does_not_start(gate: Gate) -
     script = folder / "serve.sh"
     script.write_text(f'exec "$@" "{gate.ledger}"\n', "utf-8")
     workspace.child("ledger", ["sh", "serve.sh", *gate.script[:-1]])
-    done = await gate.type("trust", "--all", env=UNTRUSTING)
+    done = await gate.trust()
     assert done.code == 0, done.err
     del workspace.env["SWITCHBOARD_TRUST_WORKSPACE"]
     async with gate.window() as client:
@@ -218,7 +217,7 @@ async def test_a_script_that_changes_under_a_running_daemon_does_not_start(gate:
     script = workspace.settings / "mcps" / "ledger" / "serve.sh"
     script.write_text(f'exec "$@" "{gate.ledger}"\n', "utf-8")
     workspace.child("ledger", ["sh", "serve.sh", *gate.script[:-1]])
-    assert (await gate.type("trust", "--all", env=UNTRUSTING)).code == 0
+    assert (await gate.trust()).code == 0
     del workspace.env["SWITCHBOARD_TRUST_WORKSPACE"]
     owned = gate.ledger.with_name("owned")
     async with gate.window() as client:

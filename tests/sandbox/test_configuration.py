@@ -116,8 +116,8 @@ def test_a_workspace_cannot_open_the_sandbox_of_its_users_server(workspace: Work
     assert [entry.name for entry in loaded(workspace).servers] == ["own"]
     workspace.config_toml('[mcp_servers.own]\nsandbox_profile = "none"\n')
     settings = loaded(workspace)
-    assert settings.servers == ()
-    assert [entry.name for entry in settings.untrusted] == ["own"]
+    assert [entry.sandbox_profile for entry in settings.servers] == ["default"]
+    assert [entry.sandbox_profile for entry in settings.untrusted] == ["none"]
 
 
 def test_a_skill_that_replaces_a_confined_server_stays_as_confined() -> None:
@@ -169,7 +169,7 @@ def test_a_workspace_cannot_take_the_users_command_tool_out_of_its_sandbox(
 def test_whoever_trusts_a_server_is_shown_what_its_sandbox_opens(workspace: Workspace) -> None:
     workspace.mcp_json({"files": server(["true"], **KEYS)})
     done = switchboard(workspace, "trust")
-    told = "sandbox of files: default, network, reads ~/tools, writes build, reads .env files"
-    assert told in done.err
+    told = "sandbox   default, network, reads ~/tools, writes build, reads .env files"
+    assert told in done.out
     (entry,) = switchboard(workspace, "trust", "--json").report["entries"]
     assert entry["sandbox"].startswith("default, network")

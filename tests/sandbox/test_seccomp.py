@@ -31,6 +31,17 @@ NUMBERS = {
         "open_by_handle_at": 304,
         "process_vm_writev": 311,
         "userfaultfd": 323,
+        "open": 2,
+        "chmod": 90,
+        "fchmod": 91,
+        "fchmodat": 268,
+        "fchmodat2": 452,
+        "creat": 85,
+        "mknod": 133,
+        "mknodat": 259,
+        "mkdir": 83,
+        "mkdirat": 258,
+        "openat2": 437,
     },
     "aarch64": {
         "read": 63,
@@ -51,6 +62,12 @@ NUMBERS = {
         "open_by_handle_at": 265,
         "process_vm_writev": 271,
         "userfaultfd": 282,
+        "fchmod": 52,
+        "fchmodat": 53,
+        "fchmodat2": 452,
+        "mknodat": 33,
+        "mkdirat": 34,
+        "openat2": 437,
     },
 }
 HARMLESS = ("read", "openat", "execve")
@@ -64,11 +81,13 @@ TIOCSTI, TIOCLINUX, TCGETS = 0x5412, 0x541C, 0x5401
 NEW_USER, NEW_NET, THREAD = 0x10000000, 0x40000000, 0x3D0F00
 
 
-def judged(
+def judged(  # noqa: PLR0917 - the arguments of a call have an order
     machine: str,
     call: str | int,
     first: int = 0,
     second: int = 0,
+    third: int = 0,
+    fourth: int = 0,
     *,
     allow_network: bool = False,
     audit: int | None = None,
@@ -76,7 +95,7 @@ def judged(
     """What the kernel would do with a call."""
     program = seccomp_filter(MACHINES[machine], allow_network=allow_network)
     number = NUMBERS[machine][call] if isinstance(call, str) else call
-    data = struct.pack("IIQQQ", number, audit or AUDIT[machine], 0, first, second)
+    data = struct.pack("IIQQQQQ", number, audit or AUDIT[machine], 0, first, second, third, fourth)
     instructions = list(struct.iter_unpack("HBBI", program))
     at = loaded = 0
     while True:
@@ -145,6 +164,42 @@ def test_pairs_that_can_be_connected_anew_are_not_made(machine: str) -> None:
 
     assert allowed(0) == allowed(CLOEXEC) == allowed(1 << 32) == {STREAM, SEQPACKET}
     assert judged(machine, "socketpair", UNIX, DATAGRAM) == refused(errno.EPERM)
+
+
+MODE_SECOND = ("chmod", "fchmod", "creat", "mknod", "mkdir")
+MODE_THIRD = ("fchmodat", "fchmodat2", "mknodat", "mkdirat")
+O_CREAT, O_TMPFILE, O_WRONLY, O_DIRECTORY = 0o100, 0o20200000, 1, 0o200000
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_no_call_makes_a_program_that_runs_with_its_owners_rights(machine: str) -> None:
+    def answers(mode: int, *, flags: int = O_CREAT) -> set[int]:
+        known = NUMBERS[machine]
+        second = {judged(machine, call, 0, mode) for call in MODE_SECOND if call in known}
+        third = {judged(machine, call, 0, 0, mode) for call in MODE_THIRD if call in known}
+        opened = {judged(machine, "openat", 0, 0, flags | O_WRONLY, mode)}
+        if "open" in known:
+            opened.add(judged(machine, "open", 0, flags | O_WRONLY, mode))
+        return second | third | opened
+
+    assert answers(0o755) == answers(0o1777) == {ALLOWED}
+    for mode in (0o4755, 0o2755, 0o6000, 0o4000 | 1 << 32):
+        assert answers(mode) == {refused(errno.EPERM)}
+    assert answers(0o4755, flags=O_TMPFILE) == {refused(errno.EPERM)}
+    # Whoever makes no file gives no mode: whatever stands there means nothing.
+    for flags in (0, O_DIRECTORY):
+        assert judged(machine, "openat", 0, 0, flags, 0o4755) == ALLOWED
+    # What it is told lies behind a pointer.
+    assert judged(machine, "openat2") == refused(errno.ENOSYS)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_calls_that_came_after_the_filter_are_not_there(machine: str) -> None:
+    """Such as `open_tree_attr`, by which a mount that was refused could be made all the same."""
+    assert {judged(machine, number) for number in (463, 467, 469, 600, 0x3FFFFFFF)} == {
+        refused(errno.ENOSYS)
+    }
+    assert judged(machine, 462) == ALLOWED
 
 
 @pytest.mark.parametrize("machine", MACHINES)

@@ -51,9 +51,9 @@ def test_two_command_tools_of_one_name_are_refused(ground: Ground) -> None:
     assert "not valid TOML" in problem.message
 
 
-@requirement("S3.111")
+@requirement("S3.112")
 def test_the_global_lists_and_the_gate_are_read(ground: Ground) -> None:
-    assert not ground.load().is_guarded
+    assert ground.load().is_guarded
     ground.put(
         ground.home / "config.toml",
         'enable_mcp_server_surface = true\n[tools]\nallow = ["a"]\ndeny = ["b"]\n'
@@ -69,7 +69,8 @@ def test_the_global_lists_and_the_gate_are_read(ground: Ground) -> None:
     ground.put(ground.home / "config.toml", "[server]\nenable_mcp_server_surface = true\n")
     assert ground.load().is_guarded
     assert not ground.load(enable_mcp_server_surface="0").is_guarded
-    ground.put(ground.home / "config.toml", "")
+    ground.put(ground.home / "config.toml", "guard = false\n")
+    assert not ground.load().is_guarded
     assert ground.load(ENABLE_MCP_SERVER_SURFACE="true").is_guarded
 
 

@@ -94,7 +94,13 @@ def test_a_workspace_that_covers_a_server_of_the_home_has_to_be_trusted(ground: 
     )
     assert _names(ground) == (["gh"], [])
     ground.put(ground.own / "config.toml", '[mcp_servers.gh]\ncommand = "thief"\n')
-    assert _names(ground) == ([], ["gh"])
+    # Until then the user's own stays as it is.
+    assert _names(ground) == (["gh"], ["gh"])
+    (own,) = ground.load(trusted=False).servers
+    assert (own.command, own.secret_env) == ("gh", {"T": "env:T"})
+    trust(ground.load(trusted=False))
+    (theirs,) = ground.load(trusted=False).servers
+    assert (theirs.command, theirs.secret_env) == ("thief", {})
 
 
 def test_a_rotated_secret_does_not_ask_again_and_waits_unread(ground: Ground) -> None:

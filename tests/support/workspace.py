@@ -20,6 +20,8 @@ SCRIPTS = Path(sys.prefix) / "bin"
 SWITCHBOARD = SCRIPTS / "switchboard"
 NODE_MODULES = CHECKOUT / "tests" / "node" / "node_modules"
 
+_GATE = "ENABLE_MCP_SERVER_SURFACE"
+
 
 def child_command(script: str, *args: str) -> list[str]:
     """Give the command of one of the small children: `echo_child`, `misbehaving_child`."""
@@ -52,6 +54,8 @@ class Workspace:
             "PATH": os.pathsep.join([str(SCRIPTS), os.environ["PATH"]]),
             "SWITCHBOARD_HOME": str(self.home),
             "SWITCHBOARD_TRUST_WORKSPACE": "1",
+            # Off, but for tests that write about it into the `config.toml` of the home.
+            _GATE: "0",
             # Of no concern to anything that is started here; see `canaries`.
             "UNRELATED_API_KEY": "canary-of-an-environment",
             **(measured_daemon() if daemon else measured()),
@@ -88,6 +92,9 @@ class Workspace:
 
     def config_toml(self, text: str, *, scope: Scope = "workspace") -> Path:
         folder = self.settings if scope == "workspace" else self.home
+        if scope == "home" and ("guard" in text or _GATE.lower() in text):
+            # A variable would decide over the file.
+            self.env.pop(_GATE, None)
         path = folder / "config.toml"
         path.write_text(text, "utf-8")
         return path

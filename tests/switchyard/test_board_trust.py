@@ -9,6 +9,7 @@ import pytest
 from boarded import SIMPLE, Boarded, called, simple
 from yardlab import Json
 
+from cli.commands import trust_shown
 from support.mcp_stdio import RpcError, StdioClient
 from support.requirements import requirement
 
@@ -29,7 +30,10 @@ def told(board: Boarded, *words: str, cwd: Path | None = None) -> Json:
 
 
 def trust(board: Boarded, *words: str, cwd: Path | None = None) -> Json:
-    return told(board, "trust", *words, cwd=cwd)
+    if not words or "--revoke" in words:
+        return told(board, "trust", *words, cwd=cwd)
+    done = trust_shown(board.workspace, *words, "--json", env={}, cwd=cwd or board.lab.root)
+    return done.report
 
 
 def states(report: Json) -> dict[str, tuple[str, str]]:

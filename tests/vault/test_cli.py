@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands import switchboard
+from cli.commands import switchboard, trust_shown
 from support.requirements import requirement
 from support.workspace import CHECKOUT, Workspace, child_command, server
 from switchboard.cli.verbs.parts.vault.reports import ListedSecret, VaultListReport
@@ -167,14 +167,10 @@ def test_trust_shows_which_secret_goes_where(workspace: Workspace) -> None:
     remote = {"url": "https://h.example/mcp", "headers": {"X-Key": "vault:mcp/api/header/X-Key"}}
     workspace.mcp_json({"github": theirs, "api": remote})
     shown = switchboard(workspace, "trust")
-    assert "`github` replaces your own `github` here" in shown.err
-    asks = f"`github` asks for the secret vault:{TOKEN}, to be given to node server.js"
-    assert asks in shown.err
-    assert (
-        "`api` asks for the secret vault:mcp/api/header/X-Key, to be sent to https://h.example:443"
-        in shown.err
-    )
-    report = switchboard(workspace, "trust", "github", "--json").report
+    assert "replaces your own `github` here" in shown.out
+    assert f"secret    vault:{TOKEN}, to be given to node server.js" in shown.out
+    assert "vault:mcp/api/header/X-Key, to be sent to https://h.example:443" in shown.out
+    report = trust_shown(workspace, "github", "--json").report
     [github] = [each for each in report["entries"] if each["name"] == "github"]
     assert (github["state"], github["secrets"]) == ("trusted", [f"vault:{TOKEN}"])
     switchboard(workspace, "vault", "put", TOKEN, stdin=CANARY)

@@ -25,6 +25,11 @@ class Talk:
         self._shows = False
         self.style: Style = style_for(self._stream, environ)
 
+    @property
+    def is_read(self) -> bool:
+        """Whether somebody reads along."""
+        return self._is_terminal and not self._is_quiet
+
     def progress(self, text: str) -> None:
         """Say what is going on, over what was said before."""
         if self._is_live:

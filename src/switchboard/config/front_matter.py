@@ -55,7 +55,12 @@ def _tree(yaml_text: str, start: int) -> tuple[dict[str, Any], dict[int, dict[An
     # use it.
     import yaml  # noqa: PLC0415
 
-    loader: Any = yaml.SafeLoader(yaml_text)
+    try:
+        loader: Any = yaml.SafeLoader(yaml_text)
+    except yaml.reader.ReaderError as refused:
+        # What YAML may not hold is found before a word of it is read.
+        message = "not valid YAML: a control character"
+        raise _Refused(start + refused.position, message, "remove it") from None
     builder = _Builder(loader, start)
     try:
         root = loader.get_single_node()

@@ -15,7 +15,8 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.loop_file import loop_file
 from switchboard.procs.limits import give_first_limit
 from switchboard.procs.tail import Tail
-from switchboard.procs.wrapped import Wrapped
+from switchboard.procs.wall_watch import WallWatch
+from switchboard.procs.wrapped import Vigil, Wrapped
 from switchkit.commands import resolved_command
 from switchkit.platform import Unknown
 from switchkit.platform.system import open_exit, signal_exactly
@@ -38,7 +39,7 @@ class SpawnSpec(Struct, frozen=True, kw_only=True):
 
 
 Wrap = Callable[[SpawnSpec], Wrapped]
-Started = tuple["subprocess.Popen[bytes]", Wrapped | None]
+Started = tuple["subprocess.Popen[bytes]", Wrapped | None, Vigil | None]
 
 
 class Running:
@@ -50,9 +51,11 @@ class Running:
         reaper: Reaper,
         wrapped: Wrapped | None = None,
         errors: Tail | None = None,
+        vigil: Vigil | None = None,
     ) -> None:
         self._process = process
         self._wrapped = wrapped
+        self._walls = WallWatch(vigil, self._fall) if vigil is not None else None
         self._reaper = reaper
         self._loop = asyncio.get_running_loop()
         self.pid = process.pid
@@ -67,6 +70,8 @@ class Running:
 
     async def watch(self) -> None:
         """Begin to read stderr and to wait for the end."""
+        if self._walls is not None:
+            self._walls.start()
         await self._loop.connect_read_pipe(lambda: self.errors, self._stderr)
         try:
             self._exit = open_exit(self.pid)
@@ -87,8 +92,14 @@ class Running:
             self._loop.remove_reader(self._exit)
             os.close(self._exit)
             self._exit = -1
+        if self._walls is not None:
+            self._walls.stop()
         if not self.exited.done():
             self.exited.set_result(self._process.wait())
+
+    def _fall(self) -> None:
+        # The outermost wall, which takes everything inside with it.
+        signal_exactly(self.pid, self._began, signal.SIGKILL)
 
     async def look(self) -> None:
         """Remember who belongs to it: once a parent has ended its children are hard to find."""
@@ -108,6 +119,8 @@ class Running:
 
     def denial(self) -> Fault | None:
         """Once it has ended: what its sandbox denied it, if that is why."""
+        if self._walls is not None and self._walls.breach is not None:
+            return self._walls.breach
         if self._wrapped is None or self._wrapped.explain is None or not self.exited.done():
             return None
         return self._wrapped.explain(self.exited.result(), self.errors.text())
@@ -155,7 +168,7 @@ async def spawn(
     starting = asyncio.get_running_loop().run_in_executor(None, _start, spec)
     try:
         async with asyncio.timeout(timeout_s):
-            process, wrapped = await asyncio.shield(starting)
+            process, wrapped, vigil = await asyncio.shield(starting)
     except TimeoutError:
         starting.add_done_callback(_discard)
         raise Fault(
@@ -172,14 +185,14 @@ async def spawn(
     try:
         reaper.guard(process.pid, is_keeper=wrapped is not None and wrapped.lifeline is not None)
     except OSError as error:
-        _end(process, wrapped)
+        _end(process, wrapped, vigil)
         raise _fault_from_os_error(spec, error) from error
-    running = Running(process, reaper, wrapped, errors)
+    running = Running(process, reaper, wrapped, errors, vigil)
     try:
         await running.watch()
     except BaseException:
         # Cancelled in between: nobody would know of it.
-        _end(process, wrapped)
+        _end(process, wrapped, vigil)
         reaper.release(process.pid)
         raise
     return running
@@ -190,22 +203,22 @@ def _start(spec: SpawnSpec) -> "Started":
         # Found by us: left to the child, a relative entry of its search path would count.
         path = spec.env.get("PATH") or os.defpath
         command = resolved_command(spec.argv[0], cwd=spec.cwd, path=path)
-        return _open((command, *spec.argv[1:]), spec.cwd, spec.env), None
+        return _open((command, *spec.argv[1:]), spec.cwd, spec.env), None, None
     wrapped = spec.wrap(spec)
     try:
         inherited = tuple(file.fileno() for file in wrapped.inherits)
         process = _open(wrapped.argv, wrapped.cwd, wrapped.env, inherited)
         try:
-            wrapped.release(process.pid)
+            vigil = wrapped.release(process.pid)
         except BaseException:
-            _end(process, wrapped)
+            _end(process, wrapped, None)
             raise
     except BaseException:
         wrapped.let_go()
         raise
     finally:
         wrapped.close()
-    return process, wrapped
+    return process, wrapped, vigil
 
 
 def _open(
@@ -231,8 +244,10 @@ def _discard(starting: "asyncio.Future[Started]") -> None:
         _end(*starting.result())
 
 
-def _end(process: "subprocess.Popen[bytes]", wrapped: Wrapped | None) -> None:
+def _end(process: "subprocess.Popen[bytes]", wrapped: Wrapped | None, vigil: Vigil | None) -> None:
     """End what was started a moment ago."""
+    if vigil is not None:
+        vigil.close()
     if wrapped is not None and wrapped.lifeline is not None:
         # It takes its time, and needs nobody for it.
         wrapped.let_go()

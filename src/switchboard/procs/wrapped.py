@@ -2,11 +2,37 @@
 
 from collections.abc import Callable, Mapping
 from io import FileIO
+from typing import Protocol
 
 from msgspec import Struct
 
 from switchboard.core.faults import Fault
 from switchkit.platform.system import lower_limit
+
+
+class Vigil(Protocol):
+    """Watches over the walls of a process that runs. Closed with its end."""
+
+    @property
+    def handle(self) -> int | None:
+        """Can be read when it is time to look; without one somebody has to look now and then."""
+        ...
+
+    def look(self) -> Fault | None:
+        """Why the process cannot go on, if it cannot."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class StartGate(Protocol):
+    """Where a process waits, once its walls stand, to be let go."""
+
+    def pass_on(self) -> Vigil | None:
+        """Look at the walls, and let the process go on. Raises a fault or OSError."""
+        ...
+
+    def close(self) -> None: ...
 
 
 class Wrapped(Struct, frozen=True, kw_only=True):
@@ -25,6 +51,8 @@ class Wrapped(Struct, frozen=True, kw_only=True):
     # The process and its only child are the walls of what they run, and fall when they are asked
     # to end. A polite request goes past them.
     is_walled: bool = False
+    # Where it waits before it runs anything, if it does.
+    gate: StartGate | None = None
     # Says whether the walls stopped a program that ended with this status and these last words.
     explain: Callable[[int, str], Fault | None] | None = None
 
@@ -33,8 +61,8 @@ class Wrapped(Struct, frozen=True, kw_only=True):
     # Held open by us alone. The process, a keeper, ends all that came of it once this is closed.
     lifeline: FileIO | None = None
 
-    def release(self, pid: int) -> None:
-        """Limit the process that was started, and let it begin. Raises OSError."""
+    def release(self, pid: int) -> Vigil | None:
+        """Limit the process that was started, and let it begin. Raises a fault or OSError."""
         for kind, most in self.limits.items():
             lower_limit(pid, kind, most)
         for file in self.inherits:
@@ -45,6 +73,7 @@ class Wrapped(Struct, frozen=True, kw_only=True):
             while left:
                 left = left[self.orders_to.write(left) or 0 :]
             self.orders_to.close()
+        return None if self.gate is None else self.gate.pass_on()
 
     def let_go(self) -> None:
         """Have the keeper, if it is one, end."""
@@ -55,3 +84,5 @@ class Wrapped(Struct, frozen=True, kw_only=True):
         """Close what only the start needed."""
         for file in (*self.inherits, *(() if self.orders_to is None else (self.orders_to,))):
             file.close()
+        if self.gate is not None:
+            self.gate.close()

@@ -71,6 +71,8 @@ class Item(Struct, frozen=True, kw_only=True):
     runs: str = ""
     description: str = ""
     sandbox: str = ""
+    # What else somebody has to know who is to trust it, a line each.
+    details: tuple[str, ...] = ()
     # Why it cannot be used, and what to do about it.
     left_out: str = ""
     hint: str = ""

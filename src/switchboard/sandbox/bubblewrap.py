@@ -7,10 +7,9 @@ import os
 import resource
 from collections.abc import Mapping
 from io import FileIO
-from itertools import chain
 
 from switchboard.procs.wrapped import Wrapped
-from switchboard.sandbox.masks import SCRATCH, SCRATCH_BYTES, empty, mask
+from switchboard.sandbox.masks import SCRATCH, SCRATCH_BYTES
 from switchboard.sandbox.paths import depth, is_below, is_within
 from switchboard.sandbox.policy import SandboxPolicy
 from switchboard.sandbox.probe import Bubblewrap
@@ -23,6 +22,8 @@ from switchboard.sandbox.repositories import (
 )
 from switchboard.sandbox.roots import Roots, checked_roots
 from switchboard.sandbox.seccomp import MACHINES, seccomp_filter
+from switchboard.sandbox.walls.mounts import Mount, MountPlan, planned
+from switchboard.sandbox.walls.verified import Checkpoint
 from switchkit.commands import resolved_command
 from switchkit.platform.system import scratch_file
 
@@ -33,8 +34,9 @@ NAMESPACES = (
     # the loop), and no terminal is its own.
     *("--die-with-parent", "--new-session", "--cap-drop", "ALL"),
 )
-GROUND = (
-    *("--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev"),
+EVERYTHING = ("--ro-bind", "/", "/")
+KERNEL = (
+    *("--proc", "/proc", "--dev", "/dev"),
     # Memory of the machine, and as much of it as there is, unless it has a size.
     *("--size", str(SCRATCH_BYTES), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"),  # noqa: S108
     # Sysctl asks for the user outside, so root inside could write what the kernel runs on a crash.
@@ -71,7 +73,8 @@ def wrapped_in_bubblewrap(
     """The command line that runs a program in a sandbox. Raises a fault or OSError."""
     command = resolved_command(argv[0], cwd=confinement.cwd, path=confinement.path)
     roots = checked_roots(confinement, command)
-    arguments = sandbox_arguments(roots, confinement)
+    plan = mount_plan(roots, confinement)
+    arguments = sandbox_arguments(confinement, plan, roots)
     outside, inside = _parted(_adapted(env, roots))
     for name, value in inside.items():
         # Told over a pipe: the command line is there for everybody to read.
@@ -83,12 +86,14 @@ def wrapped_in_bubblewrap(
     seccomp = FileIO(scratch_file("seccomp"), "r+b")
     seccomp.write(program)
     seccomp.seek(0)
-    arguments += ["--seccomp", str(seccomp.fileno())]
+    checkpoint = Checkpoint(plan)
+    arguments += ["--seccomp", str(seccomp.fileno()), *checkpoint.arguments()]
     return Wrapped(
         argv=(bubblewrap.path, "--args", str(given.fileno()), "--", command, *argv[1:]),
         env=outside,
         cwd=os.sep,
-        inherits=(given, seccomp),
+        inherits=(given, seccomp, *checkpoint.inherits),
+        gate=checkpoint,
         orders=b"".join(os.fsencode(each) + b"\0" for each in arguments),
         orders_to=orders_to,
         limits=LIMITS,
@@ -96,65 +101,74 @@ def wrapped_in_bubblewrap(
     )
 
 
-def sandbox_arguments(roots: Roots, confinement: SandboxPolicy) -> list[str]:
+def sandbox_arguments(confinement: SandboxPolicy, plan: MountPlan, roots: Roots) -> list[str]:
     """What bubblewrap is told, apart from the command and the filter."""
     arguments = [*NAMESPACES]
     if not confinement.allow_network:
         arguments.append("--unshare-net")
-    arguments += GROUND
-    if os.getuid() == 0:
-        for path in filter(os.path.isdir, _ROOTS_OWN):
-            arguments += ["--ro-bind", path, path]
-    for path in sorted(mounts := _mounts(roots, confinement), key=depth):
-        arguments += mounts[path]
-    return [*arguments, "--chdir", roots.cwd]
+    if roots.ground is None:
+        return [*arguments, *EVERYTHING, *KERNEL, *plan.arguments(), "--chdir", roots.cwd]
+    arguments += KERNEL
+    for path in filter(os.path.isdir, _ROOTS_OWN):
+        arguments += ["--ro-bind", path, path]
+    for path, target in roots.ground.links:
+        arguments += ["--symlink", target, path]
+    # Folders that lead to a mount are made for it, so this is the last.
+    return [*arguments, *plan.arguments(), "--remount-ro", os.sep, "--chdir", roots.cwd]
 
 
-def _mounts(roots: Roots, confinement: SandboxPolicy) -> dict[str, list[str]]:
+def mount_plan(roots: Roots, confinement: SandboxPolicy) -> MountPlan:
+    """What is mounted where. Raises a fault."""
+    mounts = _mounts(roots, confinement)
+    return planned(each for path in sorted(mounts, key=depth) for each in mounts[path])
+
+
+def _mounts(roots: Roots, confinement: SandboxPolicy) -> dict[str, list[Mount]]:
     """What is mounted where. A path has one entry, and what is opened wins over what is hidden."""
     opened = {*(place for place, _ in roots.readable), *roots.writable, *roots.unchanging}
-    mounts = {path: empty(path, size) for path, size in _scratch()}
-    mounts |= {path: empty(path, SCRATCH_BYTES) for path in roots.homes}
-    emptied = frozenset(mounts)
+    shown = () if roots.ground is None else roots.ground.folders
+    mounts = {path: [Mount("read-only", path, path)] for path in shown}
+    mounts |= {path: [Mount("empty", path, size=size)] for path, size in _scratch()}
+    mounts |= {path: [Mount("empty", path, size=SCRATCH_BYTES)] for path in roots.homes}
+    emptied = frozenset(mounts) - frozenset(shown)
     for path in roots.hidden:
         above = [each for each in (*emptied, *opened) if is_below(path, each)]
         if above and max(above, key=depth) in emptied:
             continue
         # A folder that nobody may enter cannot show what is opened in it.
         around = any(is_below(each, path) for each in opened)
-        mounts[path] = empty(path, SCRATCH_BYTES) if around else mask(path)
+        hidden = Mount("empty", path, size=SCRATCH_BYTES) if around else Mount("hidden", path)
+        mounts[path] = [hidden]
     asked_for = frozenset(map(os.path.realpath, confinement.read_roots))
     for place, real in roots.readable:
-        mounts[place] = ["--ro-bind", real, place]
+        mounts[place] = [Mount("read-only", place, real)]
         if place == real and not confinement.read_env_files:
             # Programs have none that matter, and many folders.
             deeper = env_files_below(real) if real in asked_for else []
-            for path in (*env_files(real), *deeper):
-                if not os.path.islink(path):
-                    mounts[place] += mask(path)
+            files = [path for path in (*env_files(real), *deeper) if not os.path.islink(path)]
+            mounts[place] += [Mount("hidden", path) for path in files]
     for path in roots.unchanging:
         hidden = hidden_files(path, read_env_files=confinement.read_env_files)
-        mounts[path] = ["--ro-bind", path, path, *chain.from_iterable(map(mask, hidden))]
+        mounts[path] = [Mount("read-only", path, path), *(Mount("hidden", each) for each in hidden)]
     for path in roots.writable:
-        mounts[path] = ["--bind", path, path]
-        for guard in guards(path, read_env_files=confinement.read_env_files):
-            mounts[path] += _guarding(guard)
+        found = guards(path, read_env_files=confinement.read_env_files)
+        mounts[path] = [Mount("writable", path, path), *map(_guarding, found)]
     return mounts
 
 
-def _guarding(guard: PathGuard) -> list[str]:
+def _guarding(guard: PathGuard) -> Mount:
     match guard.kind:
         case "pinned":
             # A mount point cannot be renamed away and made anew.
-            return ["--bind", guard.path, guard.path]
+            return Mount("pinned", guard.path, guard.path)
         case "protected":
-            return ["--ro-bind", guard.path, guard.path]
+            return Mount("read-only", guard.path, guard.path)
         case "hidden":
-            return mask(guard.path)
+            return Mount("hidden", guard.path)
 
 
 def _scratch() -> list[tuple[str, int]]:
-    folders = list(SCRATCH.items())
+    folders = [each for each in SCRATCH.items() if os.path.isdir(each[0])]
     # On most systems it is a link to `/run`.
     if os.path.isdir("/var/run") and not os.path.islink("/var/run"):
         folders.append(("/var/run", SCRATCH["/run"]))

@@ -1,4 +1,4 @@
-"""What is hidden wherever it is, and how a path is hidden."""
+"""What is hidden wherever it is."""
 
 import os
 
@@ -16,20 +16,14 @@ MACHINE_SECRETS = (
 # Sockets and other programs' temporary files live here; each sandbox gets empty ones.
 SCRATCH_BYTES = 256 << 20
 RUN_BYTES = 1 << 20
-SCRATCH = {"/tmp": SCRATCH_BYTES, "/var/tmp": SCRATCH_BYTES, "/run": RUN_BYTES}  # noqa: S108
-
-
-def mask(path: str) -> list[str]:
-    """Arguments that make an existing path unreadable."""
-    if os.path.isdir(path):
-        return ["--perms", "000", "--tmpfs", path, "--remount-ro", path]
-    # A device does not open on a mount without devices, so reading gives EACCES.
-    return ["--ro-bind", os.devnull, path]
-
-
-def empty(path: str, size: int) -> list[str]:
-    """Arguments that put an empty folder, which is forgotten at the end, in the place of one."""
-    return ["--size", str(size), "--tmpfs", path]
+SCRATCH = {
+    "/tmp": SCRATCH_BYTES,  # noqa: S108
+    "/var/tmp": SCRATCH_BYTES,  # noqa: S108
+    "/run": RUN_BYTES,
+    # Other disks, those too that are mounted while it runs.
+    "/mnt": RUN_BYTES,
+    "/media": RUN_BYTES,
+}
 
 
 def machine_secrets() -> list[str]:

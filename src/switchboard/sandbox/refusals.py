@@ -39,6 +39,39 @@ def refused_env_files(most: int) -> Fault:
     )
 
 
+def refused_change(path: str) -> Fault:
+    """What was looked at is not what was mounted, or is gone."""
+    return Fault(
+        FaultCode.FAILED_PRECONDITION,
+        "sandbox-changed",
+        "a guarded path changed while the sandbox was built",
+        hint="try again; the log names the path",
+        private=path,
+    )
+
+
+def lost_guard(name: str) -> Fault:
+    """A guarded path is another file by now, which nothing guards."""
+    return Fault(
+        FaultCode.PERMISSION_DENIED,
+        "sandbox-guard-lost",
+        f"it was ended: `{name}` was replaced while it ran, and its sandbox no longer guards it",
+        hint="call it again: it is started anew, with a guard on what is there now",
+        details={"path": name},
+    )
+
+
+def late_mount(place: str) -> Fault:
+    """A file system came into a sandbox that runs."""
+    return Fault(
+        FaultCode.PERMISSION_DENIED,
+        "sandbox-late-mount",
+        f"it was ended: `{place}` was mounted while it ran, and its sandbox could write there",
+        hint="call it again: it is started anew, and cannot write there",
+        details={"path": place},
+    )
+
+
 def unavailable(why: str, fix: str) -> Fault:
     """There is no sandbox that works, so nothing is started."""
     return Fault(

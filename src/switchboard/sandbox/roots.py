@@ -12,6 +12,7 @@ from switchboard.sandbox.paths import is_below, is_led_through, is_within
 from switchboard.sandbox.policy import SandboxPolicy
 from switchboard.sandbox.programs import program_folders
 from switchboard.sandbox.refusals import refused_root
+from switchboard.sandbox.walls.ground import ShownMachine, ground
 
 # The kernel's own folders are made anew inside; those of the machine must not come back.
 _KERNEL = ("/proc", "/sys", "/dev")
@@ -29,6 +30,8 @@ class Roots(Struct, frozen=True, kw_only=True):
     writable: tuple[str, ...]
     # The working directory of a program that only reads. Its secrets stay hidden all the same.
     unchanging: tuple[str, ...] = ()
+    # What of the machine shows; everything where there is none.
+    ground: ShownMachine | None = None
 
 
 def checked_roots(confinement: SandboxPolicy, command: str) -> Roots:
@@ -52,22 +55,30 @@ def checked_roots(confinement: SandboxPolicy, command: str) -> Roots:
             raise _refused("a folder of Switchboard's own", each)
     opened = {path: path for path in given}
     # The working directory too where this program only reads it: others may write there.
-    opened |= _tools(confinement, command, (*homes, *SCRATCH), given, (cwd, *writable))
+    base = ground()
+    opened |= _tools(confinement, command, (*homes, *SCRATCH), given, (cwd, *writable), base=base)
     if confinement.allow_network:
         opened |= _resolver()
     shown = {*opened, cwd, *writable}
+    secrets = machine_secrets()
+    if base is not None:
+        # What does not show need not be hidden.
+        seen = (*base.folders, *opened)
+        secrets = [each for each in secrets if any(is_within(each, folder) for folder in seen)]
+        secrets += base.hidden
     return Roots(
         cwd=cwd,
         homes=homes,
         hidden=tuple(
             path
-            for path in dict.fromkeys((*machine_secrets(), *own))
+            for path in dict.fromkeys((*secrets, *own))
             # What is opened by name is not hidden, and an empty home hides what lies in it.
             if path not in shown and path not in homes
         ),
         readable=tuple(opened.items()),
         writable=tuple(dict.fromkeys(writable)),
         unchanging=unchanging,
+        ground=base,
     )
 
 
@@ -124,6 +135,8 @@ def _tools(
     emptied: tuple[str, ...],
     given: Sequence[str],
     writable: tuple[str, ...],
+    *,
+    base: ShownMachine | None,
 ) -> dict[str, str]:
     """What has to be opened again so that the command and those of the search path are found."""
     shown = (*given, *writable)
@@ -135,12 +148,18 @@ def _tools(
         if os.path.isabs(each) and not is_led_through(each, writable)
     ]
     opened: dict[str, str] = {}
+
+    def is_missing(place: str) -> bool:
+        if any(is_below(place, each) for each in emptied):
+            return True
+        return base is not None and not base.shows(place)
+
     for named in wanted:
         real = os.path.realpath(named)
         if os.path.exists(real) and not any(is_within(each, real) for each in emptied):
             # Through a link too: the way that a command was found is the way it is started.
             for place in dict.fromkeys((real, os.path.normpath(named))):
-                if any(is_below(place, each) for each in emptied):
+                if is_missing(place):
                     opened[place] = real
     covered = [*opened, *shown]
     return {

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 # Offsets in the data that a filter sees: the number of the call, the architecture, arguments.
-_NUMBER, _ARCHITECTURE, _ARGUMENT_0, _ARGUMENT_1 = 0, 4, 16, 24
+_NUMBER, _ARCHITECTURE = 0, 4
+_ARGUMENTS = (16, 24, 32, 40)
+_ARGUMENT_0, _ARGUMENT_1 = _ARGUMENTS[:2]
 
 _LOAD, _IF_EQUAL, _IF_AT_LEAST, _IF_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _AND = 0x54
@@ -89,6 +91,29 @@ _DENIED = {
 _CLONE, _CLONE3, _IOCTL = (56, 220), (435, 435), (16, 29)
 _SOCKET, _SOCKETPAIR = (41, 198), (53, 199)
 
+# A file that runs with its owner's rights would be left for other users of the machine.
+_SET_ID_BITS = 0o6000
+# By the argument that holds the mode. A few are missing on newer architectures.
+_WITH_MODE = {
+    "chmod": (1, (90, None)),
+    "fchmod": (1, (91, 52)),
+    "fchmodat": (2, (268, 53)),
+    "fchmodat2": (2, (452, 452)),
+    "creat": (1, (85, None)),
+    "mknod": (1, (133, None)),
+    "mknodat": (2, (259, 33)),
+    "mkdir": (1, (83, None)),
+    "mkdirat": (2, (258, 34)),
+}
+# The mode counts only where these flags, in the argument before it, make a file.
+_OPEN_WITH_MODE = {"open": (2, (2, None)), "openat": (3, (257, 56))}
+_MAKES_FILE = 0o100 | 0o20000000  # O_CREAT, and the bit of O_TMPFILE that is its own
+# Its mode lies behind a pointer. Programs that use it fall back to `openat` on older kernels.
+_OPENAT2 = (437, 437)
+# `mseal`. What a later kernel adds is not known to be harmless, and programs do without it on an
+# earlier one: among what came since are another way to mount and one to set attributes of files.
+_NEWEST = 462
+
 
 def seccomp_filter(machine: Machine, *, allow_network: bool) -> bytes:
     """The filter as bubblewrap reads it."""
@@ -99,6 +124,7 @@ def seccomp_filter(machine: Machine, *, allow_network: bool) -> bytes:
         *_unless_equal(machine.audit, _KILL),
         _load(_NUMBER),
         *([_jump(_IF_AT_LEAST, _X32, 0, 1), _give(_KILL)] if machine.has_x32 else []),
+        *(_jump(_IF_AT_LEAST, _NEWEST + 1, 0, 1), _give(_refusal(errno.ENOSYS))),
     ]
     for numbers in _DENIED.values():
         program += _block(numbers[at], [_give(_refusal(errno.EPERM))])
@@ -113,6 +139,12 @@ def seccomp_filter(machine: Machine, *, allow_network: bool) -> bytes:
     )
     # Its flags lie behind a pointer, which a filter cannot follow; glibc then uses `clone`.
     program += _block(_CLONE3[at], [_give(_refusal(errno.ENOSYS))])
+    program += _block(_OPENAT2[at], [_give(_refusal(errno.ENOSYS))])
+    for argument, numbers in _WITH_MODE.values():
+        program += _block(numbers[at], _no_set_id(argument))
+    for argument, numbers in _OPEN_WITH_MODE.values():
+        makes = [_load(_ARGUMENTS[argument - 1]), _jump(_IF_ANY_BIT, _MAKES_FILE, 1, 0)]
+        program += _block(numbers[at], [*makes, _give(_ALLOW), *_no_set_id(argument)])
     program += _block(_IOCTL[at], _choice(_ARGUMENT_1, _TERMINAL_INPUT, errno.EPERM, deny=True))
     program += _block(_SOCKET[at], _choice(_ARGUMENT_0, families, errno.EAFNOSUPPORT))
     # A pair is how programs talk to their own children; it leads nowhere else.
@@ -131,8 +163,20 @@ def _refusal(number: int) -> int:
     return _REFUSE | number
 
 
-def _block(number: int, body: Sequence[bytes]) -> list[bytes]:
-    """What happens to one call; the body ends with an answer in every case."""
+def _no_set_id(argument: int) -> list[bytes]:
+    """Refuse a mode that makes a program run with the rights of its owner or group."""
+    return [
+        _load(_ARGUMENTS[argument]),
+        _jump(_IF_ANY_BIT, _SET_ID_BITS, 0, 1),
+        _give(_refusal(errno.EPERM)),
+        _give(_ALLOW),
+    ]
+
+
+def _block(number: int | None, body: Sequence[bytes]) -> list[bytes]:
+    """What happens to one call, if there is such a call; the body always ends with an answer."""
+    if number is None:
+        return []
     return [_jump(_IF_EQUAL, number, 0, len(body)), *body]
 
 

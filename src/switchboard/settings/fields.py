@@ -36,7 +36,7 @@ _GATE = Truth(about="Ask before calls that could do harm, and write down what ru
 
 # fmt: off
 ROOT = Section(name="", fields=(
-    Field("guard", _GATE, default=False, workspace="tightens",
+    Field("guard", _GATE, default=True, workspace="tightens",
         variables=("enable_mcp_server_surface", "ENABLE_MCP_SERVER_SURFACE")),
     Field("enable_mcp_server_surface", _GATE, workspace="tightens", means="guard"),
     # From the widest on: a workspace may only go further down.

@@ -103,6 +103,11 @@ def seal_of(
     return Seal(stated=stated, words=words, cwd=cwd, binding=binding)
 
 
+def hashed_files(seal: Seal, workspace: str) -> tuple[str, ...]:
+    """The files whose change changes the fingerprint, as they are named."""
+    return tuple(_digests_of_files(seal, workspace))
+
+
 def files_to_watch(seal: Seal, workspace: str) -> list[str]:
     """The paths whose change may change a fingerprint: as they are named, and where they lie."""
     found: dict[str, None] = {}

@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
 from switchboard.config.documents import Document, read_json_document, read_toml_document
 from switchboard.config.environ import environment_layer, flags_layer
@@ -195,6 +196,11 @@ def _freeze(loading: Loading) -> Settings:
         problems=loading.problems,
     )
     servers, untrusted = merged_servers(resolution, suites)
+    # What waits takes nothing away: until it is trusted the user's own of that name stays.
+    if covered := _own_names(loading) & {entry.name for entry in untrusted}:
+        own, own_suites = _own_servers(loading, resolution, covered)
+        servers += own
+        suites = {name: each for name, each in suites.items() if name not in covered} | own_suites
     sources = _sources(resolution)
     omitted = omissions(servers, untrusted, suites, merged, loading.warnings)
     left_out = {id(omission.entry) for omission in omitted}
@@ -211,7 +217,8 @@ def _freeze(loading: Loading) -> Settings:
         **freeze.sections_from_tree(tree),
         vault=freeze.vault_from_tree(tree, places.home, places.user_home),
         tools=freeze.tools_from_tree(tree, places.workspace, places.user_home),
-        is_guarded=tree.get("guard", False),
+        is_guarded=tree.get("guard", True),
+        guard_is_chosen="guard" in tree,
         approval_channel=tree.get("approval_channel", "any"),
         approval_timeout=tree.get("approval_timeout"),
         variables=frozenset(resolution.variables),
@@ -237,13 +244,31 @@ def _freeze(loading: Loading) -> Settings:
 
 def _replaced(loading: Loading, servers: Iterable[ServerEntry]) -> frozenset[str]:
     """The servers of the workspace that stand in the place of one of the user's own."""
-    own = {
+    own = _own_names(loading)
+    return frozenset(entry.name for entry in servers if entry.fingerprint and entry.name in own)
+
+
+def _own_names(loading: Loading) -> set[str]:
+    return {
         name
         for layer in loading.layers
         if layer.scope is Scope.HOME
         for name in layer.tree.get("mcp_servers", {})
     }
-    return frozenset(entry.name for entry in servers if entry.fingerprint and entry.name in own)
+
+
+def _own_servers(
+    loading: Loading, resolution: Resolution, names: set[str]
+) -> tuple[list[ServerEntry], dict[str, SuiteSettings]]:
+    """The servers of these names, and their suites, as they are without the workspace."""
+    beneath = MergedLayers()
+    layers = [layer for layer in loading.layers if layer.scope is not Scope.WORKSPACE]
+    lay_all(beneath, layers, loading.environ, [])
+    suites = freeze.suites_from_tree(beneath.tree)
+    found: list[Problem] = []
+    usable, _ = merged_servers(replace(resolution, merged=beneath, problems=found), suites, names)
+    loading.problems += [each for each in found if each not in loading.problems]
+    return usable, {name: each for name, each in suites.items() if name in names}
 
 
 def _with_skills(loading: Loading, settings: Settings, names: Sequence[str]) -> Settings:

@@ -130,7 +130,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     vault: VaultOptions = VaultOptions()
     login: LoginOptions = LoginOptions()
     # Whether calls are judged, and written down.
-    is_guarded: bool = False
+    is_guarded: bool = True
+    # Whether anybody has said so, or the default decides.
+    guard_is_chosen: bool = False
     # Whose answer counts for calls of high risk; see `approvals`.
     approval_channel: Literal["any", "console", "none"] = "any"
     # Seconds that a question about a call waits; see there, where it is not said.

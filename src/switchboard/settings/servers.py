@@ -1,8 +1,8 @@
 """Servers after merging: judged, trusted or not, expanded, frozen."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,6 +27,8 @@ from switchboard.settings.fingerprints import bound_values, sealed
 from switchboard.settings.server_fields import OVERRIDES, SUITE
 from switchboard.settings.server_rules import Habits, judge
 from switchboard.settings.trust import granted_to
+
+T = TypeVar("T")
 
 # What a suite says itself. The rest is laid over its server, and bound there.
 # Values that reach a server without anybody else seeing them.
@@ -64,14 +66,17 @@ class Resolution(Struct, frozen=True, kw_only=True):
 
 
 def merged_servers(
-    resolution: Resolution, suites: Mapping[str, SuiteSettings]
+    resolution: Resolution,
+    suites: Mapping[str, SuiteSettings],
+    only: Container[str] | None = None,
 ) -> tuple[list[ServerEntry], list[ServerEntry]]:
-    """The servers that may be used, and those that nobody has trusted."""
+    """The servers that may be used, and those that nobody has trusted; of all names, or some."""
     usable: list[ServerEntry] = []
     untrusted: list[ServerEntry] = []
     merged, workspace = resolution.merged, resolution.workspace
     layers_of = merged.layers_by_name("mcp_servers")
-    for name, raw in cast("dict[str, dict[str, Any]]", merged.tree.get("mcp_servers", {})).items():
+    servers = cast("dict[str, dict[str, Any]]", merged.tree.get("mcp_servers", {}))
+    for name, raw in servers.items() if only is None else _some(servers, only):
         layers = layers_of.get(name, [])
         fields = {**raw, **freeze.suite_overrides(suites.get(name))}
         is_theirs = any(layer.scope is Scope.WORKSPACE for layer in layers)
@@ -107,6 +112,10 @@ def merged_servers(
             entry = replace(entry, grants=resolution.grants_of(entry))
         usable.append(entry)
     return usable, untrusted
+
+
+def _some(servers: Mapping[str, T], names: Container[str]) -> list[tuple[str, T]]:
+    return [(name, each) for name, each in servers.items() if name in names]
 
 
 def _templates(merged: MergedLayers, name: str, fields: Mapping[str, Any]) -> tuple[str, ...]:

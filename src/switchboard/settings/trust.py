@@ -1,6 +1,6 @@
 """Which servers of which workspace their user has agreed to, and which folders as a whole."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
 
 from msgspec import Struct
@@ -68,11 +68,13 @@ def trust(
     settings: Settings,
     names: Iterable[str] | None = None,
     *,
+    prints: Container[str] | None = None,
     also: Iterable[ServerEntry] = (),
     environ: Mapping[str, str] = {},
 ) -> list[Trusted]:
     """Trust servers, command tools and the project of the workspace, all without `names`.
 
+    With `prints` only what has one of these fingerprints, which is what somebody was shown.
     `also` are untrusted servers of a scope above the settings: of an agent or a skill. With trust
     they are given the secrets that they ask for; `environ` says where addresses lead.
     """
@@ -81,7 +83,7 @@ def trust(
     above = [(entry.name, "server", entry.fingerprint, grant_for(entry, environ)) for entry in also]
     with changed_record(settings.home) as record:
         for name, kind, print_, grant in (*_untrusted(settings, environ), *above):
-            if wanted is None or name in wanted:
+            if (wanted is None or name in wanted) and (prints is None or print_ in prints):
                 record.add(settings.workspace, print_, name, grant)
                 done.append(
                     Trusted(name=name, kind=kind, fingerprint=print_, workspace=settings.workspace)
@@ -105,12 +107,11 @@ def untrust(settings: Settings, names: Iterable[str] | None = None) -> list[Trus
     return done
 
 
-def trust_folder(home: str, workspace: str) -> bool:
-    """Trust the folder as a whole. Says whether it was not trusted before."""
+def trust_folder(home: str, workspace: str, *, identity: str = "") -> bool:
+    """Trust the folder as a whole, if it is the one of this identity. Says if that is new."""
     with changed_record(home) as record:
-        if record.trusts_folder(workspace):
+        if record.trusts_folder(workspace) or not record.trust_folder(workspace, identity):
             return False
-        record.trust_folder(workspace)
         record.save()
     return True
 

@@ -39,12 +39,14 @@ def omissions(
     for folded, entries in owners.items():
         usable = [entry for entry in entries if any(entry is each for each in servers)]
         for entry in entries:
-            others = [other for other in entries if other is not entry]
+            # One that waits under the name of another is to take its place, not to stand beside.
+            others = [other for other in entries if other.name != entry.name]
+            rivals = [each for each in usable if each is entry or each.name != entry.name]
             shown = shown_name(entry, suites)
             if is_reserved(folded):
                 reason = f"its suite cannot be named `{shown}`: that name is reserved"
             # A stranger's server must not take away the one that its user has.
-            elif others and usable != [entry]:
+            elif others and rivals != [entry]:
                 named = " and ".join(f"`{other.name}` ({other.origin})" for other in others)
                 reason = f"its suite would be named `{shown}`, as is that of {named}"
             else:

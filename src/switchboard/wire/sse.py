@@ -48,6 +48,13 @@ class EventReader:
         events: list[ServerEvent] = []
         start, size = 0, len(chunk)
         if self._at_start and chunk:
+            # The mark may come in pieces, too.
+            chunk = b"".join((*self._pieces, chunk))
+            size = len(chunk)
+            self._pieces, self._held = [], 0
+            if _BYTE_ORDER_MARK.startswith(chunk) and size < len(_BYTE_ORDER_MARK):
+                self._hold(chunk)
+                return events
             self._at_start = False
             start = len(_BYTE_ORDER_MARK) if chunk.startswith(_BYTE_ORDER_MARK) else 0
         while start < size:

@@ -79,6 +79,10 @@ def adopt_orphans() -> bool:
     return False
 
 
+def watch_folders(folders: "list[int]") -> int:
+    raise OSError(f"{len(folders)} folders cannot be watched by one descriptor")
+
+
 def folder_identity(path: str) -> str:
     """What tells a folder from any other, also from a later one at its path. Raises `OSError`."""
     found = os.stat(path)

@@ -18,6 +18,8 @@ _PR_SET_CHILD_SUBREAPER = 36
 _FICLONE = 0x40049409
 _CANNOT_CLONE = (EOPNOTSUPP, ENOTTY, EXDEV, EINVAL, ENOSYS)
 _KEEP_SIZE, _PUNCH_HOLE = 1, 2
+# Made, moved away, moved here, removed, in a folder.
+_RENAMED = 0x100 | 0x40 | 0x80 | 0x200 | 0x01000000
 _GET_GENERATION = 0x80087601
 _EMPTY_PATH, _BIRTH_TIME, _BIRTH_AT = 0x1000, 0x800, 0x50
 _FIONREAD, _SIOCOUTQ = 0x541B, 0x5411
@@ -175,6 +177,27 @@ def adopt_orphans() -> bool:
         return ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
     except (OSError, AttributeError):
         return False
+
+
+def watch_folders(folders: "list[int]") -> int:
+    """A descriptor that can be read once something in one of these open folders got another name.
+
+    Raises `OSError`.
+    """
+    import ctypes  # noqa: PLC0415
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    handle = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+    if handle < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    for folder in folders:
+        name = f"{_PROC}/self/fd/{folder}".encode()
+        if libc.inotify_add_watch(handle, name, ctypes.c_uint32(_RENAMED)) < 0:
+            number = ctypes.get_errno()
+            os.close(handle)
+            raise OSError(number, os.strerror(number))
+    return handle
 
 
 def folder_identity(path: str) -> str:

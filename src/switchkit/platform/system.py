@@ -26,4 +26,5 @@ set_limit = _chosen.set_limit
 signal_exactly = _chosen.signal_exactly
 unread_bytes = _chosen.unread_bytes
 vitals = _chosen.vitals
+watch_folders = _chosen.watch_folders
 working_folder = _chosen.working_folder

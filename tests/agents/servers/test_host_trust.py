@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from agents.servers.host_bench import echo
-from cli.commands import UNTRUSTING, switchboard
+from cli.commands import UNTRUSTING, switchboard, trust_shown
 from support.workspace import Workspace
 
 
@@ -21,7 +21,7 @@ def test_trust_shows_the_commands_of_a_host_and_takes_them_in(tmp_path: Path) ->
     state, runs = row()
     assert state == "waiting"
     assert runs.endswith("echo_child.py talk")
-    assert switchboard(workspace, "trust", ".mcp.json", env=UNTRUSTING).code == 0
+    assert trust_shown(workspace, ".mcp.json", env=UNTRUSTING).code == 0
     assert row()[0] == "trusted"
 
 
@@ -51,7 +51,7 @@ def test_trust_names_the_variables_of_a_host_and_asks_again_when_a_script_change
     assert "quiet-mode" not in runs
     assert "-value" not in runs
     assert "left out: `PYTHONPATH` can make the server run foreign code and is not" in runs
-    assert switchboard(workspace, "trust", ".vscode/mcp.json", env=UNTRUSTING).code == 0
+    assert trust_shown(workspace, ".vscode/mcp.json", env=UNTRUSTING).code == 0
     assert row()[0] == "trusted"
     script.write_text("print(2)\n", "utf-8")
     assert row()[0] == "waiting"

@@ -1,18 +1,25 @@
 """`switchboard add`: put a server into the `mcp.json` of the workspace, or of the home."""
 
 import os
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+from msgspec.structs import replace
 
 from switchboard.cli.render import hint, warning
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import places_for, settings_for
 from switchboard.cli.verbs.parts.servers import program_of, target_of
+from switchboard.cli.verbs.parts.trusting.consent import TrustOffer, is_below_client, write_down
+from switchboard.cli.verbs.parts.trusting.trustees import trustees
 from switchboard.config.locate import Places
 from switchboard.config.problems import ConfigInvalid, shown_path
 from switchboard.core.origins import Scope
 from switchboard.settings.edit import add_server
+from switchboard.settings.freeze import entry_from_fields
+from switchboard.settings.sections import Settings
 from switchboard.settings.trust import trust
 from switchboard.settings.validate import shown_name
 from switchkit.cli.style import Style
@@ -83,7 +90,7 @@ def run(request: CommandRequest) -> Report:
     except ConfigInvalid as error:
         raise _placed(error, places) from None
     shown = shown_path(path, workspace=places.workspace, user_home=places.user_home)
-    return _report(request, name, scope, shown)
+    return _report(request, name, scope, shown, fields)
 
 
 def _placed(error: ConfigInvalid, places: Places) -> ConfigInvalid:
@@ -91,7 +98,33 @@ def _placed(error: ConfigInvalid, places: Places) -> ConfigInvalid:
     return ConfigInvalid(error.problems, workspace=places.workspace, user_home=places.user_home)
 
 
-def _report(request: CommandRequest, name: str, scope: Scope, path: str) -> AddReport:
+def _trusted_or_why_not(
+    request: CommandRequest, settings: Settings, name: str, fields: Mapping[str, Any]
+) -> str:
+    """Trust what was typed, as it was typed. Gives the reason where nobody has agreed to it."""
+    entry = next((each for each in settings.untrusted if each.name == name), None)
+    if entry is None:
+        return ""
+    if is_below_client(request):
+        return "a client of Switchboard has added it, which cannot trust it"
+    typed = entry_from_fields(name, fields, entry.origin, settings.workspace)
+    if replace(typed, fingerprint=entry.fingerprint, seal=entry.seal) != entry:
+        # Other files of the workspace may say more of a server than its own entry does.
+        return "files of this workspace change what it does, so it waits for trust"
+    shown = (
+        each
+        for each in trustees(settings, request.environ)
+        if each.fingerprint == entry.fingerprint
+    )
+    offer = TrustOffer(workspace=settings.workspace, entries=tuple(shown))
+    write_down(settings.home, offer, "approved", "add")
+    trust(settings, prints={entry.fingerprint}, environ=request.environ)
+    return ""
+
+
+def _report(
+    request: CommandRequest, name: str, scope: Scope, path: str, fields: Mapping[str, Any]
+) -> AddReport:
     try:
         settings = settings_for(request, trust_workspace="0")
     except ConfigInvalid:
@@ -105,14 +138,16 @@ def _report(request: CommandRequest, name: str, scope: Scope, path: str) -> AddR
             runs="",
             warnings=(f"{broken}: switchboard config check",),
         )
-    trust(settings, [name])
-    known = (*settings.servers, *settings.untrusted)
+    known = (*settings.untrusted, *settings.servers)
     entry = next((each for each in known if each.name == name), None)
+    doubt = _trusted_or_why_not(request, settings, name, fields)
     warnings = [
         f"{problem.message} (`{problem.key}`)"
         for problem in settings.warnings
         if name in problem.key.split(".")
     ]
+    if doubt:
+        warnings.append(f"{doubt}: switchboard trust {shlex.quote(name)}")
     if entry is None:
         warnings.append(f"`{name}` cannot be used yet: switchboard doctor")
     elif entry.transport == "stdio" and program_of(entry, request.environ) is None:
@@ -122,7 +157,7 @@ def _report(request: CommandRequest, name: str, scope: Scope, path: str) -> AddR
         suite=shown_name(entry, settings.suites) if entry else f"{name}_suite",
         path=path,
         scope=scope,
-        trusted=entry is not None,
+        trusted=entry is not None and not doubt,
         runs=target_of(entry) if entry else "",
         warnings=tuple(warnings),
     )

@@ -20,10 +20,11 @@ from switchboard.cli.verbs.parts.imports import (
 )
 from switchboard.cli.verbs.parts.loading import places_for, settings_for
 from switchboard.cli.verbs.parts.servers import entries
+from switchboard.cli.verbs.parts.trusting.consent import TrustOffer, is_below_client, write_down
 from switchboard.config.problems import ConfigInvalid
 from switchboard.config.writing import write_whole
 from switchboard.settings.consent.own_folder import not_ones_own
-from switchboard.settings.consent.trust_record import read_trust
+from switchboard.settings.consent.trust_record import folder_now, read_trust
 from switchboard.settings.trust import trust_folder
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage
@@ -129,8 +130,14 @@ def run(request: CommandRequest) -> Report:
                 server = take_over(candidate, path, taken)
             imported.append(server)
             taken.add(candidate.name)
+    if not reason and not dry_run and is_below_client(request):
+        reason = "a client of Switchboard has prepared the folder"
     if not reason and not dry_run:
-        trust_folder(places.home, places.workspace)
+        folder = folder_now(places.workspace)
+        write_down(
+            places.home, TrustOffer(workspace=places.workspace, folder=folder), "approved", "init"
+        )
+        trust_folder(places.home, places.workspace, identity=folder)
     return InitReport(
         workspace=places.workspace,
         dry_run=dry_run,

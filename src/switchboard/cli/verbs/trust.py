@@ -1,25 +1,22 @@
 """`switchboard trust`: servers that a workspace brings along run only after their user agreed."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from switchboard.children.schema import ServerEntry
-from switchboard.children.secrets.texts import references_of
-from switchboard.cli.render import columns, hint, shown_origin
+from switchboard.cli.render import columns, hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import settings_for
-from switchboard.cli.verbs.parts.servers import entries, listed_servers, whole_target_of
-from switchboard.providers.source import ItemKind
-from switchboard.providers.table import TABLE, configured
-from switchboard.settings.consent.trust_record import read_trust
+from switchboard.cli.verbs.parts.trusting.consent import TrustOffer, agreed, write_down
+from switchboard.cli.verbs.parts.trusting.trustees import Trustee, trustees
+from switchboard.providers.table import TABLE
+from switchboard.settings.consent.trust_record import folder_now, read_trust
 from switchboard.settings.sections import Settings
 from switchboard.settings.server_names import no_server, server_left_out
-from switchboard.settings.trust import grant_for, trust, trust_folder, untrust, untrust_folder
-from switchkit.cli.columns import counted, visible
+from switchboard.settings.trust import trust, trust_folder, untrust, untrust_folder
+from switchkit.cli.columns import counted
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Arguments, Option, Usage, UsageError, Word
 
@@ -42,44 +39,39 @@ USAGE = Usage(
         Option(name="all", about="everything of this workspace, and its folder"),
         Option(name="folder", about="the folder as a whole: your own servers may start in it"),
         Option(name="list", about="only show what is trusted and what waits"),
+        Option(
+            name="fingerprint",
+            value="HEX",
+            about="what you were shown, as `--json` tells it; needed without a terminal",
+        ),
         Option(name="revoke", about="take trust back instead"),
     ),
     details=(
         "A server of a workspace can run any program, so it waits until you have looked at it.\n"
         "Trust holds for exactly what is shown: a change of the command asks again.\n"
+        "You are shown all of it, and asked; a client of Switchboard cannot answer for you.\n"
         "The folder is trusted apart from it: your own servers do not start in one that is not."
     ),
     examples=("switchboard trust", "switchboard trust notes", "switchboard trust --all"),
 )
 
 
-class Trustee(Struct, frozen=True, kw_only=True):
-    """Something of the workspace that runs only when it is trusted."""
+class Done(Struct, frozen=True, kw_only=True):
+    """What was changed."""
 
-    name: str
-    kind: ItemKind
-    state: Literal["trusted", "waiting"]
-    runs: str
-    origin: str = ""
-    # What its sandbox opens; empty where nothing confines it.
-    sandbox: str = ""
-    # How a model chooses its calls; empty where none does.
-    natural_language: str = ""
-    # Why it cannot be used, trusted or not.
-    left_out: str = ""
-    # The secrets that it asks for, and where they would go.
-    secrets: tuple[str, ...] = ()
-    secrets_to: str = ""
-    # Whether it takes the place of a server of the user's own.
-    replaces: bool = False
+    names: tuple[str, ...] = ()
+    folder: bool = False
 
 
 class TrustReport(Report, frozen=True, kw_only=True, tag="switchboard.trust/1"):
     """What was changed, and how things stand now."""
 
     workspace: str
+    # Of everything that waits, the folder with it: what `--all` agrees to.
+    fingerprint: str = ""
     # Whether your own servers may start in the folder, and whether that was changed now.
     folder_trusted: bool = False
+    folder_fingerprint: str = ""
     folder_changed: bool = False
     changed: tuple[str, ...]
     revoked: bool
@@ -89,6 +81,10 @@ class TrustReport(Report, frozen=True, kw_only=True, tag="switchboard.trust/1"):
         if self.entries:
             rows = [(each.name, each.state, each.origin, each.runs) for each in self.entries]
             yield from columns(("NAME", "TRUST", "FROM", "RUNS"), rows, style)
+        for each in self.entries:
+            if each.state == "waiting":
+                yield ""
+                yield from each.about(style)
 
     def notes(self, style: Style) -> Iterator[str]:
         if self.changed:
@@ -98,15 +94,8 @@ class TrustReport(Report, frozen=True, kw_only=True, tag="switchboard.trust/1"):
             yield "this workspace brings nothing along that needs trust"
         yield self._of_the_folder()
         for each in self.entries:
-            if each.replaces:
-                yield style.yellow(f"`{each.name}` replaces your own `{each.name}` here")
-            for secret in each.secrets:
-                verb = "asks for" if each.state == "waiting" else "has"
-                yield f"`{each.name}` {verb} the secret {secret}, {each.secrets_to}"
-            if each.sandbox:
-                yield f"sandbox of {each.name}: {each.sandbox}"
-            if each.natural_language:
-                yield f"natural language of {each.name}: {each.natural_language}"
+            if each.state == "trusted":
+                yield from each.reminders()
             if each.left_out:
                 yield f"left out: {each.name}: {each.left_out}"
         waiting = [
@@ -125,48 +114,38 @@ class TrustReport(Report, frozen=True, kw_only=True, tag="switchboard.trust/1"):
 
 def run(request: CommandRequest) -> Report:
     arguments = request.arguments
-    names = arguments.words
     with_folder = _check(arguments)
     # Only the record counts here, not a variable that trusts everything.
     settings = settings_for(request, trust_workspace="0")
-    environ = request.environ
     # What was trusted once may be gone from the files, and its trust can still be taken back.
-    known = {trustee.name for trustee in _trustees(settings, environ)} | _recorded(settings)
-    for name in names:
+    known = {each.name for each in trustees(settings, request.environ)} | _recorded(settings)
+    for name in arguments.words:
         if name not in known:
             raise no_server(name, known, "this workspace brings nothing along that needs trust")
-    if not arguments.has("revoke"):
-        for trustee in _trustees(settings, environ):
-            if trustee.name in names and trustee.state == "waiting" and trustee.left_out:
-                raise server_left_out(trustee.name, trustee.left_out)
-    wanted = names or None
-    changed: tuple[str, ...] = ()
-    if names or arguments.has("all"):
-        done = (
-            untrust(settings, wanted)
-            if arguments.has("revoke")
-            else trust(settings, wanted, environ=request.environ)
-        )
-        changed = tuple(dict.fromkeys(each.name for each in done))
-    folder_changed = False
-    if with_folder:
-        decide = untrust_folder if arguments.has("revoke") else trust_folder
-        folder_changed = decide(settings.home, settings.workspace)
-    if changed or folder_changed:
+    done = Done()
+    if arguments.words or with_folder:
+        decide = _revoke if arguments.has("revoke") else _trust
+        done = decide(request, settings, with_folder=with_folder)
         settings = settings_for(request, trust_workspace="0")
+    shown = tuple(trustees(settings, request.environ))
+    waiting = [each for each in shown if each.waits]
     return TrustReport(
         workspace=settings.workspace,
+        fingerprint=_offer(settings, waiting, with_folder=True).fingerprint,
         folder_trusted=settings.folder_trusted,
-        folder_changed=folder_changed,
-        changed=changed,
+        folder_fingerprint=_offer(settings, (), with_folder=True).fingerprint,
+        folder_changed=done.folder,
+        changed=done.names,
         revoked=arguments.has("revoke"),
-        entries=tuple(_trustees(settings, environ)),
+        entries=shown,
     )
 
 
 def _check(arguments: Arguments) -> bool:
     """Whether the folder is meant, too. Raises `UsageError`."""
     names = arguments.words
+    if arguments.has("fingerprint") and (arguments.has("list") or arguments.has("revoke")):
+        raise UsageError("`--fingerprint` is for what is to be trusted", "leave it out")
     if names and arguments.has("all"):
         raise UsageError("`--all` needs no names", f"switchboard trust {' '.join(names)}")
     with_folder = arguments.has("folder") or arguments.has("all")
@@ -180,47 +159,52 @@ def _check(arguments: Arguments) -> bool:
 def names(request: CommandRequest) -> Iterable[str]:
     """What a shell may complete."""
     settings = settings_for(request, trust_workspace="0")
-    return (each.name for each in _trustees(settings, request.environ))
+    return (each.name for each in trustees(settings, request.environ))
 
 
-def _trustees(settings: Settings, environ: Mapping[str, str]) -> Iterator[Trustee]:
-    by_name = {entry.name: entry for entry in entries(settings)}
-    for server in listed_servers(settings, whole_target_of):
-        if server.trust != "own":
-            yield Trustee(
-                name=server.name,
-                kind="server",
-                state=server.trust,
-                runs=server.target,
-                origin=server.origin,
-                sandbox=server.sandbox,
-                natural_language=server.natural_language,
-                left_out=server.left_out,
-                secrets=references_of(by_name[server.name]),
-                secrets_to=_destination(by_name[server.name], environ),
-                replaces=server.name in settings.replaced,
-            )
-    for source in configured(settings):
-        for item in source.trust_items(settings):
-            if item.trust != "own":
-                place = item.origin
-                yield Trustee(
-                    name=item.name,
-                    kind=item.kind,
-                    state=item.trust,
-                    runs=item.runs,
-                    origin=shown_origin(place.scope, place.path, place.line, settings.workspace),
-                    sandbox=visible(item.sandbox),
-                    # One without a fingerprint is nothing that could be trusted.
-                    left_out="" if item.fingerprint else item.left_out,
-                )
+def _trust(request: CommandRequest, settings: Settings, *, with_folder: bool) -> Done:
+    """Let a person agree to what waits, and trust exactly what they were shown."""
+    names = request.arguments.words
+    wanted = [
+        each
+        for each in trustees(settings, request.environ)
+        if each.state == "waiting" and (each.name in names or request.arguments.has("all"))
+    ]
+    for each in wanted:
+        if each.left_out and names:
+            raise server_left_out(each.name, each.left_out)
+    offer = _offer(settings, [each for each in wanted if each.waits], with_folder=with_folder)
+    if not (offer.entries or offer.folder):
+        return Done()
+    channel = agreed(request, offer)
+    write_down(settings.home, offer, "approved", channel)
+    prints = {each.fingerprint for each in offer.entries}
+    done = trust(settings, prints=prints, environ=request.environ) if prints else []
+    changed = bool(offer.folder) and trust_folder(
+        settings.home, settings.workspace, identity=offer.folder
+    )
+    return Done(names=tuple(dict.fromkeys(each.name for each in done)), folder=changed)
 
 
-def _destination(entry: ServerEntry, environ: Mapping[str, str]) -> str:
-    """Where the secrets of a server go, in words."""
-    if entry.url:
-        return f"to be sent to {visible(grant_for(entry, environ).to)}"
-    return f"to be given to {visible(whole_target_of(entry))}"
+def _revoke(request: CommandRequest, settings: Settings, *, with_folder: bool) -> Done:
+    names = request.arguments.words
+    takes_all = request.arguments.has("all")
+    done = untrust(settings, names or None) if names or takes_all else []
+    changed = with_folder and untrust_folder(settings.home, settings.workspace)
+    taken = [
+        Trustee(name=name, kind="server", state="waiting", runs="", fingerprint=print_)
+        for name, print_ in ((each.name, each.fingerprint) for each in done)
+    ]
+    folder = folder_now(settings.workspace) if changed else ""
+    offer = TrustOffer(workspace=settings.workspace, entries=tuple(taken), folder=folder)
+    write_down(settings.home, offer, "denied", "cli")
+    return Done(names=tuple(dict.fromkeys(each.name for each in done)), folder=changed)
+
+
+def _offer(settings: Settings, waiting: Sequence[Trustee], *, with_folder: bool) -> TrustOffer:
+    asks_folder = with_folder and not settings.folder_trusted
+    folder = folder_now(settings.workspace) if asks_folder else ""
+    return TrustOffer(workspace=settings.workspace, entries=tuple(waiting), folder=folder)
 
 
 def _recorded(settings: Settings) -> set[str]:

@@ -18,7 +18,7 @@ from switchboard.providers.source import (
     Secrets,
     Source,
 )
-from switchboard.settings.fingerprints import files_to_watch, fingerprint
+from switchboard.settings.fingerprints import files_to_watch, fingerprint, hashed_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -139,10 +139,24 @@ class CommandSource(Source[CommandTools]):
                 runs=shlex.join(said((entry.command, *entry.args))),
                 description=entry.description,
                 sandbox=_sandbox(entry),
+                details=tuple(_details(entry, settings.workspace)),
                 left_out=why,
                 hint=fix,
                 origin=entry.origin,
             )
+
+
+def _details(entry: CommandEntry, workspace: str) -> Iterator[str]:
+    """What is not in the command line and decides what it does, as it is written."""
+    yield f"folder {entry.cwd}" if entry.cwd else "folder of the session"
+    yield from (f"variable {name}={value}" for name, value in entry.env.items())
+    if entry.side_effects:
+        yield f"says of itself: {', '.join(entry.side_effects)}"
+    if entry.allow_cwd_override:
+        yield "a session may choose its folder"
+    if entry.allow_env_overrides:
+        yield f"a session may set {', '.join(entry.allow_env_overrides)}"
+    yield from (f"file {each}" for each in hashed_files(entry.seal, workspace))
 
 
 def _sandbox(entry: CommandEntry) -> str:

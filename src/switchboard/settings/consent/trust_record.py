@@ -64,7 +64,7 @@ class TrustRecord:
         if known is None:
             return True
         if workspace not in self._same:
-            self._same[workspace] = _identity(workspace) == known.identity
+            self._same[workspace] = folder_now(workspace) == known.identity
         return self._same[workspace]
 
     def knows_only(self, workspace: str) -> bool:
@@ -76,8 +76,12 @@ class TrustRecord:
         known = self._folders.get(workspace)
         return known is not None and known.trusted and self.is_same_folder(workspace)
 
-    def trust_folder(self, workspace: str) -> None:
+    def trust_folder(self, workspace: str, identity: str = "") -> bool:
+        """Trust the folder that was looked at. Says no when another is there by now."""
+        if identity and folder_now(workspace) != identity:
+            return False
         self._know(workspace, trusted=True)
+        return True
 
     def untrust_folder(self, workspace: str) -> bool:
         """Says whether it was trusted, this folder or another at its path."""
@@ -149,7 +153,7 @@ class TrustRecord:
 
     def _know(self, workspace: str, *, trusted: bool = False) -> None:
         """Note which folder is meant. What was trusted in another at its path is not any more."""
-        identity = _identity(workspace)
+        identity = folder_now(workspace)
         known = self._folders.get(workspace)
         if known is not None and known.identity != identity:
             self._workspaces.pop(workspace, None)
@@ -226,7 +230,7 @@ def _is_believable(home: str, path: str, problems: list[Problem]) -> bool:
     return True
 
 
-def _identity(folder: str) -> str:
+def folder_now(folder: str) -> str:
     """Which folder lies at a path now; nothing where none does, which is none that was trusted."""
     try:
         return folder_identity(folder)

@@ -7,7 +7,9 @@ from switchboard.config.key_positions import KeyPath
 from switchboard.config.layers import Layer, MergedLayers, merge_fields, replace_whole, set_value
 from switchboard.config.placeholders import Unfilled, expand_tree
 from switchboard.config.problems import Problem
+from switchboard.core.origins import Scope
 from switchboard.settings.fields import ROOT, section_of
+from switchboard.settings.files.inheriting import disinherit
 from switchboard.settings.server_fields import SERVER
 from switchboard.settings.workspace_limits import admitted
 
@@ -24,7 +26,8 @@ def lay_all(
     """
     for layer in layers:
         merged.note(layer)
-        lay_servers(merged, layer, cast("dict[str, Any]", layer.tree.get("mcp_servers", {})))
+        servers = cast("dict[str, Any]", layer.tree.get("mcp_servers", {}))
+        lay_servers(merged, layer, servers, foreign=layer.scope is Scope.WORKSPACE)
     for layer in layers:
         _lay_sections(merged, layer, environ, problems)
 
@@ -49,12 +52,19 @@ def _lay_sections(
         merge_fields(merged, layer, (name,), fields)
 
 
-def lay_servers(merged: MergedLayers, layer: Layer, servers: Mapping[str, Any]) -> None:
-    """JSON replaces a server of the same name; TOML and YAML fill it field by field."""
+def lay_servers(
+    merged: MergedLayers, layer: Layer, servers: Mapping[str, Any], *, foreign: bool
+) -> None:
+    """JSON replaces a server of the same name; TOML and YAML fill it field by field.
+
+    A `foreign` layer is of a workspace, and gets none of its user's secrets with the fields.
+    """
     for name, fields in servers.items():
         if layer.replaces:
             replace_whole(merged, layer, ("mcp_servers", name), fields)
         else:
+            if foreign:
+                disinherit(merged, name, fields)
             merge_fields(merged, layer, ("mcp_servers", name), fields, skip_empty=True)
             if "accounts" in fields:
                 # An account without fields is one all the same, and somebody has to answer for it.

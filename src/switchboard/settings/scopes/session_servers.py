@@ -69,7 +69,8 @@ def servers_in_scope(
 def _resolved(
     settings: Settings, layers: Sequence[Layer], problems: list[Problem]
 ) -> ScopedServers:
-    below = {entry.name: entry for entry in (*settings.servers, *settings.untrusted)}
+    # The user's own stays while one of its name waits.
+    below = {entry.name: entry for entry in (*settings.untrusted, *settings.servers)}
     merged = MergedLayers()
     ground = Layer(
         scope=Scope.HOME,
@@ -77,11 +78,12 @@ def _resolved(
         replaces=True,
     )
     for layer in (ground, *layers):
-        lay_servers(merged, layer, cast("dict[str, Any]", layer.tree["mcp_servers"]))
+        servers = cast("dict[str, Any]", layer.tree["mcp_servers"])
+        lay_servers(merged, layer, servers, foreign=_is_foreign(settings, layer))
     record = read_trust(settings.home, problems)
-    waiting = {entry.name for entry in settings.untrusted}
     usable: list[ServerEntry] = []
-    untrusted: list[ServerEntry] = []
+    untrusted = [each for each in settings.untrusted if below[each.name] is not each]
+    waiting = {each.name for each in settings.untrusted} - {each.name for each in untrusted}
     replaced = set(settings.replaced)
     for name, used in merged.layers_by_name("mcp_servers").items():
         if used == [ground]:

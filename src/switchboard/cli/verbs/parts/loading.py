@@ -14,12 +14,18 @@ from switchboard.settings.sections import Settings
 def settings_for(request: CommandRequest, **flags: Any) -> Settings:
     """Read the configuration. Raises `ConfigInvalid` with every problem."""
     request.check_directory()
-    return load_settings(
+    settings = load_settings(
         workspace=request.workspace,
         environ=request.environ,
         flags=flags,
         config=request.config,
     )
+    if request.talk.is_read and not settings.guard_is_chosen:
+        # No client that waits for its listing reads along.
+        from switchboard.cli.guard_notice import tell_once  # noqa: PLC0415
+
+        tell_once(settings.home, request.talk.say)
+    return settings
 
 
 def followed_settings(

@@ -1,0 +1,63 @@
+"""Looks after the walls of one process, on the loop, and has it end when one has fallen."""
+
+import asyncio
+from collections.abc import Callable
+
+from switchboard.core.faults import Fault
+from switchboard.procs.wrapped import Vigil
+
+# Whoever makes files without end inside must not keep the loop busy.
+_PAUSE_S = 0.05
+# Where the system tells nothing by itself.
+_ROUND_S = 0.5
+
+
+class WallWatch:
+    """The watch over one process, from its start to its end."""
+
+    def __init__(self, vigil: Vigil, fall: Callable[[], None]) -> None:
+        self._vigil = vigil
+        self._fall = fall
+        self._loop = asyncio.get_running_loop()
+        self._listens = False
+        self._ended = False
+        # Why it was made to end.
+        self.breach: Fault | None = None
+
+    def start(self) -> None:
+        """Begin to look. What changed since the start is told at once."""
+        if self._vigil.handle is None:
+            self._look()
+        else:
+            self._listen()
+
+    def stop(self) -> None:
+        """It has ended."""
+        if not self._ended:
+            self._ended = True
+            self._deafen()
+            # The kernel may take milliseconds for it, and nobody waits.
+            self._loop.run_in_executor(None, self._vigil.close)
+
+    def _look(self) -> None:
+        if self._ended:
+            return
+        self._deafen()
+        self.breach = self._vigil.look()
+        if self.breach is not None:
+            self.stop()
+            self._fall()
+        elif self._vigil.handle is None:
+            self._loop.call_later(_ROUND_S, self._look)
+        else:
+            self._loop.call_later(_PAUSE_S, self._listen)
+
+    def _listen(self) -> None:
+        if not self._ended and self._vigil.handle is not None:
+            self._listens = True
+            self._loop.add_reader(self._vigil.handle, self._look)
+
+    def _deafen(self) -> None:
+        if self._listens and self._vigil.handle is not None:
+            self._listens = False
+            self._loop.remove_reader(self._vigil.handle)

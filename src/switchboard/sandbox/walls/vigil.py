@@ -1,0 +1,215 @@
+"""Watches the guards of a sandbox that runs.
+
+A mount belongs to a file, not to a name. When the file is replaced on the host, by an editor that
+saves or by git, the new one has no guard. And what is mounted on the host while a sandbox runs
+appears in it too, as writable as it is outside. In both cases the sandbox cannot go on.
+"""
+
+import contextlib
+import os
+import select
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from switchboard.core.faults import Fault
+from switchboard.sandbox.paths import is_within
+from switchboard.sandbox.refusals import late_mount, lost_guard, refused_change
+from switchboard.sandbox.walls.mounts import MeantMount, MountPlan
+from switchboard.sandbox.walls.walk import Inode, Walk, host
+from switchkit.platform.system import watch_folders
+
+# Made anew inside, with mounts of their own.
+_OWN = ("/proc", "/dev")
+_TABLE = "mountinfo"
+_UNFINISHED = "/newroot"
+_CHANGED_BYTES = 1 << 16
+# Fields of a line in a table of mounts.
+_PLACE, _OPTIONS = 4, 5
+
+
+class _Guarded(Struct, frozen=True):
+    """One name in a folder, and what it stood for when the sandbox was built."""
+
+    folder: int
+    name: str
+    found: Inode
+    # The place of its mount, and how people know it.
+    place: str
+    shown: str
+
+
+class _Mounted(Struct, frozen=True):
+    """One line of a table of mounts."""
+
+    number: int
+    place: str
+    is_writable: bool
+
+
+class MountVigil:
+    """The watch over one sandbox. Holds a few descriptors until it is closed."""
+
+    def __init__(self, guarded: Sequence[_Guarded], open_: Sequence[str]) -> None:
+        self._guarded = guarded
+        # Where mounts that can be written are no news.
+        self._open = tuple(open_)
+        folders = list(dict.fromkeys(each.folder for each in guarded))
+        self._files = list(folders)
+        self._numbers: dict[int, str] = {}
+        self._process = -1
+        self._changes = -1
+        self.handle: int | None = None
+        # Too many may be watched on this machine already, or one may not be read.
+        with contextlib.suppress(OSError):
+            self._changes = watch_folders(folders)
+            self._files.append(self._changes)
+
+    def begin(self, pid: int) -> None:
+        """Watch the sandbox with this process in it, whose mounts are made. Raises OSError."""
+        self._process = os.open(f"/proc/{pid}", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._files.append(self._process)
+        shown = {each.place: each.shown for each in self._guarded}
+        mounted = _finished(_mounted(self._process))
+        # Renaming a folder changes the places, and not the numbers.
+        self._numbers = {each.number: shown[each.place] for each in mounted if each.place in shown}
+        if self._changes >= 0:
+            self.handle = self._listening()
+
+    def look(self) -> Fault | None:
+        """Why the sandbox cannot go on, if it cannot."""
+        self._drain()
+        for each in self._guarded:
+            try:
+                found = os.stat(each.name, dir_fd=each.folder, follow_symlinks=False)
+            except OSError:
+                return lost_guard(each.shown)
+            if (found.st_dev, found.st_ino) != (each.found.device, each.found.number):
+                return lost_guard(each.shown)
+        # A process that has ended has no table.
+        return self._change(mounted) if (mounted := _mounted(self._process)) else None
+
+    def _change(self, mounted: Sequence[_Mounted]) -> Fault | None:
+        # The number of a file that was removed is soon that of another; the mount went with it.
+        for number in self._numbers.keys() - {each.number for each in mounted}:
+            return lost_guard(self._numbers[number])
+        if any(each.place == _UNFINISHED for each in mounted):
+            # It is being built; the end of that is another change.
+            return None
+        for each in mounted:
+            if each.is_writable and not any(
+                is_within(each.place, known) for known in (*self._open, *_OWN)
+            ):
+                return late_mount(each.place)
+        return None
+
+    def close(self) -> None:
+        """Watch no longer. The kernel takes its time for that."""
+        for handle in self._files:
+            os.close(handle)
+        self._files.clear()
+
+    def _listening(self) -> int:
+        events = select.epoll()
+        events.register(self._changes, select.EPOLLIN)
+        # The table of mounts can always be read; that it changed is told beside.
+        table = os.open(_TABLE, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._process)
+        events.register(table, select.EPOLLPRI)
+        handle = os.dup(events.fileno())
+        events.close()
+        self._files += [table, handle]
+        return handle
+
+    def _drain(self) -> None:
+        if self.handle is not None:
+            with contextlib.suppress(BlockingIOError):
+                while len(os.read(self._changes, _CHANGED_BYTES)) > _CHANGED_BYTES // 2:
+                    pass
+
+
+def watched(plan: MountPlan) -> MountVigil:
+    """Begin to watch what a sandbox is to guard. Raises a fault or OSError."""
+    mounts = plan.seen()
+    shown = [each.mount.place for each in mounts if each.mount.kind == "writable"]
+    guarded: list[_Guarded] = []
+    folders: dict[str, int] = {}
+    try:
+        with host() as walk:
+            for each in _guards(mounts):
+                place = each.mount.place
+                folder, name = os.path.split(place)
+                if folder not in folders:
+                    folders[folder] = os.dup(_known(walk, folder))
+                assert each.found is not None
+                known = _as_seen(place, shown)
+                guarded.append(_Guarded(folders[folder], name, each.found, place, known))
+    except BaseException:
+        for handle in folders.values():
+            os.close(handle)
+        raise
+    # Below these nothing of the host shows, or everything may be written anyway.
+    covered = ("writable", "pinned", "empty", "hidden")
+    return MountVigil(guarded, [each.mount.place for each in mounts if each.mount.kind in covered])
+
+
+def _known(walk: Walk, folder: str) -> int:
+    try:
+        return walk.handle(folder)
+    except OSError as error:
+        raise refused_change(folder) from error
+
+
+def _guards(mounts: Sequence[MeantMount]) -> Iterable[MeantMount]:
+    """Those whose loss would open something.
+
+    A place in a folder of the sandbox's own cannot be replaced from outside, and what is read-only
+    in what is read-only anyway needs no guard.
+    """
+    kinds = {each.mount.place: each.mount.kind for each in mounts}
+    for each in mounts:
+        above = os.path.dirname(each.mount.place)
+        while above not in kinds and above != os.sep:
+            above = os.path.dirname(above)
+        around = kinds.get(above, "read-only")
+        match each.mount.kind:
+            case "hidden" if around != "empty":
+                yield each
+            case "read-only" | "pinned" if around in {"writable", "pinned"}:
+                yield each
+            case _:
+                pass
+
+
+def _as_seen(path: str, roots: Sequence[str]) -> str:
+    """A path as people know it: below the folder that the program runs in."""
+    for root in roots:
+        if is_within(path, root):
+            return os.path.relpath(path, root)
+    return path
+
+
+def _mounted(process: int) -> list[_Mounted]:
+    """The table of mounts of a process as it is now; nothing if it has ended."""
+    raw = b""
+    # Opened anew: what it shows depends on the root that the process had when it was opened.
+    with contextlib.suppress(OSError):
+        table = os.open(_TABLE, os.O_RDONLY | os.O_CLOEXEC, dir_fd=process)
+        with open(table, "rb") as file:
+            raw = file.read()
+    found: list[_Mounted] = []
+    for line in raw.splitlines():
+        fields = line.split(None, _OPTIONS + 1)
+        # Blanks, and what else would part the fields, are written as octal numbers.
+        place = os.fsdecode(fields[_PLACE].decode("unicode_escape").encode("latin-1"))
+        is_writable = b"rw" in fields[_OPTIONS].split(b",")
+        found.append(_Mounted(int(fields[0]), place, is_writable))
+    return found
+
+
+def _finished(mounted: list[_Mounted]) -> list[_Mounted]:
+    """The mounts as they are once the sandbox has entered its root."""
+    inner = [each for each in mounted if is_within(each.place, _UNFINISHED)]
+    if not any(each.place == _UNFINISHED for each in mounted):
+        return mounted
+    return [replace(each, place=each.place.removeprefix(_UNFINISHED) or os.sep) for each in inner]

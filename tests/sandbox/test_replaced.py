@@ -1,0 +1,226 @@
+"""Guarded files that are replaced: while a sandbox is built, and while it runs."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from commands.bench import Bench
+from sandbox.den import PATIENCE, SECRET, Den, python
+from support.requirements import requirement
+from switchboard.core.faults import Fault
+from switchboard.procs.spawn import Running, SpawnSpec, spawn
+from switchboard.procs.wrapped import Wrapped
+from switchkit.reaper_client import Reaper
+
+# Says that it runs, and then tells whatever it can read, until it is ended.
+TELLS = """
+import sys, time
+print("runs", flush=True)
+while True:
+    for path in sys.argv[1:]:
+        try:
+            print(open(path).read(), flush=True)
+        except OSError:
+            pass
+    time.sleep(0.2)
+"""
+EXCHANGES = """
+import ctypes, sys
+libc = ctypes.CDLL(None)
+one, other = (each.encode() for each in sys.argv[1:])
+while True:
+    libc.renameat2(-100, one, -100, other, 2)
+"""
+
+
+async def line(running: Running) -> str:
+    async with asyncio.timeout(PATIENCE):
+        return await asyncio.to_thread(_line, running.stdout.fileno())
+
+
+def _line(number: int) -> str:
+    os.set_blocking(number, True)
+    found = b""
+    while not found.endswith(b"\n") and (byte := os.read(number, 1)):
+        found += byte
+    return found.decode()
+
+
+def saved_as_editors_do(path: Path, text: str) -> None:
+    new = path.with_name(f"{path.name}.new")
+    new.write_text(text)
+    new.rename(path)
+
+
+def saved_with_a_backup(path: Path, text: str) -> None:
+    path.rename(path.with_name(f"{path.name}~"))
+    path.write_text(text)
+
+
+def exchanged(path: Path, text: str) -> None:
+    path.with_name("other").write_text(text)
+    command = (sys.executable, "-c", EXCHANGES.replace("while True", "for _ in range(1)"))
+    subprocess.run([*command, path, path.with_name("other")], check=True)
+
+
+def checked_out_anew(path: Path, text: str) -> None:
+    path.unlink()
+    path.write_text(text)
+
+
+@pytest.mark.parametrize(
+    "save", [saved_as_editors_do, saved_with_a_backup, exchanged, checked_out_anew]
+)
+@pytest.mark.parametrize("name", [".env", "app/.env", ".mcp.json"])
+async def test_a_sandbox_whose_guard_fell_off_is_ended(den: Den, name: str, save: object) -> None:
+    """The user saves `.env`, or checks out `.mcp.json`, while a confined server runs."""
+    path = den.workspace / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("as it was")
+    async with den.started(python(TELLS, "/nothing")) as running:
+        assert await line(running) == "runs\n"
+        assert callable(save)
+        save(path, SECRET)
+        async with asyncio.timeout(PATIENCE):
+            await running.exited
+        told = running.denial()
+    assert told is not None
+    assert (told.reason, told.details["path"]) == ("sandbox-guard-lost", name)
+    assert f"`{name}` was replaced while it ran" in told.message
+
+
+async def test_a_repository_that_is_cloned_anew_ends_it_too(den: Den) -> None:
+    """Its folder was pinned, and its hooks read-only: those of the new one are not."""
+    nested = den.repository("deep/nested")
+    async with den.started(python(TELLS)) as running:
+        assert await line(running) == "runs\n"
+        nested.rename(den.workspace.parent / "away")
+        den.repository("deep/nested")
+        async with asyncio.timeout(PATIENCE):
+            await running.exited
+        told = running.denial()
+    assert told is not None
+    assert told.reason == "sandbox-guard-lost"
+
+
+async def test_what_is_not_guarded_may_change_and_so_may_the_content_of_what_is(den: Den) -> None:
+    den.repository()
+    (den.workspace / ".env").write_text("as it was")
+    (den.workspace / "app").mkdir()
+    (den.workspace / "app" / ".env").write_text("as it was")
+    source = den.workspace / "source"
+    async with den.started(python(TELLS, str(source))) as running:
+        assert await line(running) == "runs\n"
+        for number in range(20):
+            saved_as_editors_do(source, "source")
+            (den.workspace / f"new-{number}").write_text("x")
+        (den.workspace / ".env").write_text("longer than it was")
+        (den.workspace / ".git" / "index").write_text("x")
+        # The guard goes along with the folder.
+        (den.workspace / "app").rename(den.workspace / "other")
+        assert await line(running) == "source\n"
+        assert await line(running) == "source\n"
+        assert not running.exited.done()
+
+
+async def test_a_tool_says_why_it_was_ended(bench: Bench) -> None:
+    (bench.root / ".env").write_text("as it was")
+    (bench.root / "swap").write_text(SECRET)
+    program = "import time; print(1, flush=True); time.sleep(60)"
+    bench.python("waits", program)
+    calling = asyncio.ensure_future(bench.refused("waits"))
+    while not calling.done():
+        saved_as_editors_do(bench.root / ".env", SECRET)
+        await asyncio.wait({calling}, timeout=0.2)
+    fault = await calling
+    # Also while it was being built, which a slow machine takes long for.
+    assert fault.reason in {"sandbox-guard-lost", "sandbox-changed"}
+
+
+@pytest.fixture
+def bench(den: Den) -> Bench:
+    place = den.workspace.parent / "bench"
+    place.mkdir()
+    return Bench(place)
+
+
+@contextmanager
+def exchanging(one: Path, other: Path) -> Generator[None]:
+    process = subprocess.Popen([sys.executable, "-I", "-S", "-c", EXCHANGES, one, other])
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+READS = """
+import os, sys
+for top in sys.argv[1:]:
+    for folder, _, names in os.walk(top):
+        for name in names:
+            try:
+                print(open(os.path.join(folder, name)).read())
+            except OSError:
+                pass
+"""
+
+
+async def starts_under(den: Den, rounds: int) -> tuple[int, set[str]]:
+    """How often a program that reads all of the workspace ran, and how it was refused."""
+    ran, refused = 0, set[str]()
+    for _ in range(rounds):
+        try:
+            ended = await den.python(READS, str(den.workspace))
+        except Fault as fault:
+            refused.add(fault.reason)
+            continue
+        # What bubblewrap itself refuses has not run either.
+        ran += ended.status == 0
+        assert SECRET not in ended.stdout
+    return ran, refused
+
+
+@requirement("S3.18")
+async def test_a_folder_exchanged_for_a_link_while_the_sandbox_is_built_opens_nothing(
+    den: Den,
+) -> None:
+    """A confined program exchanges `.vscode` and a link to the keys while another one starts."""
+    (den.workspace / ".vscode").mkdir()
+    (den.workspace / "link").symlink_to("../home/.ssh")
+    with exchanging(den.workspace / ".vscode", den.workspace / "link"):
+        _, refused = await starts_under(den, 15)
+    # It was an attack. What vanishes in a moment can also stop the start itself.
+    assert refused & {"sandbox-link", "sandbox-changed"}
+
+
+async def test_a_folder_exchanged_after_the_plan_is_not_hidden_in_vain(den: Den) -> None:
+    """The mask would lie in the other folder, and what it is for would be bare."""
+    app, decoy = den.workspace / "app", den.workspace / "decoy"
+    for folder in (app, decoy):
+        folder.mkdir()
+    (app / ".env").write_text(SECRET)
+    (decoy / ".env.example").write_text("nothing")
+    spec = den.spec(python(READS, str(den.workspace)))
+
+    def late(inner: SpawnSpec) -> Wrapped:
+        assert spec.wrap is not None
+        wrapped = spec.wrap(inner)
+        app.rename(den.workspace / "third")
+        decoy.rename(app)
+        return wrapped
+
+    reaper = Reaper()
+    try:
+        with pytest.raises(Fault) as caught:
+            await spawn(replace(spec, wrap=late), reaper=reaper, timeout_s=PATIENCE)
+    finally:
+        await asyncio.to_thread(reaper.close)
+    assert caught.value.reason == "sandbox-changed"
