@@ -171,8 +171,8 @@ def test_a_workspace_cannot_say_it_of_a_server_of_its_user(ground: Ground) -> No
     ground.put(ground.home / "config.toml", '[mcp_servers.x]\ncommand = "some-server"\n')
     ground.put(ground.own / "config.toml", '[mcp_servers.x]\nstart_in = "workspace"\n')
     settings = loaded(ground, trusted=True)
-    assert settings.servers == ()
-    assert [each.name for each in settings.untrusted] == ["x"]
+    assert [each.start_in for each in settings.servers] in ([], [""])
+    assert [each.start_in for each in settings.untrusted] == ["workspace"]
 
 
 def test_where_a_server_starts_is_a_part_of_what_is_trusted(ground: Ground) -> None:
