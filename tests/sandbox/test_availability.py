@@ -12,6 +12,14 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.sandbox.probe import FOLDERS, Bubblewrap, Probe, System, Unusable
 from switchboard.sandbox.sandbox import Sandbox
 
+REAL = 'exec /usr/bin/bwrap "$@"'
+# What it was told to run stands behind the last `--`.
+EXECUTES = """
+[ "$1" = --version ] && echo bubblewrap 0.11.0 && exit
+while [ "$1" != -- ]; do shift; done
+shift
+"""
+
 
 def fake(folder: Path, script: str, *, mode: int = 0o755) -> str:
     """A program by the name of bubblewrap, in a folder of its own; gives the folder."""
@@ -31,10 +39,11 @@ def test_this_machine_has_one_that_works() -> None:
 
 def test_one_that_was_tried_is_not_tried_again(tmp_path: Path) -> None:
     trace = tmp_path / "trace"
-    folder = fake(tmp_path / "bin", f"echo x >> {trace}; echo bubblewrap 0.9.0")
+    folder = fake(tmp_path / "bin", f"echo x >> {trace}; {REAL}")
     probe = Probe(owner=os.getuid(), folders=(folder,))
     assert probe.look() == probe.look()
-    assert trace.read_text() == "x\n"
+    # It tells its version, and is tried.
+    assert trace.read_text() == "x\nx\n"
     # Another file under the same name is another program.
     program = Path(folder) / "bwrap"
     program.unlink()
@@ -46,7 +55,7 @@ def test_one_that_was_tried_is_not_tried_again(tmp_path: Path) -> None:
 def test_one_that_failed_is_tried_again_after_a_while(tmp_path: Path) -> None:
     now = 0.0
     state = tmp_path / "state"
-    folder = fake(tmp_path / "bin", f"[ -e {state} ] && echo bubblewrap 0.9.0")
+    folder = fake(tmp_path / "bin", f"[ -e {state} ] && {REAL}")
     probe = Probe(owner=os.getuid(), folders=(folder,), clock=lambda: now)
     assert isinstance(probe.look(), Unusable)
     state.touch()
@@ -60,17 +69,53 @@ def test_one_that_failed_is_tried_again_after_a_while(tmp_path: Path) -> None:
     [
         ("echo 'bwrap: No permissions to create new namespace' >&2; exit 1", "No permissions"),
         ('[ "$1" = --version ] && echo bubblewrap 0.4.0 || exit 1', "0.4.0 is too old"),
-        ("exec sleep 30", "did not end within 2 s"),
+        ("exec sleep 30", "did not end within 1 s"),
         ("exit 0", "cannot make a sandbox"),
+        # Too old, though it does what it is told.
+        (f'[ "$1" = --version ] && echo bubblewrap 0.7.9 || {REAL}', "0.7.9 is too old"),
+        # They run what they are told to run, and confine nothing, or not all of it.
+        (f'{EXECUTES}exec "$@"', "a program inside reads what is hidden"),
+        (f'{EXECUTES}exec unshare -rm "$@"', "does not confine what it runs"),
+        (f'{EXECUTES}exec "$@" 2>/dev/null | grep -v "^[0-9a-f]*net"', "no `mnt` namespace"),
+        (f"{EXECUTES}exec bwrap --dev-bind / / --unshare-all --share-net -- sh -c 'exit 0'", "mnt"),
     ],
 )
 def test_one_that_does_not_work_is_refused_with_a_way_out(
     tmp_path: Path, script: str, why: str
 ) -> None:
-    found = Probe(owner=os.getuid(), folders=(fake(tmp_path / "bin", script),)).look()
+    folder = fake(tmp_path / "bin", script)
+    found = Probe(
+        owner=os.getuid(), folders=(folder,), limit_s=1 if "sleep" in script else 5
+    ).look()
     assert isinstance(found, Unusable)
     assert why in found.why
     assert found.fix
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "command"),
+    [
+        ("kernel.apparmor_restrict_unprivileged_userns", "1", "userns=0"),
+        ("user.max_user_namespaces", "0", "user.max_user_namespaces=15000"),
+    ],
+)
+def test_the_setting_that_forbids_it_is_named_with_the_one_command(
+    tmp_path: Path, name: str, value: str, command: str
+) -> None:
+    """As Ubuntu has it since 23.10."""
+    script = """[ "$1" = --version ] && echo bubblewrap 0.9.0 && exit
+echo 'bwrap: setting up uid map: Permission denied' >&2; exit 1"""
+    folder = fake(tmp_path / "bin", script)
+    settings = {name: value}
+    probe = Probe(
+        owner=os.getuid(), folders=(folder,), setting=lambda asked: settings.get(asked, "")
+    )
+    found = probe.look()
+    assert isinstance(found, Unusable)
+    assert "setting up uid map" in found.why
+    assert f"`{name} = {value}`" in found.why
+    assert f"sudo sysctl -w {name.rpartition('.')[0]}" in found.fix
+    assert command in found.fix
 
 
 def test_one_that_others_may_write_is_not_used(tmp_path: Path) -> None:

@@ -47,7 +47,11 @@ def is_open_world(launch: Launch) -> bool:
     """Whether a result may hold the words of a stranger. A permission has no result."""
     if launch.wish is not None and launch.wish.is_permission:
         return False
-    return launch.tool.effects.open_world is True or "network" in launch.side_effects
+    open_world = launch.tool.effects.open_world
+    if launch.is_foreign and launch.wish is None:
+        # A server that does not say is one of the open world, as the protocol has it.
+        return open_world is not False
+    return open_world is True or "network" in launch.side_effects
 
 
 def _of_a_server(launch: Launch) -> list[str]:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from switchboard.approvals.approver import clients_above
 from switchboard.control.connection import SocketConnection
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
@@ -131,7 +132,7 @@ class Attachment:
             via="daemon",
             on_listed=on_listed,
             client_pid=parent_of(self.pid),
-            on_behalf_of=acting.pids,
+            on_behalf_of=(*acting.pids, *clients_above(self.pid)[1:]),
             acts_for=acting.words,
             depth=self._depth,
             is_pinned=self.hello.is_pinned,

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
+from switchboard.approvals.approver import clients_above
 from switchboard.daemon.ancestors import runs_above
 from switchboard.daemon.board.instructions import instructions_for
 from switchboard.daemon.board.reload import Load, serving
@@ -45,6 +46,7 @@ async def serve_stdio(
             instructions=lambda: instructions(runtime),
             on_listed=runtime.warm,
             client_pid=os.getppid(),
+            on_behalf_of=clients_above(os.getpid())[1:],
             depth=runs_above(os.getpid(), depth_of(dict(environ))),
             is_pinned=is_pinned,
         )

@@ -9,16 +9,16 @@ from collections.abc import Mapping
 from io import FileIO
 
 from switchboard.procs.wrapped import Wrapped
+from switchboard.sandbox.inventory import inventory
 from switchboard.sandbox.masks import SCRATCH, SCRATCH_BYTES
 from switchboard.sandbox.paths import depth, is_below, is_within
 from switchboard.sandbox.policy import SandboxPolicy
 from switchboard.sandbox.probe import Bubblewrap
 from switchboard.sandbox.repositories import (
     PathGuard,
-    env_files,
-    env_files_below,
     guards,
     hidden_files,
+    secrets_in,
 )
 from switchboard.sandbox.roots import Roots, checked_roots
 from switchboard.sandbox.seccomp import MACHINES, seccomp_filter
@@ -144,8 +144,8 @@ def _mounts(roots: Roots, confinement: SandboxPolicy) -> dict[str, list[Mount]]:
         mounts[place] = [Mount("read-only", place, real)]
         if place == real and not confinement.read_env_files:
             # Programs have none that matter, and many folders.
-            deeper = env_files_below(real) if real in asked_for else []
-            files = [path for path in (*env_files(real), *deeper) if not os.path.islink(path)]
+            is_asked = real in asked_for and os.path.isdir(real)
+            files = inventory(real).secrets if is_asked else secrets_in(real)
             mounts[place] += [Mount("hidden", path) for path in files]
     for path in roots.unchanging:
         hidden = hidden_files(path, read_env_files=confinement.read_env_files)

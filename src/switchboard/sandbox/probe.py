@@ -6,7 +6,9 @@ be bubblewrap. What does not work is tried again after a while, since a setting 
 
 import os
 import re
+import secrets
 import stat
+import tempfile
 import time
 from collections.abc import Callable
 from io import FileIO
@@ -22,7 +24,7 @@ from switchkit.platform.system import scratch_file
 # Never from a search path and never from where we happen to be.
 FOLDERS = ("/usr/bin", "/bin", "/usr/local/bin", "/run/current-system/sw/bin")
 _NAME = "bwrap"
-_LIMIT_S = 2.0
+_LIMIT_S = 5.0
 _TRY_AGAIN_S = 10.0
 _OLDEST = (0, 8)
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
@@ -31,12 +33,28 @@ _INSTALL = (
     "install bubblewrap 0.8 or newer: `sudo apt-get install bubblewrap` (Debian, Ubuntu), "
     "`sudo dnf install bubblewrap` (Fedora), `sudo pacman -S bubblewrap` (Arch)"
 )
-_NAMESPACES = (
-    "allow unprivileged user namespaces: `sysctl kernel.unprivileged_userns_clone` and "
-    "`sysctl user.max_user_namespaces` must not be 0, on Ubuntu "
-    "`sysctl kernel.apparmor_restrict_unprivileged_userns` must be 0; in a container allow them "
-    "in its seccomp profile and leave `/proc` unmasked"
+_IN_A_CONTAINER = (
+    "allow unprivileged user namespaces; in a container allow them in its seccomp profile and "
+    "leave `/proc` unmasked"
 )
+_APPARMOR = "kernel.apparmor_restrict_unprivileged_userns"
+# A setting of the kernel, the value that forbids what bubblewrap needs, and who has it so.
+_FORBIDDING = (
+    (_APPARMOR, "1", "0", "AppArmor forbids it user namespaces, as on Ubuntu since 23.10"),
+    ("kernel.unprivileged_userns_clone", "0", "1", "the kernel forbids user namespaces"),
+    ("user.max_user_namespaces", "0", "15000", "the kernel allows no user namespaces"),
+)
+_WEAKER = (
+    'or, for a weaker sandbox without namespaces, `sandbox_fallback = "landlock"` in the '
+    "`config.toml` of your home"
+)
+# Tells of each namespace which one it is in, then what it can read, then its networks.
+_PROOF = (
+    "for each in mnt pid net user ipc; do readlink /proc/self/ns/$each; done; "
+    'cat "$1"; while read -r name rest; do echo "net $name"; done < /proc/net/dev'
+)
+_NAMESPACES = ("mnt", "pid", "net", "user", "ipc")
+_LOOPBACK = "net lo:"
 
 
 class Bubblewrap(Struct, frozen=True, kw_only=True):
@@ -82,11 +100,15 @@ class Probe:
         owner: int = 0,
         system: System | None = None,
         clock: Callable[[], float] = time.monotonic,
+        limit_s: float = _LIMIT_S,
+        setting: Callable[[str], str] | None = None,
     ) -> None:
         self._folders = folders
         self._owner = owner
         self._system = system or System.here()
         self._clock = clock
+        self._limit_s = limit_s
+        self._setting = setting or _kernel_setting
         self._known: dict[tuple[int, ...], Bubblewrap] = {}
         self._failed: tuple[float, tuple[int, ...], Unusable] | None = None
 
@@ -102,7 +124,7 @@ class Probe:
             until, failed_key, why = self._failed
             if failed_key == key and self._clock() < until:
                 return why
-        result = _try_out(path, self._system.machine)
+        result = self._try_out(path, self._system.machine)
         if isinstance(result, Unusable):
             self._failed = (self._clock() + _TRY_AGAIN_S, key, result)
         else:
@@ -126,6 +148,58 @@ class Probe:
             return path, (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
         return Unusable(why="bubblewrap is not installed", fix=_INSTALL)
 
+    def _try_out(self, path: str, machine: str) -> Bubblewrap | Unusable:
+        """Have it make what every sandbox needs; a program inside proves that it did."""
+        told = self._trial((path, "--version"))
+        version = _version(told.stdout)
+        if version and tuple(map(int, version.split(".")[:2])) < _OLDEST:
+            return Unusable(why=f"bubblewrap {version} is too old", fix=_INSTALL)
+        with tempfile.TemporaryDirectory(prefix="switchboard-") as folder:
+            canary = os.path.join(folder, "canary")
+            word = secrets.token_hex(16)
+            with open(canary, "x", encoding="ascii") as file:
+                file.write(word)
+            result = self._confined(path, machine, canary)
+        if result.status is None:
+            return self._unusable(f"bubblewrap did not end within {self._limit_s:g} s")
+        if result.status != 0 or not version:
+            said = result.stderr.strip().splitlines()
+            why = said[-1].removeprefix("bwrap: ") if said else f"status {result.status}"
+            return self._unusable(f"bubblewrap cannot make a sandbox here ({why})")
+        if (lack := _lack(result.stdout, word)) is not None:
+            return Unusable(
+                why=f"`{path}` does not confine what it runs ({lack})", fix=f"{_INSTALL}, anew"
+            )
+        return Bubblewrap(path=path, version=version, machine=machine)
+
+    def _confined(self, path: str, machine: str, canary: str) -> Trial:
+        folder = os.path.dirname(canary)
+        with FileIO(scratch_file("seccomp"), "r+b") as file:
+            file.write(seccomp_filter(MACHINES[machine], allow_network=False))
+            file.seek(0)
+            argv = (
+                *(path, "--unshare-user", "--disable-userns", "--unshare-pid", "--unshare-net"),
+                *("--unshare-ipc", "--unshare-uts", "--die-with-parent", "--new-session"),
+                *("--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
+                *("--ro-bind", "/proc/sys", "/proc/sys", "--perms", "000", "--tmpfs", folder),
+                *("--seccomp", str(file.fileno()), "--", "/bin/sh", "-c", _PROOF, "sh", canary),
+            )
+            return self._trial(argv, inherits=(file.fileno(),))
+
+    def _trial(self, argv: tuple[str, ...], inherits: tuple[int, ...] = ()) -> Trial:
+        path = f"/usr/bin:/bin:{FOLDERS[-1]}"
+        try:
+            return trial(argv, timeout_s=self._limit_s, inherits=inherits, env={"PATH": path})
+        except OSError as error:
+            return Trial(status=-1, stderr=str(error.strerror))
+
+    def _unusable(self, why: str) -> Unusable:
+        for name, forbids, allows, who in _FORBIDDING:
+            if self._setting(name) == forbids:
+                fix = f"one command allows it: `sudo sysctl -w {name}={allows}`; {_WEAKER}"
+                return Unusable(why=f"{why}: {who} (`{name} = {forbids}`)", fix=fix)
+        return Unusable(why=why, fix=f"{_IN_A_CONTAINER}; {_WEAKER}")
+
 
 def _wrong_system(system: System) -> Unusable | None:
     if system.name != "Linux":
@@ -140,36 +214,28 @@ def _wrong_system(system: System) -> Unusable | None:
     return None
 
 
-def _try_out(path: str, machine: str) -> Bubblewrap | Unusable:
-    """Run it with what every sandbox needs; what it runs is itself, telling its version."""
-    with FileIO(scratch_file("seccomp"), "r+b") as file:
-        file.write(seccomp_filter(MACHINES[machine], allow_network=False))
-        file.seek(0)
-        argv = (
-            *(path, "--unshare-user", "--disable-userns", "--unshare-pid", "--unshare-net"),
-            *("--unshare-ipc", "--unshare-uts", "--die-with-parent", "--new-session"),
-            *("--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
-            *("--ro-bind", "/proc/sys", "/proc/sys", "--seccomp", str(file.fileno())),
-            *("--", path, "--version"),
-        )
-        result = _trial(argv, inherits=(file.fileno(),))
-    if result.status == 0 and (version := _version(result.stdout)):
-        return Bubblewrap(path=path, version=version, machine=machine)
-    told = _version(_trial((path, "--version")).stdout)
-    if told and tuple(map(int, told.split(".")[:2])) < _OLDEST:
-        return Unusable(why=f"bubblewrap {told} is too old", fix=_INSTALL)
-    if result.status is None:
-        return Unusable(why=f"bubblewrap did not end within {_LIMIT_S:g} s", fix=_NAMESPACES)
-    said = result.stderr.strip().splitlines()
-    why = said[-1].removeprefix("bwrap: ") if said else f"it ended with status {result.status}"
-    return Unusable(why=f"bubblewrap cannot make a sandbox here ({why})", fix=_NAMESPACES)
+def _lack(said: str, word: str) -> str | None:
+    """What is missing in a sandbox by the words of a program in it."""
+    if word in said:
+        return "a program inside reads what is hidden"
+    lines = said.splitlines()
+    for name in _NAMESPACES:
+        inside = [line for line in lines if line.startswith(f"{name}:[")]
+        if len(inside) != 1 or inside[0] == os.readlink(f"/proc/self/ns/{name}"):
+            return f"no `{name}` namespace of its own"
+    # The first two lines name the columns.
+    networks = [line for line in lines if line.startswith("net ") and line.endswith(":")]
+    if networks != [_LOOPBACK]:
+        return "a program inside has a network"
+    return None
 
 
-def _trial(argv: tuple[str, ...], inherits: tuple[int, ...] = ()) -> Trial:
+def _kernel_setting(name: str) -> str:
     try:
-        return trial(argv, timeout_s=_LIMIT_S, inherits=inherits)
-    except OSError as error:
-        return Trial(status=-1, stderr=str(error.strerror))
+        with open(f"/proc/sys/{name.replace('.', '/')}", encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
 
 
 def _version(text: str) -> str:

@@ -9,39 +9,29 @@ from typing import Literal
 
 from msgspec import Struct
 
+from switchboard.sandbox.guarded_names import is_protected, is_secret, tells_secrets
+from switchboard.sandbox.inventory import Inventory, inventory
 from switchboard.sandbox.refusals import refused_env_files, refused_link, refused_repositories
 
-PROTECTED = (
-    # The whole of it: besides hooks and settings, a new `commondir` in it makes git take both from
-    # elsewhere, and an interrupted rebase in it runs commands.
-    ".git",
-    ".vscode",
-    ".idea",
-    ".cursor",
-    ".claude",
-    ".codex",
-    ".agents",
-    ".switchboard",
-    ".mcp.json",
-    "mcp.json",
-    ".envrc",
-    ".gitmodules",
-    ".gitconfig",
-    ".npmrc",
-    ".pre-commit-config.yaml",
-    ".husky",
-    ".githooks",
-)
 # What is protected where somebody opened a `.git` by name, and it is no repository's any more.
 _GIT = ".git"
 PROTECTED_IN_GIT = ("hooks", "config", "config.worktree", "commondir", "modules", "worktrees")
-# Examples of environment files are part of the source.
-_EXAMPLES = frozenset({".env.example", ".env.sample", ".env.template", ".env.dist"})
-_ENV = ".env"
-_DEPTH = 3
-_PASSED_BY = frozenset({".git", "node_modules", ".venv", "target"})
+_SETTINGS = ("config", "config.worktree", "credentials")
+_SETTINGS_BYTES = 1 << 18
+# A link in place of these is refused. Others, such as words for agents, are often links to one
+# another: what they lead to is protected, and a link that became a file is told afterwards.
+_NO_LINKS = frozenset(
+    {
+        *PROTECTED_IN_GIT,
+        *(".git", ".vscode", ".idea", ".cursor", ".claude", ".codex", ".agents", ".switchboard"),
+        *(".mcp.json", "mcp.json", ".envrc", ".gitmodules", ".gitconfig", ".npmrc", ".husky"),
+        *(".pre-commit-config.yaml", ".githooks"),
+    }
+)
 _MOST = 100
-_MOST_ENV_FILES = 500
+_MOST_SECRETS = 500
+# Each is a mount, and mounts take time. Nearest first.
+_MOST_PROTECTED = 200
 
 
 class PathGuard(Struct, frozen=True):
@@ -59,78 +49,69 @@ def guards(root: str, *, read_env_files: bool) -> list[PathGuard]:
     """What is guarded in a writable folder and its repositories, each after what it lies in."""
     found: list[PathGuard] = []
     pinned = {root}
-    below = _Below(root)
+    below = inventory(root)
     if len(below.repositories) > _MOST:
         raise refused_repositories(_MOST)
+
+    def pin(folder: str) -> None:
+        _refuse_links(root, folder)
+        for each in way(root, folder):
+            # The way to it too: renaming a folder takes along what is mounted in it.
+            if each not in pinned:
+                pinned.add(each)
+                found.append(PathGuard("pinned", each))
+
     for repository in (root, *below.repositories):
-        _refuse_links(root, repository)
-        for folder in way(root, repository):
-            # The way to a repository too: renaming a folder takes along what is mounted in it.
-            if folder not in pinned:
-                pinned.add(folder)
-                found.append(PathGuard("pinned", folder))
+        pin(repository)
         found += _guarded(repository)
-        for path in () if read_env_files else env_files(repository):
-            _refuse_links(repository, path)
-            found.append(PathGuard("hidden", path))
+    for path in below.protected[:_MOST_PROTECTED]:
+        pin(os.path.dirname(path))
+        found.append(PathGuard("protected", path))
     # Last, because what is mounted above a file uncovers it again.
-    hidden = {guard.path for guard in found}
-    deeper = () if read_env_files else _few(below.env_files)
-    return found + [PathGuard("hidden", path) for path in deeper if path not in hidden]
+    hidden = [] if read_env_files else _hidden(root, below)
+    return found + [PathGuard("hidden", path) for path in hidden]
 
 
 def hidden_files(root: str, *, read_env_files: bool) -> list[str]:
     """What is hidden in a folder that stays as it is, where nothing else needs a guard."""
-    found = guards(root, read_env_files=read_env_files)
-    return [guard.path for guard in found if guard.kind == "hidden"]
+    return [] if read_env_files else _hidden(root, inventory(root))
 
 
-def env_files(folder: str) -> list[str]:
-    """The files of a folder that hold its environment, most of it secret."""
+def secrets_in(folder: str) -> list[str]:
+    """The files directly in a folder that hold secrets."""
     try:
         names = sorted(os.listdir(folder))
     except OSError:
         return []
-    return [os.path.join(folder, name) for name in names if _is_env_file(name)]
+    paths = [os.path.join(folder, name) for name in names if is_secret(name)]
+    return [path for path in paths if not os.path.islink(path)]
 
 
-def env_files_below(folder: str) -> list[str]:
-    """Those of the folders in it, as deep as repositories are looked for."""
-    return _few(_Below(folder).env_files)
-
-
-def _few(files: list[str]) -> list[str]:
-    if len(files) > _MOST_ENV_FILES:
-        raise refused_env_files(_MOST_ENV_FILES)
+def _hidden(root: str, below: Inventory) -> list[str]:
+    for path in (os.path.join(root, name) for name in _names(root) if is_secret(name)):
+        # A link would lead to where nothing is hidden.
+        _refuse_links(root, path)
+    files = [*below.secrets]
+    for repository in (root, *below.repositories):
+        files += filter(_tells_secrets, (f"{repository}/{_GIT}/{name}" for name in _SETTINGS))
+    if len(files) > _MOST_SECRETS:
+        raise refused_env_files(_MOST_SECRETS)
     return files
 
 
-class _Below:
-    """What there is in the folders of a folder, links not followed."""
-
-    def __init__(self, root: str) -> None:
-        self.repositories: list[str] = []
-        self.env_files: list[str] = []
-        self._look(root, _DEPTH)
-
-    def _look(self, folder: str, depth: int) -> None:
-        try:
-            with os.scandir(folder) as entries:
-                found = sorted(entries, key=lambda entry: entry.name)
-        except OSError:
-            return
-        for entry in found:
-            if entry.is_dir(follow_symlinks=False):
-                if depth and entry.name not in _PASSED_BY:
-                    if os.path.lexists(os.path.join(entry.path, _GIT)):
-                        self.repositories.append(entry.path)
-                    self._look(entry.path, depth - 1)
-            elif depth < _DEPTH and _is_env_file(entry.name) and not entry.is_symlink():
-                self.env_files.append(entry.path)
+def _tells_secrets(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return tells_secrets(file.read(_SETTINGS_BYTES))
+    except OSError:
+        return False
 
 
-def _is_env_file(name: str) -> bool:
-    return (name == _ENV or name.startswith(f"{_ENV}.")) and name not in _EXAMPLES
+def _names(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
 
 
 def way(root: str, path: str) -> list[str]:
@@ -143,14 +124,19 @@ def way(root: str, path: str) -> list[str]:
 
 
 def _guarded(repository: str) -> list[PathGuard]:
-    is_git = os.path.basename(repository) == _GIT
-    found: list[PathGuard] = []
     for name in PROTECTED_IN_GIT:
         # A link in it would lead to where nothing is protected.
         _refuse_links(repository, os.path.join(repository, _GIT, name))
-    for name in PROTECTED_IN_GIT if is_git else PROTECTED:
+    names = _names(repository)
+    found: list[PathGuard] = []
+    if os.path.basename(repository) == _GIT:
+        chosen = [name for name in PROTECTED_IN_GIT if name in names]
+    else:
+        is_repository = _GIT in names
+        chosen = [name for name in names if is_protected(name, in_repository=is_repository)]
+    for name in chosen:
         path = os.path.join(repository, name)
-        if os.path.lexists(path):
+        if name in _NO_LINKS or not os.path.islink(path):
             _refuse_links(repository, path)
             found.append(PathGuard("protected", path))
     return found

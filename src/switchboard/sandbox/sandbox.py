@@ -11,9 +11,9 @@ from switchboard.procs.spawn import SpawnSpec, Wrap
 from switchboard.procs.wrapped import Wrapped
 from switchboard.sandbox.bubblewrap import wrapped_in_bubblewrap
 from switchboard.sandbox.denial import denial
+from switchboard.sandbox.guarded_names import PROTECTED
 from switchboard.sandbox.policy import Profile, SandboxPolicy
 from switchboard.sandbox.probe import Bubblewrap, Probe, Unusable
-from switchboard.sandbox.repositories import PROTECTED
 from switchboard.sandbox.seatbelt import PROGRAM, wrapped_in_seatbelt
 from switchkit.commands import resolved_command
 
@@ -113,7 +113,9 @@ def _appearing_in(folder: str) -> Callable[[], tuple[str, ...]]:
     real = os.path.realpath(folder)
 
     def is_there(name: str) -> bool:
-        return os.path.lexists(os.path.join(real, name))
+        # A link cannot be mounted over, so that it can become a file.
+        path = os.path.join(real, name)
+        return os.path.lexists(path) and not os.path.islink(path)
 
     missing = [name for name in PROTECTED if not is_there(name)]
     return lambda: tuple(filter(is_there, missing))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING, cast
@@ -15,11 +16,14 @@ from switchboard.children.exposure import SuiteSettings
 from switchboard.children.listings.listing_cache import ListingCaches
 from switchboard.children.pool import ChildPool, ChildSource
 from switchboard.children.schema import ServerEntry
+from switchboard.core.faults import Fault
+from switchboard.core.launches import Launch
 from switchboard.core.loop.tasks import TaskSet, close_all
 from switchboard.core.ports import Directory, Events, Next, Provider, TaskProvider
 from switchboard.core.privacy.redacting_events import DiscreetEvents
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.core.stores import AuditStore
+from switchboard.core.tools import ToolSpec
 from switchboard.core.visibility import Visibility
 from switchboard.daemon.board.assemble import Assembly
 from switchboard.daemon.board.sandbox_trail import SandboxTrail
@@ -157,6 +161,7 @@ class Engine:
             book=self._book,
             announce=self._announce,
             directory=lambda: directory,
+            held=partial(self._held, settings) if settings.is_guarded else None,
             runs=lambda: self._open_runs(settings),
             guarded_road=partial(self._guarded_road, settings),
             takes_up_runs=self._shared_children is not None,
@@ -219,6 +224,13 @@ class Engine:
             wait_s=settings.approval_timeout,
             ttl_s=ttl_s,
         )
+
+    async def _held(self, settings: Settings, launches: Sequence[Launch]) -> AbstractSet[ToolSpec]:
+        """Nothing where that cannot be known: what is called is judged in any case."""
+        try:
+            return await self._open_guard(settings).held(launches, self._hide)
+        except Fault:
+            return frozenset()
 
     def _open_guard(self, settings: Settings) -> Guard:
         if self._guard is None:

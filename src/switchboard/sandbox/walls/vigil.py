@@ -24,6 +24,7 @@ from switchkit.platform.system import watch_folders
 _OWN = ("/proc", "/dev")
 _TABLE = "mountinfo"
 _UNFINISHED = "/newroot"
+_READINGS = 3
 _CHANGED_BYTES = 1 << 16
 # Fields of a line in a table of mounts.
 _PLACE, _OPTIONS = 4, 5
@@ -87,22 +88,35 @@ class MountVigil:
                 return lost_guard(each.shown)
             if (found.st_dev, found.st_ino) != (each.found.device, each.found.number):
                 return lost_guard(each.shown)
-        # A process that has ended has no table.
-        return self._change(mounted) if (mounted := _mounted(self._process)) else None
+        return self._change()
 
-    def _change(self, mounted: Sequence[_Mounted]) -> Fault | None:
+    def _change(self) -> Fault | None:
+        """What changed in the table of mounts that must not change.
+
+        One that is read while the sandbox enters its root, or ends, may be short of lines or have
+        one too many, so it is read again.
+        """
+        found = None
+        for _ in range(_READINGS):
+            if (found := self._difference(_mounted(self._process))) is None:
+                return None
+        return found
+
+    def _difference(self, mounted: Sequence[_Mounted]) -> Fault | None:
+        # A process that has ended has no table; the end of one that is being built is told anew.
+        if not mounted or any(each.place == _UNFINISHED for each in mounted):
+            return None
         # The number of a file that was removed is soon that of another; the mount went with it.
         for number in self._numbers.keys() - {each.number for each in mounted}:
             return lost_guard(self._numbers[number])
-        if any(each.place == _UNFINISHED for each in mounted):
-            # It is being built; the end of that is another change.
-            return None
         for each in mounted:
-            if each.is_writable and not any(
-                is_within(each.place, known) for known in (*self._open, *_OWN)
-            ):
+            # For a moment the root that was left lies above the new one.
+            if each.is_writable and each.place != os.sep and not self._is_open(each.place):
                 return late_mount(each.place)
         return None
+
+    def _is_open(self, place: str) -> bool:
+        return any(is_within(place, known) for known in (*self._open, *_OWN))
 
     def close(self) -> None:
         """Watch no longer. The kernel takes its time for that."""

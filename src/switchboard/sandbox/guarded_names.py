@@ -1,0 +1,65 @@
+"""Names of files that are secret, and of those that say what runs: the families of each."""
+
+import re
+
+# What programs of the host read and obey: hooks, settings of editors and coding tools, and words
+# that steer agents. Whoever could write them would run code outside of the sandbox later.
+PROTECTED = (
+    # The whole of it: besides hooks and settings, a new `commondir` in it makes git take both from
+    # elsewhere, and an interrupted rebase in it runs commands.
+    *(".git", ".gitmodules", ".gitconfig", ".gitattributes", ".husky", ".githooks"),
+    *(".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml", "lefthook.yaml"),
+    *(".vscode", ".idea", ".zed", ".vs", ".fleet", ".devcontainer", ".devcontainer.json"),
+    *(".cursor", ".cursorrules", ".claude", ".codex", ".agents", ".gemini", ".windsurf"),
+    *(".windsurfrules", ".clinerules", ".roo", ".continue", ".kiro", ".amazonq", ".junie"),
+    *(".opencode", "opencode.json", ".aider.conf.yml", ".goosehints", ".agh"),
+    *("AGENTS.md", "AGENT.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md"),
+    *(".mcp.json", "mcp.json", ".switchboard", "switchboard.config.json", "switchyard.toml"),
+    *(".github", ".gitlab-ci.yml", ".circleci", ".envrc", "mise.toml", ".mise.toml", ".mise"),
+    *(".tool-versions", ".npmrc", ".yarnrc", ".yarnrc.yml", ".yarn", ".pnpmfile.cjs"),
+    *("bunfig.toml", ".cargo", ".bazelrc", ".gdbinit", ".lldbinit", ".exrc", ".nvim.lua"),
+)
+# Directly in a repository every name that begins with a dot is protected but these, which programs
+# write as they work.
+_WRITTEN = re.compile(
+    r"\.(?:cache|.*[-_.]?cache|.*ignore|venv|tox|nox|next|nuxt|turbo|gradle|svelte-kit|output"
+    r"|hypothesis|coverage.*|nyc_output|terraform|terraform\.lock\.hcl|dart_tool|build|dist|tmp"
+    r"|temp|pnpm-store|eggs|ipynb_checkpoints|history|DS_Store|python_history|.*\.sw[a-p]|nfs.*)"
+)
+# What holds passwords, tokens and keys, by the families of their names.
+_SECRET = re.compile(
+    r"\.env(?:rc|[._-].*)?|.+\.env|\.?_?netrc|\.npmrc|\.pypirc|\.pgpass|\.my\.cnf|\.htpasswd"
+    r"|\.git-credentials|\.dockercfg|\.s3cfg|\.boto|\.terraformrc|\.vault-token"
+    r"|id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?|.+\.(?:tfvars|p12|pfx|jks|keystore|kdbx|ppk)"
+)
+_SECRET_FOLDERS = frozenset({".ssh", ".aws", ".gnupg", ".kube", ".azure", ".docker"})
+# Examples of environment files are part of the source.
+_EXAMPLE = re.compile(r".*[._-](?:example|sample|template|dist|defaults?|schema)(?:\..*)?")
+# In what others have written, of a repository's settings: a name with a password, or a header.
+_TOLD = re.compile(
+    rb"://[^/\s@:]*:[^/\s@]+@|://[A-Za-z0-9_\-]{20,}@|extraheader\s*=|(?:password|token)\s*="
+)
+
+
+def is_secret(name: str) -> bool:
+    """Whether a file of this name most likely holds secrets."""
+    return _SECRET.fullmatch(name) is not None and _EXAMPLE.fullmatch(name) is None
+
+
+def is_secret_folder(name: str) -> bool:
+    """Whether a folder of this name holds keys."""
+    return name in _SECRET_FOLDERS
+
+
+def is_protected(name: str, *, in_repository: bool) -> bool:
+    """Whether a file or folder of this name says what runs."""
+    if name in PROTECTED:
+        return True
+    if not in_repository or not name.startswith(".") or is_secret(name):
+        return False
+    return _WRITTEN.fullmatch(name) is None
+
+
+def tells_secrets(settings: bytes) -> bool:
+    """Whether the settings of a repository hold a password or a token."""
+    return _TOLD.search(settings) is not None
