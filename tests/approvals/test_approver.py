@@ -11,7 +11,7 @@ from switchboard.approvals.approver import Approver
 from switchboard.core.faults import Fault
 
 TELLS = (
-    "import os; from switchboard.approvals.approver import asking_program;"
+    "import os; from switchboard.approvals.client_programs import asking_program;"
     " print(asking_program(os.getpid()))"
 )
 COMMAND = (sys.executable, "-c", TELLS)
@@ -58,7 +58,7 @@ def test_a_process_that_nobody_knows_approves_nothing(pid: int) -> None:
 
 
 ABOVE = (
-    "import os; from switchboard.approvals.approver import clients_above as above;"
+    "import os; from switchboard.approvals.client_programs import clients_above as above;"
     " print(*above(os.getpid()))"
 )
 

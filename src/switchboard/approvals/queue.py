@@ -42,7 +42,7 @@ class ApprovalQueue:
     async def post(self, question: Question) -> Posted:
         """Put a question into the queue, or find the one that is there. Raises a fault."""
         # A client without a session may be gone before the answer, and come again for it.
-        owner = self._owner if "session" in question.offers else ""
+        owner = "" if question.offers == ("once",) else self._owner
         return await self.store.post(question, owner)
 
     async def answer(self, question: Question, *, within_s: float = inf) -> Answer | None:

@@ -208,6 +208,7 @@ class ApprovalRequests:
             effects=effects_in_words(launch),
             sandbox=launch.sandbox,
             network=launch.network,
+            hosts=launch.hosts,
             uid0=self._user.is_root,
             writable=launch.writable_roots,
             links=tuple(

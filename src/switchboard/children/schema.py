@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from switchboard.core.egress import EgressHost
 from switchboard.core.origins import Origin
 
 Transport = Literal["stdio", "http", "sse"]
@@ -101,6 +102,10 @@ class ServerEntry(Struct, frozen=True, kw_only=True):
     read_roots: tuple[str, ...] = ()
     writable_roots: tuple[str, ...] = ()
     read_env_files: bool = False
+    # The hosts that it may reach from a sandbox that has no other network, and whether a person is
+    # asked about others. From the user's own files alone.
+    egress: tuple[EgressHost, ...] = ()
+    egress_ask: bool = False
     # Whether a model may turn a sentence into a call of one of its tools, and whether that is all
     # that its suite shows.
     natural_language: bool = False

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from switchboard.approvals.approver import clients_above
+from switchboard.approvals.client_programs import clients_above
 from switchboard.control.connection import SocketConnection
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet

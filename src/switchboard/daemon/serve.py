@@ -6,7 +6,7 @@ import signal
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
-from switchboard.approvals.approver import clients_above
+from switchboard.approvals.client_programs import clients_above
 from switchboard.daemon.ancestors import runs_above
 from switchboard.daemon.board.instructions import instructions_for
 from switchboard.daemon.board.reload import Load, serving

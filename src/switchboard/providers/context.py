@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from switchboard.children.schema import ServerEntry
     from switchboard.core.ports import Directory, Events, Next, Provider
     from switchboard.core.privacy.secrets import SecretBook
+    from switchboard.procs.outlet import OpenWayOut
     from switchboard.providers.source import Listed
     from switchboard.runs.ports import Runs
     from switchboard.sandbox.sandbox import Sandbox
@@ -105,6 +106,8 @@ class Context(Struct, frozen=True, kw_only=True, eq=False):
     runs: Callable[[], Runs] | None = None
     # Whether this process stays, so that it may go on with runs that another one left.
     takes_up_runs: bool = False
+    # Opens the way out of a process with hosts of its own.
+    open_way_out: OpenWayOut | None = None
     # In place of the sandbox of this platform.
     sandbox: Sandbox | None = None
 

@@ -26,6 +26,7 @@ from switchboard.core.stores import AuditStore
 from switchboard.core.tools import ToolSpec
 from switchboard.core.visibility import Visibility
 from switchboard.daemon.board.assemble import Assembly
+from switchboard.daemon.board.egress import Egress
 from switchboard.daemon.board.sandbox_trail import SandboxTrail
 from switchboard.daemon.board.secret_values import secret_values
 from switchboard.daemon.board.vault_secrets import VaultSecrets
@@ -103,6 +104,11 @@ class Engine:
         self._own_vaults = Vaults() if shared_children is None else None
         vaults = shared_children.vaults if shared_children is not None else self._own_vaults
         self._secrets = VaultSecrets(environ, cast("Vaults", vaults), self._audit)
+        self.egress = (
+            shared_children.egress
+            if shared_children is not None
+            else Egress(events, lambda: self._open_guard(cast("Settings", self._settings)))
+        )
         self.pool = ChildPool(
             environ=environ,
             secrets=self._secrets,
@@ -115,6 +121,7 @@ class Engine:
             sandboxes=ServerSandbox(environ, workspace),
             book=self._book,
             logins=self._open_logins,
+            egress=self.egress,
         )
         self._announce = announce
         self._guard: Guard | None = None
@@ -164,6 +171,7 @@ class Engine:
             held=partial(self._held, settings) if settings.is_guarded else None,
             runs=lambda: self._open_runs(settings),
             guarded_road=partial(self._guarded_road, settings),
+            open_way_out=self.egress,
             takes_up_runs=self._shared_children is not None,
         )
         for key in assembly.listed:

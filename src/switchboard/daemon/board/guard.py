@@ -39,9 +39,10 @@ class Guard:
     """Shared by every board of a process."""
 
     def __init__(self, home: str, events: Events) -> None:
+        self.home = home
         self.approvals: ApprovalStore = SqliteApprovals(home)
         self.audit: AuditStore = SqliteAudit(home, tell=events.emit)
-        self._queue = ApprovalQueue(self.approvals, ProcessOwners())
+        self.queue = self._queue = ApprovalQueue(self.approvals, ProcessOwners())
         self._trust = TrustBook()
         # What waits for answers, and what writes down that sessions have ended.
         self._asking = TaskSet()

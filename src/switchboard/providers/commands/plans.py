@@ -196,8 +196,13 @@ def plan_of(entry: CommandEntry, call: Call, ground: CommandContext, cwd: str = 
             filling.expand(configured) if configured else ground.path, ground.apart_from(entry)
         ),
         stdin=bytes(call.arguments),
-        secrets=place.secrets | filling.taken,
+        secrets=place.secrets | filling.taken | _injected(entry, ground.environ),
     )
+
+
+def _injected(entry: CommandEntry, environ: Mapping[str, str]) -> set[str]:
+    names = (each.variable for each in entry.egress if each.inject)
+    return {environ[name] for name in names if environ.get(name)}
 
 
 def policy_of(plan: Plan, ground: CommandContext) -> SandboxPolicy:
