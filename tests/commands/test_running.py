@@ -195,7 +195,6 @@ async def test_a_tool_of_the_home_finds_no_program_in_a_folder_that_nobody_trust
     fake.chmod(0o755)
     bench.env["PATH"] = f"{fake.parent}:{bench.env['PATH']}"
     del bench.env["SWITCHBOARD_TRUST_WORKSPACE"]
-    bench.env["ENABLE_MCP_SERVER_SURFACE"] = "1"
     bench.write("python", ["python3", "-c", "import os; print(os.environ['PATH'])"])
     bench.write("relative", ["bin/python3"])
     told = text_of(await bench.call("python"))

@@ -171,8 +171,9 @@ def test_a_workspace_cannot_say_it_of_a_server_of_its_user(ground: Ground) -> No
     ground.put(ground.home / "config.toml", '[mcp_servers.x]\ncommand = "some-server"\n')
     ground.put(ground.own / "config.toml", '[mcp_servers.x]\nstart_in = "workspace"\n')
     settings = loaded(ground, trusted=True)
-    assert [each.start_in for each in settings.servers] in ([], [""])
-    assert [each.start_in for each in settings.untrusted] == ["workspace"]
+    # Until then the user's own stays as it is.
+    assert only(settings).start_in != "workspace"
+    assert [each.name for each in settings.untrusted] == ["x"]
 
 
 def test_where_a_server_starts_is_a_part_of_what_is_trusted(ground: Ground) -> None:
