@@ -37,7 +37,7 @@ def child_environment(
 ) -> dict[str, str]:
     """The environment to start the child with. `secrets` are the variables that were looked up."""
     env = _inherited(entry, environ) if entry.inherit_env else base_environment(environ)
-    if entry.sandbox_profile != "none" and not entry.allow_network:
+    if entry.sandbox_profile != "none" and not (entry.allow_network or entry.egress):
         env.update(offline(entry.command, entry.args))
     env.update(entry.env)
     env.update(secrets)

@@ -108,7 +108,7 @@ def _judge_stdio(fields: Mapping[str, Any], say: Say) -> None:
             if fields.get(field):
                 message = f"`{field}` means nothing without a sandbox"
                 say((field,), message, "set `sandbox_profile` to `default`", "warning")
-    elif not fields.get("allow_network") and fetches_packages(command):
+    elif fetches_packages(command) and not (fields.get("allow_network") or fields.get("egress")):
         say(
             ("command",),
             f"`{command}` fetches packages, and its sandbox has no network",

@@ -157,7 +157,7 @@ def place_of(entry: CommandEntry, session: Session, ground: CommandContext) -> C
     base = base_environment(ground.environ)
     if "PATH" in base:
         base["PATH"] = searched(base["PATH"], ground.apart_from(entry))
-    if entry.sandbox_profile != "none" and not entry.allow_network:
+    if entry.sandbox_profile != "none" and not (entry.allow_network or entry.egress):
         base |= offline(entry.command, entry.args)
     return CommandPlace(
         cwd=cwd,
