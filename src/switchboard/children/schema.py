@@ -101,6 +101,8 @@ class ServerEntry(Struct, frozen=True, kw_only=True):
     read_roots: tuple[str, ...] = ()
     writable_roots: tuple[str, ...] = ()
     read_env_files: bool = False
+    # What a confined process may use at most: `memory`, `processes`, `files`, `cpu`, `disk`.
+    limits: dict[str, int | str] | None = None
     # Whether a model may turn a sentence into a call of one of its tools, and whether that is all
     # that its suite shows.
     natural_language: bool = False

@@ -32,6 +32,8 @@ class CommandEntry(Struct, frozen=True, kw_only=True):
     read_roots: tuple[str, ...] = ()
     writable_roots: tuple[str, ...] = ()
     read_env_files: bool = False
+    # What it may use at most: `memory`, `processes`, `files`, `cpu`, `disk`.
+    limits: dict[str, int | str] | None = None
     # What was configured, and who said so; only the user's own word can lift an approval.
     requires_approval: bool | None = None
     required_by: Scope = Scope.DEFAULT

@@ -219,7 +219,7 @@ SECTION = Section(
             "allow_network": Truth(about="Off by default, and a high risk."),
             **{
                 name: SERVER_OBJECT.fields[name]
-                for name in ("read_roots", "writable_roots", "read_env_files")
+                for name in ("read_roots", "writable_roots", "read_env_files", "limits")
             },
             "requires_approval": Truth(about="`false` counts in your home only, for a low risk."),
             "timeout_ms": Whole(minimum=1, about="How long a call may take; 120,000 by default."),
