@@ -7,19 +7,22 @@ from functools import cache
 from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from switchboard.core.bus import EventBus
 from switchboard.daemon.board.runtime import running
 from switchboard.settings.sections import Settings
 from switchboard.surface.http.access import Access, hosts_of
+from switchboard.surface.http.connection import Bounds, HttpConnection, UnfinishedHeads
 from switchboard.surface.http.surface import HttpSurface
 
 _HEAD = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:8081\r\nAuthorization: Bearer t\r\n"
 _JSON = b"Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
 _LIST = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
 SEEDS = (
+    # Junk after an answer.
+    _HEAD.replace(b"/mcp", b"/x")
+    + b"Transfer-Encoding: chunked\r\n\r\n5\r\n\r\xae\xae\xae\xaePOST",
     _HEAD + _JSON + b"Content-Length: 46\r\n\r\n" + _LIST,
     _HEAD + _JSON + b"MCP-Protocol-Version: 2026-07-28\r\nContent-Length: 46\r\n\r\n" + _LIST,
     _HEAD + b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
@@ -43,6 +46,9 @@ class _Transport(asyncio.Transport):
         self.sent += data
 
     def close(self) -> None:
+        self._closing = True
+
+    def abort(self) -> None:
         self._closing = True
 
     def is_closing(self) -> bool:
@@ -86,7 +92,13 @@ class _Ground:
     async def send(self, data: bytes) -> bytes:
         """What comes back."""
         transport = _Transport()
-        protocol = H11Protocol(self.config, ServerState(), {}, self.loop)
+        protocol = HttpConnection(
+            heads=UnfinishedHeads(Bounds()),
+            config=self.config,
+            server_state=ServerState(),
+            app_state={},
+            _loop=self.loop,
+        )
         protocol.connection_made(transport)
         half = len(data) // 2
         for part in (data[:half], data[half:]):

@@ -10,14 +10,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 
 import pytest
+from msgspec import structs
 
 from approvals.asker_contract import a_question
 from approvals.ground import decision
 from support.requirements import requirement
-from switchboard.approvals.queue import PENDING_IN_ALL, PENDING_PER_SESSION, TTL_S
+from switchboard.approvals.queue import (
+    PENDING_PER_SESSION,
+    PENDING_PER_WORKSPACE,
+    STALE_S,
+    TTL_S,
+)
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Verdict
-from switchboard.core.stores import ApprovalStore, Held, Owners, PinKey
+from switchboard.core.stores import ApprovalStore, Held, Owners, PinKey, Posted
 
 PATIENCE = 10.0
 READ = PinKey("notes", "f1", "read")
@@ -217,7 +223,48 @@ class ApprovalStoreContract(ABC):
     async def test_many_sessions_cannot_flood_a_person_either(self, store: ApprovalStore) -> None:
         fault = await until_refused(lambda n: store.post(a_question(f"q{n}", session=f"s{n}"), ""))
         assert fault.code is FaultCode.RESOURCE_EXHAUSTED
-        assert len(await store.waiting()) == PENDING_IN_ALL
+        assert len(await store.waiting()) == PENDING_PER_WORKSPACE
+
+    async def test_sessions_that_ask_a_lot_do_not_keep_another_from_asking(
+        self, store: ApprovalStore
+    ) -> None:
+        """Twenty-two sessions leave three questions each, and nobody answers any."""
+        for n in range(PENDING_PER_WORKSPACE):
+            await store.post(a_question(f"q{n}", session=f"s{n // 3}", digest=f"d{n}"), "")
+        assert (await store.post(a_question("mine", session="me"), "")).question.id == "mine"
+        left = await ids(store)
+        assert (len(left), left[0], left[-1]) == (PENDING_PER_WORKSPACE, "q1", "mine")
+        displaced = await store.answer("q0")
+        assert displaced is not None
+        assert (displaced.verdict, displaced.by) == ("cancelled", "queue")
+
+    async def test_one_workspace_does_not_fill_the_queue_of_another(
+        self, store: ApprovalStore
+    ) -> None:
+        for n in range(PENDING_PER_WORKSPACE):
+            await store.post(a_question(f"q{n}", session=f"s{n}", workspace="/one"), "")
+        fault = await until_refused(
+            lambda n: store.post(a_question(f"r{n}", session=f"r{n}", workspace="/one"), "")
+        )
+        assert fault.reason == "too-many-questions"
+        await store.post(a_question("other", session="other", workspace="/two"), "")
+
+    async def test_what_a_client_without_a_session_left_gives_way_after_a_while(
+        self, store: ApprovalStore, clock: FakeClock
+    ) -> None:
+        """It may be gone for good, or another may come under the same name."""
+
+        def post(name: str) -> Awaitable[Posted]:
+            asked = a_question(name, digest=name, session="http:x", expires_in_s=600)
+            return store.post(structs.replace(asked, offers=("once",)), "")
+
+        for name in ("a", "b", "c"):
+            await post(name)
+        with pytest.raises(Fault):
+            await post("d")
+        clock.ahead += STALE_S + 1
+        assert (await post("d")).state == "pending"
+        assert await ids(store) == ["b", "c", "d"]
 
     async def test_what_a_session_asked_or_was_given_ends_with_it(
         self, store: ApprovalStore

@@ -11,7 +11,7 @@ from switchboard.approvals.approver import Approver
 from switchboard.core.faults import Fault
 
 TELLS = (
-    "import os; from switchboard.approvals.approver import asking_program;"
+    "import os; from switchboard.approvals.client_programs import asking_program;"
     " print(asking_program(os.getpid()))"
 )
 COMMAND = (sys.executable, "-c", TELLS)
@@ -55,3 +55,40 @@ def test_a_process_that_nobody_knows_approves_nothing(pid: int) -> None:
     with pytest.raises(Fault) as refused:
         approver.check_clients([])
     assert refused.value.reason == "approver-unknown"
+
+
+ABOVE = (
+    "import os; from switchboard.approvals.client_programs import clients_above as above;"
+    " print(*above(os.getpid()))"
+)
+
+
+def above(*command: str) -> list[int]:
+    told = (*command, sys.executable, "-c", ABOVE)
+    done = subprocess.run(told, capture_output=True, text=True, check=True, start_new_session=True)
+    return [int(word) for word in done.stdout.split()]
+
+
+@pytest.mark.parametrize(
+    "wrapper", [(), SHELL, (*SHELL, *SHELL), ("timeout", "60"), (*SHELL, "timeout", "60")]
+)
+def test_a_client_is_known_through_whatever_it_starts_us_with(wrapper: tuple[str, ...]) -> None:
+    """A model's shell has the client above it, and not the script that started us for it."""
+    client = (sys.executable, "-c", "import subprocess as s, sys; s.run(sys.argv[1:], check=True)")
+    found = above(*client, *wrapper)
+    # Each shell and runner in between, and the client itself, but nobody above it.
+    assert len(found) == 1 + wrapper.count("sh") // 2 + wrapper.count("timeout")
+    assert os.getpid() not in found
+    assert above(*wrapper)[-1] == os.getpid()
+
+
+def test_the_shell_that_a_person_types_in_is_no_client() -> None:
+    ours, theirs = pty.openpty()
+    try:
+        terminal = os.ttyname(theirs)
+        leading = above(*AT_TERMINAL, terminal)
+        through = above(*AT_TERMINAL, terminal, "timeout", "60")
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert (len(leading), len(through)) == (0, 1)

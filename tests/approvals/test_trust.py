@@ -4,14 +4,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Raw
+from msgspec.structs import replace
 
 from approvals.ground import READS, Ground, ScriptedAsker, a_launch, a_tool
 from fakes.calls import a_session
 from support.requirements import requirement
+from switchboard.approvals.trust import Subject, TrustBook, words_of
+from switchboard.core.calls import Call
 from switchboard.core.launches import Launch
 from switchboard.core.questions import Question
 from switchboard.core.sessions import Era, Session
-from switchboard.core.tools import Effects
+from switchboard.core.tools import Effects, ToolSpec
 
 FETCH = a_tool("fetch", effects=Effects(read_only=True, open_world=True))
 
@@ -164,5 +168,59 @@ async def test_a_tool_s_own_results_do_not_end_its_trust(home: Path) -> None:
 async def test_a_tool_of_the_closed_world_taints_nothing(home: Path) -> None:
     flow = Flow(home)
     await flow.use(flow.wipe)
-    await flow.use(a_launch(a_tool("read", effects=READS), cwd=str(home)))
+    closed = Effects(read_only=True, open_world=False)
+    await flow.use(a_launch(a_tool("read", effects=closed), cwd=str(home)))
     assert await flow.use(flow.wipe) == []
+
+
+async def test_a_tool_that_does_not_say_whose_words_it_brings_may_bring_a_strangers(
+    home: Path,
+) -> None:
+    """A server keeps silent about the open world, which by the protocol means yes."""
+    flow = Flow(home)
+    await flow.use(flow.wipe)
+    await flow.use(a_launch(a_tool("read", effects=READS), cwd=str(home)))
+    [question] = await flow.use(flow.wipe)
+    assert question.facts.tainted_by == ("notes/read",)
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "source"),
+    [
+        ("resources/read", b'{"uri":"a://1"}', Subject("resources", "a://1")),
+        ("prompts/get", b'{"name":"p"}', Subject("prompts", "p")),
+        ("completion/complete", b'{"ref":{}}', Subject("completion", "complete")),
+        ("resources/read", b"[]", Subject("resources", "read")),
+    ],
+)
+def test_what_is_read_in_another_way_than_by_a_tool_ends_trust_too(
+    method: str, params: bytes, source: Subject
+) -> None:
+    """A stranger's words come in a resource, or in a prompt."""
+    session = a_session()
+    spec = ToolSpec(name=method, provider="directory", is_tool=False)
+    call = Call(id="1", session=session, tool=spec, arguments=Raw(params))
+    assert words_of(call) == source
+    assert words_of(replace(call, tool=replace(spec, is_tool=True))) is None
+    book, wipe = TrustBook(), Subject("notes", "wipe")
+    book.grant(session, wipe, "d")
+    assert book.holds(session, wipe, "d")
+    book.taint(session, source)
+    assert not book.holds(session, wipe, "d")
+    # Known when it was given again; the next source is not.
+    book.grant(session, wipe, "d")
+    book.taint(session, source)
+    assert book.holds(session, wipe, "d")
+    book.taint(session, Subject("resources", "b://2"))
+    assert not book.holds(session, wipe, "d")
+
+
+def test_reading_without_end_neither_fills_memory_nor_keeps_trust() -> None:
+    """So many sources that the next could not be told from those that were known."""
+    session, book, wipe = a_session(), TrustBook(), Subject("notes", "wipe")
+    for number in range(10_000):
+        book.taint(session, Subject("resources", f"a://{number}"))
+    assert len(book.tainted_by(session)) < 1_000
+    book.grant(session, wipe, "d")
+    book.taint(session, Subject("resources", "one more"))
+    assert not book.holds(session, wipe, "d")

@@ -25,6 +25,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "children": {"core", "ipc", "wire", "config", "procs", "vault"},
     # Behind a port of `children`; it knows what an entry says, and dials as children do.
     "oauth": {"core", "wire", "children:schema", "children:http"},
+    # Behind a port of `procs`; it dials as children do.
+    "egress": {"core", "wire", "procs", "children:http"},
     "providers": {
         *("core", "config", "procs", "sandbox", "children", "settings", "providers/*"),
         "runs:ports",
@@ -45,7 +47,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "web": {"control"},
     "daemon": {
         *("core", "ipc", "wire", "config", "procs", "audit", "vault", "approvals", "pipeline"),
-        *("directory", "engines", "runs", "oauth"),
+        *("directory", "engines", "runs", "oauth", "egress"),
         *("sandbox", "children", "providers", "providers/*", "settings", "surface", "control"),
         "web",
     },
@@ -99,6 +101,7 @@ ALSO_MAY_IMPORT = (
     Allowance("cli/verbs/*.py", {"children:secrets"}, "it says which secrets servers ask for"),
     Allowance("cli/verbs/*.py", {"settings", "daemon"}, "a verb works on settings or on a board"),
     Allowance("cli/verbs/agents.py", {"providers/*"}, "it shows what agent files come to"),
+    Allowance("cli/verbs/egress.py", {"egress"}, "decisions are shown where no daemon runs, too"),
     Allowance("cli/verbs/*audit*.py", {"audit"}, "the log is read where no daemon runs, too"),
     Allowance("cli/verbs/approvals.py", {"approvals", "audit"}, "it decides daemon or not"),
     Allowance("cli/verbs/*runs.py", {"runs"}, "runs are looked at where no daemon runs, too"),
@@ -138,6 +141,7 @@ THIRD_PARTY = {
     "msgspec": Outsider(("*",), "values are frozen structs, decoded without a detour"),
     "httpx2": Outsider(_HTTP, "only the HTTP edges know the client"),
     "uvicorn": Outsider(_HTTP, "only the HTTP edges know the server"),
+    "h11": Outsider(("surface/http/connection.py",), "it says how far a request has come"),
     "yaml": Outsider(("config/front_matter.py",), "only front matter is YAML"),
     "jsonschema_rs": Outsider(("pipeline/*",), "arguments are checked in one gate"),
     "bpe_openai": Outsider(("cli/*",), "only the count of tokens needs a tokenizer"),
@@ -145,16 +149,35 @@ THIRD_PARTY = {
     "opentelemetry": Outsider(("daemon/logs/otel.py",), "one subscriber exports, if wanted"),
     "hvac": Outsider(("vault/kv_vault.py",), "one engine of the vault is a server"),
     "requests": Outsider(("vault/kv_vault.py",), "`hvac` raises its errors"),
-    "cryptography": Outsider(("vault/envelope.py",), "one module encrypts"),
+    "cryptography": Outsider(
+        ("vault/envelope.py", "egress/certificates.py"),
+        "one module encrypts, and one signs what a child is shown",
+    ),
+    "h11": Outsider((*_HTTP, "egress/*"), "how far a request has come, and what a proxy passes on"),
     "dbos": Outsider(("runs/dbos_engine.py",), "one module makes runs last"),
     "uvloop": Outsider(("daemon/*",), "the daemon chooses the loop"),
 }
 # The shim has to start in a blink, so it and what it stands on use the standard library alone.
 WITHOUT_OUTSIDERS = ("shim/*", "ipc/*")
-ONLY_IN_ONE_MODULE = ("bpe_openai", "cryptography", "dbos")
+ONLY_IN_ONE_MODULE = ("bpe_openai", "dbos")
 
 # What is imported inside a function, and why. Everywhere else imports sit on top.
 LATE_IMPORTS: dict[tuple[str, str], str] = {
+    ("core/egress.py", "ipaddress"): "few have hosts of their own",
+    **{
+        ("egress/way_out.py", f"switchboard.egress.certificates.{name}"): "most lists need none"
+        for name in ("ChildAuthority", "bundle")
+    },
+    **{
+        ("daemon/board/egress.py", f"switchboard.{name}"): "few have a network of chosen hosts"
+        for name in (
+            *("egress.record.EgressRecord", "egress.resolving.SystemResolver"),
+            *("egress.way_out.ProxiedWayOut", "egress.way_out.WayOutSpec"),
+            *("egress.decisions.EgressDecisions", "egress.limits.LIMITS"),
+            "daemon.board.egress_questions.EgressQuestions",
+            "daemon.board.egress_questions.EgressSubject",
+        )
+    },
     (
         "settings/load.py",
         "switchboard.settings.scopes.session_servers.servers_in_scope",
@@ -168,12 +191,14 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         "switchboard.cli.guard_notice.tell_once",
     ): "it is told once, and never to a client that waits for its listing",
     ("settings/scopes/skills.py", "hashlib.sha256"): "it loads slowly, and few have skills",
-    ("settings/fingerprints.py", "hashlib.file_digest"): "most entries come from no workspace",
+    ("settings/consent/digests.py", "hashlib.file_digest"): "most entries come from no workspace",
+    ("settings/consent/digests.py", "hashlib.sha256"): "as above",
     ("settings/fingerprints.py", "hashlib.sha256"): "as above",
+    ("core/sessions.py", "hashlib.blake2s"): "it loads slowly, and few clients have no session",
     ("config/documents.py", "hashlib.sha256"): "it loads slowly, and few ask for a digest",
     (
         "settings/server_rules.py",
-        "switchboard.settings.account_rules.judge_accounts",
+        "switchboard.settings.rules.account_rules.judge_accounts",
     ): "few servers have several logins, and it compiles patterns",
     (
         "surface/endpoint.py",

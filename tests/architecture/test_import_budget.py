@@ -17,6 +17,7 @@ LOADED_LATER = {
     "argparse": "the command line of a server needs no parser of options",
     "cryptography": "only who has a secret in the vault needs it",
     "dbos": "only a run needs it",
+    "h11": "only the HTTP surface and networks of chosen hosts need it",
     "httpx2": "only remote children need it",
     "hvac": "as `cryptography`",
     "jsonschema_rs": "only a call with arguments needs it",

@@ -6,10 +6,12 @@ import sys
 import pytest
 
 from support.measuring import unmeasured
-from support.workspace import Workspace
+from support.workspace import Workspace, child_command, server
 from switchboard.cli.table import VERBS
 
 # asyncio and msgspec bring `logging` and `textwrap` along; nothing of ours asks for them.
+# What a start that reads only files of the home does without, and takes a millisecond or more.
+SLOW = {"hashlib", "platform", "unicodedata", "switchboard.core.privacy.cleaning"}
 FORBIDDEN = {"argparse", "difflib", "pathlib", "shlex", "tempfile", "typing_extensions"}
 
 
@@ -46,3 +48,8 @@ def test_a_server_loads_only_its_own_verb(workspace: Workspace, words: tuple[str
     assert modules & verbs == {f"switchboard.cli.verbs.{words[0]}"}
     assert modules & FORBIDDEN == set()
     assert "bpe_openai" not in modules
+
+
+def test_the_first_listing_waits_for_nothing_slow(workspace: Workspace) -> None:
+    workspace.mcp_json({"echo": server(child_command("echo_child", "echo"))}, scope="home")
+    assert loaded(workspace, "mcp") & SLOW == set()

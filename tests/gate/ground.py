@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -19,8 +20,7 @@ FORMS: Json = {"elicitation": {"form": {}}}
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 ERROR = "switchboard/error"
 HURRIED = Path(__file__).parent / "hurried.py"
-# A client is a process of its own: whoever answers at the desk may not descend from it.
-_AS_A_CLIENT = ("sh", "-c", '"$@"; exit $?', "client")
+_AS_A_CLIENT = ("-c", '"$@"; exit $?', "client")
 
 
 class Gate:
@@ -47,13 +47,21 @@ class Gate:
 
     # Clients
 
+    @property
+    def _as_a_client(self) -> list[str]:
+        """A client is a program of its own, and no shell: who answers may not descend from it."""
+        program = self.workspace.root.parent / "client"
+        if not program.exists():
+            program.symlink_to(str(shutil.which("sh")))
+        return [str(program), *_AS_A_CLIENT]
+
     def command(self, *words: str) -> list[str]:
-        return [*_AS_A_CLIENT, *self.workspace.command(*(words or ("mcp",)))]
+        return [*self._as_a_client, *self.workspace.command(*(words or ("mcp",)))]
 
     def hurried(self, *, ttl_s: float = 300.0, hold_s: float = 50.0) -> list[str]:
         """Give the command of a server of its own whose questions end soon."""
         program = [sys.executable, str(HURRIED), str(ttl_s), str(hold_s), "mcp", "--in-process"]
-        return [*_AS_A_CLIENT, *program]
+        return [*self._as_a_client, *program]
 
     @asynccontextmanager
     async def window(

@@ -1,5 +1,6 @@
 """What was judged is what runs: another process, or another definition, is not agreed to."""
 
+import json
 import sys
 from typing import Any
 
@@ -147,3 +148,28 @@ async def listed(client: StdioClient, names: set[str]) -> None:
     while not names <= found:
         found = set(await client.tools())
     assert names <= found
+
+
+@BOTH_WAYS
+async def test_the_words_of_a_held_definition_are_not_listed(gate: Gate, expose: str) -> None:
+    """A server changes a tool after it was pinned: the model reads nothing of the new words."""
+    child(gate, expose)
+    async with gate.window("handshake") as client:
+
+        async def shown() -> str:
+            if expose == "tools":
+                return json.dumps(await client.request("tools/list"))
+            look: Json = {"name": "c_suite", "arguments": {"action": "introspect"}}
+            return text_of(await client.request("tools/call", look))
+
+        begun = client.begin("tools/call", words(expose, "post"))
+        answered(client, await asked(client), "allow_once")
+        await client.answer_to(begun)
+        assert '"post"' in await shown()
+        await called(client, expose, "change")
+        listed = await shown()
+        assert '"post"' not in listed
+        assert "v2" not in listed
+        assert '"change"' in listed
+        assert fault(await called(client, expose, "post"))["reason"] == "definition-changed"
+    assert gate.written == ["v1"]

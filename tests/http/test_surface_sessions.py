@@ -210,7 +210,11 @@ async def test_what_was_said_while_nobody_listened_is_said_later(served: Served)
         assert seen.count(b"list_changed") == 1
 
 
-async def test_a_large_result_arrives_whole(served: Served) -> None:
+async def test_a_large_result_arrives_whole(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # On a busy machine it would become a stream.
+    monkeypatch.setattr("switchboard.surface.http.delivery.PRIME_S", 60)
     text = "ä\n" * 1_000_000
     async with served.client() as http:
         await served.session(http)

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from switchboard.procs.outlet import WayOut
 from switchboard.procs.spawn import Running, SpawnSpec, spawn
 from switchboard.procs.stop import stop
 from switchboard.sandbox.policy import SandboxPolicy
@@ -52,6 +53,8 @@ class Den:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(SECRET)
         self.sandbox = Sandbox()
+        # The one way out of what is run here, if it has one.
+        self.way_out: WayOut | None = None
 
     def repository(self, place: str = ".") -> Path:
         """Make something that looks like a repository; gives its folder."""
@@ -73,11 +76,14 @@ class Den:
         self, argv: tuple[str, ...], env: Mapping[str, str] | None = None, **more: Any
     ) -> SpawnSpec:
         known = {"PATH": PATH, "HOME": str(self.home), "LANG": "C.UTF-8"}
+        way_out = self.way_out
+        known |= {} if way_out is None else way_out.env
         return SpawnSpec(
             argv=argv,
             cwd=str(self.workspace),
             env={**known, **(env or {})},
             wrap=self.sandbox.around(self.confinement(**more)),
+            outlet=None if way_out is None else way_out.outlet,
         )
 
     @asynccontextmanager

@@ -101,6 +101,18 @@ async def test_an_excluded_subtool_is_refused_before_the_child_is_started(
         assert mentioning(str(tmp_path)) == []
 
 
+@pytest.mark.parametrize("spelling", ["Echo", " echo", "ECHO\t", "\u00a0echo", "hidden"])
+async def test_another_spelling_of_what_is_denied_does_not_reach_the_child(
+    spelling: str, tmp_path: Path
+) -> None:
+    """A server may take such a name for the one that is meant, or have tools that it hides."""
+    own = {"echo": SuiteSettings(deny=("echo",))}
+    async with serving(tmp_path, echo_server(), suites=own) as desk:
+        fault = await desk.fault("echo_suite", action="call", subtool=spelling, args={})
+        assert fault.reason in {"subtool-not-allowed", "unknown-subtool"}
+        assert fault.reason != "child-error"
+
+
 @requirement("S2.07")
 @pytest.mark.parametrize(
     "arguments",

@@ -9,28 +9,6 @@ from switchboard.core.questions import Question
 from switchkit.platform import Unknown, Vitals
 from switchkit.processes import ancestry
 
-# What only runs what somebody else wants run, and what has the orphans of everybody.
-_SHELLS = frozenset({"sh", "ash", "bash", "dash", "fish", "ksh", "mksh", "zsh"})
-_INITS = frozenset({"init", "launchd", "systemd"})
-
-
-def asking_program(pid: int) -> int:
-    """The program that wants a command run, above the shells in between; 0 if it is not known.
-
-    A shell that leads the session of a terminal is where a person types. What stands above it
-    drew the terminal, and other terminals too.
-    """
-    try:
-        above = ancestry(pid)[1:]
-    except Unknown:
-        return 0
-    for each in above:
-        if each.name not in _SHELLS:
-            return 0 if each.name in _INITS else each.pid
-        if each.terminal and each.session == each.pid:
-            break
-    return 0
-
 
 class Approver:
     """This process and everything above it, which is what is noted of whoever decides."""

@@ -13,7 +13,7 @@ from switchboard.approvals.queue import ApprovalQueue
 from switchboard.approvals.request import ApprovalRequest, ApprovalRequests
 from switchboard.approvals.risk import asks, assess, is_open_world
 from switchboard.approvals.trail import ApprovalTrail
-from switchboard.approvals.trust import TrustBook, subject_of
+from switchboard.approvals.trust import TrustBook, subject_of, words_of
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
@@ -65,6 +65,9 @@ class ApprovalGate:
     async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
         launch = call.launch
         if launch is None:
+            source = words_of(call)
+            if source is not None:
+                self._trust.taint(call.session, source)
             return await proceed(call)
         # Before anything else: the risk itself is read from the definition.
         if not self._pins.is_known(launch) and (

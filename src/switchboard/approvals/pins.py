@@ -1,9 +1,11 @@
 """Definitions of tools as they were first seen. A server that changes one later has to wait."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from switchboard.approvals.differences import difference, kept
-from switchboard.core.definition import definition_hash, definition_of
+from switchboard.core.definition import definition_hash, definition_of, older_hash
 from switchboard.core.launches import Launch
 from switchboard.core.privacy.secrets import NO_SECRETS, Redact
 from switchboard.core.stores import ApprovalStore, Held, PinKey
@@ -33,8 +35,7 @@ class Pins:
         """
         if self.is_known(launch):
             return None
-        text = kept(self._by_value(_readable(launch.tool)))
-        held = await self._store.pin(_key(launch), definition_hash(launch.tool), text)
+        held = await self._pin(launch)
         if held is None:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
@@ -49,6 +50,32 @@ class Pins:
         if (client := living(client_pid)) is not None:
             await self._store.wanted(held, client.pid, client.began)
         return held
+
+    async def _pin(self, launch: Launch) -> Held | None:
+        tool = launch.tool
+        text = kept(self._by_value(_readable(tool)))
+        return await self._store.pin(_key(launch), definition_hash(tool), text, older_hash(tool))
+
+    async def held_among(self, launches: Sequence[Launch]) -> frozenset[ToolSpec]:
+        """Those tools that are not as they were pinned: their words are shown to nobody.
+
+        All are of one server. What was never called is not pinned, and new to everybody.
+        """
+        unknown = [each for each in launches if not self.is_known(each)]
+        if not unknown:
+            return frozenset()
+        pinned = await self._store.pinned(unknown[0].server, unknown[0].fingerprint)
+        held: list[ToolSpec] = []
+        for launch in unknown:
+            tool = launch.tool
+            if tool.name not in pinned:
+                continue
+            hashed, is_whole = pinned[tool.name]
+            if hashed not in {definition_hash(tool), *(() if is_whole else (older_hash(tool),))}:
+                # Whoever is to look at it finds it in the queue, although nobody can call it.
+                await self._pin(launch)
+                held.append(tool)
+        return frozenset(held)
 
     async def changes(self, launch: Launch) -> tuple[str, ...]:
         """What the server has changed of a tool since a call of it was last agreed to."""

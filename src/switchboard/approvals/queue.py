@@ -15,7 +15,10 @@ from switchboard.core.stores import ApprovalStore, Owners, Posted
 WAIT_S = 120.0
 TTL_S = 300.0
 PENDING_PER_SESSION = 3
-PENDING_IN_ALL = 64
+PENDING_PER_WORKSPACE = 64
+PENDING_IN_ALL = 1_024
+# A question that waits so long gives way to another where there is no room for both.
+STALE_S = 30.0
 _NOS: frozenset[Verdict] = frozenset({"denied", "cancelled", "expired"})
 # Time decides without telling anybody; looked at this much later, it has.
 _AFTER_S = 0.02
@@ -39,7 +42,7 @@ class ApprovalQueue:
     async def post(self, question: Question) -> Posted:
         """Put a question into the queue, or find the one that is there. Raises a fault."""
         # A client without a session may be gone before the answer, and come again for it.
-        owner = self._owner if "session" in question.offers else ""
+        owner = "" if question.offers == ("once",) else self._owner
         return await self.store.post(question, owner)
 
     async def answer(self, question: Question, *, within_s: float = inf) -> Answer | None:

@@ -12,7 +12,7 @@ from switchboard.approvals.digest import call_digest, trust_digest
 from switchboard.approvals.queue import WAIT_S, new_id
 from switchboard.approvals.queue_asker import HOLD_S
 from switchboard.approvals.symlinks import is_of_the_system, links_in
-from switchboard.approvals.trust import TrustBook, bound_session, is_lasting
+from switchboard.approvals.trust import TrustBook, bound_session, is_lasting, subject_of
 from switchboard.approvals.wording import (
     MAX_ARGUMENTS,
     effects_in_words,
@@ -208,6 +208,7 @@ class ApprovalRequests:
             effects=effects_in_words(launch),
             sandbox=launch.sandbox,
             network=launch.network,
+            hosts=launch.hosts,
             uid0=self._user.is_root,
             writable=launch.writable_roots,
             links=tuple(
@@ -217,7 +218,10 @@ class ApprovalRequests:
                 if not is_of_the_system(os.path.join(cwd, text), real)
             ),
             tainted_by=tuple(
-                f"{source.server}/{source.tool}" for source in self._trust.tainted_by(session)
+                written_out(f"{source.server}/{source.tool}")
+                for source in self._trust.tainted_by(session)
+                # Its own words are part of what was agreed to.
+                if source != subject_of(launch)
             ),
         )
 

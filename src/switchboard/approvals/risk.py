@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from switchboard.core.launches import Launch
 from switchboard.core.origins import Scope
+from switchboard.core.privacy.orders import gives_orders
 from switchboard.core.questions import Risk
 from switchboard.core.tools import Effects
 
@@ -47,13 +48,21 @@ def is_open_world(launch: Launch) -> bool:
     """Whether a result may hold the words of a stranger. A permission has no result."""
     if launch.wish is not None and launch.wish.is_permission:
         return False
-    return launch.tool.effects.open_world is True or "network" in launch.side_effects
+    open_world = launch.tool.effects.open_world
+    if launch.is_foreign and launch.wish is None:
+        # A server that does not say is one of the open world, as the protocol has it.
+        return open_world is not False
+    return open_world is True or "network" in launch.side_effects
 
 
 def _of_a_server(launch: Launch) -> list[str]:
     effects = launch.tool.effects
     if not launch.trusts_annotations:
         return ["what this server says of its tools does not count here"]
+    if gives_orders(f"{launch.tool.title}\n{launch.tool.description}") or gives_orders(
+        bytes(launch.tool.input_schema).decode("utf-8", "replace")
+    ):
+        return ["its description gives the model orders that you may not be meant to see"]
     if only_reads(effects):
         return []
     if effects.destructive is True:

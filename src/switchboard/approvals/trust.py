@@ -1,7 +1,9 @@
 """What a session trusts until it ends. Kept in memory only: nothing of it outlives the session."""
 
+import msgspec
 from msgspec import Struct
 
+from switchboard.core.calls import Call
 from switchboard.core.launches import Launch
 from switchboard.core.sessions import Era, Session
 
@@ -17,6 +19,31 @@ class Subject(Struct, frozen=True):
 def subject_of(launch: Launch) -> Subject:
     """Whom trust is given to."""
     return Subject(launch.server, launch.tool.name, launch.account)
+
+
+def words_of(call: Call) -> Subject | None:
+    """Whose words a request for a prompt, a resource or a completion brings; nothing for others."""
+    kind, _, method = call.tool.name.partition("/")
+    if call.tool.is_tool or kind not in _CONTENTS:
+        return None
+    try:
+        named = _read_named(call.arguments)
+    except msgspec.MsgspecError:
+        named = _Named()
+    return Subject(kind, (named.uri or named.name or method)[:_LONGEST])
+
+
+_CONTENTS = frozenset({"resources", "prompts", "completion"})
+_LONGEST = 200
+_MOST_TAINTS = 512
+
+
+class _Named(Struct):
+    uri: str = ""
+    name: str = ""
+
+
+_read_named = msgspec.json.Decoder(_Named).decode
 
 
 class _Grant(Struct, frozen=True):
@@ -82,8 +109,14 @@ class TrustBook:
 
     def taint(self, session: Session, source: Subject) -> None:
         """The session has read what a stranger may have written."""
-        if is_lasting(session):
-            self._taints.setdefault(session.id, set()).add(source)
+        if not is_lasting(session):
+            return
+        taints = self._taints.setdefault(session.id, set())
+        if len(taints) >= _MOST_TAINTS and source not in taints:
+            # More than anybody could know of: whoever reads so much trusts nothing.
+            self._grants.pop(session.id, None)
+            return
+        taints.add(source)
 
     def tainted_by(self, session: Session) -> tuple[Subject, ...]:
         """Through which tools it has."""

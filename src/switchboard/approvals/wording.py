@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from switchboard.core.launches import Launch
 from switchboard.core.privacy.cleaning import cleaned, cleaned_line, written_out
-from switchboard.core.questions import Question
+from switchboard.core.questions import Facts, Question
 from switchboard.core.strict import Number
 
 # What a person can be expected to read.
@@ -118,13 +118,19 @@ def _surroundings(question: Question) -> Iterator[str]:
         yield f"Can write in: {', '.join(map(_plain, facts.writable))}"
     yield f"Variables: {_variables(question)}"
     yield f"Sandbox: {'NONE' if facts.sandbox == 'none' else _plain(facts.sandbox)}"
-    yield f"Network: {'on' if facts.network else 'off'}"
+    yield f"Network: {_network(facts)}"
     yield from root
     if not question.wish:
         yield f"Server: {_plain(facts.server)}"
     if facts.account:
         yield f"Account: {_plain(facts.account)} ({_plain(facts.account_why)})"
     yield f"Runs: {_plain(facts.runs)}"
+
+
+def _network(facts: Facts) -> str:
+    if facts.hosts:
+        return f"only {', '.join(map(_plain, facts.hosts))}"
+    return "on" if facts.network else "off"
 
 
 def _barred(text: str) -> Iterator[str]:

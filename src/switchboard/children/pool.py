@@ -23,7 +23,7 @@ from switchboard.children.link import Link, MakePeer
 from switchboard.children.listings.listing_cache import ListingCache, ListingCaches
 from switchboard.children.schema import ServerEntry, by_account
 from switchboard.children.secrets.lookup import LookedUp, SecretSource
-from switchboard.children.secrets.texts import secret_headers, secret_variables
+from switchboard.children.secrets.texts import injected_secrets, secret_headers, secret_variables
 from switchboard.children.starting.start_folder import make_own_folder
 from switchboard.children.stdio import open_stdio
 from switchboard.core.channel import Channel
@@ -33,6 +33,7 @@ from switchboard.core.origins import Origin
 from switchboard.core.ports import Events
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.core.sessions import Session
+from switchboard.procs.outlet import OpenWayOut, WayOut
 from switchboard.procs.spawn import Wrap
 from switchboard.wire.messages import encode
 from switchkit.commands import lies_in, search_path
@@ -120,7 +121,10 @@ class ChildPool:
         book: SecretBook | None = None,
         # The logins at remote servers, opened by the first who needs one.
         logins: Callable[[], Authorizations] | None = None,
+        # Opens the way out of a server with hosts of its own.
+        egress: OpenWayOut | None = None,
     ) -> None:
+        self._egress = egress
         self._environ = environ
         self.book = book if book is not None else SecretBook()
         self._secrets = secrets
@@ -226,17 +230,24 @@ class ChildPool:
             cwd = self.sandboxes.run_folder(entry)
             if entry.neutral:
                 await asyncio.to_thread(make_own_folder, entry, cwd)
-            return await open_stdio(
-                entry,
-                make_peer,
-                cwd=cwd,
-                env=env,
-                secrets=secrets if secrets.can_change else None,
-                reaper=self._reaper,
-                wrap=self.sandboxes(entry),
-                book=self.book,
-                timeout_s=timeout_s,
-            )
+            way_out = await self._way_out(entry, cwd) if entry.egress else None
+            try:
+                return await open_stdio(
+                    entry,
+                    make_peer,
+                    cwd=cwd,
+                    env=env,
+                    secrets=secrets if secrets.can_change else None,
+                    reaper=self._reaper,
+                    wrap=self.sandboxes(entry),
+                    book=self.book,
+                    way_out=way_out,
+                    timeout_s=timeout_s,
+                )
+            except BaseException:
+                if way_out is not None:
+                    await way_out.aclose()
+                raise
         # The HTTP client is large, and most boards have no remote child.
         from switchboard.children.http.remote import open_remote  # noqa: PLC0415
 
@@ -248,6 +259,19 @@ class ChildPool:
             book=self.book,
             timeout_s=timeout_s,
             authorization=self._login_of(entry),
+        )
+
+    async def _way_out(self, entry: ServerEntry, cwd: str) -> WayOut:
+        assert self._egress is not None, "whoever runs servers with hosts has ways out for them"
+        injected = LookedUp(entry, injected_secrets(entry), self._secrets, self.book.learn)
+        # Looked up before it starts: what is missing is told at once.
+        await injected.values()
+        runs = " ".join((entry.command, *entry.args))
+        return self._egress(
+            *(entry, self._environ, injected.values),
+            runs=runs,
+            cwd=cwd,
+            hide=self.book,
         )
 
     def _login_of(self, entry: ServerEntry) -> Authorization | None:

@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from switchboard.core.egress import EgressHost
 from switchboard.core.origins import Origin
 
 Transport = Literal["stdio", "http", "sse"]
@@ -54,6 +55,8 @@ class Seal(Struct, frozen=True, kw_only=True):
     # The command line as it is written, and where it runs: they name the files that count.
     words: tuple[str, ...] = ()
     cwd: str = ""
+    # Where programs are looked for that are named without a folder.
+    path: str = ""
     # False where the user trusts the whole workspace, whatever it holds.
     binding: bool = True
 
@@ -103,6 +106,10 @@ class ServerEntry(Struct, frozen=True, kw_only=True):
     read_env_files: bool = False
     # What a confined process may use at most: `memory`, `processes`, `files`, `cpu`, `disk`.
     limits: dict[str, int | str] | None = None
+    # The hosts that it may reach from a sandbox that has no other network, and whether a person is
+    # asked about others. From the user's own files alone.
+    egress: tuple[EgressHost, ...] = ()
+    egress_ask: bool = False
     # Whether a model may turn a sentence into a call of one of its tools, and whether that is all
     # that its suite shows.
     natural_language: bool = False

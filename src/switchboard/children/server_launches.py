@@ -6,6 +6,7 @@ import msgspec
 
 from switchboard.children.accounts.faults import no_account
 from switchboard.children.schema import ServerEntry, by_account
+from switchboard.core.egress import reachable
 from switchboard.core.launches import Launch
 from switchboard.core.origins import Origin
 from switchboard.core.sessions import ChosenAccount
@@ -66,7 +67,8 @@ class ServerLaunches(dict[ToolSpec, Launch]):
             secrets=(*entry.secret_env, *entry.headers),
             env_hash=self._env_hash,
             sandbox=entry.sandbox_profile,
-            network=entry.allow_network or entry.sandbox_profile == "none",
+            network=entry.allow_network or bool(entry.egress) or entry.sandbox_profile == "none",
+            hosts=reachable(entry.egress, asks=entry.egress_ask),
             writable_roots=entry.writable_roots,
             trusts_annotations=entry.trust_annotations,
         )

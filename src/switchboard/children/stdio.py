@@ -10,6 +10,7 @@ from switchboard.children.secrets.lookup import LookedUp
 from switchboard.children.starting.start_folder import command_line, fault_from_old_python
 from switchboard.core.faults import Fault
 from switchboard.core.privacy.secrets import SecretBook
+from switchboard.procs.outlet import WayOut
 from switchboard.procs.spawn import Running, SpawnSpec, Wrap, spawn
 from switchboard.procs.stop import stop
 from switchboard.wire.peer import Peer
@@ -29,6 +30,8 @@ class StdioLink:
     trouble = ""
     # A process is there until it ends.
     answered_at = 0.0
+    # Ends with it.
+    way_out: WayOut | None = None
 
     def __init__(
         self,
@@ -79,6 +82,8 @@ class StdioLink:
         await self.peer.aclose()
         await stop(self._running, close_input=self._pipe.close)
         self._pipe.abort(Loss(message="closed"))
+        if self.way_out is not None:
+            await self.way_out.aclose()
 
 
 async def open_stdio(
@@ -92,11 +97,19 @@ async def open_stdio(
     secrets: LookedUp | None = None,
     # What is known beside the variables of its own.
     book: SecretBook,
+    # Closed with the link.
+    way_out: WayOut | None = None,
     timeout_s: float,
 ) -> StdioLink:
     """Start the child's process and connect to it."""
     running = await spawn(
-        SpawnSpec(argv=command_line(entry), cwd=cwd, env=env, wrap=wrap),
+        SpawnSpec(
+            argv=command_line(entry),
+            cwd=cwd,
+            env=env if way_out is None else {**env, **way_out.env},
+            wrap=wrap,
+            outlet=None if way_out is None else way_out.outlet,
+        ),
         reaper=reaper,
         timeout_s=timeout_s,
     )
@@ -108,4 +121,6 @@ async def open_stdio(
     await loop.connect_read_pipe(lambda: pipe, running.stdout)
     declared = {*entry.env, *entry.secret_env}
     hidden = Redaction((env[name] for name in declared), book)
-    return StdioLink(running, pipe, peer, hidden, secrets, entry=entry)
+    link = StdioLink(running, pipe, peer, hidden, secrets, entry=entry)
+    link.way_out = way_out
+    return link

@@ -43,6 +43,7 @@ VERBS: dict[str, Verb] = {
         ("daemon", "daemon", "Start, stop or restart the daemon, or show its log", "Serve"),
         ("status", "status", "Show the daemon's sessions, boards and children", "Look closer"),
         ("events", "events", "Show what happens in the daemon", "Look closer"),
+        ("egress", "egress", "Show what a server with chosen hosts reached", "Look closer"),
         ("audit", "audit", "Show what was called, and check that the log is whole", "Look closer"),
         ("config", "config", "Check, show or explain the configuration", "Look closer"),
         ("doctor", "doctor", "Find what is wrong, and say what to type next", "Look closer"),

@@ -6,6 +6,7 @@ from msgspec import Raw, Struct
 
 from switchboard.control.status import SessionStatus
 from switchboard.core.audit import AuditRow
+from switchboard.core.egress import EgressRow
 from switchboard.core.questions import Extent
 from switchboard.core.stores import Held, Posted
 
@@ -47,6 +48,12 @@ class Decision(Struct, frozen=True, kw_only=True):
     verdict: Literal["approved", "denied"]
     extent: Extent
     tool: str
+
+
+class EgressRows(Struct, frozen=True, kw_only=True):
+    """What servers reached and were refused, the latest last."""
+
+    rows: tuple[EgressRow, ...] = ()
 
 
 class AuditRows(Struct, frozen=True, kw_only=True):

@@ -65,7 +65,7 @@ class Decisions:
             raise Fault(
                 FaultCode.FAILED_PRECONDITION,
                 "no-session",
-                "this client has no session that trust could belong to",
+                f"this question has no such answer: it is answered {' or '.join(question.offers)}",
                 hint=f"switchboard approvals approve {question.id}",
             )
         if posted.state != "pending":

@@ -141,6 +141,12 @@ class RunSteerRequest(ControlRequest, frozen=True, kw_only=True, tag="run-steer"
     text: str
 
 
+class EgressRequest(ControlRequest, frozen=True, kw_only=True, tag="egress"):
+    """What one server with chosen hosts reached and was refused, or all of them."""
+
+    name: str = ""
+
+
 class ReloadRequest(ControlRequest, frozen=True, kw_only=True, tag="reload"):
     """Read the configuration of every board again, now."""
 
@@ -199,6 +205,7 @@ AnyRequest = (
     | RunSteerRequest
     | VaultUnlockRequest
     | VaultLockRequest
+    | EgressRequest
     | ReloadRequest
     | DrainRequest
     | StopRequest

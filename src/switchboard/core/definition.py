@@ -2,7 +2,7 @@
 
 import hashlib
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from msgspec import Raw
@@ -11,9 +11,18 @@ from switchboard.core.faults import Fault
 from switchboard.core.strict import canonical, read_strictly
 from switchboard.core.tools import ToolSpec
 
+# Members of a listing that `_opened` has in our own words.
+_OPENED = frozenset({"name", "title", "description", "inputSchema", "outputSchema", "annotations"})
+_HINTS = frozenset({"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"})
+
 
 def definition_of(tool: ToolSpec) -> dict[str, Any]:
     """Everything that a tool says of itself."""
+    more = _more(tool.listed)
+    return {**_opened(tool), "more": more} if more else _opened(tool)
+
+
+def _opened(tool: ToolSpec) -> dict[str, Any]:
     return {
         "name": tool.name,
         "title": tool.title,
@@ -31,9 +40,30 @@ def definition_hash(tool: ToolSpec) -> str:
     return sha256_of(definition_of(tool))
 
 
+def older_hash(tool: ToolSpec) -> str:
+    """The digest as it was made before every member of a listing counted."""
+    return sha256_of(_opened(tool))
+
+
 def sha256_of(value: Any) -> str:
     """The digest of a value, as JSON whose keys are sorted."""
     return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
+
+
+def _more(listed: Raw | None) -> Any:
+    """What a listing says beyond that; nothing for most tools."""
+    members: Any = _json(listed) if listed is not None else None
+    if not isinstance(members, dict):
+        return members
+    entry = cast("dict[str, Any]", members)
+    more = {key: value for key, value in entry.items() if key not in _OPENED}
+    said: Any = entry.get("annotations")
+    if isinstance(said, dict):
+        words = cast("dict[str, Any]", said)
+        said = {key: value for key, value in words.items() if key not in _HINTS}
+    if said:
+        more["annotations"] = said
+    return more
 
 
 def _json(raw: Raw) -> Any:

@@ -76,6 +76,16 @@ class ProtectedFilesAppeared(Struct, frozen=True, kw_only=True):
     call_id: str = ""
 
 
+class EgressRefused(Struct, frozen=True, kw_only=True):
+    """A confined program wanted to reach what is not on its list. Told once for each."""
+
+    # The server, or the command tool.
+    server: str
+    host: str
+    port: int
+    reason: str
+
+
 class NamesClashed(Struct, frozen=True, kw_only=True):
     # Which name, and whose tools want it.
     message: str
@@ -207,6 +217,7 @@ Event = (
     | ChildFailed
     | ChildToolsSkipped
     | ProtectedFilesAppeared
+    | EgressRefused
     | NamesClashed
     | ConfigLoaded
     | ConfigRejected

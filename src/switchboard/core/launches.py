@@ -72,6 +72,8 @@ class Launch(Struct, frozen=True, kw_only=True, eq=False):
     env_hash: str = ""
     sandbox: str = "none"
     network: bool = True
+    # Where that network leads, where it is one of chosen hosts.
+    hosts: tuple[str, ...] = ()
     writable_roots: tuple[str, ...] = ()
     # Those among them that the configuration opened beside the working directory, as written.
     opened_roots: tuple[str, ...] = ()

@@ -5,8 +5,9 @@ from typing import Literal, Protocol
 from msgspec import Struct
 
 Verdict = Literal["approved", "denied", "cancelled", "expired"]
-# How much is agreed to: this call, or every call of this tool until the session ends.
-Extent = Literal["once", "session"]
+# How long an answer holds: for this call, for every call of this tool until the session ends, or
+# for good, where a host is asked about.
+Extent = Literal["once", "session", "always"]
 RiskLevel = Literal["low", "high"]
 # Who decided when an approval was used by another call, which came first.
 USED = "use"
@@ -44,6 +45,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     effects: tuple[str, ...] = ()
     sandbox: str = "none"
     network: bool = True
+    # Where that network leads, where it is one of chosen hosts.
+    hosts: tuple[str, ...] = ()
     # Whether it runs as root.
     uid0: bool = False
     writable: tuple[str, ...] = ()

@@ -1,6 +1,5 @@
 """One connected client."""
 
-import hashlib
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
@@ -71,6 +70,9 @@ class Session(Struct, frozen=True, kw_only=True, eq=False):
     def holder(self) -> str:
         """Who it is of, for what outlasts one request: a session, or a client without one."""
         if self.entrance and self.era is Era.MODERN:
-            name = hashlib.blake2s(self.client.encode(), digest_size=6).hexdigest()
+            # It loads slowly, and everyone waits for the first listing.
+            from hashlib import blake2s  # noqa: PLC0415
+
+            name = blake2s(self.client.encode(), digest_size=6).hexdigest()
             return f"{self.via}:{self.workspace}:{self.entrance}:{name}"
         return self.id

@@ -115,8 +115,17 @@ class ApprovalStore(Protocol):
         """A question by its id."""
         ...
 
-    async def pin(self, key: PinKey, hashed: str, definition: str, /) -> Held | None:
-        """Pin a definition at first sight; gives what is held when another one is pinned."""
+    async def pin(
+        self, key: PinKey, hashed: str, definition: str, older: str = "", /
+    ) -> Held | None:
+        """Pin a definition at first sight; gives what is held when another one is pinned.
+
+        `older` is its hash as older versions made it, for what they pinned.
+        """
+        ...
+
+    async def pinned(self, server: str, fingerprint: str, /) -> dict[str, tuple[str, bool]]:
+        """What is pinned of a server's tools: each hash, and whether it is of all of them."""
         ...
 
     async def wanted(self, held: Held, pid: int, began: int, /) -> None:

@@ -58,3 +58,5 @@ class ToolSpec(Struct, frozen=True, kw_only=True, eq=False):
     particulars: Particulars | None = None
     # For a tool whose answers have a shape that its failures keep to.
     fault_text: FaultText | None = None
+    # The whole entry of a server's listing, which may say more than the members above.
+    listed: Raw | None = None

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from switchboard.approvals.client_programs import clients_above
 from switchboard.control.connection import SocketConnection
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
@@ -26,7 +27,7 @@ from switchboard.ipc.protocol import BEAT, END, GREETING_S, LISTENING, MAX_HELLO
 from switchboard.settings.sections import Settings
 from switchboard.surface.stdio import StreamClient, connect
 from switchboard.wire.frames import MAX_MESSAGE_BYTES
-from switchboard.wire.pipes import Loss, StreamPipe
+from switchboard.wire.pipes import CLIENT_UNREAD_BYTES, Loss, StreamPipe
 from switchkit.processes import parent_of
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class Attachment:
         on_listed: Callable[[], None] | None = None,
     ) -> None:
         runtime, acting = self.board.runtime, self.acting
-        pipe = StreamPipe(style=None)
+        pipe = StreamPipe(style=None, unread=CLIENT_UNREAD_BYTES)
         client = StreamClient(
             pipe,
             boards,
@@ -131,7 +132,7 @@ class Attachment:
             via="daemon",
             on_listed=on_listed,
             client_pid=parent_of(self.pid),
-            on_behalf_of=acting.pids,
+            on_behalf_of=(*acting.pids, *clients_above(self.pid)[1:]),
             acts_for=acting.words,
             depth=self._depth,
             is_pinned=self.hello.is_pinned,

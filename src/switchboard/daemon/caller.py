@@ -16,7 +16,7 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from switchboard import __version__
-from switchboard.approvals.approver import asking_program
+from switchboard.approvals.client_programs import asking_program
 from switchboard.children.exposure import SuiteSettings
 from switchboard.control.api import Hear
 from switchboard.control.requests import USAGE, CallRequest, IntrospectRequest

@@ -13,7 +13,14 @@ from msgspec import Raw, Struct
 from switchboard import __version__
 from switchboard.approvals.approver import Approver
 from switchboard.children.child import Child
-from switchboard.control.answers import Changed, Decision, EventList, Nothing, SessionList
+from switchboard.control.answers import (
+    Changed,
+    Decision,
+    EgressRows,
+    EventList,
+    Nothing,
+    SessionList,
+)
 from switchboard.control.api import Hear
 from switchboard.control.decisions import Decisions
 from switchboard.control.messages import line_of, unexpected
@@ -27,6 +34,7 @@ from switchboard.control.requests import (
     ChildRequest,
     DecideRequest,
     DrainRequest,
+    EgressRequest,
     EventsRequest,
     IntrospectRequest,
     ReloadRequest,
@@ -145,6 +153,8 @@ class DaemonControl:
                 self._unlock(request)
             case VaultLockRequest():
                 return self._lock()
+            case EgressRequest():
+                return EgressRows(rows=self._state.shared_children.egress.rows(request.name))
             case ReloadRequest():
                 return await self._reload()
             case DrainRequest():

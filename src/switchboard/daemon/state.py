@@ -39,6 +39,9 @@ class DaemonState:
         )
         self.boards = BoardRegistry(self.recent_events, self.shared_children, *more)
         self.attachments: set[Attachment] = set()
+        self.shared_children.egress.clients = lambda: [
+            session.client_pid for each in self.attachments for session in each.sessions()
+        ]
         # What is done to the end, whoever asked for it is there or not.
         self.unfinished = TaskSet()
         self.is_draining = False

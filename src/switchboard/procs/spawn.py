@@ -14,6 +14,7 @@ from msgspec import Struct
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.loop_file import loop_file
 from switchboard.procs.limits import give_first_limit
+from switchboard.procs.outlet import Outlet
 from switchboard.procs.tail import Tail
 from switchboard.procs.wall_watch import WallWatch
 from switchboard.procs.wrapped import Vigil, Wrapped
@@ -36,6 +37,8 @@ class SpawnSpec(Struct, frozen=True, kw_only=True):
     # Puts the program inside another one, as a sandbox does. Called in the thread that starts it,
     # just before, so that it may look at files. Raises a fault or OSError.
     wrap: "Callable[[SpawnSpec], Wrapped] | None" = None
+    # Its one way out, where it has no other network.
+    outlet: Outlet | None = None
 
 
 Wrap = Callable[[SpawnSpec], Wrapped]

@@ -12,10 +12,12 @@ from switchboard.core.visibility import Visibility
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from switchboard.children.listings.held_tools import Held
     from switchboard.children.pool import ChildSource
     from switchboard.children.schema import ServerEntry
     from switchboard.core.ports import Directory, Events, Next, Provider
     from switchboard.core.privacy.secrets import SecretBook
+    from switchboard.procs.outlet import OpenWayOut
     from switchboard.providers.source import Listed
     from switchboard.runs.ports import Runs
     from switchboard.sandbox.sandbox import Sandbox
@@ -97,10 +99,15 @@ class Context(Struct, frozen=True, kw_only=True, eq=False):
     # The road of what a provider does beyond the calls of clients: always asked about, and always
     # written down. With the provider that does it, and how long a question waits.
     guarded_road: Callable[[Provider, float], GuardedRoad] | None = None
+    # Which tools of one server are held, because it has changed them; nobody is told of them.
+    # Nothing where nobody judges.
+    held: Held | None = None
     # Every run of the home; opened by the first who asks. Not while building.
     runs: Callable[[], Runs] | None = None
     # Whether this process stays, so that it may go on with runs that another one left.
     takes_up_runs: bool = False
+    # Opens the way out of a process with hosts of its own.
+    open_way_out: OpenWayOut | None = None
     # In place of the sandbox of this platform.
     sandbox: Sandbox | None = None
 

@@ -8,10 +8,12 @@ import resource
 from collections.abc import Mapping
 from io import FileIO
 
+from switchboard.procs.outlet import Outlet
 from switchboard.procs.wrapped import Wrapped
 from switchboard.sandbox.inventory import inventory
 from switchboard.sandbox.limits import most_processes, resource_limits
 from switchboard.sandbox.masks import SCRATCH, SCRATCH_BYTES
+from switchboard.sandbox.outlets import opened_outlet, with_interpreter
 from switchboard.sandbox.paths import depth, is_below, is_within
 from switchboard.sandbox.policy import SandboxPolicy
 from switchboard.sandbox.probe import Bubblewrap
@@ -68,9 +70,13 @@ def wrapped_in_bubblewrap(
     confinement: SandboxPolicy,
     env: Mapping[str, str],
     bubblewrap: Bubblewrap,
+    outlet: Outlet | None = None,
 ) -> Wrapped:
     """The command line that runs a program in a sandbox. Raises a fault or OSError."""
     command = resolved_command(argv[0], cwd=confinement.cwd, path=confinement.path)
+    opened = None
+    if outlet is not None:
+        confinement, opened = with_interpreter(confinement), opened_outlet(outlet)
     roots = checked_roots(confinement, command)
     plan = mount_plan(roots, confinement)
     arguments = sandbox_arguments(confinement, plan, roots)
@@ -78,7 +84,13 @@ def wrapped_in_bubblewrap(
     for name, value in inside.items():
         # Told over a pipe: the command line is there for everybody to read.
         arguments += ["--setenv", name, value]
-    program = seccomp_filter(MACHINES[bubblewrap.machine], allow_network=confinement.allow_network)
+    if opened is not None:
+        arguments += opened.arguments
+    program = seccomp_filter(
+        MACHINES[bubblewrap.machine],
+        # Sockets of a network in which nobody else is.
+        allow_network=confinement.allow_network or opened is not None,
+    )
     reading, writing = os.pipe()
     orders_to = FileIO(writing, "wb")
     given = FileIO(reading, "rb")
@@ -88,10 +100,17 @@ def wrapped_in_bubblewrap(
     checkpoint = Checkpoint(plan, most_processes(confinement.limits))
     arguments += ["--seccomp", str(seccomp.fileno()), *checkpoint.arguments()]
     return Wrapped(
-        argv=(bubblewrap.path, "--args", str(given.fileno()), "--", command, *argv[1:]),
+        argv=(
+            *(bubblewrap.path, "--args", str(given.fileno()), "--"),
+            *(() if opened is None else opened.starter),
+            *(command, *argv[1:]),
+        ),
         env=outside,
         cwd=os.sep,
-        inherits=(given, seccomp, *checkpoint.inherits),
+        inherits=(
+            *(given, seccomp, *checkpoint.inherits),
+            *(() if opened is None else opened.inherits),
+        ),
         gate=checkpoint,
         orders=b"".join(os.fsencode(each) + b"\0" for each in arguments),
         orders_to=orders_to,

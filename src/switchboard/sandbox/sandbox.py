@@ -7,6 +7,7 @@ from functools import cache
 from msgspec.structs import replace
 
 from switchboard.core.faults import Fault
+from switchboard.procs.outlet import Outlet
 from switchboard.procs.spawn import SpawnSpec, Wrap
 from switchboard.procs.wrapped import Wrapped
 from switchboard.sandbox.bubblewrap import wrapped_in_bubblewrap
@@ -48,12 +49,20 @@ class Sandbox:
         found = self.look()
         return found if isinstance(found, Unusable) else None
 
-    def wrap(self, argv: tuple[str, ...], policy: SandboxPolicy, env: Mapping[str, str]) -> Wrapped:
+    def wrap(
+        self,
+        argv: tuple[str, ...],
+        policy: SandboxPolicy,
+        env: Mapping[str, str],
+        outlet: Outlet | None = None,
+    ) -> Wrapped:
         """How to start a program inside. Looks at files, so it belongs into a thread.
 
         Raises a fault when there is no sandbox that works, or when the policy asks for what
         is never opened; OSError when there is no such command.
         """
+        if outlet is not None and (policy.profile == "none" or self._system == _MAC):
+            raise NO_OUTLET.fault()
         if policy.profile == "none":
             return Wrapped(argv=argv, env=env, cwd=policy.cwd)
         if (refusal := self.refusal(policy.profile)) is not None:
@@ -64,7 +73,7 @@ class Sandbox:
         # It may have gone since.
         if not isinstance(found, Bubblewrap):
             raise found.fault()
-        return _explained(wrapped_in_bubblewrap(argv, policy, env, found), policy)
+        return _explained(wrapped_in_bubblewrap(argv, policy, env, found, outlet), policy, outlet)
 
     def around(self, policy: SandboxPolicy, *, cwd: str = "", path: str = "") -> Wrap:
         """What a spec takes: `SpawnSpec(…, wrap=sandbox.around(policy))`.
@@ -76,13 +85,15 @@ class Sandbox:
             command, *items = spec.argv
             if path:
                 command = resolved_command(command, cwd=cwd, path=path)
-            return self.wrap((command, *items), policy, spec.env)
+            return self.wrap((command, *items), policy, spec.env, spec.outlet)
 
         return wrap
 
 
-def _explained(wrapped: Wrapped, policy: SandboxPolicy) -> Wrapped:
+def _explained(wrapped: Wrapped, policy: SandboxPolicy, outlet: Outlet | None = None) -> Wrapped:
     def explain(status: int, said: str) -> Fault | None:
+        if outlet is not None and status and (refused := outlet.refused()) is not None:
+            return refused
         return denial(status, said, policy)
 
     appeared = None if policy.only_reads else _appearing_in(policy.cwd)
@@ -98,6 +109,10 @@ def platform_sandbox() -> Sandbox:
 _ONLY_ON_MAC = Unusable(
     why="`seatbelt` is the sandbox of macOS",
     fix='write `sandbox_profile = "default"`, which is the sandbox of each platform',
+)
+NO_OUTLET = Unusable(
+    why="`egress` needs the sandbox of Linux, bubblewrap: only that has a network of its own",
+    fix="remove `egress`, or run it where bubblewrap works",
 )
 _NO_SEATBELT = Unusable(
     why=f"`{PROGRAM}` is missing", fix="it is a part of macOS: update the system"

@@ -56,7 +56,7 @@ class ServerSandbox:
             path = spec.env.get("PATH") or os.defpath
             command = resolved_command(spec.argv[0], cwd=spec.cwd, path=path)
             policy = surroundings.policy(entry, cwd=self.run_folder(entry), state_dir=state_dir)
-            return sandbox.wrap((command, *spec.argv[1:]), policy, env)
+            return sandbox.wrap((command, *spec.argv[1:]), policy, env, spec.outlet)
 
         return wrap
 

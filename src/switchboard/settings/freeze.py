@@ -9,6 +9,7 @@ from msgspec import to_builtins
 from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import Account, OAuth, ServerEntry
 from switchboard.config.locate import expand_user
+from switchboard.core.egress import egress_from, written_egress
 from switchboard.core.origins import Origin
 from switchboard.settings.fields import (
     DAEMON,
@@ -47,6 +48,10 @@ def entry_from_fields(name: str, fields: Tree, origin: Origin, workspace: str) -
         "command": str(fields.get("command") or "").strip(),
         "cwd": os.path.join(workspace, fields.get("cwd") or "").rstrip(os.sep) or os.sep,
     }
+    if "egress" in values:
+        values["egress"] = egress_from(values["egress"])
+        # What chooses its hosts has a sandbox, unless it says itself that it has none.
+        values.setdefault("sandbox_profile", "default")
     if "auth" in values:
         values["auth"] = auth_from_fields(values["auth"])
     if "accounts" in values:
@@ -59,6 +64,7 @@ def entry_from_fields(name: str, fields: Tree, origin: Origin, workspace: str) -
 def fields_from_entry(entry: ServerEntry) -> dict[str, Any]:
     """The fields that would make this server again."""
     values = {field.name: to_builtins(getattr(entry, field.name)) for field in SERVER.fields}
+    values["egress"] = written_egress(entry.egress)
     values["accounts"] = {
         each["name"]: {key: value for key, value in each.items() if key != "name" and value}
         for each in values["accounts"]

@@ -46,7 +46,7 @@ def judge_references(
     """A secret is named where nobody reads it, by the server that it belongs to."""
     secrets = cast("Mapping[str, str]", fields.get("secret_env") or {})
     for key, reference in secrets.items():
-        _judge_one(name, reference, ("secret_env", key), say, repository=repository)
+        judge_reference(name, reference, ("secret_env", key), say, repository=repository)
         if key in cast("Mapping[str, str]", fields.get("env") or {}):
             say(
                 ("secret_env", key),
@@ -66,10 +66,10 @@ def judge_references(
                 "error",
             )
         elif is_reference(text):
-            _judge_one(name, text, ("headers", key), say, repository=repository)
+            judge_reference(name, text, ("headers", key), say, repository=repository)
     for account, at, auth in _logins(fields):
         reference, here = str(auth.get("client_secret_ref") or ""), (*at, "client_secret_ref")
-        _judge_one(name, reference, here, say, repository=repository)
+        judge_reference(name, reference, here, say, repository=repository)
         parts = reference.split("/")
         # `vault:mcp`, the server, `oauth`, the account and `client-secret`.
         if len(parts) == _PARTS_WITH_ACCOUNT and parts[3] != account:
@@ -93,7 +93,8 @@ def _logins(fields: Mapping[str, Any]) -> Iterator[tuple[str, KeyPath, Mapping[s
         yield account, ("accounts", account, "auth"), each.get("auth") or {}
 
 
-def _judge_one(name: str, reference: str, at: KeyPath, say: Say, *, repository: bool) -> None:
+def judge_reference(name: str, reference: str, at: KeyPath, say: Say, *, repository: bool) -> None:
+    """A secret belongs to the server that names it."""
     if reference.startswith("vault:mcp/") and reference.split("/")[1] != name:
         wanted = "/".join([f"vault:mcp/{name}", *reference.split("/")[2:]])
         say(at, f"`{reference}` belongs to another server", f"write `{wanted}`", "error")
@@ -135,7 +136,7 @@ def _judge_placeholders(name: str, fields: Mapping[str, Any], say: Say) -> None:
                     "error",
                 )
             else:
-                _judge_one(name, reference, at, say, repository=False)
+                judge_reference(name, reference, at, say, repository=False)
 
 
 def _texts(fields: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:

@@ -6,6 +6,7 @@ from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
 from switchboard.config.keys import Field, FileName, Section
 from switchboard.config.strict import Either, Items, Members, Table, Text, Truth, Whole
+from switchboard.core.egress import HOST_PATTERN, METHOD_PATTERN
 from switchboard.vault.references import (
     CLIENT_SECRET_PATTERN,
     ENV_NAME,
@@ -107,6 +108,29 @@ _ACCOUNT = Table(
     },
 )
 
+_HOST = Text(
+    pattern=HOST_PATTERN,
+    says="a host such as `api.example.com`, `*.example.com`, `10.0.0.5` or `[::1]`, with or "
+    "without `:port`",
+)
+EGRESS = Either(
+    first=Items(item=_HOST),
+    other=Members(
+        key=_HOST,
+        value=Table(
+            noun="a host of `egress`",
+            fields={
+                "methods": Items(
+                    item=Text(pattern=METHOD_PATTERN, says="a method in capitals, such as `GET`"),
+                    about="The only HTTP methods that are passed on.",
+                ),
+                "inject": replace(_SECRET, about="Put on at the edge; never given to the server."),
+            },
+        ),
+    ),
+    about="The only hosts that it may reach from its sandbox; counts in your home only.",
+)
+
 # fmt: off
 SERVER = Section(
     name="mcp_servers",
@@ -183,6 +207,11 @@ SERVER = Section(
         Field("read_env_files", Truth(about="Let the server read `.env` files in its sandbox."),
             files=_CHILD, bound="sandboxed"),
         Field("limits", _LIMITS, files=_CHILD, bound="unless-default"),
+        # Dropped there: see `egress_rules`.
+        Field("egress", EGRESS, files=_DECLARED, bound="unless-default", workspace="never"),
+        Field("egress_ask", Truth(about=(
+            "Ask a person about a host that is not in `egress`, instead of refusing it.")),
+            files=_DECLARED, bound="unless-default", workspace="never"),
         Field("natural_language", Truth(about=(
             "Let a model turn a sentence into one call of one subtool: `natural_language`.")),
             files=_SUITE, bound="unless-default"),

@@ -10,6 +10,7 @@ from switchboard.config.key_positions import KeyPath
 from switchboard.config.placeholders import has_placeholder
 from switchboard.config.problems import Severity
 from switchboard.core.privacy.secret_names import is_secret_name
+from switchboard.settings.rules.egress_rules import judge_egress
 from switchboard.settings.secret_rules import Say, judge_references, loads_code
 from switchboard.settings.server_fields import SANDBOX, WEB_URL
 
@@ -74,12 +75,13 @@ def judge(name: str, fields: Mapping[str, Any], habits: Habits, tell: Say) -> bo
         _judge_auth(cast("Mapping[str, Any]", fields["auth"]), say)
     if fields.get("accounts") is not None:
         # Few servers have several logins, and it compiles patterns.
-        from switchboard.settings.account_rules import judge_accounts  # noqa: PLC0415
+        from switchboard.settings.rules.account_rules import judge_accounts  # noqa: PLC0415
 
         judge_accounts(fields, say, is_foreign=habits.foreign_accounts)
         for account, each in cast("Mapping[str, Any]", fields["accounts"]).items():
             if each.get("auth") is not None:
                 _judge_auth(each["auth"], _below(("accounts", account), say))
+    judge_egress(name, fields, say)
     judge_references(name, fields, say, repository=habits.repository, expands=habits.expands)
     _judge_env(name, cast("Mapping[str, str]", fields.get("env") or {}), habits, say)
     if not habits.expands:

@@ -24,6 +24,7 @@ from switchboard.core.origins import Scope
 from switchboard.settings import freeze
 from switchboard.settings.consent.trust_record import TrustRecord
 from switchboard.settings.fingerprints import bound_values, sealed
+from switchboard.settings.rules.egress_rules import without_foreign_egress
 from switchboard.settings.server_fields import OVERRIDES, SUITE
 from switchboard.settings.server_rules import Habits, judge
 from switchboard.settings.trust import granted_to
@@ -79,6 +80,7 @@ def merged_servers(
     for name, raw in servers.items() if only is None else _some(servers, only):
         layers = layers_of.get(name, [])
         fields = {**raw, **freeze.suite_overrides(suites.get(name))}
+        fields = without_foreign_egress("server", name, fields, layers, resolution.problems)
         is_theirs = any(layer.scope is Scope.WORKSPACE for layer in layers)
         is_sound = partial(
             judged, merged, name, layers=layers, problems=resolution.problems, repository=is_theirs
@@ -91,7 +93,10 @@ def merged_servers(
             entry = replace(entry, templates=templates)
         if is_theirs:
             shown = _shown_words(merged, name)
-            entry = sealed(entry, workspace, shown, binding=resolution.record is not None)
+            path = resolution.environ.get("PATH", "")
+            entry = sealed(
+                entry, workspace, shown, path=path, binding=resolution.record is not None
+            )
             if resolution.waits(entry.fingerprint, references_of(entry)):
                 untrusted.append(entry)
                 continue

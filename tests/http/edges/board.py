@@ -15,6 +15,7 @@ from switchboard.core.events import Event
 from switchboard.daemon.board.runtime import Runtime, running
 from switchboard.settings.sections import Settings
 from switchboard.surface.http.access import Access, hosts_of
+from switchboard.surface.http.connection import Bounds
 from switchboard.surface.http.listener import bind, url_of
 from switchboard.surface.http.server import served
 from switchboard.surface.http.surface import HttpSurface
@@ -107,7 +108,7 @@ def modern(body: Json, version: str = MODERN) -> tuple[Json, dict[str, str]]:
 
 @asynccontextmanager
 async def served_board(
-    folder: Path, *servers: ServerEntry, idle_s: float = 60.0
+    folder: Path, *servers: ServerEntry, idle_s: float = 60.0, bounds: Bounds | None = None
 ) -> AsyncGenerator[Served]:
     settings = settings_of(folder, *(servers or (echo_entry(folder),)))
     events: list[Event] = []
@@ -124,5 +125,5 @@ async def served_board(
         runtime.on_changed.add(surface.changed)
         board = Served(url_of(listening), surface, runtime, folder)
         board.events = events
-        async with served(surface, listening):
+        async with served(surface, listening, bounds):
             yield board

@@ -69,8 +69,14 @@ CREATE TRIGGER older_owners AFTER INSERT ON questions WHEN NEW.owner != 0
         owner_id = NEW.owner || ':' || NEW.owner_began || ':' || NEW.owner_namespace
         WHERE id = NEW.id; END;
 """
+_WHOLE_DEFINITIONS = """
+-- 1 where the hash is of all that a server lists of a tool, 0 where older versions made it.
+ALTER TABLE pins ADD COLUMN is_whole INTEGER NOT NULL DEFAULT 0;
+-- Where it was asked: each workspace has a queue of its own.
+ALTER TABLE questions ADD COLUMN workspace TEXT NOT NULL DEFAULT '';
+"""
 # What each version brought: an older file is brought up to date, a newer one is let be.
-_STEPS = (_QUESTIONS_AND_PINS, _CHANGED_TOOLS, _OPAQUE_OWNERS)
+_STEPS = (_QUESTIONS_AND_PINS, _CHANGED_TOOLS, _OPAQUE_OWNERS, _WHOLE_DEFINITIONS)
 
 
 class Database(SqliteFile):

@@ -14,7 +14,7 @@ class PinTable:
         self._database = database
         self._clock = clock
 
-    def pin(self, key: PinKey, hashed: str, definition: str, /) -> Held | None:
+    def pin(self, key: PinKey, hashed: str, definition: str, older: str = "", /) -> Held | None:
         place = (key.server, key.fingerprint, key.tool)
         with self._database.together():
             rows = self._database.rows(
@@ -23,8 +23,9 @@ class PinTable:
             now = self._clock()
             if not rows:
                 self._database.change(
-                    "INSERT INTO pins (server, fingerprint, tool, hash, definition, pinned_at)"
-                    " VALUES (?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO pins"
+                    " (server, fingerprint, tool, hash, definition, pinned_at, is_whole)"
+                    " VALUES (?, ?, ?, ?, ?, ?, 1)",
                     *place,
                     hashed,
                     definition,
@@ -32,6 +33,16 @@ class PinTable:
                 )
                 return None
             [row] = rows
+            if not row["is_whole"] and row["hash"] in {hashed, older}:
+                # What an older version pinned is as it was, as far as that version looked.
+                self._database.change(
+                    "UPDATE pins SET hash = ?, definition = ?, is_whole = 1"
+                    " WHERE server = ? AND fingerprint = ? AND tool = ?",
+                    hashed,
+                    definition,
+                    *place,
+                )
+                return None
             if row["hash"] == hashed:
                 return None
             held_id = row["held_id"] if row["held_hash"] == hashed else None
@@ -55,6 +66,13 @@ class PinTable:
             after=definition,
             at=now,
         )
+
+    def pinned(self, server: str, fingerprint: str, /) -> dict[str, tuple[str, bool]]:
+        rows = self._database.rows(
+            "SELECT tool, hash, is_whole FROM pins WHERE server = ? AND fingerprint = ?",
+            *(server, fingerprint),
+        )
+        return {row["tool"]: (row["hash"], bool(row["is_whole"])) for row in rows}
 
     def wanted(self, held: Held, pid: int, began: int, /) -> None:
         self._database.change("INSERT OR IGNORE INTO held_by VALUES (?, ?, ?)", held.id, pid, began)
@@ -83,8 +101,8 @@ class PinTable:
         changed = self._database.change(
             # What was agreed to last stays until a call of the changed tool is agreed to.
             "UPDATE pins SET previous = COALESCE(previous, definition), hash = held_hash,"
-            " definition = held_definition, pinned_at = ?, held_id = NULL, held_hash = NULL,"
-            " held_definition = NULL, held_at = NULL"
+            " is_whole = 1, definition = held_definition, pinned_at = ?, held_id = NULL,"
+            " held_hash = NULL, held_definition = NULL, held_at = NULL"
             " WHERE held_id = ? AND held_definition = ?",
             self._clock(),
             held.id,

@@ -1,11 +1,18 @@
 """The table of questions. Its methods are those of `core.stores.ApprovalStore`, on its thread."""
 
 import sqlite3
+from collections import Counter
 from collections.abc import Callable
 
 import msgspec
 
-from switchboard.approvals.queue import PENDING_IN_ALL, PENDING_PER_SESSION, TTL_S
+from switchboard.approvals.queue import (
+    PENDING_IN_ALL,
+    PENDING_PER_SESSION,
+    PENDING_PER_WORKSPACE,
+    STALE_S,
+    TTL_S,
+)
 from switchboard.approvals.store.database import Database
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Answer, Question
@@ -35,11 +42,11 @@ class QuestionTable:
             )
             if found:
                 return _posted(found[0])
-            self._check_room(question.session_id)
+            self._make_room(question)
             self._database.change(
                 "INSERT INTO questions"
-                " (id, session, digest, question, asked_at, expires_at, owner_id)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                " (id, session, digest, question, asked_at, expires_at, owner_id, workspace)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 question.id,
                 question.session_id,
                 question.digest,
@@ -47,6 +54,7 @@ class QuestionTable:
                 question.asked_at,
                 question.expires_at,
                 owner,
+                question.workspace,
             )
         return Posted(question=question, state="pending")
 
@@ -117,19 +125,40 @@ class QuestionTable:
         )
         return [_posted(row) for row in rows]
 
-    def _check_room(self, session: str) -> None:
-        [row] = self._database.rows(
-            "SELECT count(*) AS all_of_them, count(*) FILTER (WHERE session = ?) AS own"
-            " FROM questions WHERE state = 'pending'",
-            session,
+    def _make_room(self, question: Question) -> None:
+        """Raises a fault where there is none: nobody keeps others from asking.
+
+        A client without a session may never come back for what it asked, so its oldest question
+        gives way after a while. In a workspace whose queue is full it is the oldest question of
+        whoever asks most.
+        """
+        waiting = self._database.rows(
+            "SELECT id, session, workspace, asked_at FROM questions WHERE state = 'pending'"
+            " ORDER BY asked_at"
         )
-        if row["own"] >= PENDING_PER_SESSION or row["all_of_them"] >= PENDING_IN_ALL:
-            raise Fault(
-                FaultCode.RESOURCE_EXHAUSTED,
-                "too-many-questions",
-                f"{row['own']} questions of this session are already waiting for an answer",
-                hint="have them answered first: switchboard approvals list",
-            )
+        own = [row for row in waiting if row["session"] == question.session_id]
+        stale = self._clock() - STALE_S
+        if len(own) >= PENDING_PER_SESSION:
+            if "session" in question.offers or own[0]["asked_at"] > stale:
+                raise _too_many(len(own))
+            self._give_way(own[0]["id"])
+        beside = [row for row in waiting if row["workspace"] == question.workspace]
+        if len(beside) >= PENDING_PER_WORKSPACE:
+            [(most, count)] = Counter(row["session"] for row in beside).most_common(1)
+            oldest = next(row for row in beside if row["session"] == most)
+            if count <= len(own) + 1 and oldest["asked_at"] > stale:
+                raise _too_many(len(own))
+            self._give_way(oldest["id"])
+        elif len(waiting) >= PENDING_IN_ALL:
+            raise _too_many(len(own))
+
+    def _give_way(self, question_id: str) -> None:
+        self._database.change(
+            "UPDATE questions SET state = 'cancelled', decided_by = 'queue', decided_at = ?"
+            " WHERE id = ? AND state = 'pending'",
+            self._clock(),
+            question_id,
+        )
 
     def _sweep(self) -> None:
         """Close what nobody can answer or use any more, and forget what is old."""
@@ -155,6 +184,15 @@ class QuestionTable:
             "DELETE FROM questions WHERE state NOT IN ('pending', 'approved') AND asked_at < ?",
             now - _KEPT_S,
         )
+
+
+def _too_many(own: int) -> Fault:
+    return Fault(
+        FaultCode.RESOURCE_EXHAUSTED,
+        "too-many-questions",
+        f"{own} questions of this session are already waiting for an answer",
+        hint="have them answered first: switchboard approvals list",
+    )
 
 
 def _posted(row: sqlite3.Row) -> Posted:

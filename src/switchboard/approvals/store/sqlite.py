@@ -59,6 +59,7 @@ class SqliteApprovals:
     recent = _asking(QuestionTable.recent)
     find = _asking(QuestionTable.find)
     pin = _pinning(PinTable.pin)
+    pinned = _pinning(PinTable.pinned)
     wanted = _pinning(PinTable.wanted)
     clients = _pinning(PinTable.clients)
     held = _pinning(PinTable.held)

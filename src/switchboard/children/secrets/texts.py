@@ -27,6 +27,11 @@ def secret_variables(entry: ServerEntry) -> dict[str, str]:
     }
 
 
+def injected_secrets(entry: ServerEntry) -> dict[str, str]:
+    """What is put on at the edge for a server, by the variables that hold a placeholder."""
+    return {each.variable: each.inject for each in entry.egress if each.inject}
+
+
 def secret_headers(entry: ServerEntry) -> dict[str, str]:
     """The headers of a remote server that are looked up, with what they are written as."""
     return {
@@ -42,6 +47,7 @@ def references_of(entry: ServerEntry) -> tuple[str, ...]:
     texts += [text for text in entry.headers.values() if is_reference(text)]
     logins = (entry.auth, *(each.auth for each in entry.accounts))
     texts += [auth.client_secret_ref for auth in logins if auth and auth.client_secret_ref]
+    texts += [each.inject for each in entry.egress if each.inject]
     found = dict.fromkeys(texts)
     for place in entry.templates:
         field, _, name = place.partition(".")
@@ -58,3 +64,4 @@ def filled(text: str, look_up: Callable[[str], str]) -> str:
 def texts_with_secrets(entry: ServerEntry) -> Iterator[tuple[str, str]]:
     """Everything of an entry that is looked up, by name."""
     yield from (secret_headers(entry) if entry.url else secret_variables(entry)).items()
+    yield from injected_secrets(entry).items()

@@ -38,7 +38,7 @@ _RUNNERS = _FETCHERS | frozenset((
 ))
 # fmt: on
 # Options of Node that take nothing from a folder.
-_NODE_HARMLESS = re.compile(
+_NODE_HARMLESS = (
     r"--(?:max-[a-z-]+=\d+|no-warnings|no-deprecation|enable-source-maps|trace-[a-z-]+|use-[a-z-]+)"
 )
 # Options of Python whose value is the next word.
@@ -108,7 +108,7 @@ def _taken_by_node(args: Sequence[str]) -> Taken:
     options = _options(args)
     has_script = len(options) < len(args) and args[len(options)] not in {"-", "--"}
     # With `-r`, `--import`, `-e` and others modules are looked for from its folder upwards.
-    harmless = all(_NODE_HARMLESS.fullmatch(each) for each in options)
+    harmless = all(re.fullmatch(_NODE_HARMLESS, each) for each in options)
     return "nothing" if has_script and harmless else "settings"
 
 

@@ -20,7 +20,7 @@ from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.daemon_answer import daemon_answer
 from switchboard.cli.verbs.parts.dated import DatedAnswer, DatedHeld, DatedQuestion
 from switchboard.cli.verbs.parts.question_watch import QuestionWatch, Waiting
-from switchboard.cli.verbs.parts.questions import question_lines
+from switchboard.cli.verbs.parts.questions import change_lines, question_lines
 from switchboard.control.answers import Decision, WaitingApprovals
 from switchboard.control.decisions import Decisions
 from switchboard.control.requests import ApprovalsRequest, DecideRequest
@@ -28,7 +28,6 @@ from switchboard.core.audit import stamped
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.privacy.cleaning import written_out
 from switchboard.core.questions import Extent, Question
-from switchboard.core.stores import Held
 from switchboard.ipc.paths import places_from
 from switchkit.cli.style import Style, is_terminal
 from switchkit.cli.typed import ask_at_terminal, says_yes
@@ -40,6 +39,7 @@ _ACTIONS = ("list", "show", "approve", "deny", "watch")
 _NEED_ID = frozenset({"show", "approve", "deny"})
 # What can be typed while watching.
 _FOR_A_CALL = {"y": "y: this call", "s": "s: every call of this session", "n": "n: no"}
+_FOR_A_HOST = {"y": "y: this time", "a": "a: always", "n": "n: no", "v": "v: never"}
 _FOR_A_DEFINITION = {"y": "y: take it as it is now", "n": "n: no"}
 
 USAGE = Usage(
@@ -51,6 +51,7 @@ USAGE = Usage(
     ),
     options=(
         Option(name="session", about="approve: every call of this tool until the session ends"),
+        Option(name="always", about="approve or deny: for good, where it is about a host"),
         Option(name="yes", about="approve: do not ask whether you are sure"),
         Option(name="all", about="list: those that were decided within a day, too"),
     ),
@@ -143,7 +144,7 @@ class DefinitionReport(Report, frozen=True, kw_only=True, tag="switchboard.appro
     changes: tuple[str, ...]
 
     def lines(self, style: Style) -> Iterator[str]:
-        yield from _change_lines(self.definition, self.changes, style)
+        yield from change_lines(self.definition, self.changes, style)
 
     def notes(self, style: Style) -> Iterator[str]:
         yield hint(style, f"switchboard approvals approve {self.definition.id}")
@@ -162,6 +163,7 @@ class DecidedReport(Report, frozen=True, kw_only=True, tag="switchboard.approval
         del style
         what = "the changed tool" if self.kind == "definition" else "the call of"
         more = " and every other call of it in this session" if self.extent == "session" else ""
+        more += " for good" if self.extent == "always" else ""
         yield f"{self.verdict}: {what} {self.tool}{more}"
 
     def notes(self, style: Style) -> Iterator[str]:
@@ -191,7 +193,7 @@ class WatchedDefinitionReport(
     changes: tuple[str, ...]
 
     def lines(self, style: Style) -> Iterator[str]:
-        yield from _change_lines(self.definition, self.changes, style)
+        yield from change_lines(self.definition, self.changes, style)
         yield ""
 
 
@@ -256,6 +258,10 @@ def _check(request: CommandRequest, action: str, wanted: str) -> None:
         raise UsageError(f"`{action}` needs an id", "switchboard approvals list")
     if action not in _NEED_ID and wanted:
         raise UsageError(f"`{action}` takes no id", f"switchboard approvals show {wanted}")
+    if arguments.has("always") and (action not in ("approve", "deny") or arguments.has("session")):
+        raise UsageError(
+            "`--always` belongs to `approve` and `deny`", "switchboard approvals --help"
+        )
     for option, owner in (("session", "approve"), ("yes", "approve"), ("all", "list")):
         if arguments.has(option) and action != owner:
             raise UsageError(f"`--{option}` belongs to `{owner}`", "switchboard approvals --help")
@@ -318,9 +324,7 @@ def _watched(found: WaitingApprovals) -> tuple[Waiting, ...]:
     calls = [
         Waiting(
             id=each.question.id,
-            choices=_FOR_A_CALL
-            if "session" in each.question.offers
-            else {key: _FOR_A_CALL[key] for key in "yn"},
+            choices=_choices(each.question),
             report=WatchedReport(question=DatedQuestion.of(each.question)),
         )
         for each in found.calls
@@ -338,6 +342,12 @@ def _watched(found: WaitingApprovals) -> tuple[Waiting, ...]:
     return (*calls, *definitions)
 
 
+def _choices(question: Question) -> dict[str, str]:
+    if "always" in question.offers:
+        return _FOR_A_HOST
+    return {key: _FOR_A_CALL[key] for key in ("ysn" if "session" in question.offers else "yn")}
+
+
 def _shown(found: WaitingApprovals) -> Report:
     for held in found.definitions:
         return DefinitionReport(definition=DatedHeld.of(held), changes=held_difference(held))
@@ -353,9 +363,9 @@ def _decide(
     for_session = request.arguments.has("session")
     if for_session and found.definitions:
         raise UsageError("a changed tool is approved for good", "leave `--session` out")
-    decide = DecideRequest(
-        id=wanted, approves=approves, extent="session" if for_session else "once"
-    )
+    always = request.arguments.has("always")
+    extent: Extent = "always" if always else "session" if for_session else "once"
+    decide = DecideRequest(id=wanted, approves=approves, extent=extent)
     if approves and not request.arguments.has("yes"):
         # Nobody is asked about what could not be done.
         _decided(request, replace(decide, only_check=True))
@@ -379,18 +389,6 @@ def _confirm(request: CommandRequest, report: Report) -> None:
         raise Fault(
             FaultCode.CANCELLED, "not-confirmed", "nothing was approved, and nothing was denied"
         )
-
-
-def _change_lines(held: Held, changes: tuple[str, ...], style: Style) -> Iterator[str]:
-    yield f"{written_out(held.server)} has changed its tool {written_out(held.tool)}"
-    yield ""
-    for line in changes:
-        if line.startswith("+"):
-            yield style.green(line)
-        elif line.startswith("-"):
-            yield style.red(line)
-        else:
-            yield line
 
 
 def _left(each: ListedApproval) -> str:

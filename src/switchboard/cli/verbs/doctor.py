@@ -15,6 +15,7 @@ from switchboard.children.secrets.texts import references_of, texts_with_secrets
 from switchboard.cli.render import hint, shown_origin
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import CommandRequest
+from switchboard.cli.verbs.parts.egress.findings import egress_findings
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.own_board import own_caller
 from switchboard.cli.verbs.parts.servers import program_of, target_of
@@ -123,6 +124,7 @@ def run(request: CommandRequest) -> Report:
             from switchboard.cli.verbs.parts.auth.checks import login_findings  # noqa: PLC0415
 
             findings += login_findings(settings, request.environ)
+        findings += egress_findings(request)
         for source in configured(settings):
             findings += source.findings(settings, request.environ)
         if request.arguments.has("deep"):

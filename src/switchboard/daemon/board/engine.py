@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING, cast
@@ -15,13 +16,17 @@ from switchboard.children.exposure import SuiteSettings
 from switchboard.children.listings.listing_cache import ListingCaches
 from switchboard.children.pool import ChildPool, ChildSource
 from switchboard.children.schema import ServerEntry
+from switchboard.core.faults import Fault
+from switchboard.core.launches import Launch
 from switchboard.core.loop.tasks import TaskSet, close_all
 from switchboard.core.ports import Directory, Events, Next, Provider, TaskProvider
 from switchboard.core.privacy.redacting_events import DiscreetEvents
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.core.stores import AuditStore
+from switchboard.core.tools import ToolSpec
 from switchboard.core.visibility import Visibility
 from switchboard.daemon.board.assemble import Assembly
+from switchboard.daemon.board.egress import Egress
 from switchboard.daemon.board.sandbox_trail import SandboxTrail
 from switchboard.daemon.board.secret_values import secret_values
 from switchboard.daemon.board.vault_secrets import VaultSecrets
@@ -99,6 +104,11 @@ class Engine:
         self._own_vaults = Vaults() if shared_children is None else None
         vaults = shared_children.vaults if shared_children is not None else self._own_vaults
         self._secrets = VaultSecrets(environ, cast("Vaults", vaults), self._audit)
+        self.egress = (
+            shared_children.egress
+            if shared_children is not None
+            else Egress(events, lambda: self._open_guard(cast("Settings", self._settings)))
+        )
         self.pool = ChildPool(
             environ=environ,
             secrets=self._secrets,
@@ -111,6 +121,7 @@ class Engine:
             sandboxes=ServerSandbox(environ, workspace),
             book=self._book,
             logins=self._open_logins,
+            egress=self.egress,
         )
         self._announce = announce
         self._guard: Guard | None = None
@@ -157,8 +168,10 @@ class Engine:
             book=self._book,
             announce=self._announce,
             directory=lambda: directory,
+            held=partial(self._held, settings) if settings.is_guarded else None,
             runs=lambda: self._open_runs(settings),
             guarded_road=partial(self._guarded_road, settings),
+            open_way_out=self.egress,
             takes_up_runs=self._shared_children is not None,
         )
         for key in assembly.listed:
@@ -219,6 +232,13 @@ class Engine:
             wait_s=settings.approval_timeout,
             ttl_s=ttl_s,
         )
+
+    async def _held(self, settings: Settings, launches: Sequence[Launch]) -> AbstractSet[ToolSpec]:
+        """Nothing where that cannot be known: what is called is judged in any case."""
+        try:
+            return await self._open_guard(settings).held(launches, self._hide)
+        except Fault:
+            return frozenset()
 
     def _open_guard(self, settings: Settings) -> Guard:
         if self._guard is None:

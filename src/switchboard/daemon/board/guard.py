@@ -5,6 +5,7 @@ them; trust for a session is in memory and ends with the session.
 """
 
 import contextlib
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -19,10 +20,12 @@ from switchboard.approvals.trail import ApprovalTrail
 from switchboard.approvals.trust import TrustBook
 from switchboard.audit.store import SqliteAudit
 from switchboard.core.faults import Fault
+from switchboard.core.launches import Launch
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Events
 from switchboard.core.privacy.secrets import NO_SECRETS, Redact
 from switchboard.core.stores import ApprovalStore, AuditStore
+from switchboard.core.tools import ToolSpec
 
 
 class Gates(Struct, frozen=True, eq=False):
@@ -36,9 +39,10 @@ class Guard:
     """Shared by every board of a process."""
 
     def __init__(self, home: str, events: Events) -> None:
+        self.home = home
         self.approvals: ApprovalStore = SqliteApprovals(home)
         self.audit: AuditStore = SqliteAudit(home, tell=events.emit)
-        self._queue = ApprovalQueue(self.approvals, ProcessOwners())
+        self.queue = self._queue = ApprovalQueue(self.approvals, ProcessOwners())
         self._trust = TrustBook()
         # What waits for answers, and what writes down that sessions have ended.
         self._asking = TaskSet()
@@ -79,6 +83,10 @@ class Guard:
             tasks=self._asking,
         )
         return Gates(approval, self.audit)
+
+    async def held(self, launches: Sequence[Launch], hide: Redact) -> frozenset[ToolSpec]:
+        """Those tools of a server that it has changed, and that nobody has looked at."""
+        return await Pins(self.approvals, by_value=hide).held_among(launches)
 
     def leave(self, session_id: str) -> None:
         """A session has ended, and with it what was asked and trusted in it."""

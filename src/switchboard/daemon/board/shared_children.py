@@ -13,6 +13,7 @@ from switchboard.core.ports import Events
 from switchboard.core.privacy.redacting_events import DiscreetEvents
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.core.stores import AuditStore
+from switchboard.daemon.board.egress import Egress
 from switchboard.daemon.board.sandbox_trail import SandboxTrail
 from switchboard.daemon.board.vault_secrets import VaultSecrets
 from switchboard.daemon.board.vaults import Vaults
@@ -52,6 +53,7 @@ class SharedChildren:
         self._pools: dict[Environ, ChildPool] = {}
         self._secrets: dict[Environ, VaultSecrets] = {}
         self.vaults = Vaults(is_unlockable=True)
+        self.egress = Egress(events, self._home_guard)
         self._boards: Counter[Environ] = Counter()
 
     def enter(self, environ: Mapping[str, str]) -> ChildPool:
@@ -72,6 +74,7 @@ class SharedChildren:
                 book=book,
                 sandboxes=ServerSandbox(environ, environ.get("HOME") or "/"),
                 logins=self.logins,
+                egress=self.egress,
             )
         return pool
 
@@ -112,6 +115,10 @@ class SharedChildren:
 
             self._guard = Guard(home, self._events)
         return self._guard
+
+    def _home_guard(self) -> "Guard":
+        assert self.settings is not None, "a child belongs to a board"
+        return self.guard(self.settings.home)
 
     def runs(self, home: str) -> "RunService":
         """The runs of the daemon's home, opened by the first board that wants them."""

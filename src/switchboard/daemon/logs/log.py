@@ -18,6 +18,7 @@ from switchboard.core.events import (
     ChildToolsSkipped,
     ConfigLoaded,
     ConfigRejected,
+    EgressRefused,
     Event,
     LoginRenewalFailed,
     ProtectedFilesAppeared,
@@ -62,7 +63,7 @@ def level_of(event: Event) -> int:  # noqa: PLR0911 - a case for each kind of ev
             return LEVELS["debug"]
         case CallFinished() | ChildFailed() | ChildToolsSkipped() | ConfigRejected():
             return LEVELS["warn"]
-        case AuditFailed() | AuditRecovered() | ProtectedFilesAppeared():
+        case AuditFailed() | AuditRecovered() | ProtectedFilesAppeared() | EgressRefused():
             return LEVELS["warn"]
         case RunEnded(state="failed") | RunEngineFailed() | RunUnwritten() | LoginRenewalFailed():
             return LEVELS["warn"]

@@ -11,6 +11,7 @@ from switchboard.core.ports import Events
 from switchboard.core.privacy.excerpts import client_excerpt
 from switchboard.core.privacy.redaction import redacted_text
 from switchboard.core.privacy.secrets import KnownSecrets
+from switchboard.procs.outlet import WayOut
 from switchboard.procs.run import ProcessEnd, ProcessRun
 from switchboard.procs.spawn import SpawnSpec, Wrap
 from switchboard.providers.commands.output_notices import End, Teller
@@ -31,12 +32,20 @@ class CommandRun:
         if call.channel is not None:
             self._teller = Teller(call.channel, tool=call.tool.name, call_id=call.id)
 
-    async def to_end(self, *, wrap: Wrap, reaper: Reaper, start_s: float) -> ProcessEnd:
+    async def to_end(
+        self, *, wrap: Wrap, reaper: Reaper, start_s: float, way_out: WayOut | None = None
+    ) -> ProcessEnd:
         """Run it. Raises a fault when it cannot start or its sandbox stopped it."""
         plan = self._plan
         streams = self._teller if plan.entry.streaming else None
         run = ProcessRun(
-            SpawnSpec(argv=plan.argv, cwd=plan.place.cwd, env=plan.place.env, wrap=wrap),
+            SpawnSpec(
+                argv=plan.argv,
+                cwd=plan.place.cwd,
+                env=plan.place.env if way_out is None else {**plan.place.env, **way_out.env},
+                wrap=wrap,
+                outlet=None if way_out is None else way_out.outlet,
+            ),
             self._secrets,
             stdin=plan.stdin,
             stdout=None if streams is None else streams.stdout,

@@ -6,6 +6,7 @@ import shlex
 import msgspec
 from msgspec.structs import replace
 
+from switchboard.core.egress import reachable
 from switchboard.core.launches import Launch
 from switchboard.core.privacy.redaction import redacted_text
 from switchboard.core.privacy.secrets import KnownSecrets
@@ -26,6 +27,7 @@ def standing_launch(entry: CommandEntry, tool: ToolSpec) -> Launch:
         is_foreign=False,
         sandbox=entry.sandbox_profile,
         network=has_network(entry),
+        hosts=reachable(entry.egress, asks=entry.egress_ask),
         opened_roots=entry.writable_roots,
         side_effects=entry.side_effects,
         requires_approval=entry.requires_approval,
@@ -56,8 +58,8 @@ def launch_of(plan: Plan, tool: ToolSpec, fingerprint: str, ground: CommandConte
 
 
 def has_network(entry: CommandEntry) -> bool:
-    """Whether nothing keeps it from the network."""
-    return entry.allow_network or entry.sandbox_profile == "none"
+    """Whether it may reach any host at all."""
+    return entry.allow_network or bool(entry.egress) or entry.sandbox_profile == "none"
 
 
 def _digest(value: dict[str, str]) -> str:

@@ -165,8 +165,13 @@ def plan_of(entry: CommandEntry, call: Call, ground: CommandContext, cwd: str = 
         argv=argv,
         path=filling.expand(configured) if configured else ground.path,
         stdin=bytes(call.arguments),
-        secrets=place.secrets | filling.taken,
+        secrets=place.secrets | filling.taken | _injected(entry, ground.environ),
     )
+
+
+def _injected(entry: CommandEntry, environ: Mapping[str, str]) -> set[str]:
+    names = (each.variable for each in entry.egress if each.inject)
+    return {environ[name] for name in names if environ.get(name)}
 
 
 def policy_of(plan: Plan, ground: CommandContext) -> SandboxPolicy:

@@ -1,6 +1,7 @@
 """Commands as tools: one process for each call, in its sandbox."""
 
 import asyncio
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 
 from switchboard.core.calls import Call, Outcome
@@ -9,8 +10,11 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
 from switchboard.core.offers import Kind, Offer
 from switchboard.core.ports import Events
+from switchboard.core.privacy.secrets import KnownSecrets
 from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
+from switchboard.procs.outlet import OpenWayOut, WayOut
+from switchboard.procs.run import ProcessEnd
 from switchboard.providers.commands.command_run import CommandRun
 from switchboard.providers.commands.launches import launch_of
 from switchboard.providers.commands.plans import CommandContext, Plan, plan_of, policy_of
@@ -39,7 +43,9 @@ class CommandsProvider:
         events: Events,
         fingerprint: Fingerprint,
         start_s: float,
+        open_way_out: OpenWayOut | None = None,
     ) -> None:
+        self._open_way_out = open_way_out
         self._tools = tools
         self._ground = ground
         self._sandbox = sandbox
@@ -72,15 +78,48 @@ class CommandsProvider:
         if is_bound and await asyncio.to_thread(self._fingerprint, entry) != entry.fingerprint:
             raise _changed(entry.name)
         run = CommandRun(plan, call, self._ground.workspace, self._events)
-        ended = await run.to_end(
+        way_out = self._way_out(plan) if entry.egress else None
+        try:
+            ended = await self._ended(run, plan, way_out)
+        finally:
+            if way_out is not None:
+                await way_out.aclose()
+        return outcome_of(ended, entry.name)
+
+    async def _ended(self, run: CommandRun, plan: Plan, way_out: WayOut | None) -> ProcessEnd:
+        return await run.to_end(
             # From where the configuration stands, not from where a session wants it to run.
             wrap=self._sandbox.around(
                 policy_of(plan, self._ground), cwd=plan.place.origin, path=plan.path
             ),
             reaper=self._reaper,
             start_s=self._start_s,
+            way_out=way_out,
         )
-        return outcome_of(ended, entry.name)
+
+    def _way_out(self, plan: Plan) -> WayOut:
+        """The way out of one call, with credentials as they are in the environment now."""
+        assert self._open_way_out is not None, "a board with an engine has ways out"
+        environ = self._ground.environ
+        wanted = {each.variable for each in plan.entry.egress if each.inject}
+        for name in wanted:
+            if not environ.get(name):
+                raise Fault(
+                    FaultCode.UNAUTHENTICATED,
+                    "secret-missing",
+                    f"the secret `{name}` of `{plan.entry.name}` has no value",
+                    hint=f"set `{name}`",
+                )
+
+        async def look_up() -> Mapping[str, str]:
+            return {name: environ[name] for name in wanted}
+
+        return self._open_way_out(
+            *(plan.entry, environ, look_up),
+            runs=shlex.join(plan.argv),
+            cwd=plan.place.cwd,
+            hide=KnownSecrets(plan.secrets),
+        )
 
     async def offers(
         self, kind: Kind, session: Session, channel: Channel | None, wanted: str = ""

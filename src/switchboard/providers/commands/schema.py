@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Raw, Struct
 
 from switchboard.children.schema import SandboxProfile, Seal
+from switchboard.core.egress import EgressHost
 from switchboard.core.origins import Origin, Scope
 
 SideEffect = Literal["filesystem-read", "filesystem-write", "network"]
@@ -34,6 +35,10 @@ class CommandEntry(Struct, frozen=True, kw_only=True):
     read_env_files: bool = False
     # What it may use at most: `memory`, `processes`, `files`, `cpu`, `disk`.
     limits: dict[str, int | str] | None = None
+    # The hosts that it may reach from a sandbox that has no other network, and whether a person is
+    # asked about others. From the user's own files alone.
+    egress: tuple[EgressHost, ...] = ()
+    egress_ask: bool = False
     # What was configured, and who said so; only the user's own word can lift an approval.
     requires_approval: bool | None = None
     required_by: Scope = Scope.DEFAULT

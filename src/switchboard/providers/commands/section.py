@@ -12,11 +12,13 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import replace
 
+from switchboard.config.key_positions import KeyPath
 from switchboard.config.keys import Field, Section
 from switchboard.config.layers import Layer, MergedLayers
 from switchboard.config.placeholders import Unfilled, expand
-from switchboard.config.problems import Problem
+from switchboard.config.problems import Problem, Severity
 from switchboard.config.strict import Anything, Items, Members, Text, Truth, Whole
+from switchboard.core.egress import egress_from
 from switchboard.core.names import MAX_TOOL_NAME, fold, tool_name
 from switchboard.core.origins import Scope
 from switchboard.core.privacy.secret_names import is_secret_name
@@ -24,6 +26,7 @@ from switchboard.providers.commands.schema import CommandEntry, CommandOmission,
 from switchboard.providers.table import is_reserved
 from switchboard.settings.files.server_shapes import SERVER_OBJECT
 from switchboard.settings.fingerprints import bound_values, fingerprint, seal_of
+from switchboard.settings.rules.egress_rules import judge_egress, without_foreign_egress
 from switchboard.settings.secret_rules import loads_code
 from switchboard.settings.server_fields import ENV_NAME
 from switchboard.settings.servers import Resolution
@@ -72,6 +75,9 @@ def read_commands(resolution: Resolution) -> CommandTools | None:
     for name, written in tools.items():
         layer = layers_of[name][-1]
         fields = _confined(merged, name, written, resolution.problems)
+        fields = without_foreign_egress(
+            "command tool", name, fields, layers_of[name], resolution.problems
+        )
         origin = layer.origin((_SECTION, name))
         try:
             _check_name(name, tools, layers_of)
@@ -118,8 +124,11 @@ def _entry(
 ) -> CommandEntry:
     is_theirs = layer.scope is Scope.WORKSPACE
     _check_env(fields, repository=is_theirs)
+    _check_egress(name, fields)
     required = resolution.merged.layer_of((_SECTION, name, "requires_approval"))
     chosen = SECTION.read(fields)
+    if "egress" in fields:
+        chosen["egress"] = egress_from(fields["egress"])
     if "input_schema" in fields:
         chosen["input_schema"] = _schema(fields["input_schema"])
     entry = CommandEntry(
@@ -158,6 +167,20 @@ def _check_env(fields: Mapping[str, Any], *, repository: bool) -> None:
     for key in (*fields.get("env", ()), *fields.get("allow_env_overrides", ())):
         if loads_code(key, repository=repository):
             raise _Wrong(f"`{key}` can make the program run foreign code and is not allowed here")
+
+
+def _check_egress(name: str, fields: Mapping[str, Any]) -> None:
+    def say(at: KeyPath, message: str, hint: str, severity: Severity) -> None:
+        del at, severity
+        raise _Wrong(message, hint)
+
+    judge_egress(name, fields, say)
+    for each in egress_from(fields.get("egress") or ()):
+        if each.inject.startswith("vault:"):
+            raise _Wrong(
+                "what is put on for a command tool comes from a variable",
+                f'write `inject = "env:{each.variable}"`',
+            )
 
 
 def _check_variables(entry: CommandEntry, environ: Mapping[str, str]) -> None:
@@ -221,6 +244,7 @@ SECTION = Section(
                 name: SERVER_OBJECT.fields[name]
                 for name in ("read_roots", "writable_roots", "read_env_files", "limits")
             },
+            **{name: SERVER_OBJECT.fields[name] for name in ("egress", "egress_ask")},
             "requires_approval": Truth(about="`false` counts in your home only, for a low risk."),
             "timeout_ms": Whole(minimum=1, about="How long a call may take; 120,000 by default."),
             "streaming": Truth(about="Pass on what it prints while it runs."),

@@ -6,6 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from switchboard.config.placeholders import has_placeholder, variables_in
+from switchboard.core.egress import reachable
 from switchboard.core.privacy.redaction import redacted_words
 from switchboard.core.privacy.secret_names import is_secret_name
 from switchboard.providers.commands.schema import CommandEntry, CommandTools
@@ -64,12 +65,14 @@ class CommandSource(Source[CommandTools]):
             events=context.events,
             fingerprint=lambda entry: fingerprint(entry.seal, settings.workspace),
             start_s=settings.timeouts.child_spawn_ms / 1000,
+            open_way_out=context.open_way_out,
         )
 
     def secrets(self, settings: Settings) -> Secrets:
         variables: set[str] = set()
         values: set[str] = set()
         for entry in self._tools(settings).usable.values():
+            variables.update(each.variable for each in entry.egress if each.inject)
             written = (entry.command, entry.cwd, entry.args, list(entry.env.values()))
             variables.update(variables_in(written))
             values.update(
@@ -167,6 +170,7 @@ def _sandbox(entry: CommandEntry) -> str:
         "NONE" if entry.sandbox_profile == "none" else entry.sandbox_profile,
         *(("its folder read-only",) if keeps_folder else ()),
         *(("network",) if entry.allow_network else ()),
+        *(f"reaches {each}" for each in reachable(entry.egress, asks=entry.egress_ask)),
         *(f"reads {each}" for each in entry.read_roots),
         *(f"writes {each}" for each in entry.writable_roots),
         *(("reads .env files",) if entry.read_env_files else ()),

@@ -11,6 +11,7 @@ from msgspec.json import encode
 from msgspec.structs import replace
 
 from switchboard.children.listings.collector import ListingCollector, known_listings, recall
+from switchboard.children.listings.held_tools import Held, held_tools
 from switchboard.children.results import malformed_result, passed_through
 from switchboard.children.server_launches import ServerLaunches
 from switchboard.core.calls import Call, Outcome
@@ -45,12 +46,15 @@ class DirectProvider:
         announce: Callable[[str, str], None],
         # Whether somebody judges what calls do: then tools count as their children list them now.
         is_guarded: bool = False,
+        # Which tools nobody is told of, because their server has changed them.
+        held: Held | None = None,
     ) -> None:
         self._exposures = {each.name: each for each in exposures}
         self._showing = tuple(each for each in self._exposures.values() if each.shows_tools)
         self._relaying = tuple(each for each in self._exposures.values() if each.relays)
         self._has_accounts = any(each.children.accounts is not None for each in self._showing)
         self._is_guarded = is_guarded
+        self._held = held
         self._collector = ListingCollector(announce)
         self._indexes: IdentityCache[ToolIndex] = IdentityCache()
         self.owners: Collection[str] = [each.name for each in self._relaying]
@@ -63,9 +67,27 @@ class DirectProvider:
         if kind == "subtools":
             return ()
         if kind == "tools":
-            return (await self._tools(session, channel, wanted)).offers
+            index = await self._tools(session, channel, wanted)
+            # Who calls a tool by its name is told what is wrong with it.
+            return index.offers if wanted else await self._unheld(index, session)
         found = await self._collector.collect(kind, self._relaying, session, channel)
         return self._index(kind, found).offers
+
+    async def _unheld(self, index: ToolIndex, session: Session) -> tuple[Offer, ...]:
+        """The tools without those that are held."""
+        if self._held is None:
+            return index.offers
+        by_server: dict[DirectExposure, list[tuple[ToolSpec, str]]] = {}
+        for spec, place in index.places.items():
+            by_server.setdefault(place.exposure, []).append((spec, place.own))
+        held: set[ToolSpec] = set()
+        for exposure, tools in by_server.items():
+            held |= await held_tools(
+                self._held, exposure.launches, exposure.children, session, tools
+            )
+        return (
+            tuple(each for each in index.offers if each.spec not in held) if held else index.offers
+        )
 
     async def _tools(self, session: Session, channel: Channel | None, wanted: str) -> ToolIndex:
         """The tools as soon as one of this name is among them, else all of them."""

@@ -52,6 +52,7 @@ class DirectSource(Source[Struct]):
             map(exposure, context.servers),
             announce=context.announce,
             is_guarded=context.settings.is_guarded,
+            held=context.held,
         )
 
 

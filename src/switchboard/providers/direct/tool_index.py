@@ -45,8 +45,8 @@ def index_tools(found: Sequence[Found]) -> ToolIndex:
     for exposure, listing in found:
         for entry in _shown(exposure, listing):
             shown = tool_name(exposure.prefix + entry.name)
-            spec = _spec(shown, exposure, entry)
             raw = listing.entries[entry.name]
+            spec = _spec(shown, exposure, entry, raw)
             offers.append(
                 Offer(
                     name=shown,
@@ -89,7 +89,7 @@ def _renamed(raw: Raw, shown: str) -> Raw:
     return Raw(encode({**_read_members(raw), "name": shown}))
 
 
-def _spec(shown: str, exposure: DirectExposure, entry: ToolEntry) -> ToolSpec:
+def _spec(shown: str, exposure: DirectExposure, entry: ToolEntry, raw: Raw) -> ToolSpec:
     limits = exposure.children.limits
     return ToolSpec(
         name=shown,
@@ -102,4 +102,5 @@ def _spec(shown: str, exposure: DirectExposure, entry: ToolEntry) -> ToolSpec:
         policy=Policy(timeout_s=limits.rpc_s, longest_s=limits.longest_s),
         origin=exposure.origin,
         check=unchecked,
+        listed=raw,
     )

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from switchboard.children.child import Child
 from switchboard.children.listings.collector import ListingCollector
+from switchboard.children.listings.held_tools import Held, held_tools
 from switchboard.children.listings.listing import Listing, ToolListing
 from switchboard.children.results import passed_through
 from switchboard.children.server_launches import ServerLaunches
@@ -47,12 +48,15 @@ class SuitesProvider:
         # Whether clients may see a suite: nobody asks the server of another what it has.
         shows: Callable[[str], bool] = lambda _: True,
         is_guarded: bool = False,
+        # Which tools nobody is told of, because their server has changed them.
+        held: Held | None = None,
         announce: Callable[[str, str], None] = lambda _kind, _session: None,
     ) -> None:
         """Where somebody judges what calls do, each is narrowed to the tool as it is listed."""
         self._suites = {suite.spec.name: suite for suite in suites}
         self._shown = tuple(each for name, each in self._suites.items() if shows(name))
         self._is_guarded = is_guarded
+        self._held = held
         # Closed with the provider.
         self._model = model
         self._collector = ListingCollector(announce)
@@ -70,6 +74,11 @@ class SuitesProvider:
             return ()
         asked = [suite for suite in self._shown if not suite.asks_nobody]
         found = await self._collector.collect("tools", asked, session, channel)
+        if self._held is not None:
+            found = [
+                (suite, await self._unheld(suite, session, cast("ToolListing", listing)))
+                for suite, listing in found
+            ]
         return self._offered.get(
             chain.from_iterable(found), lambda: (*_own(self._shown), *_subtools(found))
         )
@@ -98,7 +107,8 @@ class SuitesProvider:
                 f"`{suite.spec.name}` needs a `subtool` to call",
                 hint='send {"action": "introspect"} to see them',
             )
-        if self._is_guarded:
+        # Where something is denied, only names that the child lists are known not to mean it.
+        if self._is_guarded or not suite.subtools.is_open:
             tool = await self._listed(suite, arguments.subtool, call)
         else:
             tool = suite.subtool(arguments.subtool)
@@ -119,6 +129,7 @@ class SuitesProvider:
         assert suite.interpreter is not None, "asked only where there is one"
         query = read_query(args)
         listing = await suite.children.of(call.session).tools(call.channel)
+        listing = await self._unheld(suite, call.session, listing)
         choice = await suite.interpreter.choose(query, suite.callable_tools(listing))
         return replace(
             call,
@@ -134,6 +145,21 @@ class SuitesProvider:
         if tool is None:
             raise _unknown_subtool(suite, name, listing)
         return tool
+
+    async def _unheld(self, suite: Suite, session: Session, listing: ToolListing) -> ToolListing:
+        """The listing without the tools that are held."""
+        if self._held is None:
+            return listing
+        specs = ((suite.listed(name, listing), name) for name in listing.tools)
+        tools = [(spec, name) for spec, name in specs if spec is not None]
+        held = await held_tools(self._held, suite.launches, suite.children, session, tools)
+        if not held:
+            return listing
+        names = {spec.name for spec in held}
+        return ToolListing(
+            entries={name: raw for name, raw in listing.entries.items() if name not in names},
+            tools={name: tool for name, tool in listing.tools.items() if name not in names},
+        )
 
     def launch(self, call: Call) -> Launch | Coroutine[Any, Any, Launch] | None:
         assert call.via is not None, "every suite call is narrowed first"
@@ -163,7 +189,7 @@ class SuitesProvider:
         child = suite.children.of(call.session)
         if call.tool is suite.introspection:
             subtool = read_arguments(call.arguments).subtool
-            return await self._introspect(suite, child, subtool, call.channel)
+            return await self._introspect(suite, child, subtool, call)
         try:
             judged = call.launch.judged if call.launch is not None else None
             result = await child.call(call.tool.name, call.arguments, call.channel, judged)
@@ -182,12 +208,10 @@ class SuitesProvider:
             return with_choice(outcome, call.tool.name, call.arguments)
         return outcome
 
-    async def _introspect(
-        self, suite: Suite, child: Child, subtool: str, channel: Channel | None
-    ) -> Outcome:
+    async def _introspect(self, suite: Suite, child: Child, subtool: str, call: Call) -> Outcome:
         if suite.asks_nobody or subtool == NAME:
             return Outcome(blocks=(TextBlock(suite.introspect(None)),))
-        listing = await child.tools(channel)
+        listing = await self._unheld(suite, call.session, await child.tools(call.channel))
         if not subtool:
             return Outcome(blocks=(TextBlock(suite.introspect(listing)),))
         if suite.is_natural(subtool, listing):

@@ -80,6 +80,7 @@ class SuiteSource(Source[Struct]):
             shows=context.visibility.shows,
             is_guarded=context.settings.is_guarded,
             announce=context.announce,
+            held=context.held,
         )
 
     def env_names(self, settings: Settings) -> Iterable[str]:

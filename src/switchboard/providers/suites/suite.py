@@ -149,6 +149,7 @@ class Suite:
                 effects=entry.annotations.effects if entry.annotations else Effects(),
                 policy=self._timeout,
                 origin=self.spec.origin,
+                listed=listing.entries[name],
             )
         return specs.get(name)
 

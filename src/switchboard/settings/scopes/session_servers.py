@@ -20,6 +20,7 @@ from switchboard.settings.consent.trust_record import read_trust
 from switchboard.settings.files.file_layers import front_matter_layer, sidecar_layer
 from switchboard.settings.files.layer_merge import lay_servers
 from switchboard.settings.fingerprints import sealed
+from switchboard.settings.rules.egress_rules import without_foreign_egress
 from switchboard.settings.scopes.skill import Skill
 from switchboard.settings.sections import Settings
 from switchboard.settings.servers import judged
@@ -90,6 +91,7 @@ def _resolved(
             (untrusted if name in waiting else usable).append(below[name])
             continue
         fields = merged.tree["mcp_servers"][name]
+        fields = without_foreign_egress("server", name, fields, used, problems)
         origin = used[-1].origin(("mcp_servers", name))
         # Sidecars were judged, and warned of, when they were read; here only a server that was
         # mixed from several layers can still be wrong.

@@ -29,6 +29,10 @@ class Access(Struct, frozen=True, kw_only=True):
         """Let the request pass, or raise Refusal."""
         if repeated := sorted(_ONCE & exchange.repeated):
             raise Refusal(400, f"the header `{repeated[0]}` appears more than once")
+        if exchange.header("transfer-encoding") and exchange.header("content-length"):
+            # Whoever stands in between may read the one, and we the other.
+            message = "`Content-Length` and `Transfer-Encoding` exclude each other"
+            raise Refusal(400, message, headers=((b"connection", b"close"),))
         host = (exchange.header("host") or "").lower()
         known = self.hosts | _address_of(exchange)
         if host not in known:

@@ -17,6 +17,9 @@ Headers = tuple[tuple[bytes, bytes], ...]
 # Up to here one joined write is cheaper than several; beyond it slices keep copies small.
 _JOIN_BYTES = 64 * 1024
 _SLICE_BYTES = 256 * 1024
+# Four of the largest, and any number of common ones.
+_MOST_UNFINISHED = 64 << 20
+_SOON: Headers = ((b"retry-after", b"1"),)
 _EVENT_HEADERS: Headers = (
     (b"content-type", SSE_TYPE.encode()),
     (b"cache-control", b"no-cache, no-transform"),
@@ -49,6 +52,14 @@ def closing() -> Refusal:
 
 class ClientLeft(Exception):
     """The client closed the connection before it had sent everything."""
+
+
+class BodyBudget:
+    """How many bytes of unfinished bodies all requests hold together."""
+
+    def __init__(self, most: int = _MOST_UNFINISHED) -> None:
+        self.most = most
+        self.size = 0
 
 
 class Exchange:
@@ -90,24 +101,30 @@ class Exchange:
         """Whether an answer may be a stream."""
         return self.accepts(SSE_TYPE)
 
-    async def body(self, limit: int) -> bytes:
-        """The whole body. Raises Refusal when it is too large."""
+    async def body(self, limit: int, held: "BodyBudget") -> bytes:
+        """The whole body. Raises Refusal when it is too large, or there are too many of them."""
         declared = self._headers.get("content-length", "")
         if declared.isdigit() and int(declared) > limit:
             raise Refusal(413, f"the body is larger than {limit} bytes")
         chunks: list[bytes] = []
         size = 0
-        while True:
-            event = await self._receive()
-            if event["type"] == "http.disconnect":
-                raise ClientLeft
-            chunk: bytes = event.get("body", b"")
-            size += len(chunk)
-            if size > limit:
-                raise Refusal(413, f"the body is larger than {limit} bytes")
-            chunks.append(chunk)
-            if not event.get("more_body"):
-                return b"".join(chunks) if len(chunks) > 1 else chunk
+        try:
+            while True:
+                event = await self._receive()
+                if event["type"] == "http.disconnect":
+                    raise ClientLeft
+                chunk: bytes = event.get("body", b"")
+                size += len(chunk)
+                held.size += len(chunk)
+                if size > limit:
+                    raise Refusal(413, f"the body is larger than {limit} bytes")
+                if held.size > held.most:
+                    raise Refusal(503, "too much is being sent at once; try again", headers=_SOON)
+                chunks.append(chunk)
+                if not event.get("more_body"):
+                    return b"".join(chunks) if len(chunks) > 1 else chunk
+        finally:
+            held.size -= size
 
     async def until_left(self) -> None:
         """Return when the client has closed the connection. Comes after `body`."""

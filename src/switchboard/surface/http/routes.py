@@ -18,7 +18,14 @@ from switchboard.control.requests import AnyRequest, read_request
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.surface.http.access import Access
-from switchboard.surface.http.exchange import ClientLeft, Exchange, HttpReply, Refusal, closing
+from switchboard.surface.http.exchange import (
+    BodyBudget,
+    ClientLeft,
+    Exchange,
+    HttpReply,
+    Refusal,
+    closing,
+)
 from switchboard.surface.http.listener import CONTROL_PATH
 from switchboard.wire.frames import MAX_MESSAGE_BYTES
 from switchboard.wire.http_headers import JSON_TYPE, media_type
@@ -45,6 +52,7 @@ class ControlRoutes:
         # Requests under way, and streams of events.
         self._under_way = TaskSet()
         self._is_closing = False
+        self._unfinished = BodyBudget()
 
     async def aclose(self) -> None:
         """End what is under way, and every stream."""
@@ -64,7 +72,7 @@ class ControlRoutes:
             raise Refusal(405, "this method is not offered", headers=((b"allow", b"POST"),))
         if media_type(exchange.header("content-type") or "") != JSON_TYPE:
             raise Refusal(415, f"the content type must be `{JSON_TYPE}`")
-        body = await exchange.body(MAX_MESSAGE_BYTES)
+        body = await exchange.body(MAX_MESSAGE_BYTES, self._unfinished)
         try:
             fields = msgspec.json.decode(body or b"{}", type=dict[str, Raw])
             request = read_request(encode({**fields, "do": word}))

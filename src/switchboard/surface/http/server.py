@@ -2,17 +2,22 @@
 
 import asyncio
 import contextlib
+import os
 import socket
 from collections.abc import AsyncGenerator, Generator
+from functools import partial
+from typing import Any, cast
 
 import uvicorn
 
 from switchboard.core.loop.tasks import TaskSet
+from switchboard.surface.http.connection import Bounds, HttpConnection, UnfinishedHeads
 from switchboard.surface.http.surface import HttpSurface
 
 # Streams are ended and calls cancelled before the server stops; this bounds what is left.
 _GRACE_S = 2
 _KEEP_ALIVE_S = 75
+_MOST_CONNECTIONS = 1024
 
 
 class _Server(uvicorn.Server):
@@ -39,11 +44,14 @@ class _Server(uvicorn.Server):
 
 
 @contextlib.asynccontextmanager
-async def served(surface: HttpSurface, listening: socket.socket) -> AsyncGenerator[None]:
+async def served(
+    surface: HttpSurface, listening: socket.socket, bounds: Bounds | None = None
+) -> AsyncGenerator[None]:
     """Serve the surface on the socket for as long as the block runs."""
+    heads = UnfinishedHeads(bounds or Bounds(connections=most_connections()))
     config = uvicorn.Config(
         surface,
-        http="h11",
+        http=cast("Any", partial(HttpConnection, heads=heads)),
         ws="none",
         lifespan="off",
         loop="none",
@@ -70,3 +78,8 @@ async def served(surface: HttpSurface, listening: socket.socket) -> AsyncGenerat
             await surface.aclose()
             server.stop()
             await serving
+
+
+def most_connections() -> int:
+    """How many clients may be connected: children and files need descriptors, too."""
+    return max(16, min(_MOST_CONNECTIONS, os.sysconf("SC_OPEN_MAX") // 2))

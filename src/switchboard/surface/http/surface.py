@@ -13,6 +13,7 @@ from switchboard.core.sessions import Session
 from switchboard.surface.endpoint import Endpoint
 from switchboard.surface.http.access import Access
 from switchboard.surface.http.exchange import (
+    BodyBudget,
     ClientLeft,
     Exchange,
     Receive,
@@ -66,6 +67,7 @@ class HttpSurface:
         self._modern = ModernEra(self._endpoint, self._input_schema)
         self._suspended_calls = SuspendedCalls()
         self._is_closing = False
+        self.unfinished = BodyBudget()
         # No other server has the same, nor this one when it is started again.
         key = os.urandom(16)
         self._entrance = hashlib.sha256(key + access.token.encode()).hexdigest()[:16]
@@ -105,7 +107,7 @@ class HttpSurface:
             raise Refusal(415, f"the content type must be `{JSON_TYPE}`")
         if not exchange.accepts(JSON_TYPE):
             raise Refusal(406, f"the client must accept `{JSON_TYPE}`")
-        body = await exchange.body(MAX_MESSAGE_BYTES)
+        body = await exchange.body(MAX_MESSAGE_BYTES, self.unfinished)
         if not is_text(body):
             raise Refusal(400, "the body is not UTF-8", code=PARSE_ERROR)
         if modern or (exchange.header(SESSION_ID) is None and claims_modern(body)):

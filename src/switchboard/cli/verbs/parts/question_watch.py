@@ -22,6 +22,8 @@ _ANSWERS: dict[str, tuple[bool, Extent]] = {
     "y": (True, "once"),
     "s": (True, "session"),
     "n": (False, "once"),
+    "a": (True, "always"),
+    "v": (False, "always"),
 }
 
 

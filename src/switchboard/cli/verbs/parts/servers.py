@@ -10,6 +10,7 @@ from msgspec import Struct
 from switchboard.children.schema import ServerEntry
 from switchboard.cli.render import shown_origin
 from switchboard.config.problems import shown_path
+from switchboard.core.egress import reachable
 from switchboard.core.privacy.redaction import redacted_text, redacted_words
 from switchboard.providers.source import Trust
 from switchboard.sandbox.limits import limits_in_words
@@ -83,6 +84,7 @@ def sandbox_of(entry: ServerEntry) -> str:
     opened = [
         entry.sandbox_profile,
         *(("network",) if entry.allow_network else ()),
+        *(f"reaches {each}" for each in reachable(entry.egress, asks=entry.egress_ask)),
         *(f"reads {each}" for each in entry.read_roots),
         *(f"writes {each}" for each in entry.writable_roots),
         *(("reads .env files",) if entry.read_env_files else ()),

@@ -1,0 +1,257 @@
+"""The proxy of one child: whatever the child sends out comes through here."""
+
+import asyncio
+import contextlib
+import socket
+import ssl
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, cast
+
+import h11
+from msgspec import Struct
+
+from switchboard.core.egress import EgressHost, EgressOutcome
+from switchboard.core.loop.tasks import TaskSet
+from switchboard.egress.allowed import AllowedHosts
+from switchboard.egress.dialing import Dialer
+from switchboard.egress.exchange import (
+    CredentialOf,
+    HttpExchange,
+    RequestTarget,
+    absolute_target,
+    check_host,
+    connect_target,
+)
+from switchboard.egress.http_side import HttpSide
+from switchboard.egress.limits import EgressLimits
+from switchboard.egress.refusals import EgressRefusal, Malformed, Unreached
+from switchboard.egress.tunnel import Meter, relay
+
+if TYPE_CHECKING:
+    from switchboard.egress.certificates import ChildAuthority
+
+# Whether a person lets a child reach a host that is not on its list.
+AskFor = Callable[[str, int], Awaitable[bool]]
+# Told what became of each wish.
+Note = Callable[["Noted"], None]
+
+_HTTPS, _HTTP = 443, 80
+_NOTHING = Meter()
+
+
+class Noted(Struct, frozen=True, kw_only=True):
+    """What became of one wish, or how much more went over a connection."""
+
+    host: str
+    port: int
+    outcome: EgressOutcome
+    why: str = ""
+    # Where a person has to decide, in words.
+    says: str = ""
+    times: int = 1
+    meter: Meter = _NOTHING
+
+
+class ChildProxy:
+    """Serves the connections that come from inside of one sandbox."""
+
+    def __init__(
+        self,
+        allowed: AllowedHosts,
+        dialer: Dialer,
+        *,
+        note: Note,
+        credential_of: CredentialOf,
+        limits: EgressLimits,
+        authority: "ChildAuthority | None" = None,
+        ask: AskFor | None = None,
+    ) -> None:
+        self._allowed = allowed
+        self._dialer = dialer
+        self._note = note
+        self._credential_of = credential_of
+        self._limits = limits
+        self._authority = authority
+        self._ask = ask
+        self._tasks = TaskSet()
+        self._accepting: asyncio.Task[None] | None = None
+
+    def serve(self, listener: socket.socket) -> None:
+        """Answer whoever connects, until this is closed."""
+        self._accepting = asyncio.get_running_loop().create_task(self._accept(listener))
+
+    async def _accept(self, listener: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        with listener:
+            listener.setblocking(False)
+            while True:
+                try:
+                    connection, _ = await loop.sock_accept(listener)
+                except OSError:
+                    # Out of descriptors, or the peer is gone already: nothing is gained by haste.
+                    await asyncio.sleep(0.1)
+                    continue
+                self._tasks.start(self._serve(connection))
+
+    async def aclose(self) -> None:
+        """End every connection."""
+        if self._accepting is not None:
+            self._accepting.cancel()
+            await asyncio.gather(self._accepting, return_exceptions=True)
+        await self._tasks.aclose()
+
+    async def _serve(self, connection: socket.socket) -> None:
+        reader, writer = await asyncio.open_connection(sock=connection)
+        try:
+            side = HttpSide(h11.SERVER, reader, writer, self._limits)
+            if len(self._tasks) > self._limits.connections:
+                says = "there are too many connections at once"
+                await self._answer(side, EgressRefusal("too-many", says), Meter())
+                return
+            await self._requests(side, None)
+        except (OSError, EOFError, TimeoutError, ssl.SSLError, h11.LocalProtocolError):
+            # It went away, or was silent for too long.
+            pass
+        finally:
+            writer.transport.abort()
+
+    async def _requests(self, side: HttpSide, inside: tuple[str, int] | None) -> None:
+        """The requests of one connection; `inside` is the host of a tunnel that we look into."""
+        while True:
+            meter = Meter()
+            try:
+                request = await side.head()
+                if not isinstance(request, h11.Request):
+                    raise Malformed("this is no request")
+                if request.method == b"CONNECT" and inside is None:
+                    await self._connect(side, request, meter)
+                    return
+                meter = await self._plain(side, request, inside)
+            except EgressRefusal as refused:
+                await self._answer(side, refused, meter)
+                return
+            if side.http.our_state is not h11.DONE or side.http.their_state is not h11.DONE:
+                await _linger(side)
+                return
+            side.http.start_next_cycle()
+
+    async def _plain(
+        self, side: HttpSide, request: h11.Request, inside: tuple[str, int] | None
+    ) -> Meter:
+        if inside is not None:
+            host, port = inside
+            path, is_tls = bytes(request.target), True
+            if not path.startswith(b"/"):
+                raise Malformed("a request names a path here")
+            check_host(request, host, port, _HTTPS)
+        else:
+            host, port, path = absolute_target(request)
+            is_tls = False
+            check_host(request, host, port, _HTTP)
+        rule = await self._judged(host, port)
+        if rule.inject and not is_tls:
+            # A credential is never sent in the clear, whatever the child speaks with us.
+            is_tls, port = True, _HTTPS if port == _HTTP else port
+        exchange = HttpExchange(side, self._dialer, self._credential_of, self._limits)
+        try:
+            await exchange.carry(request, RequestTarget(host, port, path, is_tls), rule)
+        except EgressRefusal as refused:
+            refused.host, refused.port = host, port
+            raise
+        self._note(Noted(host=host, port=port, outcome="reached", meter=exchange.meter))
+        return exchange.meter
+
+    async def _connect(self, side: HttpSide, request: h11.Request, meter: Meter) -> None:
+        host, port = connect_target(request)
+        rule = await self._judged(host, port)
+        if rule.is_inspected:
+            await self._look_into(side, host, port)
+            return
+        upstream = await self._dialer.tunnel(host, port)
+        try:
+            await side.send(h11.Response(status_code=200, headers=[], reason=b"OK"))
+            if early := side.http.trailing_data[0]:
+                upstream.writer.write(early)
+                meter.up += len(early)
+            # At once: a tunnel may stay open for long.
+            self._note(Noted(host=host, port=port, outcome="reached"))
+            await relay(
+                (side.reader, side.writer),
+                (upstream.reader, upstream.writer),
+                meter,
+                idle_s=self._limits.idle_s,
+            )
+        finally:
+            upstream.close()
+            self._note(Noted(host=host, port=port, outcome="reached", times=0, meter=meter))
+
+    async def _look_into(self, side: HttpSide, host: str, port: int) -> None:
+        assert self._authority is not None, "a host that is looked into has an authority"
+        context = await asyncio.to_thread(self._authority.context, host)
+        # What comes after our yes is for TLS to read, and for nobody else.
+        cast("asyncio.Transport", side.writer.transport).pause_reading()
+        await side.send(h11.Response(status_code=200, headers=[], reason=b"OK"))
+        if side.http.trailing_data[0]:
+            return
+        async with asyncio.timeout(self._limits.connect_s):
+            reader, writer = await _server_tls(side.reader, side.writer, context)
+        try:
+            await self._requests(HttpSide(h11.SERVER, reader, writer, self._limits), (host, port))
+        finally:
+            writer.close()
+            with contextlib.suppress(OSError, TimeoutError, ssl.SSLError):
+                async with asyncio.timeout(1):
+                    await writer.wait_closed()
+
+    async def _judged(self, host: str, port: int) -> EgressHost:
+        rule = self._allowed.find(host, port)
+        if rule is not None:
+            return rule
+        if self._ask is not None and await self._ask(host, port):
+            return EgressHost(host=host, port=port)
+        if self._allowed.knows(host):
+            raise EgressRefusal(
+                "port-not-listed", f"port {port} of {host} is not on the list", host, port
+            )
+        raise EgressRefusal(
+            "host-not-listed", f"{host} is not on the list of this server", host, port
+        )
+
+    async def _answer(self, side: HttpSide, refused: EgressRefusal, meter: Meter) -> None:
+        outcome: EgressOutcome = "failed" if isinstance(refused, Unreached) else "refused"
+        self._note(
+            Noted(
+                host=refused.host,
+                port=refused.port,
+                outcome=outcome,
+                why=refused.why,
+                says=refused.says,
+                meter=meter,
+            )
+        )
+        await side.answer(refused)
+        await _linger(side)
+
+
+async def _linger(side: HttpSide) -> None:
+    """Let the other side read the answer: what it still sends would tear it away."""
+    if side.writer.can_write_eof():
+        side.writer.write_eof()
+    with contextlib.suppress(TimeoutError, OSError):
+        async with asyncio.timeout(1):
+            while await side.reader.read(65_536):
+                pass
+
+
+async def _server_tls(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, context: ssl.SSLContext
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """The same connection, in which we are the server of TLS."""
+    loop = asyncio.get_running_loop()
+    inner = asyncio.StreamReader()
+    protocol = asyncio.StreamReaderProtocol(inner)
+    transport = await loop.start_tls(writer.transport, protocol, context, server_side=True)
+    assert transport is not None
+    protocol.connection_made(transport)
+    del reader
+    return inner, asyncio.StreamWriter(transport, protocol, inner, loop)

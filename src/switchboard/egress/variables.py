@@ -1,0 +1,40 @@
+"""The variables by which programs find their way out."""
+
+from collections.abc import Iterable
+
+from switchboard.core.egress import EgressHost
+from switchboard.wire.http_hosts import is_loopback
+
+# In a network of its own every port is free; this one is where people expect a proxy.
+PORT = 3128
+PROXY_URL = f"http://127.0.0.1:{PORT}"
+AUTHORITY_FILE = "/run/switchboard-egress.pem"
+BUNDLE_FILE = "/run/switchboard-authorities.pem"
+
+_TO_PROXY = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+# Read in the place of the usual authorities, so all of them are in the file.
+_BUNDLES = (
+    *("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT"),
+    *("AWS_CA_BUNDLE", "CARGO_HTTP_CAINFO"),
+)
+# Read beside the usual ones.
+_ADDITIONS = ("NODE_EXTRA_CA_CERTS", "DENO_CERT")
+
+
+def proxy_variables(hosts: Iterable[EgressHost]) -> dict[str, str]:
+    """What leads a program to our proxy. It wins over everything that was set before."""
+    # A server of its own is in the same sandbox, unless that of the machine is on the list.
+    direct = "" if any(is_loopback(each.host) for each in hosts) else "localhost,127.0.0.1,::1"
+    return {
+        **dict.fromkeys((*_TO_PROXY, *map(str.lower, _TO_PROXY)), PROXY_URL),
+        **dict.fromkeys(("NO_PROXY", "no_proxy", "npm_config_noproxy"), direct),
+        "npm_config_proxy": PROXY_URL,
+        "npm_config_https_proxy": PROXY_URL,
+        # Node heeds the variables only if it is told to.
+        "NODE_USE_ENV_PROXY": "1",
+    }
+
+
+def authority_variables() -> dict[str, str]:
+    """What makes a program believe our authority."""
+    return {**dict.fromkeys(_BUNDLES, BUNDLE_FILE), **dict.fromkeys(_ADDITIONS, AUTHORITY_FILE)}

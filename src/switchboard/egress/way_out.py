@@ -1,0 +1,171 @@
+"""The way out of one process: its proxy, what the process is told of it, and its end."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Awaitable, Callable, Mapping
+from io import FileIO
+
+from msgspec import Struct
+
+from switchboard.core.egress import EgressHost
+from switchboard.core.events import EgressRefused
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.ports import Events
+from switchboard.egress.allowed import AllowedHosts
+from switchboard.egress.credentials import Credential, new_placeholder
+from switchboard.egress.dialing import Dialer
+from switchboard.egress.limits import LIMITS, EgressLimits
+from switchboard.egress.proxy import AskFor, ChildProxy, Noted
+from switchboard.egress.record import EgressRecord
+from switchboard.egress.refusals import Unreached
+from switchboard.egress.resolving import HostResolver
+from switchboard.egress.variables import (
+    AUTHORITY_FILE,
+    BUNDLE_FILE,
+    PORT,
+    authority_variables,
+    proxy_variables,
+)
+from switchboard.procs.outlet import Outlet
+
+# The values of what is injected now, by the names of their variables. Raises a fault.
+LookUp = Callable[[], Awaitable[Mapping[str, str]]]
+_MOST_TOLD = 5
+
+
+class WayOutSpec(Struct, frozen=True, kw_only=True, eq=False):
+    """Whose way out it is, and where it leads."""
+
+    server: str
+    hosts: tuple[EgressHost, ...]
+    # Of the session: its own proxy, and whom it believes.
+    environ: Mapping[str, str]
+    look_up: LookUp
+    ask: AskFor | None = None
+    limits: EgressLimits = LIMITS
+
+
+class ProxiedWayOut:
+    """Made before the process starts, closed when it has ended."""
+
+    def __init__(
+        self, spec: WayOutSpec, resolver: HostResolver, record: EgressRecord, events: Events
+    ) -> None:
+        self._spec = spec
+        self._record = record
+        self._events = events
+        self._refused: dict[tuple[str, int, str], str] = {}
+        self._placeholders = {
+            each.variable: new_placeholder() for each in spec.hosts if each.inject
+        }
+        authority, files, variables = None, dict[str, bytes](), dict[str, str]()
+        if any(each.is_inspected for each in spec.hosts):
+            # Ciphers take a while to load, and most lists need none.
+            from switchboard.egress.certificates import ChildAuthority, bundle  # noqa: PLC0415
+
+            authority = ChildAuthority()
+            files = {
+                AUTHORITY_FILE: authority.pem,
+                BUNDLE_FILE: bundle(authority.pem, spec.environ),
+            }
+            variables = authority_variables()
+        self.env: Mapping[str, str] = {
+            **proxy_variables(spec.hosts),
+            **variables,
+            **self._placeholders,
+        }
+        allowed = AllowedHosts(spec.hosts)
+        self._proxy = ChildProxy(
+            allowed,
+            Dialer(allowed, resolver, spec.environ, spec.limits),
+            note=self._note,
+            credential_of=self._credential_of,
+            limits=spec.limits,
+            authority=authority,
+            ask=spec.ask,
+        )
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        self._ours = ours
+        self.outlet = Outlet(
+            handover=FileIO(theirs.detach(), "r+b"),
+            port=PORT,
+            files=files,
+            refused=self.refused,
+        )
+        self._taking = asyncio.get_running_loop().create_task(self._take_over())
+
+    async def _take_over(self) -> None:
+        """Wait for the socket that the first program inside opened, and serve it."""
+        loop = asyncio.get_running_loop()
+        readable = asyncio.Event()
+        loop.add_reader(self._ours.fileno(), readable.set)
+        try:
+            await readable.wait()
+            with contextlib.suppress(OSError):
+                _, descriptors, _, _ = socket.recv_fds(self._ours, 1, 1)
+                for number in descriptors:
+                    self._serve(socket.socket(fileno=number))
+        finally:
+            loop.remove_reader(self._ours.fileno())
+            self._ours.close()
+
+    def _serve(self, listener: socket.socket) -> None:
+        is_listening = listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+        if listener.family is socket.AF_INET and is_listening:
+            self._proxy.serve(listener)
+        else:
+            listener.close()
+
+    async def _credential_of(self, rule: EgressHost) -> Credential | None:
+        if not rule.inject:
+            return None
+        try:
+            values = await self._spec.look_up()
+        except Fault as fault:
+            raise Unreached("credential", fault.message, rule.host, rule.port) from None
+        return Credential(self._placeholders[rule.variable], values[rule.variable])
+
+    def _note(self, noted: Noted) -> None:
+        server, meter = self._spec.server, noted.meter
+        self._record.note(
+            server,
+            noted.host,
+            noted.port,
+            noted.outcome,
+            why=noted.why,
+            times=noted.times,
+            bytes_up=meter.up,
+            bytes_down=meter.down,
+        )
+        key = (noted.host, noted.port, noted.why)
+        if noted.outcome != "refused" or key in self._refused:
+            return
+        if len(self._refused) >= self._spec.limits.events:
+            return
+        self._refused[key] = noted.says
+        self._events.emit(
+            EgressRefused(server=server, host=noted.host, port=noted.port, reason=noted.why)
+        )
+
+    def refused(self) -> Fault | None:
+        """What was refused so far, as a fault; nothing where nothing was."""
+        if not self._refused:
+            return None
+        named = [f"{host}:{port}" for host, port, _ in self._refused if host][:_MOST_TOLD]
+        return Fault(
+            FaultCode.PERMISSION_DENIED,
+            "egress-refused",
+            f"it was refused a connection: {next(iter(self._refused.values()))}",
+            hint=f"if it may reach it, add it to `egress` in your home: {', '.join(named)}",
+            details={"refused": named},
+        )
+
+    async def aclose(self) -> None:
+        """End every connection, and the proxy. Once is enough; twice does no harm."""
+        self._taking.cancel()
+        await asyncio.gather(self._taking, return_exceptions=True)
+        self._ours.close()
+        self.outlet.handover.close()
+        await self._proxy.aclose()

@@ -1,0 +1,112 @@
+"""One connection of the HTTP server, and how long and how many may wait without a request.
+
+Whoever connects holds a file of ours before it has shown a token. So a head must be whole within
+seconds, a body must go on coming, and where there are too many the one that has waited longest
+for its own head makes room.
+"""
+
+import asyncio
+from typing import Any
+
+import h11
+from msgspec import Struct
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+# In these an answer can still begin.
+_MAY_ANSWER = (h11.IDLE, h11.SEND_RESPONSE)
+
+
+class Bounds(Struct, frozen=True, kw_only=True):
+    """What a client may take up before, and while, it says what it wants."""
+
+    head_s: float = 10.0
+    # Without a byte of the body.
+    body_s: float = 30.0
+    connections: int = 1024
+
+
+class UnfinishedHeads:
+    """The connections of a server whose next head is not whole, the oldest first."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        self.bounds = bounds
+        self._connections: dict[HttpConnection, None] = {}
+
+    def add(self, connection: "HttpConnection") -> None:
+        self._connections[connection] = None
+
+    def discard(self, connection: "HttpConnection") -> None:
+        self._connections.pop(connection, None)
+
+    def make_room(self) -> None:
+        """Close the one that has waited longest; the one that has just come, if no other waits."""
+        if self._connections:
+            next(iter(self._connections)).give_up()
+
+
+class HttpConnection(H11Protocol):
+    """uvicorn's connection, with an end to waiting."""
+
+    def __init__(self, *, heads: UnfinishedHeads, **given: Any) -> None:
+        super().__init__(**given)
+        self._heads = heads
+        self._bounds = heads.bounds
+        self._limit: asyncio.TimerHandle | None = None
+        self._is_in_head = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - uvicorn's own
+        super().connection_made(transport)
+        self._begin_head()
+        if len(self.connections) > self._bounds.connections:
+            self._heads.make_room()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._rest()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.transport.is_closing():
+            return
+        state = self.conn.their_state
+        if state is h11.SEND_BODY:
+            self._rest()
+            self._limit = self.loop.call_later(self._bounds.body_s, self._stalled)
+        elif state is not h11.IDLE or not self.conn.trailing_data[0]:
+            # A whole request, or nothing yet of the next: idle ones have a limit of their own.
+            self._rest()
+        elif not self._is_in_head:
+            self._begin_head()
+
+    def send_400_response(self, msg: str) -> None:
+        # What comes after an answer, or in the middle of one, is answered by nothing.
+        if self.conn.our_state in _MAY_ANSWER:
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
+
+    def give_up(self) -> None:
+        """Close it: it takes too long, or others need the room."""
+        self._rest()
+        self.transport.abort()
+
+    def _begin_head(self) -> None:
+        # From its first byte on: a head that comes byte by byte gets no more time.
+        self._rest()
+        self._is_in_head = True
+        self._heads.add(self)
+        self._limit = self.loop.call_later(self._bounds.head_s, self.give_up)
+
+    def _stalled(self) -> None:
+        if self.flow.read_paused:
+            # We are the ones who do not read.
+            self._limit = self.loop.call_later(self._bounds.body_s, self._stalled)
+        else:
+            self.give_up()
+
+    def _rest(self) -> None:
+        self._is_in_head = False
+        self._heads.discard(self)
+        if self._limit is not None:
+            self._limit.cancel()
+            self._limit = None
