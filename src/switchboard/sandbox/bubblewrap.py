@@ -10,7 +10,6 @@ from io import FileIO
 
 from switchboard.procs.outlet import Outlet
 from switchboard.procs.wrapped import Wrapped
-from switchboard.sandbox.inventory import inventory
 from switchboard.sandbox.limits import most_processes, resource_limits
 from switchboard.sandbox.masks import SCRATCH, SCRATCH_BYTES
 from switchboard.sandbox.outlets import opened_outlet, with_interpreter
@@ -25,6 +24,7 @@ from switchboard.sandbox.repositories import (
 )
 from switchboard.sandbox.roots import Roots, checked_roots
 from switchboard.sandbox.seccomp import MACHINES, seccomp_filter
+from switchboard.sandbox.walls.inventory import inventory
 from switchboard.sandbox.walls.mounts import Mount, MountPlan, planned
 from switchboard.sandbox.walls.verified import Checkpoint
 from switchkit.commands import resolved_command
