@@ -141,7 +141,6 @@ THIRD_PARTY = {
     "msgspec": Outsider(("*",), "values are frozen structs, decoded without a detour"),
     "httpx2": Outsider(_HTTP, "only the HTTP edges know the client"),
     "uvicorn": Outsider(_HTTP, "only the HTTP edges know the server"),
-    "h11": Outsider(("surface/http/connection.py",), "it says how far a request has come"),
     "yaml": Outsider(("config/front_matter.py",), "only front matter is YAML"),
     "jsonschema_rs": Outsider(("pipeline/*",), "arguments are checked in one gate"),
     "bpe_openai": Outsider(("cli/*",), "only the count of tokens needs a tokenizer"),
