@@ -241,14 +241,16 @@ def children_of(pid: int) -> list[int]:
         return table.children(pid) if pid in table.processes else []
 
 
-def program_behind(wall: int) -> int:
+def program_behind(wall: int, *, is_keeper: bool = False) -> int:
     """What a sandbox runs, of which only the outer wall is known; 0 when that cannot be seen.
 
     The wall has one thread and one child, the first process of the namespace. That one also gets
-    whoever lost its parent inside, but the program came before them.
+    whoever lost its parent inside, but the program came before them. A keeper has it below itself.
     """
-    inside = [grandchild for child in children_of(wall) for grandchild in children_of(child)]
-    return min(inside, key=began, default=0)
+    below = children_of(wall)
+    if not is_keeper:
+        below = [grandchild for child in below for grandchild in children_of(child)]
+    return min(below, key=began, default=0)
 
 
 def environment(pid: int) -> dict[str, str]:

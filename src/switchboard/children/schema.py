@@ -15,6 +15,7 @@ Protocol = Literal["auto", "handshake", "modern"]
 Sharing = Literal["session", "workspace", "user"]
 # What keeps the process in bounds; `none` is today's way of servers, which nothing confines.
 SandboxProfile = Literal["default", "seatbelt", "none"]
+SandboxFallback = Literal["none", "landlock"]
 # Where the process starts: empty where the entry leaves it to us.
 StartIn = Literal["", "workspace", "neutral"]
 # How a child's tools are shown: behind one tool, or one by one under their own names.
@@ -99,6 +100,10 @@ class ServerEntry(Struct, frozen=True, kw_only=True):
     trust_annotations: bool = True
     rpc_timeout_ms: int | None = None
     sandbox_profile: SandboxProfile = "none"
+    # What the user lets serve where bubblewrap cannot work. Of the settings, not of the entry.
+    sandbox_fallback: SandboxFallback = "none"
+    # The weaker sandbox that serves here, by its name; nothing until that was found out.
+    weaker_sandbox: str = ""
     # What is opened in the sandbox. Folders are absolute, in the workspace, or begin with `~/`.
     allow_network: bool = False
     read_roots: tuple[str, ...] = ()

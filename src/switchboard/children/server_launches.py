@@ -66,7 +66,7 @@ class ServerLaunches(dict[ToolSpec, Launch]):
             env=entry.env,
             secrets=(*entry.secret_env, *entry.headers),
             env_hash=self._env_hash,
-            sandbox=entry.sandbox_profile,
+            sandbox=entry.weaker_sandbox or entry.sandbox_profile,
             network=entry.allow_network or bool(entry.egress) or entry.sandbox_profile == "none",
             hosts=reachable(entry.egress, asks=entry.egress_ask),
             writable_roots=entry.writable_roots,

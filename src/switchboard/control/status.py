@@ -51,6 +51,8 @@ class ChildStatus(Struct, frozen=True, kw_only=True):
     pid: int = 0
     # The process around it that makes its sandbox; 0 without one.
     sandbox_pid: int = 0
+    # What confines it, if that is weaker than what usually does.
+    weaker_sandbox: str = ""
     age_s: float = 0.0
     memory_bytes: int = 0
     calls: int = 0

@@ -368,7 +368,9 @@ class DaemonControl:
 
 
 def _status_of(child: Child, workspace: str, session_id: str, *, is_connected: bool) -> ChildStatus:
-    inside = program_behind(child.pid) if child.entry.sandbox_profile != "none" else 0
+    weaker = child.entry.weaker_sandbox
+    is_confined = child.entry.sandbox_profile != "none"
+    inside = program_behind(child.pid, is_keeper=bool(weaker)) if is_confined else 0
     pid = inside or child.pid
     fault = child.connection.last_fault
     # It is there, as far as we were told, and was just asked for a sign of life.
@@ -383,6 +385,7 @@ def _status_of(child: Child, workspace: str, session_id: str, *, is_connected: b
         is_running=is_connected,
         pid=pid,
         sandbox_pid=child.pid if inside else 0,
+        weaker_sandbox=weaker,
         age_s=round(child.connection.age_s, 3),
         memory_bytes=(resident_bytes(pid) or 0) if pid else 0,
         calls=child.calls,

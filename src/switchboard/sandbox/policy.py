@@ -10,6 +10,8 @@ from switchboard.sandbox.limits import Limits
 
 # `default` is the sandbox of the platform, `seatbelt` that of macOS by name, `none` is none.
 Profile = Literal["default", "seatbelt", "none"]
+# What takes the place of bubblewrap where that cannot work, if the user has chosen so.
+Fallback = Literal["none", "landlock"]
 
 
 class SandboxPolicy(Struct, frozen=True, kw_only=True):
@@ -20,6 +22,7 @@ class SandboxPolicy(Struct, frozen=True, kw_only=True):
     # The folder that disappears as a whole, apart from what is opened in it.
     home: str
     profile: Profile = "default"
+    fallback: Fallback = "none"
     allow_network: bool = False
     # Whether its folder stays as it is, apart from what is opened in it.
     only_reads: bool = False
@@ -43,6 +46,8 @@ class ConfinedEntry(Protocol):
 
     @property
     def sandbox_profile(self) -> Profile: ...
+    @property
+    def weaker_sandbox(self) -> str: ...
     @property
     def allow_network(self) -> bool: ...
     @property
@@ -76,6 +81,8 @@ class Surroundings(Struct, frozen=True, kw_only=True):
         """What a process of an entry may touch. It may also read what is `around` it."""
         return SandboxPolicy(
             profile=entry.sandbox_profile,
+            # Only for one that people are told of by the name of it.
+            fallback="landlock" if entry.weaker_sandbox else "none",
             cwd=cwd,
             home=self.user_home,
             allow_network=entry.allow_network,

@@ -34,8 +34,13 @@ class Roots(Struct, frozen=True, kw_only=True):
     ground: ShownMachine | None = None
 
 
-def checked_roots(confinement: SandboxPolicy, command: str) -> Roots:
-    """The folders of a confinement for this command. Raises a fault when one cannot be opened."""
+def checked_roots(
+    confinement: SandboxPolicy, command: str, *, base: ShownMachine | None = None
+) -> Roots:
+    """The folders of a confinement for this command. Raises a fault when one cannot be opened.
+
+    What of the machine shows may be given; else the user decides that.
+    """
     homes = _homes(confinement.home)
     own = tuple(os.path.realpath(path) for path in confinement.hidden if os.path.isdir(path))
     state = confinement.state_dir and _root("the state folder", confinement.state_dir, homes)
@@ -55,7 +60,7 @@ def checked_roots(confinement: SandboxPolicy, command: str) -> Roots:
             raise _refused("a folder of Switchboard's own", each)
     opened = {path: path for path in given}
     # The working directory too where this program only reads it: others may write there.
-    base = ground()
+    base = base or ground()
     opened |= _tools(confinement, command, (*homes, *SCRATCH), given, (cwd, *writable), base=base)
     if confinement.allow_network:
         opened |= _resolver()

@@ -12,7 +12,9 @@ from switchboard.procs.spawn import SpawnSpec, Wrap
 from switchboard.procs.wrapped import Wrapped
 from switchboard.sandbox.bubblewrap import wrapped_in_bubblewrap
 from switchboard.sandbox.denial import denial
-from switchboard.sandbox.policy import Profile, SandboxPolicy
+from switchboard.sandbox.landlock.probe import Landlock, LandlockProbe
+from switchboard.sandbox.landlock.wrapped import wrapped_in_landlock
+from switchboard.sandbox.policy import Fallback, Profile, SandboxPolicy
 from switchboard.sandbox.probe import Bubblewrap, Probe, Unusable
 from switchboard.sandbox.seatbelt import PROGRAM, wrapped_in_seatbelt
 from switchboard.sandbox.walls.guarded_names import PROTECTED
@@ -24,29 +26,58 @@ _MAC = "Darwin"
 class Sandbox:
     """Puts programs into sandboxes. Where none works it refuses; it never runs one without."""
 
-    def __init__(self, probe: Probe | None = None, *, system: str = "") -> None:
+    def __init__(
+        self,
+        probe: Probe | None = None,
+        *,
+        system: str = "",
+        landlock: LandlockProbe | None = None,
+    ) -> None:
         self._probe = probe or Probe()
+        self._landlock = landlock or LandlockProbe()
         self._system = system or os.uname().sysname
 
-    def look(self) -> str | Unusable:
+    def look(self, fallback: Fallback = "none") -> str | Unusable:
         """The name of the sandbox that works here. Tries it once, which blocks for a moment."""
         if self._system == _MAC:
             return "seatbelt" if os.access(PROGRAM, os.X_OK) else _NO_SEATBELT
-        found = self._probe.look()
-        return found if isinstance(found, Unusable) else f"bubblewrap {found.version}"
+        match self._found(fallback):
+            case Bubblewrap(version=version):
+                return f"bubblewrap {version}"
+            case Landlock() as landlock:
+                return landlock.words
+            case unusable:
+                return unusable
 
-    def describe(self) -> str:
+    def describe(self, fallback: Fallback = "none") -> str:
         """The sandbox that works here in words, or why there is none."""
-        found = self.look()
+        found = self.look(fallback)
         return f"none: {found.why}" if isinstance(found, Unusable) else found
 
-    def refusal(self, profile: Profile) -> Unusable | None:
+    def weaker(self, profile: Profile, fallback: Fallback) -> str:
+        """The name of the weaker sandbox that serves here for a profile; empty if none does."""
+        if profile != "default" or fallback == "none" or self._system == _MAC:
+            return ""
+        found = self._found(fallback)
+        return found.words if isinstance(found, Landlock) else ""
+
+    def _found(self, fallback: Fallback) -> Bubblewrap | Landlock | Unusable:
+        found = self._probe.look()
+        if isinstance(found, Bubblewrap) or fallback == "none":
+            return found
+        landlock = self._landlock.look()
+        if isinstance(landlock, Unusable):
+            why = f"{found.why}; nor does the fallback work: {landlock.why}"
+            landlock = Unusable(why=why, fix=f"{found.fix}; for the fallback: {landlock.fix}")
+        return landlock
+
+    def refusal(self, profile: Profile, fallback: Fallback = "none") -> Unusable | None:
         """Why nothing can run under a profile here, or None. What cannot run is not shown."""
         if profile == "none":
             return None
         if profile == "seatbelt" and self._system != _MAC:
             return _ONLY_ON_MAC
-        found = self.look()
+        found = self.look(fallback)
         return found if isinstance(found, Unusable) else None
 
     def wrap(
@@ -65,14 +96,18 @@ class Sandbox:
             raise NO_OUTLET.fault()
         if policy.profile == "none":
             return Wrapped(argv=argv, env=env, cwd=policy.cwd)
-        if (refusal := self.refusal(policy.profile)) is not None:
+        if (refusal := self.refusal(policy.profile, policy.fallback)) is not None:
             raise refusal.fault()
         if self._system == _MAC:
             return _explained(wrapped_in_seatbelt(argv, policy, env), policy)
-        found = self._probe.look()
+        found = self._found(policy.fallback)
         # It may have gone since.
-        if not isinstance(found, Bubblewrap):
+        if isinstance(found, Unusable):
             raise found.fault()
+        if isinstance(found, Landlock):
+            if outlet is not None:
+                raise NO_OUTLET.fault()
+            return _explained(wrapped_in_landlock(argv, policy, env, found), policy)
         return _explained(wrapped_in_bubblewrap(argv, policy, env, found, outlet), policy, outlet)
 
     def around(self, policy: SandboxPolicy, *, cwd: str = "", path: str = "") -> Wrap:

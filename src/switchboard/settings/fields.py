@@ -46,6 +46,9 @@ ROOT = Section(name="", fields=(
     Field("approval_timeout", Whole(minimum=1, maximum=86_400, about=(
         "Seconds that a question about a call waits for an answer. Silence is no.")),
         default=120, workspace="never"),
+    Field("sandbox_fallback", Text(choices=("none", "landlock"), about=(
+        "What confines programs where bubblewrap cannot work. `landlock` is weaker.")),
+        default="none", workspace="never"),
     Field("trust_workspace", Truth(about=(
         "Trust whatever the workspace holds, for containers and CI.")), files=(),
         workspace="never", variables=("SWITCHBOARD_TRUST_WORKSPACE",), flag="trust_workspace"),

@@ -221,6 +221,7 @@ def _freeze(loading: Loading) -> Settings:
         guard_is_chosen="guard" in tree,
         approval_channel=tree.get("approval_channel", "any"),
         approval_timeout=tree.get("approval_timeout"),
+        sandbox_fallback=tree.get("sandbox_fallback", "none"),
         variables=frozenset(resolution.variables),
         replaced=_replaced(loading, (*servers, *untrusted)),
         providers=tree.get("providers", {}),

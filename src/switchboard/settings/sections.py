@@ -6,7 +6,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from switchboard.children.exposure import Introspection, SuiteSettings
-from switchboard.children.schema import ServerEntry
+from switchboard.children.schema import SandboxFallback, ServerEntry
 from switchboard.config.documents import digest_of
 from switchboard.config.problems import Problem
 from switchboard.core.origins import Origin
@@ -137,6 +137,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     approval_channel: Literal["any", "console", "none"] = "any"
     # Seconds that a question about a call waits; see there, where it is not said.
     approval_timeout: int | None = None
+    # What serves where bubblewrap cannot work; nothing, unless the user has chosen it.
+    sandbox_fallback: SandboxFallback = "none"
     # The variables that `${VAR}` in servers was filled from. Their values stay between us and them.
     variables: frozenset[str] = frozenset()
     # Servers of the workspace that have taken the place of the user's own.

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from switchboard.children.exposure import SuiteSettings
-from switchboard.children.schema import ServerEntry
+from switchboard.children.schema import SandboxFallback, ServerEntry
 from switchboard.children.secrets.texts import references_of
 from switchboard.config.key_positions import KeyPath
 from switchboard.config.layers import Layer, MergedLayers
@@ -116,7 +116,14 @@ def merged_servers(
         if is_theirs:
             entry = replace(entry, grants=resolution.grants_of(entry))
         usable.append(entry)
-    return usable, untrusted
+    fallback = merged.tree.get("sandbox_fallback", "none")
+    return _with_fallback(usable, fallback), _with_fallback(untrusted, fallback)
+
+
+def _with_fallback(entries: list[ServerEntry], fallback: SandboxFallback) -> list[ServerEntry]:
+    if fallback == "none":
+        return entries
+    return [replace(entry, sandbox_fallback=fallback) for entry in entries]
 
 
 def _some(servers: Mapping[str, T], names: Container[str]) -> list[tuple[str, T]]:

@@ -135,7 +135,7 @@ def run(request: CommandRequest) -> Report:
         loop="uvloop" if "uvloop" in _versions() else "asyncio",
         workspace=places.workspace,
         home=places.home,
-        sandbox=platform_sandbox().describe(),
+        sandbox=platform_sandbox().describe(settings.sandbox_fallback if settings else "none"),
         servers=len(settings.servers) + len(settings.untrusted) if settings else 0,
         left_out=len(settings.omitted) if settings else 0,
         vault=vault,
@@ -216,6 +216,15 @@ def has_vault(settings: Settings) -> bool:
 def _about_sandbox(settings: Settings) -> Iterator[Finding]:
     for name, (why, fix) in sandbox_refusals(settings).items():
         yield Finding(severity="error", subject=name, message=f"not shown: {why}", hint=fix)
+    sandbox = platform_sandbox()
+    weaker = sandbox.weaker("default", settings.sandbox_fallback)
+    if weaker and (unusable := sandbox.refusal("default")) is not None:
+        yield Finding(
+            severity="warning",
+            subject="sandbox_fallback",
+            message=f"what is confined runs in {weaker}: {unusable.why}",
+            hint=unusable.fix,
+        )
 
 
 async def _start(

@@ -166,7 +166,7 @@ def _child_rows(children: Sequence[ChildStatus], style: Style) -> Iterator[str]:
             f"{each.name} as {each.account}" if each.account else each.name,
             f"{each.scope} {each.session}".strip(),
             (str(each.pid) if each.pid else "remote") if each.is_running else "not running",
-            str(each.sandbox_pid) if each.sandbox_pid else "-",
+            each.weaker_sandbox or (str(each.sandbox_pid) if each.sandbox_pid else "-"),
             _span(each.age_s) if each.is_running else "-",
             _memory(each.memory_bytes) if each.pid else "-",
             str(each.calls),

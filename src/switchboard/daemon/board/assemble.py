@@ -7,6 +7,7 @@ listing has been answered: a client that waits for its tools does not wait for w
 from collections.abc import Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from switchboard.children.schema import ServerEntry
 from switchboard.core.catalog import Catalog
@@ -31,7 +32,9 @@ def assemble(settings: Settings, environ: Mapping[str, str]) -> Assembly:
     """The catalog of these settings. Starts nothing."""
     visibility = Visibility(settings.tools.allow, settings.tools.deny)
     refusals = sandbox_refusals(settings)
-    servers = tuple(entry for entry in settings.servers if entry.name not in refusals)
+    servers = tuple(
+        _with_weaker_sandbox(entry) for entry in settings.servers if entry.name not in refusals
+    )
     listing = ListingContext(settings, environ, servers)
     listed = {source.key: source.specs(listing) for source in configured(settings)}
     specs = [spec for each in listed.values() for spec in each.specs]
@@ -47,6 +50,16 @@ def assemble(settings: Settings, environ: Mapping[str, str]) -> Assembly:
     return Assembly(catalog, tuple(omissions), listed, servers)
 
 
+def _with_weaker_sandbox(entry: ServerEntry) -> ServerEntry:
+    """A server that says of itself by what it is confined here, where that is not the usual."""
+    if entry.sandbox_profile == "none" or entry.sandbox_fallback == "none":
+        return entry
+    from switchboard.sandbox.sandbox import platform_sandbox  # noqa: PLC0415 - few are confined
+
+    weaker = platform_sandbox().weaker(entry.sandbox_profile, entry.sandbox_fallback)
+    return replace(entry, weaker_sandbox=weaker)
+
+
 def sandbox_refusals(settings: Settings) -> dict[str, tuple[str, str]]:
     """The servers that want a sandbox which does not work here: why, and what to do about it."""
     wanted = [entry for entry in settings.servers if entry.sandbox_profile != "none"]
@@ -55,7 +68,9 @@ def sandbox_refusals(settings: Settings) -> dict[str, tuple[str, str]]:
     from switchboard.sandbox.sandbox import platform_sandbox  # noqa: PLC0415 - few are confined
 
     sandbox = platform_sandbox()
-    refusals = ((entry, sandbox.refusal(entry.sandbox_profile)) for entry in wanted)
+    refusals = (
+        (entry, sandbox.refusal(entry.sandbox_profile, entry.sandbox_fallback)) for entry in wanted
+    )
     return {
         entry.name: (f"sandbox unavailable: {refusal.why}", refusal.fix)
         for entry, refusal in refusals

@@ -25,7 +25,7 @@ def standing_launch(entry: CommandEntry, tool: ToolSpec) -> Launch:
         runs=shlex.join((entry.command, *entry.args)),
         cwd=entry.cwd,
         is_foreign=False,
-        sandbox=entry.sandbox_profile,
+        sandbox=entry.weaker_sandbox or entry.sandbox_profile,
         network=has_network(entry),
         hosts=reachable(entry.egress, asks=entry.egress_ask),
         opened_roots=entry.writable_roots,

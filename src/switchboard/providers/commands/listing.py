@@ -45,6 +45,8 @@ def judge_tools(
     tools: dict[str, tuple[CommandEntry, ToolSpec]] = {}
     refusals: dict[str, tuple[str, str]] = {}
     for name, entry in entries.items():
+        weaker = platform_sandbox().weaker(entry.sandbox_profile, entry.sandbox_fallback)
+        entry = replace(entry, weaker_sandbox=weaker) if weaker else entry  # noqa: PLW2901
         refusal = _refusal(entry, ground)
         if refusal is None:
             try:
@@ -71,7 +73,7 @@ def _ground_of(settings: Settings, environ: Mapping[str, str]) -> CommandContext
 
 def _refusal(entry: CommandEntry, ground: CommandContext) -> tuple[str, str] | None:
     """Why a tool cannot be shown although it is written well."""
-    unusable = platform_sandbox().refusal(entry.sandbox_profile)
+    unusable = platform_sandbox().refusal(entry.sandbox_profile, entry.sandbox_fallback)
     if unusable is not None:
         return f"sandbox unavailable: {unusable.why}", unusable.fix
     try:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Raw, Struct
 
-from switchboard.children.schema import SandboxProfile, Seal
+from switchboard.children.schema import SandboxFallback, SandboxProfile, Seal
 from switchboard.core.egress import EgressHost
 from switchboard.core.origins import Origin, Scope
 
@@ -28,6 +28,10 @@ class CommandEntry(Struct, frozen=True, kw_only=True):
     cwd: str = ""
     env: dict[str, str] = {}
     sandbox_profile: SandboxProfile = "default"
+    # What the user lets serve where bubblewrap cannot work. Of the settings, not of the entry.
+    sandbox_fallback: SandboxFallback = "none"
+    # The weaker sandbox that serves here, by its name; nothing until that was found out.
+    weaker_sandbox: str = ""
     # What is opened in the sandbox. Folders are absolute, in the workspace, or begin with `~/`.
     allow_network: bool = False
     read_roots: tuple[str, ...] = ()

@@ -135,6 +135,7 @@ def _entry(
         name=name,
         required_by=required.scope if required and "requires_approval" in fields else Scope.DEFAULT,
         origin=layer.origin((_SECTION, name)),
+        sandbox_fallback=resolution.merged.tree.get("sandbox_fallback", "none"),
         **chosen,
     )
     workspace = resolution.workspace

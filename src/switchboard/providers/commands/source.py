@@ -132,6 +132,7 @@ class CommandSource(Source[CommandTools]):
         said: Callable[[Iterable[str]], list[str]],
     ) -> Iterator[Item]:
         tools = self._tools(settings)
+        weaker = _weaker_sandboxes({**tools.usable, **tools.untrusted})
         for name, entry in {**tools.usable, **tools.untrusted}.items():
             why, fix = refusals.get(name, ("", ""))
             waits = name in tools.untrusted
@@ -142,7 +143,7 @@ class CommandSource(Source[CommandTools]):
                 fingerprint=entry.fingerprint,
                 runs=shlex.join(said((entry.command, *entry.args))),
                 description=entry.description,
-                sandbox=_sandbox(entry),
+                sandbox=_sandbox(entry, weaker.get(name, "")),
                 details=tuple(_details(entry, settings.workspace)),
                 left_out=why,
                 hint=fix,
@@ -163,11 +164,24 @@ def _details(entry: CommandEntry, workspace: str) -> Iterator[str]:
     yield from (f"file {each}" for each in hashed_files(entry.seal, workspace))
 
 
-def _sandbox(entry: CommandEntry) -> str:
+def _weaker_sandboxes(entries: Mapping[str, CommandEntry]) -> dict[str, str]:
+    """The tools that the weaker sandbox confines here, with the name of it."""
+    if all(entry.sandbox_fallback == "none" for entry in entries.values()):
+        return {}
+    from switchboard.sandbox.sandbox import platform_sandbox  # noqa: PLC0415
+
+    weaker = platform_sandbox().weaker
+    return {
+        name: weaker(entry.sandbox_profile, entry.sandbox_fallback)
+        for name, entry in entries.items()
+    }
+
+
+def _sandbox(entry: CommandEntry, weaker: str) -> str:
     """The sandbox of a command tool and what it opens."""
     keeps_folder = entry.is_to_only_read and entry.sandbox_profile != "none"
     opened = [
-        "NONE" if entry.sandbox_profile == "none" else entry.sandbox_profile,
+        "NONE" if entry.sandbox_profile == "none" else weaker or entry.sandbox_profile,
         *(("its folder read-only",) if keeps_folder else ()),
         *(("network",) if entry.allow_network else ()),
         *(f"reaches {each}" for each in reachable(entry.egress, asks=entry.egress_ask)),

@@ -56,8 +56,11 @@ _known: dict[str, _Closed] = {}
 
 def ground() -> ShownMachine | None:
     """What root sees; nothing where the user is another one, who sees all of it."""
-    if os.getuid() != 0:
-        return None
+    return shown_machine() if os.getuid() == 0 else None
+
+
+def shown_machine() -> ShownMachine:
+    """The folders of programs, without what is closed to others."""
     present = [path for path in (*_FOLDERS, *_LINKS) if os.path.lexists(path)]
     folders = tuple(path for path in present if not os.path.islink(path) and path not in _LINKS)
     return ShownMachine(

@@ -98,6 +98,7 @@ def _resolved(
         if not judged(merged, name, fields, used, problems, repository=True, errors_only=True):
             continue
         entry = freeze.entry_from_fields(name, fields, origin, settings.workspace)
+        entry = replace(entry, sandbox_fallback=settings.sandbox_fallback)
         if name in below:
             entry = narrowed_server(entry, below[name])
         inherits = any(layer is ground for layer in used)

@@ -1,0 +1,95 @@
+"""Where bubblewrap cannot work and the user chose the weaker sandbox: whole commands, told by name."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.commands import switchboard
+from support.mcp_stdio import talking_to, text_of
+from support.requirements import requirement
+from support.workspace import CHECKOUT, Workspace, child_command, server
+from switchboard.children.schema import ServerEntry
+from switchboard.children.server_launches import ServerLaunches
+from switchboard.core.tools import ToolSpec
+from switchboard.settings.load import load_settings
+
+CHOSEN = 'sandbox_fallback = "landlock"\n'
+WEAKER = "weaker than bubblewrap"
+# As where the kernel forbids what bubblewrap needs. Loaded by each process of the test.
+NO_BUBBLEWRAP = """
+from switchboard.sandbox.probe import Probe, Unusable
+Probe.look = lambda self: Unusable(why="it may make no namespaces", fix="allow them")
+"""
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    made = Workspace(tmp_path)
+    folder = tmp_path / "patch"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(NO_BUBBLEWRAP)
+    made.env["PYTHONPATH"] = str(folder)
+    made.mcp_json(
+        {
+            "echo": server(
+                child_command("echo_child"),
+                sandbox_profile="default",
+                read_roots=[str(CHECKOUT)],
+            )
+        },
+        scope="home",
+    )
+    return made
+
+
+@requirement("S3.98")
+async def test_a_server_runs_in_it_where_the_user_chose_it(workspace: Workspace) -> None:
+    workspace.config_toml(CHOSEN, scope="home")
+    command = workspace.command("mcp")
+    async with talking_to(command, cwd=workspace.root, env=workspace.env, patience=60) as client:
+        await client.initialize()
+        answer = await client.call_subtool("echo_suite", "echo", {"text": "hello"})
+        assert "hello" in text_of(answer)
+        assert await client.close() == 0
+
+
+def test_it_is_told_as_weaker_wherever_it_is_told_at_all(workspace: Workspace) -> None:
+    workspace.config_toml(CHOSEN, scope="home")
+    report = switchboard(workspace, "doctor", "--json").report
+    assert WEAKER in report["sandbox"]
+    (finding,) = [each for each in report["findings"] if each["subject"] == "sandbox_fallback"]
+    assert finding["severity"] == "warning"
+    assert WEAKER in finding["message"]
+    assert "no namespaces" in finding["message"]
+    assert finding["hint"] == "allow them"
+    assert WEAKER in json.dumps(switchboard(workspace, "list", "--json").report)
+
+
+def test_without_the_choice_nothing_runs_and_that_is_told(workspace: Workspace) -> None:
+    report = switchboard(workspace, "doctor", "--json").report
+    assert report["sandbox"] == "none: it may make no namespaces"
+    assert any("not shown: sandbox unavailable" in each["message"] for each in report["findings"])
+
+
+def test_a_workspace_cannot_choose_it(workspace: Workspace) -> None:
+    workspace.config_toml(CHOSEN)
+    settings = load_settings(workspace=str(workspace.root), environ=workspace.env)
+    assert settings.sandbox_fallback == "none"
+    assert {entry.sandbox_fallback for entry in settings.servers} == {"none"}
+    assert any("sandbox_fallback" in str(each) for each in settings.warnings)
+
+
+def test_a_question_names_it() -> None:
+    """What is asked, remembered and written down is the name of what really confines."""
+    entry = ServerEntry(name="x", transport="stdio", command="x", sandbox_profile="default")
+    tool = ToolSpec(name="t", provider="p")
+    weaker = ServerEntry(
+        name="x",
+        transport="stdio",
+        command="x",
+        sandbox_profile="default",
+        weaker_sandbox="landlock (weaker)",
+    )
+    assert ServerLaunches(entry, "/")[tool].sandbox == "default"
+    assert ServerLaunches(weaker, "/")[tool].sandbox == "landlock (weaker)"
