@@ -112,7 +112,7 @@ class Bench:
         self.env = self.place.env
         # Command tools are shown on a guarded surface only.
         self.place.home.mkdir(parents=True, exist_ok=True)
-        (self.place.home / "config.toml").write_text("enable_mcp_server_surface = true\n")
+        self.place.config_toml("enable_mcp_server_surface = true\n", scope="home")
         self.events = MemoryEvents()
         self._ids = itertools.count(1)
 
