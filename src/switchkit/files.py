@@ -153,6 +153,23 @@ def open_plain(path: str, flags: int) -> int:
     return handle
 
 
+def open_beneath(folder: str, path: str) -> int:
+    """A descriptor of what lies at a path in a folder, for reading, by way of no link at all.
+
+    Whoever exchanges a folder on the way for a link gets nothing. Raises `OSError`.
+    """
+    *folders, name = os.path.relpath(path, folder).split(os.sep)
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for each in folders:
+            below = os.open(each, os.O_RDONLY | os.O_DIRECTORY | _SAFELY, dir_fd=handle)
+            os.close(handle)
+            handle = below
+        return os.open(name, os.O_RDONLY | _SAFELY, dir_fd=handle)
+    finally:
+        os.close(handle)
+
+
 def open_log(path: "str | os.PathLike[str]") -> int:
     """A descriptor that adds to a file of ours alone, made if need be."""
     return open_private(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)

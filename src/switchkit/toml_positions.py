@@ -65,17 +65,21 @@ def statements(text: str) -> list[Statement]:
     return made
 
 
-def nearest(found: list[Statement], path: Place) -> Statement | None:
-    """The first statement of the longest part of the path that stands in the text.
-
-    A path without indexes means the first item of an array of tables.
-    """
-    best, longest = None, 0
+def by_place(found: list[Statement]) -> dict[Place, Statement]:
+    """The first statement of each place. One without indexes is in the first item of an array."""
+    places: dict[Place, Statement] = {}
     for one in found:
-        for place in (one.place, (*one.table, *one.key)):
-            if len(place) > longest and place == path[: len(place)]:
-                best, longest = one, len(place)
-    return best
+        places.setdefault(one.place, one)
+        places.setdefault((*one.table, *one.key), one)
+    return places
+
+
+def nearest(found: dict[Place, Statement], path: Place) -> Statement | None:
+    """The first statement of the longest part of the path that stands in the text."""
+    for length in range(len(path), 0, -1):
+        if (one := found.get(path[:length])) is not None:
+            return one
+    return None
 
 
 def _parts(dotted: str) -> Path:

@@ -266,6 +266,17 @@ class ApprovalStoreContract(ABC):
         assert (await post("d")).state == "pending"
         assert await ids(store) == ["b", "c", "d"]
 
+    async def test_an_approval_does_not_last_longer_because_the_clock_is_set_back(
+        self, store: ApprovalStore, clock: FakeClock
+    ) -> None:
+        """Two hours earlier it would be good for two hours more."""
+        await store.post(a_question("one", expires_in_s=90_000), "")
+        assert await store.decide("one", decision())
+        clock.ahead = -7_200
+        assert not await store.consume("one", "d1")
+        again = await store.post(a_question("two", expires_in_s=90_000), "")
+        assert (again.question.id, again.state) == ("two", "pending")
+
     async def test_what_a_session_asked_or_was_given_ends_with_it(
         self, store: ApprovalStore
     ) -> None:

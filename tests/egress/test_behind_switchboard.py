@@ -72,3 +72,36 @@ async def test_the_reference_server_fetch_reaches_its_host_and_no_other(
             assert "EgressRefused" in events.out.replace("egress_refused", "EgressRefused")
             assert SECRET not in doctor.out + events.out + told.out
             await client.close()
+
+
+async def test_a_host_is_asked_about_and_never_means_never(shared: Workspace) -> None:
+    """Of a host that is not listed a person is asked, and no client that is served is one."""
+    async with Site().open() as site, Site().open() as other:
+        entry = fetch(site, egress=[f"localhost:{site.port}"], egress_ask=True)
+        shared.mcp_json({"fetch": entry}, scope="home")
+        wanted = {"url": f"http://localhost:{other.port}/"}
+        async with board(shared) as client:
+            calling = asyncio.ensure_future(client.call_subtool("fetch_suite", "fetch", wanted))
+            question = await _question(shared)
+            assert f"localhost:{other.port}" in question["what"]
+            answer = ("approvals", "approve", question["id"], "--always", "--yes")
+            said = await asyncio.to_thread(switchboard, shared, *answer)
+            assert "cannot answer itself" in said.err
+            answer = ("approvals", "deny", question["id"], "--always")
+            await asyncio.to_thread(switchboard, shared, *answer)
+            assert "403" in json.dumps(await calling)
+            again = await client.call_subtool("fetch_suite", "fetch", wanted)
+            assert "403" in json.dumps(again)
+            shown = await asyncio.to_thread(switchboard, shared, "egress", "fetch")
+            assert f"fetch may never reach localhost:{other.port}" in shown.out
+            await client.close()
+        assert other.requests == []
+
+
+async def _question(workspace: Workspace) -> dict[str, Any]:
+    for _ in range(100):
+        found = await asyncio.to_thread(switchboard, workspace, "approvals", "--json")
+        if approvals := found.report["approvals"]:
+            return approvals[0]
+        await asyncio.sleep(0.1)
+    raise AssertionError("nobody was asked")

@@ -1,6 +1,8 @@
 """What a child reaches through its proxy, and what it does not."""
 
 import asyncio
+import contextlib
+import socket
 import ssl
 from pathlib import Path
 
@@ -11,6 +13,8 @@ from msgspec.structs import replace
 from egress.world import SECRET, Authority, FakeResolver, Out, Site, ok, way_out
 from switchboard.core.events import EgressRefused
 from switchboard.egress.limits import LIMITS
+from switchboard.egress.resolving import HostResolver, SystemResolver
+from switchboard.egress.tunnel import Meter, relay
 from switchboard.egress.variables import AUTHORITY_FILE
 
 
@@ -376,3 +380,59 @@ async def test_a_host_without_a_certificate_that_we_believe_gets_no_credential(
                 assert (await client.get(f"https://{host}/")).status_code == 502
             assert site.requests == []
             assert [each[2] for each in out.rows("failed")] == ["certificate"]
+
+
+class OwnProxy(Site):
+    """The proxy of the person: notes what it is asked for, and leads to one place."""
+
+    def __init__(self, leads_to: int) -> None:
+        super().__init__()
+        self._leads_to = leads_to
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        self.requests.append(head)
+        if not head.startswith(b"CONNECT"):
+            writer.write(ok(b"through the proxy"))
+            writer.close()
+            return
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        there = await asyncio.open_connection("127.0.0.1", self._leads_to)
+        with contextlib.suppress(OSError):
+            await relay((reader, writer), there, Meter(), idle_s=10)
+        there[1].close()
+        writer.close()
+
+
+async def test_connections_go_on_through_the_proxy_of_the_person(tmp_path: Path) -> None:
+    """A name is then looked up by that proxy alone; an address is checked here all the same."""
+    parts = Inspected(tmp_path)
+    async with Site().open(parts.context) as site, OwnProxy(site.port).open() as own:
+        url = f"http://me:pass@127.0.0.1:{own.port}"
+        environ = {**parts.environ, "HTTPS_PROXY": url, "http_proxy": url}
+        hosts = {"api.test": {"inject": "env:TOKEN"}, "other.test": {}, "10.0.0.5": {}}
+        resolver = FakeResolver()
+        async with way_out(hosts, resolver, environ=environ) as out:
+            verify = trusting(out, tmp_path)
+            verify.load_verify_locations(parts.authority.file)
+            async with httpx.AsyncClient(proxy=out.url, verify=verify) as client:
+                assert (await client.get("https://api.test/")).text == "hello"
+                assert (await client.get("https://other.test/")).text == "hello"
+                assert (await client.get("http://other.test/x")).text == "through the proxy"
+            refused = await out.raw(b"CONNECT 10.0.0.6:443 HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert refused.startswith(b"HTTP/1.1 403")
+        assert resolver.asked == []
+        assert own.requests[0].startswith(b"CONNECT api.test:443 HTTP/1.1\r\n")
+        assert b"Proxy-Authorization: Basic bWU6cGFzcw==\r\n" in own.requests[0]
+        assert f"Bearer {SECRET}".encode() in site.requests[0]
+        assert SECRET.encode() not in b"".join(own.requests)
+        assert own.requests[-1].startswith(b"GET http://other.test/x HTTP/1.1\r\n")
+
+
+@pytest.mark.parametrize("resolver", [SystemResolver(), FakeResolver(localhost="127.0.0.1")])
+async def test_whoever_looks_names_up_keeps_the_contract(resolver: HostResolver) -> None:
+    assert "127.0.0.1" in await resolver.addresses("localhost", 443)
+    assert await resolver.addresses("192.0.2.7", 443) == ["192.0.2.7"]
+    assert await resolver.addresses("::1", 443) == ["::1"]
+    with pytest.raises(socket.gaierror):
+        await resolver.addresses("nobody.invalid", 443)

@@ -171,7 +171,8 @@ def test_a_workspace_cannot_say_it_of_a_server_of_its_user(ground: Ground) -> No
     ground.put(ground.home / "config.toml", '[mcp_servers.x]\ncommand = "some-server"\n')
     ground.put(ground.own / "config.toml", '[mcp_servers.x]\nstart_in = "workspace"\n')
     settings = loaded(ground, trusted=True)
-    assert settings.servers == ()
+    # Until then the user's own stays as it is.
+    assert only(settings).start_in != "workspace"
     assert [each.name for each in settings.untrusted] == ["x"]
 
 

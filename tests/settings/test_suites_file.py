@@ -317,10 +317,11 @@ def test_an_unreadable_child_is_left_out(ground: Ground, monkeypatch: pytest.Mon
     real_open = os.open
 
     # Root reads everything, so the refusal of the system is played here.
-    def refusing(name: str, *rest: Any) -> int:
-        if name == str(path):
+    def refusing(name: str, *rest: Any, dir_fd: int | None = None) -> int:
+        around = "" if dir_fd is None else Path(f"/proc/self/fd/{dir_fd}").readlink()
+        if Path(around, name) == path:
             raise PermissionError(13, "Permission denied")
-        return real_open(name, *rest)
+        return real_open(name, *rest, dir_fd=dir_fd)
 
     monkeypatch.setattr(os, "open", refusing)
     settings = ground.load()

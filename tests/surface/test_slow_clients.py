@@ -28,6 +28,9 @@ class Sink(asyncio.WriteTransport):
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
         """None that count here."""
 
+    def get_write_buffer_size(self) -> int:
+        return 0
+
     def is_closing(self) -> bool:
         return False
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from switchboard.core.launches import Launch
 from switchboard.core.origins import Scope
+from switchboard.core.privacy.orders import gives_orders
 from switchboard.core.questions import Risk
 from switchboard.core.tools import Effects
 
@@ -58,6 +59,10 @@ def _of_a_server(launch: Launch) -> list[str]:
     effects = launch.tool.effects
     if not launch.trusts_annotations:
         return ["what this server says of its tools does not count here"]
+    if gives_orders(f"{launch.tool.title}\n{launch.tool.description}") or gives_orders(
+        bytes(launch.tool.input_schema).decode("utf-8", "replace")
+    ):
+        return ["its description gives the model orders that you may not be meant to see"]
     if only_reads(effects):
         return []
     if effects.destructive is True:

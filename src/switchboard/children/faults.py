@@ -62,6 +62,13 @@ async def fault_from_loss(name: str, link: Link, loss: Loss) -> Fault:
             f"`{name}` was ended: {loss.message}",
             hint="ask it for less at a time",
         )
+    if loss.reason == "not-reading":
+        return Fault(
+            FaultCode.RESOURCE_EXHAUSTED,
+            "child-not-reading",
+            f"`{name}` was ended: {loss.message}",
+            hint="it is started again on the next call",
+        )
     ended, private = await link.diagnosis()
     excerpt = client_excerpt(private, link.hidden)
     if (denied := link.denial()) is not None:

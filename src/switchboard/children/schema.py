@@ -55,6 +55,8 @@ class Seal(Struct, frozen=True, kw_only=True):
     # The command line as it is written, and where it runs: they name the files that count.
     words: tuple[str, ...] = ()
     cwd: str = ""
+    # Where programs are looked for that are named without a folder.
+    path: str = ""
     # False where the user trusts the whole workspace, whatever it holds.
     binding: bool = True
 

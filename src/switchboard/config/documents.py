@@ -12,8 +12,12 @@ from switchboard.config.key_positions import KeyPath, Spot, Spots, dotted, spot_
 from switchboard.config.problems import Problem, Severity
 from switchboard.config.toml_text import TomlInvalid, read_toml
 from switchboard.core.origins import Origin, Scope
+from switchkit.files import open_beneath
 
 MAX_BYTES = 1 << 20
+# Of a file that somebody else may have written: it is read whenever a window opens its folder.
+MAX_FOREIGN_BYTES = 1 << 16
+_FOREIGN = (Scope.WORKSPACE, Scope.AGENT, Scope.SKILL)
 _Parse = Callable[[str, str, list[Problem]], tuple[dict[str, Any], Spots] | None]
 
 
@@ -54,12 +58,13 @@ class Document(Struct, frozen=True, kw_only=True):
         )
 
 
-def read_text(path: str, problems: list[Problem], *, within: str = "") -> str | None:
+def read_text(
+    path: str, problems: list[Problem], *, within: str = "", most: int = MAX_BYTES
+) -> str | None:
     """The text of a file; `None` when it is absent or cannot be used.
 
     With `within`, the file must lie inside that real directory once every link is followed.
     """
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
     opened = path
     if within:
         opened = os.path.realpath(path)
@@ -72,17 +77,19 @@ def read_text(path: str, problems: list[Problem], *, within: str = "") -> str | 
                 )
             )
             return None
-        # The real path has no link left in it; one that appears now is somebody's trick.
-        flags |= os.O_NOFOLLOW
     try:
-        handle = os.open(opened, flags)
+        if within:
+            # The real path has no link left in it; one that appears now is somebody's trick.
+            handle = open_beneath(within, opened)
+        else:
+            handle = os.open(opened, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as refused:
         problems.append(_unreadable(path, refused))
         return None
     try:
-        raw = _read(handle, path, problems)
+        raw = _read(handle, path, problems, most)
     except OSError as refused:
         problems.append(_unreadable(path, refused))
         return None
@@ -108,7 +115,8 @@ def read_toml_document(
 def _read_document(
     path: str, scope: Scope, problems: list[Problem], within: str, parse: _Parse
 ) -> Document | None:
-    read = read_text(path, problems, within=within)
+    most = MAX_FOREIGN_BYTES if scope in _FOREIGN else MAX_BYTES
+    read = read_text(path, problems, within=within, most=most)
     parsed = None if read is None else parse(path, read, problems)
     if read is None or parsed is None:
         return None
@@ -171,21 +179,19 @@ def is_inside(path: str, directory: str) -> bool:
     return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)
 
 
-def _read(handle: int, path: str, problems: list[Problem]) -> bytes | None:
+def _read(handle: int, path: str, problems: list[Problem], most: int) -> bytes | None:
     about = os.fstat(handle)
     if not stat.S_ISREG(about.st_mode):
         kind = "a directory" if stat.S_ISDIR(about.st_mode) else "not a regular file"
         problems.append(Problem(path=path, message=f"expected a file, but this is {kind}"))
         return None
     chunks: list[bytes] = []
-    left = MAX_BYTES + 1
+    left = most + 1
     while left and (chunk := os.read(handle, left)):
         chunks.append(chunk)
         left -= len(chunk)
     if not left:
-        problems.append(
-            Problem(path=path, message=f"the file is larger than {MAX_BYTES // 1024} KiB")
-        )
+        problems.append(Problem(path=path, message=f"the file is larger than {most // 1024} KiB"))
         return None
     return b"".join(chunks)
 

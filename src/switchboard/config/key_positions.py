@@ -1,6 +1,7 @@
 """Places in a text: where a key of the parsed tree was written."""
 
-from typing import Any, Protocol
+from bisect import bisect_left
+from typing import Any, Protocol, cast
 
 from msgspec import Struct
 
@@ -30,6 +31,7 @@ class OffsetSpots:
 
     def __init__(self, text: str, tree: Any, table: dict[int, dict[Any, int]]) -> None:
         self._text = text
+        self._lines: list[int] | None = None
         self._tree = tree
         self._table = table
 
@@ -43,12 +45,32 @@ class OffsetSpots:
             value = value[step]
         if offset < 0:
             return spot_at(self._text, _start(self._text))
-        return spot_at(self._text, offset)
+        if self._lines is None:
+            # Counted once: a file with many problems would be counted through for each.
+            self._lines = [at for at, letter in enumerate(self._text) if letter == "\n"]
+        line = bisect_left(self._lines, offset)
+        return Spot(line + 1, offset - (self._lines[line - 1] if line else -1))
 
 
 def spot_at(text: str, offset: int, *, near: bool = False) -> Spot:
     """The line and column of an offset."""
     return Spot(text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset), near)
+
+
+def is_deeper(tree: Any, most: int) -> bool:
+    """Whether something is nested deeper than that, found without recursion."""
+    level = [tree]
+    for _ in range(most):
+        inside: list[Any] = []
+        for each in level:
+            if isinstance(each, dict):
+                inside += cast("dict[str, Any]", each).values()
+            elif isinstance(each, list):
+                inside += cast("list[Any]", each)
+        if not inside:
+            return False
+        level = inside
+    return True
 
 
 def dotted(path: KeyPath) -> str:

@@ -11,6 +11,8 @@ from switchkit.cli.columns import visible
 Severity = Literal["error", "warning"]
 
 _LONGEST_QUOTE = 80
+# So many tell enough of a file; more only take time.
+MOST_PROBLEMS = 100
 
 
 class Problem(Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from switchboard.config.documents import Document
 from switchboard.config.key_positions import KeyPath
-from switchboard.config.problems import Problem, Severity, quoted
+from switchboard.config.problems import MOST_PROBLEMS, Problem, Severity, quoted
 from switchkit.suggest import did_you_mean
 
 Unknown = Literal["error", "warning", "ignore"]
@@ -24,8 +24,13 @@ class ProblemReport:
         self.document = document
         self.problems = problems
 
+    def is_full(self, severity: Severity = "error") -> bool:
+        """Whether enough was said. Warnings never take the place of what refuses a file."""
+        return len(self.problems) >= (MOST_PROBLEMS if severity == "warning" else 2 * MOST_PROBLEMS)
+
     def say(self, at: KeyPath, message: str, hint: str = "", severity: Severity = "error") -> None:
-        self.problems.append(self.document.problem(at, message, hint, severity))
+        if not self.is_full(severity):
+            self.problems.append(self.document.problem(at, message, hint, severity))
 
 
 class Kind(Protocol):
@@ -211,9 +216,9 @@ class Table(Struct, frozen=True, kw_only=True):
             if kind is not None:
                 fine = cast("Kind", kind).check(each, (*at, name), report) and fine
             elif self.unknown != "ignore":
-                report.say(
-                    (*at, name), f"unknown field {quoted(name)}", self._hint(name), self.unknown
-                )
+                # To find out what was meant takes longer than anything else here.
+                meant = "" if report.is_full(self.unknown) else self._hint(name)
+                report.say((*at, name), f"unknown field {quoted(name)}", meant, self.unknown)
                 fine = fine and self.unknown != "error"
         for name in self.required:
             if name not in members:

@@ -7,11 +7,19 @@ for by their headers and names, only when a problem or an origin asks. They are 
 import re
 from typing import Any
 
-from switchboard.config.key_positions import KeyPath, Spot, spot_at
-from switchkit.toml_positions import Statement, nearest, statements
+from switchboard.config.key_positions import KeyPath, Spot, is_deeper, spot_at
+from switchkit.toml_positions import Statement, by_place, nearest, statements
 
 # Compiled on first use: most TOML is valid.
 _AT = r" \(at (?:line (\d+), column (\d+)|end of document)\)$"
+
+
+# A key of many parts takes the parser a time that grows with their square, and what is nested deep
+# takes the stack of everybody who goes through it. Nobody writes either.
+_MOST_PARTS = 32
+_MOST_DEPTH = 64
+_STRING = r'"(?:[^"\\]|\\.)*"|\'[^\']*\''
+_PIECE = r"[^=,{}\[\]#]+"
 
 
 class TomlInvalid(Exception):
@@ -32,8 +40,9 @@ def read_toml(text: str) -> tuple[dict[str, Any], "TomlSpots"]:
 
     if text.startswith("\ufeff"):
         raise TomlInvalid("the file begins with a byte order mark", 1, 1)
+    _check_keys(text)
     try:
-        return tomllib.loads(text), TomlSpots(text)
+        tree = tomllib.loads(text)
     except RecursionError:
         raise TomlInvalid("the value is nested too deep", 1, 1) from None
     except ValueError as refused:
@@ -45,6 +54,28 @@ def read_toml(text: str) -> tuple[dict[str, Any], "TomlSpots"]:
             raise TomlInvalid(message, int(at[1]), int(at[2])) from None
         spot = spot_at(text, len(text.rstrip()))
         raise TomlInvalid(message, spot.line, spot.column) from None
+    if is_deeper(tree, _MOST_DEPTH):
+        raise TomlInvalid("the value is nested too deep", 1, 1)
+    return tree, TomlSpots(text)
+
+
+def _check_keys(text: str) -> None:
+    """Refuse a key of too many parts before the parser sees it."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.count(".") < _MOST_PARTS:
+            continue
+        plain = re.sub(_STRING, lambda found: "q" * len(found[0]), line)
+        for piece in re.finditer(_PIECE, plain):
+            parts = [part.strip() for part in piece[0].split(".")]
+            is_key = plain[piece.end() : piece.end() + 1] in ("=", "]")
+            # Words with blanks in them are text of a string that has more lines.
+            if (
+                is_key
+                and len(parts) > _MOST_PARTS
+                and all(part.split() == [part] for part in parts)
+            ):
+                message = f"a key has more than {_MOST_PARTS} parts"
+                raise TomlInvalid(message, number, piece.start() + 1)
 
 
 class TomlSpots:
@@ -52,11 +83,11 @@ class TomlSpots:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._found: list[Statement] | None = None
+        self._found: dict[KeyPath, Statement] | None = None
 
     def find(self, path: KeyPath) -> Spot:
         """The place of the longest part of the path that can be found."""
         if self._found is None:
-            self._found = statements(self._text)
+            self._found = by_place(statements(self._text))
         best = nearest(self._found, path)
         return Spot(1, 1, near=True) if best is None else Spot(best.first, best.column, near=True)

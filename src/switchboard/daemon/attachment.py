@@ -27,7 +27,7 @@ from switchboard.ipc.protocol import BEAT, END, GREETING_S, LISTENING, MAX_HELLO
 from switchboard.settings.sections import Settings
 from switchboard.surface.stdio import StreamClient, connect
 from switchboard.wire.frames import MAX_MESSAGE_BYTES
-from switchboard.wire.pipes import Loss, StreamPipe
+from switchboard.wire.pipes import CLIENT_UNREAD_BYTES, Loss, StreamPipe
 from switchkit.processes import parent_of
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class Attachment:
         on_listed: Callable[[], None] | None = None,
     ) -> None:
         runtime, acting = self.board.runtime, self.acting
-        pipe = StreamPipe(style=None)
+        pipe = StreamPipe(style=None, unread=CLIENT_UNREAD_BYTES)
         client = StreamClient(
             pipe,
             boards,

@@ -14,7 +14,7 @@ from switchboard.daemon.board.runtime import Runtime
 from switchboard.ipc.environment import depth_of
 from switchboard.settings.sections import Settings
 from switchboard.surface.stdio import StreamClient, connect, own_streams
-from switchboard.wire.pipes import StreamPipe
+from switchboard.wire.pipes import CLIENT_UNREAD_BYTES, StreamPipe
 
 
 def run(work: Coroutine[Any, Any, int]) -> int:
@@ -37,7 +37,7 @@ async def serve_stdio(
     """Serve one client on our standard streams. `load` reads the settings again after a change."""
     async with serving(settings, environ, load) as runtime:
         # The framing of the client's first message is the framing of every answer.
-        pipe = StreamPipe(style=None)
+        pipe = StreamPipe(style=None, unread=CLIENT_UNREAD_BYTES)
         client = StreamClient(
             pipe,
             runtime.boards,

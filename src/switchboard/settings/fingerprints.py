@@ -5,7 +5,7 @@ but everything that decides what runs, so that any later change asks again.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -14,19 +14,33 @@ from msgspec.structs import replace
 from switchboard.children.schema import Seal, ServerEntry
 from switchboard.config.keys import Section
 from switchboard.config.placeholders import has_placeholder
+from switchboard.settings.consent.digests import (
+    file_digest_of,
+    is_code,
+    outside_digest,
+    tree_digest,
+    tree_folders,
+)
+from switchboard.settings.consent.named_files import named_files, named_folders
 from switchboard.settings.server_fields import SERVER
-from switchkit.files import open_plain
 
 _VERSION = "switchboard.trust/2"
+# How the names of files begin that no word names as a whole.
+_KINDS = ("part", "program", "module", "control", "link", "outside", "folder")
 
 
 def sealed(
-    entry: ServerEntry, workspace: str, shown: Mapping[str, Any] = {}, *, binding: bool = True
+    entry: ServerEntry,
+    workspace: str,
+    shown: Mapping[str, Any] = {},
+    *,
+    path: str = "",
+    binding: bool = True,
 ) -> ServerEntry:
     """The server with the fingerprint of how it is written, before `${VAR}` is filled.
 
     Filled values are left out on purpose: a rotated token is not a changed server. `shown` are the
-    words that the workspace says of its suite elsewhere.
+    words that the workspace says of its suite elsewhere, `path` is where its user's programs are.
     """
     stated = _digest(
         {
@@ -41,7 +55,8 @@ def sealed(
     if entry.natural_language and entry.instructions:
         # What a model is told decides what runs.
         words += (entry.instructions,)
-    seal = Seal(stated=stated, words=words, cwd=entry.cwd, binding=binding)
+    own = entry.env.get("PATH", "")
+    seal = Seal(stated=stated, words=words, cwd=entry.cwd, path=own or path, binding=binding)
     return replace(entry, fingerprint=fingerprint(seal, workspace), seal=seal)
 
 
@@ -85,7 +100,7 @@ def bound_values(section: Section, values: Mapping[str, Any]) -> dict[str, Any]:
 
 def fingerprint(seal: Seal, workspace: str) -> str:
     """The digest of what is stated and of what the files of the workspace hold right now."""
-    return _digest({"stated": seal.stated, "files": _digests_of_files(seal, workspace)})
+    return _digest({"stated": seal.stated, "files": digests_of_files(seal, workspace)})
 
 
 def seal_of(
@@ -104,47 +119,58 @@ def seal_of(
 
 
 def hashed_files(seal: Seal, workspace: str) -> tuple[str, ...]:
-    """The files whose change changes the fingerprint, as they are named."""
-    return tuple(_digests_of_files(seal, workspace))
+    """The files whose change changes the fingerprint, as people see them."""
+    found: dict[str, None] = {}
+    for name in digests_of_files(seal, workspace):
+        found[name.partition(":")[2] if name.partition(":")[0] in _KINDS else name] = None
+    return tuple(found)
 
 
 def files_to_watch(seal: Seal, workspace: str) -> list[str]:
     """The paths whose change may change a fingerprint: as they are named, and where they lie."""
     found: dict[str, None] = {}
-    for word, path in _files_of(seal, workspace):
+    root = workspace.rstrip(os.sep) + os.sep
+    for name, named in named_files(seal, workspace):
+        if name not in seal.words and not os.path.lexists(named):
+            continue
+        path = os.path.realpath(named)
+        if not path.startswith(root) and not os.path.normpath(named).startswith(root):
+            continue
         # A file that is not there yet may come; most words that are no file begin with a dash.
-        if os.path.isfile(path) or not (word.startswith("-") or os.path.lexists(path)):
-            named = os.path.join(seal.cwd or workspace, word)
+        may_come = name in seal.words and not (name.startswith("-") or os.path.lexists(path))
+        if os.path.isfile(path) or may_come:
             found |= dict.fromkeys((os.path.normpath(named), path))
+    for _, folder in named_folders(seal, workspace):
+        found |= dict.fromkeys((folder, *tree_folders(folder)))
     return list(found)
 
 
-def _digests_of_files(seal: Seal, workspace: str) -> dict[str, str]:
-    """The digests of files of the workspace that a command line names.
+def digests_of_files(seal: Seal, workspace: str) -> dict[str, str]:
+    """The digests of what a command line leads to, by the name that leads there.
 
     `python server.py` stays the same command when the repository changes what it does.
     """
-    # It loads slowly, and most entries come from no workspace.
-    from hashlib import file_digest  # noqa: PLC0415
-
     found: dict[str, str] = {}
-    for word, path in _files_of(seal, workspace):
-        if os.path.isfile(path):
-            try:
-                with open(path, "rb", opener=open_plain) as file:
-                    found[word] = file_digest(file, "sha256").hexdigest()
-            except OSError:
-                found[word] = "unreadable"
+    root = workspace.rstrip(os.sep) + os.sep
+    seen: set[str] = set()
+    for name, named in named_files(seal, workspace):
+        if "\0" in named or (name not in seal.words and named in seen):
+            continue
+        seen.add(named)
+        if name not in seal.words and not os.path.lexists(named):
+            continue
+        path = os.path.realpath(named)
+        if path.startswith(root):
+            if os.path.isfile(path):
+                found[name] = file_digest_of(path)
+        elif os.path.normpath(named).startswith(root) and os.path.lexists(named):
+            # A link of the workspace that leads out of it.
+            found[f"link:{name}"] = f"{path} {outside_digest(path)}"
+        elif os.path.isabs(name) and is_code(path) and (digest := outside_digest(path)):
+            found[f"outside:{name}"] = digest
+    for name, folder in named_folders(seal, workspace):
+        found[name] = tree_digest(folder)
     return found
-
-
-def _files_of(seal: Seal, workspace: str) -> Iterator[tuple[str, str]]:
-    """The words of a command line that could name a file of the workspace, and their real paths."""
-    for word in seal.words:
-        if word and "\0" not in word:
-            path = os.path.realpath(os.path.join(seal.cwd or workspace, word))
-            if path.startswith(workspace.rstrip(os.sep) + os.sep):
-                yield word, path
 
 
 def _digest(what: dict[str, Any]) -> str:

@@ -26,7 +26,7 @@ from switchboard.config.locate import (
     home_files,
     workspace_files,
 )
-from switchboard.config.problems import ConfigInvalid, Problem
+from switchboard.config.problems import MOST_PROBLEMS, ConfigInvalid, Problem
 from switchboard.core.origins import Origin, Scope
 from switchboard.providers.table import TABLE, is_called_for, source_of, watched_for
 from switchboard.settings import freeze
@@ -220,7 +220,7 @@ def _freeze(loading: Loading) -> Settings:
         warnings=(
             *(each for each in loading.problems if each.severity == "warning"),
             *loading.warnings,
-        ),
+        )[:MOST_PROBLEMS],
     )
 
 
@@ -296,7 +296,9 @@ def _refuse(loading: Loading) -> None:
         places = loading.places
         order = {file.path: index for index, file in enumerate(loading.files)}
         errors.sort(key=lambda each: (order.get(each.path, len(order)), each.line, each.column))
-        raise ConfigInvalid(errors, workspace=places.workspace, user_home=places.user_home)
+        raise ConfigInvalid(
+            errors[:MOST_PROBLEMS], workspace=places.workspace, user_home=places.user_home
+        )
 
 
 def _sources(resolution: Resolution) -> dict[str, Struct]:

@@ -93,7 +93,10 @@ def merged_servers(
             entry = replace(entry, templates=templates)
         if is_theirs:
             shown = _shown_words(merged, name)
-            entry = sealed(entry, workspace, shown, binding=resolution.record is not None)
+            path = resolution.environ.get("PATH", "")
+            entry = sealed(
+                entry, workspace, shown, path=path, binding=resolution.record is not None
+            )
             if resolution.waits(entry.fingerprint, references_of(entry)):
                 untrusted.append(entry)
                 continue

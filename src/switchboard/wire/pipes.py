@@ -24,12 +24,19 @@ _HIGH_WATER_BYTES = 4 * 1024 * 1024
 _MOST_A_TURN = 256
 # In so many turns of the loop, what was sent is written if it can be.
 _TURNS = 3
+# Who has not read so much, and nothing for a while, reads no more; who has not read four times as
+# much is too slow for what it asks.
+UNREAD_BYTES = 16 * 1024 * 1024
+# A client may be stopped for a while with large results on their way.
+CLIENT_UNREAD_BYTES = 64 * 1024 * 1024
+_UNREAD_TIMES = 4
+UNREAD_S = 2.0
 
 
 class Loss(Struct, frozen=True, kw_only=True):
     """Why nothing more will come."""
 
-    reason: Literal["closed", "broken", "too-large"] = "closed"
+    reason: Literal["closed", "broken", "too-large", "not-reading"] = "closed"
     message: str = "the other side closed the stream"
 
 
@@ -77,6 +84,8 @@ class StreamPipe(asyncio.Protocol):
         *,
         limit: int = MAX_MESSAGE_BYTES,
         style: FrameStyle | None = "newline",
+        # How much the other side may leave unread.
+        unread: int = UNREAD_BYTES,
     ) -> None:
         self._frames = FrameReader(limit)
         # None: answer in the framing of the first message that comes.
@@ -98,6 +107,12 @@ class StreamPipe(asyncio.Protocol):
         self._sent = self._left = 0
         self._number = -1
         self._receipts = Receipts()
+        self._unread = unread
+        # Looked at while the other side does not take what it is sent: how much had left last, and
+        # when that was another number.
+        self._is_pressed = False
+        self._moved = (-1, 0.0)
+        self._watching: asyncio.TimerHandle | None = None
 
     def attach(self, receiver: Receiver) -> None:
         """Say who gets the messages. Comes before the first byte."""
@@ -165,6 +180,8 @@ class StreamPipe(asyncio.Protocol):
             self._receiver.receive(self._backlog.popleft())
         self._receipts.look(self._written())
         self._receipts.close()
+        if self._watching is not None:
+            self._watching.cancel()
         receiver, self._receiver = self._receiver, None
         if receiver is not None:
             receiver.lose(loss)
@@ -243,6 +260,8 @@ class StreamPipe(asyncio.Protocol):
         writing = self._writing
         if writing is None or not batch or writing.is_closing():
             return
+        if self._is_pressed and self._is_given_up():
+            return
         size = sum(map(len, batch))
         self._sent += size
         if size <= _JOIN_BYTES:
@@ -251,8 +270,35 @@ class StreamPipe(asyncio.Protocol):
         for part in batch:
             writing.write(part if type(part) is bytes else memoryview(part))
 
+    def _is_given_up(self) -> bool:
+        """Whether the other side reads no more, and has been left."""
+        left = self._written()
+        unread, now = self._sent - left, self._loop.time()
+        if left != self._moved[0]:
+            self._moved = (left, now)
+        is_still = now - self._moved[1] > UNREAD_S
+        if unread <= self._unread * (1 if is_still else _UNREAD_TIMES):
+            return False
+        message = f"it left {unread:,} bytes of what it was sent unread"
+        self.abort(Loss(reason="not-reading", message=message))
+        return True
+
+    def _look_again(self) -> None:
+        """Nobody may have anything to say to it any more."""
+        if self._is_pressed and not self._closing and not self._is_given_up():
+            self._watch()
+
+    def _watch(self) -> None:
+        self._watching = self._loop.call_later(max(UNREAD_S, 0.0) + 0.1, self._look_again)
+
     def press(self, on: bool) -> None:
         """Pass back-pressure on."""
+        self._is_pressed = on
+        if on:
+            self._moved = (self._written(), self._loop.time())
+            self._watch()
+        elif self._watching is not None:
+            self._watching.cancel()
         if self._receiver is not None:
             self._receiver.press(on)
 
@@ -273,8 +319,15 @@ class StreamPipe(asyncio.Protocol):
     def abort(self, loss: Loss) -> None:
         """Close both sides at once: what comes next cannot be understood."""
         self.lose(loss)
-        self._flush()
-        self._closing = True
+        if loss.reason == "not-reading":
+            # Closed, it would go on waiting for the other side.
+            self._closing = True
+            self._batch = []
+            if self._writing is not None:
+                self._writing.abort()
+        else:
+            self._flush()
+            self._closing = True
         for transport in (self._reading, self._writing):
             if transport is not None:
                 transport.close()

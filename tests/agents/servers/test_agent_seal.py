@@ -64,6 +64,6 @@ def test_trust_says_that_servers_are_outside_of_the_sandbox(tmp_path: Path) -> N
     workspace = Workspace(tmp_path)
     workspace.write(".agents/rev.toml", AGENT.format(more=DIRECT))
     workspace.write(".agents/bare.toml", 'name = "bare"\n[run]\nsandbox_mode = "read-only"\n')
-    said = switchboard(workspace, "trust", "--list", env=UNTRUSTING).err.splitlines()
-    assert "sandbox of agent_rev: read-only; the agent's servers run outside of it" in said
-    assert "sandbox of agent_bare: read-only" in said
+    said = switchboard(workspace, "trust", "--list", env=UNTRUSTING).out.splitlines()
+    assert "  sandbox   read-only; the agent's servers run outside of it" in said
+    assert "  sandbox   read-only" in said

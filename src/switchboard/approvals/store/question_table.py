@@ -19,6 +19,8 @@ from switchboard.core.questions import Answer, Question
 from switchboard.core.stores import ApprovalState, Owners, Posted
 
 _KEPT_S = 24 * 3600.0
+# Clocks are adjusted by so much all the time.
+_SKEW_S = 5.0
 _read_question = msgspec.json.Decoder(Question).decode
 
 
@@ -78,10 +80,12 @@ class QuestionTable:
     def consume(self, question_id: str, digest: str, /) -> bool:
         changed = self._database.change(
             "UPDATE questions SET state = 'consumed', used = 1"
-            " WHERE id = ? AND digest = ? AND state = 'approved' AND used = 0 AND expires_at > ?",
+            " WHERE id = ? AND digest = ? AND state = 'approved' AND used = 0 AND expires_at > ?"
+            " AND decided_at <= ?",
             question_id,
             digest,
             self._clock(),
+            self._clock() + _SKEW_S,
         )
         return changed == 1
 
@@ -165,8 +169,11 @@ class QuestionTable:
         now = self._clock()
         self._database.change(
             "UPDATE questions SET state = 'expired', decided_by = 'time', decided_at = expires_at"
-            " WHERE (state = 'pending' OR state = 'approved') AND expires_at <= ?",
+            # What was decided in the future was decided before the clock was set back.
+            " WHERE ((state = 'pending' OR state = 'approved') AND expires_at <= ?)"
+            " OR (state = 'approved' AND decided_at > ?)",
             now,
+            now + _SKEW_S,
         )
         owners = self._database.rows(
             "SELECT DISTINCT owner_id FROM questions"

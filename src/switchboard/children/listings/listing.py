@@ -6,6 +6,7 @@ from typing import Literal
 import msgspec
 from msgspec import Raw, Struct
 
+from switchboard.children.listings.legible import legible
 from switchboard.core.tools import Effects
 from switchboard.wire.messages import encode
 from switchboard.wire.param_headers import MARK, are_valid
@@ -110,7 +111,7 @@ async def fetch_tools(ask: Ask) -> ToolListing:
 
 async def fetch_listing(kind: Kind, ask: Ask) -> Listing:
     """Every entry of a kind."""
-    return listing_of(kind, await _fetch(ask, kind))
+    return listing_of(kind, [legible(each) for each in await _fetch(ask, kind)])
 
 
 def listing_of(kind: Kind, raws: Sequence[Raw]) -> Listing:

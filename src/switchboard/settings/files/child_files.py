@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from switchboard.config.documents import Document, is_inside, read_json_document
+from switchboard.config.documents import MAX_FOREIGN_BYTES, Document, is_inside, read_json_document
 from switchboard.config.globs import find_files
 from switchboard.config.key_positions import KeyPath
 from switchboard.config.layers import Layer
@@ -27,6 +27,9 @@ from switchboard.settings.server_fields import SERVER
 from switchboard.settings.server_rules import Habits, judge, name_fault
 
 # What a child is when its file does not say.
+# They are read whenever a window opens the folder, which others must not notice.
+_MOST_CHILDREN = 200
+_MOST_BYTES = 1 << 20
 _DEFAULT_COMMAND: dict[str, Any] = {"cmd": "node", "args": ["dist/index.js"]}
 _FIELDS = SERVER.fields_of(".mcp.json")
 _WRITTEN: dict[str, KeyPath] = {
@@ -45,7 +48,13 @@ def child_layers(
     home = os.path.realpath(home)
     home_inside = is_inside(home, workspace)
     taken: dict[str, str] = {}
-    for path in find_files(workspace, patterns):
+    left = _MOST_BYTES
+    for number, path in enumerate(find_files(workspace, patterns)):
+        if number >= _MOST_CHILDREN or left <= 0:
+            message = f"a workspace has at most {_MOST_CHILDREN} children of 1 MiB together"
+            warnings.append(Problem(path=path, message=message, severity="warning"))
+            break
+        left -= _size(path)
         found: list[Problem] = []
         # Started in `$HOME`, the home is inside the workspace, and its children are the user's own.
         own = home_inside and is_inside(os.path.realpath(path), home)
@@ -64,6 +73,14 @@ def child_layers(
             found = [_left_out(problem) for problem in found]
         warnings += found
     return layers
+
+
+def _size(path: str) -> int:
+    try:
+        # What is larger is refused without being read.
+        return min(os.stat(path).st_size, MAX_FOREIGN_BYTES)
+    except OSError:
+        return 0
 
 
 def found_child(document: Document, workspace: str, problems: list[Problem]) -> Layer | None:

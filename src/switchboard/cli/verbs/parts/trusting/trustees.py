@@ -18,12 +18,14 @@ from switchboard.cli.verbs.parts.servers import (
 from switchboard.config.problems import shown_path
 from switchboard.providers.source import ItemKind
 from switchboard.providers.table import configured
+from switchboard.settings.consent.named_files import is_runner
 from switchboard.settings.fingerprints import hashed_files
 from switchboard.settings.sections import Settings
 from switchboard.settings.trust import grant_for
 from switchkit.cli.columns import visible
 from switchkit.cli.style import Style
 
+_ANYTHING = "other files of this workspace may decide what it runs, and a change does not ask again"
 _SHARED = {"session": "one session", "workspace": "this workspace", "user": "all your workspaces"}
 
 
@@ -159,6 +161,7 @@ def _of_server(
         inherits_env=entry.inherit_env,
         shared_by=_SHARED[entry.scope],
         files=hashed_files(entry.seal, settings.workspace) if entry.seal else (),
+        details=(_ANYTHING,) if entry.seal and is_runner(entry.seal) else (),
         sandbox=server.sandbox,
         natural_language=server.natural_language,
         left_out=server.left_out,

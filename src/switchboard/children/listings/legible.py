@@ -1,0 +1,54 @@
+"""Listings without letters that nobody sees: a model reads them, and its user does not."""
+
+import re
+from typing import Any, cast
+
+import msgspec
+from msgspec import Raw
+
+from switchboard.wire.messages import encode
+
+# More than any description needs, and less than a context window holds.
+MOST_LETTERS = 32_000
+_CUT = " … (cut)"
+_WORDS = frozenset({"title", "description"})
+_ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)")
+# Controls but for tabs and line ends, bidi and zero-width letters, tags, fillers, selectors of
+# variants. One joiner, or one selector of how an emoji looks, is part of many an honest word.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0d\ufeff\uffa0"
+    "\ufff9-\ufffb\U000e0000-\U000e0fff]|[\u200c\u200d\ufe0e\ufe0f]{2,}"
+)
+
+_read = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def legible(entry: Raw) -> Raw:
+    """An entry whose descriptions and titles say what they seem to; names and values stay."""
+    text = bytes(entry)
+    if len(text) <= MOST_LETTERS and text.isascii() and b"\\u" not in text:
+        return entry
+    try:
+        said = _read(text)
+    except msgspec.MsgspecError:
+        # Whoever reads it says what is wrong with it.
+        return entry
+    shown = _shown(said)
+    return entry if shown == said else Raw(encode(shown))
+
+
+def _shown(value: Any, *, is_text: bool = False) -> Any:
+    if isinstance(value, str):
+        return _plain(value) if is_text else value
+    if isinstance(value, list):
+        return [_shown(each) for each in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        members = cast("dict[str, Any]", value)
+        return {key: _shown(each, is_text=key in _WORDS) for key, each in members.items()}
+    return value
+
+
+def _plain(text: str) -> str:
+    text = _UNSEEN.sub("", _ANSI.sub("", text))
+    return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - len(_CUT)] + _CUT
