@@ -161,3 +161,18 @@ def test_a_folder_that_came_from_elsewhere_is_not_trusted_by_preparing_it(
     assert "switchboard trust --folder" in done.err
     report = switchboard(fresh, "trust", "--json", env=UNTRUSTING).report
     assert report["folder_trusted"] is False
+
+
+@pytest.mark.parametrize("words", [("init",), ("add", "x", "--", "true")])
+def test_nothing_is_written_through_a_folder_that_is_a_link(
+    fresh: Workspace, words: tuple[str, ...]
+) -> None:
+    """A repository brings `.switchboard` as a link to the folder of another client."""
+    other = fresh.user_home / ".cursor"
+    other.mkdir()
+    (other / "mcp.json").write_text('{"mcpServers": {}}', "utf-8")
+    fresh.settings.symlink_to(other)
+    done = switchboard(fresh, *words, env=UNTRUSTING)
+    assert done.code != 0
+    assert [path.name for path in other.iterdir()] == ["mcp.json"]
+    assert (other / "mcp.json").read_text("utf-8") == '{"mcpServers": {}}'

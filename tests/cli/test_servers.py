@@ -343,9 +343,15 @@ def test_a_workspace_that_is_no_directory_is_refused(workspace: Workspace) -> No
 
 
 def test_a_file_given_by_name_adds_its_servers(workspace: Workspace) -> None:
-    path = workspace.write("other.json", json.dumps({"servers": {"o": {"command": "true"}}}))
+    text = json.dumps({"servers": {"o": {"command": "true"}}})
+    path = workspace.user_home / "other.json"
+    path.write_text(text, "utf-8")
     report = switchboard(workspace, "list", "--config", str(path), "--json").report
     assert [(entry["name"], entry["trust"]) for entry in report["servers"]] == [("o", "own")]
+    # A file of the workspace is its word, whoever names it.
+    path = workspace.write("other.json", text)
+    report = switchboard(workspace, "list", "--config", str(path), "--json", env=UNTRUSTING).report
+    assert [(entry["name"], entry["trust"]) for entry in report["servers"]] == [("o", "waiting")]
     assert switchboard(workspace, "list", "--config", "missing.json").code == 2
 
 

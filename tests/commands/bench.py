@@ -111,7 +111,6 @@ class Bench:
         self.root = self.place.root
         self.env = self.place.env
         # Command tools are shown on a guarded surface only.
-        self.place.home.mkdir(parents=True, exist_ok=True)
         self.place.config_toml("enable_mcp_server_surface = true\n", scope="home")
         self.events = MemoryEvents()
         self._ids = itertools.count(1)

@@ -183,3 +183,22 @@ async def test_a_program_in_the_working_directory_is_not_found_by_its_bare_name(
     bench.env["PATH"] = f".:{bench.env['PATH']}"
     bench.write("python", ["python3", "-c", "print('real')"])
     assert text_of(await bench.call("python")) == "real\n"
+
+
+async def test_a_tool_of_the_home_finds_no_program_in_a_folder_that_nobody_trusts(
+    bench: Bench,
+) -> None:
+    """Attempted: by an absolute entry of the search path, and by a relative command."""
+    fake = bench.root / "bin" / "python3"
+    fake.parent.mkdir()
+    fake.write_text("#!/bin/sh\necho hijacked\n")
+    fake.chmod(0o755)
+    bench.env["PATH"] = f"{fake.parent}:{bench.env['PATH']}"
+    del bench.env["SWITCHBOARD_TRUST_WORKSPACE"]
+    bench.write("python", ["python3", "-c", "import os; print(os.environ['PATH'])"])
+    bench.write("relative", ["bin/python3"])
+    told = text_of(await bench.call("python"))
+    assert "hijacked" not in told
+    assert str(fake.parent) not in told
+    with pytest.raises(KeyError):
+        await bench.call("relative")

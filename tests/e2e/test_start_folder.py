@@ -143,3 +143,17 @@ def test_a_server_starts_where_it_is_said_to(tmp_path: Path) -> None:
     places = {name: (tmp_path / name).read_text("utf-8").strip() for name in ("plain", "inside")}
     assert set(places.values()) == {str(workspace.root)}
     assert workspace.home / "start" in Path((tmp_path / "apart").read_text("utf-8")).parents
+
+
+def test_a_package_runner_without_network_fails_at_once_and_names_the_key(tmp_path: Path) -> None:
+    """Otherwise it tries for a minute, and ends as a server that is slow to answer."""
+    workspace = Workspace(tmp_path)
+    entry = server(["npx", "-y", "some-package"], sandbox_profile="default")
+    workspace.mcp_json({"package": entry}, scope="home")
+    workspace.config_json({"timeouts": {"rpcMs": 55_000, "childSpawnMs": 30_000}})
+    done = switchboard(workspace, "doctor", "--deep", "--json")
+    findings = {each["severity"]: each for each in done.report["findings"]}
+    assert "it wanted the network" in findings["error"]["message"]
+    assert "allow_network" in findings["error"]["hint"]
+    assert "`npx` fetches packages" in findings["warning"]["message"]
+    assert "fetches packages" in switchboard(workspace, "config", "check").err

@@ -7,8 +7,8 @@ import pytest
 
 from sandbox.den import SECRET, Den
 from sandbox.test_files import READ, WRITE
-from switchboard.sandbox.guarded_names import is_protected, is_secret
-from switchboard.sandbox.inventory import inventory
+from switchboard.sandbox.walls.guarded_names import is_protected, is_secret
+from switchboard.sandbox.walls.inventory import inventory
 
 HIDDEN = (
     *(".env", ".envrc", ".env-local", "prod.env", ".npmrc", ".netrc", ".git-credentials"),

@@ -21,7 +21,15 @@ OFFLINE = {"npm_config_offline": "true", "UV_OFFLINE": "1"}
 
 def base_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """What every program is given."""
-    return {name: environ[name] for name in BASE_NAMES if name in environ}
+    found = {name: environ[name] for name in BASE_NAMES if name in environ}
+    if "PATH" in found:
+        found["PATH"] = searched(found["PATH"])
+    return found
+
+
+def searched(path: str, apart_from: str = "") -> str:
+    """The search path of a program; see `switchkit.commands`. Empty, it would mean its folder."""
+    return search_path(path, apart_from) or os.defpath
 
 
 def child_environment(
@@ -29,13 +37,12 @@ def child_environment(
 ) -> dict[str, str]:
     """The environment to start the child with. `secrets` are the variables that were looked up."""
     env = _inherited(entry, environ) if entry.inherit_env else base_environment(environ)
-    if entry.sandbox_profile != "none" and not entry.allow_network:
+    if entry.sandbox_profile != "none" and not (entry.allow_network or entry.egress):
         env.update(offline(entry.command, entry.args))
     env.update(entry.env)
     env.update(secrets)
     if "PATH" in env:
-        # Empty, it would mean the folder that the program starts in.
-        env["PATH"] = search_path(env["PATH"], entry.apart_from) or os.defpath
+        env["PATH"] = searched(env["PATH"], entry.apart_from)
     return env
 
 

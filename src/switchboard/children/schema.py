@@ -104,6 +104,8 @@ class ServerEntry(Struct, frozen=True, kw_only=True):
     read_roots: tuple[str, ...] = ()
     writable_roots: tuple[str, ...] = ()
     read_env_files: bool = False
+    # What a confined process may use at most: `memory`, `processes`, `files`, `cpu`, `disk`.
+    limits: dict[str, int | str] | None = None
     # The hosts that it may reach from a sandbox that has no other network, and whether a person is
     # asked about others. From the user's own files alone.
     egress: tuple[EgressHost, ...] = ()

@@ -40,7 +40,7 @@ class Talk:
     def say(self, text: str) -> None:
         """Say something that stays."""
         self.clear()
-        self._stream.write((safe_for_terminals(text) if self._is_terminal else text) + "\n")
+        self._stream.write(safe_for_terminals(text) + "\n")
         self._stream.flush()
 
     def step(self, text: str, *, is_passing: bool = False, ending: str = "") -> None:
@@ -89,8 +89,9 @@ class Printer:
         elif not report.silent:
             style = style_for(sys.stdout, self._environ)
             text = "".join(f"{line}\n" for line in report.lines(style))
-            # What is piped is data, and arrives as it is.
-            sys.stdout.write(safe_for_terminals(text) if is_terminal(sys.stdout) else text)
+            # What is piped may end at a terminal as well; who wants bytes as they are has `--json`.
+            keeps = report.is_data and not is_terminal(sys.stdout)
+            sys.stdout.write(text if keeps else safe_for_terminals(text))
             sys.stdout.flush()
             for line in report.notes(self.talk.style):
                 self.talk.say(line)

@@ -22,6 +22,8 @@ class Report(Struct, frozen=True, kw_only=True, tag_field="schema"):
 
     # A server has already said everything on its own stdout.
     silent: ClassVar[bool] = False
+    # What is printed is what somebody asked for, byte by byte, where no terminal reads it.
+    is_data: ClassVar[bool] = False
     # One line a report, for whoever reads a stream of them.
     one_of_many: ClassVar[bool] = False
 

@@ -6,6 +6,17 @@ from switchboard.config.problems import ConfigInvalid, Problem
 from switchkit.files import make_folder, replace_file
 
 
+def refuse_linked_folders(path: str, within: str) -> None:
+    """Raise `ConfigInvalid` where a folder between `within` and the file is a link."""
+    folder = os.path.dirname(path)
+    while len(folder) > len(within.rstrip(os.sep)):
+        if os.path.islink(folder):
+            message = "the folder is a symbolic link, and nothing is written through it"
+            hint = "replace the link by a folder"
+            raise ConfigInvalid([Problem(path=folder, message=message, hint=hint)])
+        folder = os.path.dirname(folder)
+
+
 def refuse_link(path: str) -> None:
     """Raise `ConfigInvalid` for a file that is a symbolic link."""
     if os.path.islink(path):

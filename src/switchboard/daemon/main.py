@@ -67,7 +67,7 @@ def _built(environ: Mapping[str, str], more: Sequence[Subscriber]) -> Daemon:
 def _home_settings(environ: Mapping[str, str], home: str) -> Settings | None:
     """What the home says of the daemon. Its mistakes are told to clients, and do not stop us."""
     try:
-        return load_settings(workspace=home, environ=environ)
+        return load_settings(workspace=home, environ=environ, is_home=True)
     except ConfigInvalid:
         return None
 

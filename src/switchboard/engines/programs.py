@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 
 from switchboard.procs.trial import Trial, trial
+from switchkit.commands import search_path
 
 _PATIENCE_S = 20.0
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
@@ -21,7 +22,7 @@ def _find(name: str, env: Mapping[str, str]) -> str:
     if os.sep in name:
         path = os.path.expanduser(name)
         return path if os.path.isfile(path) and os.access(path, os.X_OK) else ""
-    return shutil.which(name, path=env.get("PATH", os.defpath)) or ""
+    return shutil.which(name, path=search_path(env.get("PATH", os.defpath)) or os.defpath) or ""
 
 
 async def ask_program(argv: Sequence[str], env: Mapping[str, str]) -> Trial:

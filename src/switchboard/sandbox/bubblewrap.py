@@ -10,7 +10,7 @@ from io import FileIO
 
 from switchboard.procs.outlet import Outlet
 from switchboard.procs.wrapped import Wrapped
-from switchboard.sandbox.inventory import inventory
+from switchboard.sandbox.limits import most_processes, resource_limits
 from switchboard.sandbox.masks import SCRATCH, SCRATCH_BYTES
 from switchboard.sandbox.outlets import opened_outlet, with_interpreter
 from switchboard.sandbox.paths import depth, is_below, is_within
@@ -24,6 +24,7 @@ from switchboard.sandbox.repositories import (
 )
 from switchboard.sandbox.roots import Roots, checked_roots
 from switchboard.sandbox.seccomp import MACHINES, seccomp_filter
+from switchboard.sandbox.walls.inventory import inventory
 from switchboard.sandbox.walls.mounts import Mount, MountPlan, planned
 from switchboard.sandbox.walls.verified import Checkpoint
 from switchkit.commands import resolved_command
@@ -49,9 +50,7 @@ _ROOTS_OWN = tuple(
     f"/proc/{name}" for name in ("acpi", "bus", "driver", "fs", "irq", "scsi", "tty")
 )
 
-# Nothing for processes: that limit counts all of a user's, it does not bind root, and the end of a
-# sandbox ends whatever was forked in it. Nothing for memory: runtimes reserve far more than they
-# use, so a limit on addresses breaks them; a control group is the means for it.
+# What holds for everybody; an entry may ask for less.
 LIMITS: Mapping[int, int] = {
     # A crash must not leave secrets in a file.
     resource.RLIMIT_CORE: 0,
@@ -98,7 +97,7 @@ def wrapped_in_bubblewrap(
     seccomp = FileIO(scratch_file("seccomp"), "r+b")
     seccomp.write(program)
     seccomp.seek(0)
-    checkpoint = Checkpoint(plan)
+    checkpoint = Checkpoint(plan, most_processes(confinement.limits))
     arguments += ["--seccomp", str(seccomp.fileno()), *checkpoint.arguments()]
     return Wrapped(
         argv=(
@@ -115,7 +114,7 @@ def wrapped_in_bubblewrap(
         gate=checkpoint,
         orders=b"".join(os.fsencode(each) + b"\0" for each in arguments),
         orders_to=orders_to,
-        limits=LIMITS,
+        limits=resource_limits(confinement.limits, LIMITS),
         is_walled=True,
     )
 

@@ -7,6 +7,7 @@ guess; it is made only for programs that failed, and changes the explanation, ne
 import errno
 import os
 import re
+import signal
 
 from msgspec import Struct
 
@@ -17,6 +18,9 @@ from switchboard.sandbox.policy import SandboxPolicy
 
 # Ended by the filter, as bubblewrap and as the kernel tell it.
 _BAD_CALL = (128 + 31, -31)
+# The kernel ends at once whoever may not go on at all.
+_OUT_OF_TIME = (128 + signal.SIGKILL, -signal.SIGKILL)
+_TOO_LARGE = (128 + signal.SIGXFSZ, -signal.SIGXFSZ)
 
 
 def _says(*codes: int, also: str = "") -> re.Pattern[str]:
@@ -81,6 +85,12 @@ _WAYS = {
         "read_roots",
         "if it may read there, add the folder to `read_roots`",
     ),
+    "limit": _Way(
+        "sandbox-limit",
+        "it used more than its `limits` allow",
+        "limits",
+        "if it may use more, raise `cpu` or `disk` in its `limits`",
+    ),
     "call": _Way(
         "sandbox-call",
         "it made a system call that its sandbox forbids",
@@ -111,6 +121,8 @@ def denial(status: int, stderr: str, confinement: SandboxPolicy) -> Fault | None
 def _way(status: int, stderr: str, confinement: SandboxPolicy) -> str | None:
     if status in _BAD_CALL:
         return "call"
+    if status in _TOO_LARGE or ("cpu" in confinement.limits and status in _OUT_OF_TIME):
+        return "limit"
     # The last words decide: what came before was often tried in vain and survived.
     ways = (_way_of_line(line, confinement) for line in reversed(stderr.splitlines()))
     return next(filter(None, ways), None)

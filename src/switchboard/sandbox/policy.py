@@ -6,6 +6,7 @@ from typing import Literal, Protocol
 from msgspec import Struct
 
 from switchboard.config.locate import expand_user
+from switchboard.sandbox.limits import Limits
 
 # `default` is the sandbox of the platform, `seatbelt` that of macOS by name, `none` is none.
 Profile = Literal["default", "seatbelt", "none"]
@@ -30,6 +31,8 @@ class SandboxPolicy(Struct, frozen=True, kw_only=True):
     hidden: tuple[str, ...] = ()
     # Whether it may read `.env` files.
     read_env_files: bool = False
+    # What it may use at most, as written: `memory`, `processes`, `files`, `cpu`, `disk`.
+    limits: Limits = {}
     # The search path by which commands are found, and whose folders are opened. From whoever owns
     # the configuration: a caller who could choose it would choose what is opened.
     path: str = ""
@@ -48,6 +51,8 @@ class ConfinedEntry(Protocol):
     def writable_roots(self) -> tuple[str, ...]: ...
     @property
     def read_env_files(self) -> bool: ...
+    @property
+    def limits(self) -> Limits | None: ...
 
 
 class Surroundings(Struct, frozen=True, kw_only=True):
@@ -80,6 +85,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
             state_dir=state_dir,
             hidden=(self.home,),
             read_env_files=entry.read_env_files,
+            limits=entry.limits or {},
             path=self.path,
         )
 

@@ -44,10 +44,6 @@ _FORBIDDING = (
     ("kernel.unprivileged_userns_clone", "0", "1", "the kernel forbids user namespaces"),
     ("user.max_user_namespaces", "0", "15000", "the kernel allows no user namespaces"),
 )
-_WEAKER = (
-    'or, for a weaker sandbox without namespaces, `sandbox_fallback = "landlock"` in the '
-    "`config.toml` of your home"
-)
 # Tells of each namespace which one it is in, then what it can read, then its networks.
 _PROOF = (
     "for each in mnt pid net user ipc; do readlink /proc/self/ns/$each; done; "
@@ -196,9 +192,9 @@ class Probe:
     def _unusable(self, why: str) -> Unusable:
         for name, forbids, allows, who in _FORBIDDING:
             if self._setting(name) == forbids:
-                fix = f"one command allows it: `sudo sysctl -w {name}={allows}`; {_WEAKER}"
+                fix = f"one command allows it: `sudo sysctl -w {name}={allows}`"
                 return Unusable(why=f"{why}: {who} (`{name} = {forbids}`)", fix=fix)
-        return Unusable(why=why, fix=f"{_IN_A_CONTAINER}; {_WEAKER}")
+        return Unusable(why=why, fix=_IN_A_CONTAINER)
 
 
 def _wrong_system(system: System) -> Unusable | None:

@@ -12,10 +12,10 @@ from switchboard.procs.spawn import SpawnSpec, Wrap
 from switchboard.procs.wrapped import Wrapped
 from switchboard.sandbox.bubblewrap import wrapped_in_bubblewrap
 from switchboard.sandbox.denial import denial
-from switchboard.sandbox.guarded_names import PROTECTED
 from switchboard.sandbox.policy import Profile, SandboxPolicy
 from switchboard.sandbox.probe import Bubblewrap, Probe, Unusable
 from switchboard.sandbox.seatbelt import PROGRAM, wrapped_in_seatbelt
+from switchboard.sandbox.walls.guarded_names import PROTECTED
 from switchkit.commands import resolved_command
 
 _MAC = "Darwin"

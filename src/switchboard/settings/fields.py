@@ -49,6 +49,9 @@ ROOT = Section(name="", fields=(
     Field("trust_workspace", Truth(about=(
         "Trust whatever the workspace holds, for containers and CI.")), files=(),
         workspace="never", variables=("SWITCHBOARD_TRUST_WORKSPACE",), flag="trust_workspace"),
+    Field("trust_variable", Truth(about=(
+        "Let `SWITCHBOARD_TRUST_WORKSPACE` count although other folders were trusted.")),
+        default=False, workspace="never"),
     Field("mcp_servers", TOML_SERVERS),
     Field("providers", PROVIDERS, workspace="never",
         unused="no session asks for the servers of a model provider"),

@@ -44,6 +44,7 @@ from switchboard.settings.files.layer_merge import lay_all
 from switchboard.settings.files.misplaced_children import misplaced_children
 from switchboard.settings.files.wrapped_child import is_original, wrapper_above
 from switchboard.settings.fingerprints import files_to_watch
+from switchboard.settings.placing.homes import check_homes, scope_of_given, trusts_everything
 from switchboard.settings.placing.placement import with_places
 from switchboard.settings.sections import ReadFile, Settings
 from switchboard.settings.servers import Resolution, merged_servers
@@ -72,9 +73,15 @@ def load_settings(
     environ: Mapping[str, str],
     flags: Mapping[str, Any] = {},
     config: str | None = None,
+    is_home: bool = False,
 ) -> Settings:
-    """The settings of a workspace, or `ConfigInvalid` with every problem at once."""
-    settings, _ = load(workspace=workspace, environ=environ, flags=flags, config=config)
+    """The settings of a workspace, or `ConfigInvalid` with every problem at once.
+
+    `is_home`: the workspace is the home itself, and what it holds starts nothing.
+    """
+    settings, _ = load(
+        workspace=workspace, environ=environ, flags=flags, config=config, is_home=is_home
+    )
     return settings
 
 
@@ -84,10 +91,13 @@ def load(
     environ: Mapping[str, str],
     flags: Mapping[str, Any] = {},
     config: str | None = None,
+    is_home: bool = False,
 ) -> tuple[Settings, Loading]:
     """The settings, and the layers that they came from."""
     loading = Loading(environ, flags)
     _locate(loading, workspace, config)
+    if not is_home:
+        check_homes(loading.places, loading.problems)
     _read(loading)
     _parse(loading)
     _layer(loading)
@@ -103,7 +113,9 @@ def _locate(loading: Loading, workspace: str | None, config: str | None) -> None
     loading.files += [*home_files(places), *workspace_files(places)]
     if config is not None:
         path = os.path.abspath(expand_user(config, places.user_home))
-        loading.files.append(File(kind="given", path=path, scope=Scope.FLAG))
+        scope = scope_of_given(path, places)
+        within = places.workspace if scope is Scope.WORKSPACE else ""
+        loading.files.append(File(kind="given", path=path, scope=scope, within=within))
         # Any other file may be absent; one that was asked for by name may not.
         if not os.path.lexists(path):
             hint = "check the path given with `--config`"
@@ -167,7 +179,13 @@ def _freeze(loading: Loading) -> Settings:
     places, merged, tree = loading.places, loading.merged, loading.merged.tree
     suites = freeze.suites_from_tree(tree)
     record = read_trust(places.home, loading.warnings)
-    trusts_all = tree.get("trust_workspace", False)
+    trusts_all = trusts_everything(
+        tree.get("trust_workspace", False),
+        tree.get("trust_variable", False),
+        record,
+        places.workspace,
+        loading.warnings,
+    )
     resolution = Resolution(
         merged=merged,
         workspace=places.workspace,

@@ -14,22 +14,39 @@ from switchboard.vault.references import ENV_PATTERN, HEADER_PATTERN, SCHEME
 Say = Callable[[KeyPath, str, str, Severity], None]
 
 # A value of these makes the child load foreign code before its own first line.
-_LOADER_KEYS = frozenset({"NODE_OPTIONS", "PYTHONPATH", "PYTHONHOME", "LD_PRELOAD"})
+_LOADER_KEYS = frozenset({"NODE_OPTIONS", "PYTHONPATH", "PYTHONHOME", "LD_PRELOAD", "LD_AUDIT"})
 _LOADER_STARTS = ("DYLD_",)
 # Further ones that a repository must not set for whoever opens it.
 _REPOSITORY_KEYS = frozenset(
     {
-        "LD_LIBRARY_PATH",
-        "LD_AUDIT",
-        "PYTHONSTARTUP",
-        "NODE_PATH",
-        "BASH_ENV",
-        "PERL5OPT",
-        "RUBYOPT",
-        "JAVA_TOOL_OPTIONS",
+        "CLASSPATH",
+        "EDITOR",
+        "IFS",
+        "LOCPATH",
+        "NLSPATH",
+        "PAGER",
+        "PROMPT_COMMAND",
+        "VISUAL",
     }
 )
-_REPOSITORY_STARTS = ("GIT_SSH", "GIT_CONFIG")
+# No list of names can be complete, so whole families are refused, but for what only sets a tone.
+_REPOSITORY_STARTS = (
+    *("LD_", "GCONV_", "GLIBC_", "MALLOC_", "PYTHON", "NODE_", "NPM_", "YARN_", "PNPM_", "BUN_"),
+    *("DENO_", "PERL", "RUBY", "GEM_", "BUNDLE_", "LUA_", "PHP", "JAVA", "JDK_", "_JAVA", "MAVEN_"),
+    *("GRADLE_", "DOTNET_", "CORECLR_", "COMPLUS_", "GIT_", "SSH_", "BASH_", "ZDOTDIR", "UV_"),
+    *("PIP_", "PIPX_", "POETRY_", "VIRTUAL_ENV", "CONDA_", "CARGO_", "RUSTC", "GO", "MAKE", "TCL"),
+    *("ELECTRON_", "OPENSSL_", "GTK_", "QT_", "R_", "JULIA_", "ERL_", "ELIXIR_"),
+)
+_HARMLESS = frozenset(
+    (
+        *("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONIOENCODING", "PYTHONUTF8"),
+        *("PYTHONHASHSEED", "PYTHONFAULTHANDLER", "NODE_ENV", "NODE_NO_WARNINGS"),
+        *("GIT_TERMINAL_PROMPT", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_PAGER_IN_USE"),
+        *("GOMAXPROCS", "GOGC", "GOMEMLIMIT", "PIP_NO_CACHE_DIR", "UV_NO_PROGRESS"),
+    )
+)
+# What tools with names of their own obey.
+_REPOSITORY_ENDS = ("_OPTIONS", "_OPTS", "_PRELOAD", "_STARTUP")
 # Variables that are no secrets, and that tell or change too much for a repository to have them.
 _NEVER_ASKED = frozenset({"PATH", "HOME", "SHELL", "ENV", "BROWSER"})
 _NEVER_STARTS = ("LD_", "PYTHON", "SWITCHBOARD_", "VAULT_")
@@ -154,6 +171,12 @@ def _texts(fields: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
 
 def loads_code(key: str, *, repository: bool) -> bool:
     """Whether a variable can make a program run foreign code."""
+    # Some programs take names without regard to case, as npm does.
+    key = key.upper()
     if key in _LOADER_KEYS or key.startswith(_LOADER_STARTS):
         return True
-    return repository and (key in _REPOSITORY_KEYS or key.startswith(_REPOSITORY_STARTS))
+    if not repository or key in _HARMLESS:
+        return False
+    return key in _REPOSITORY_KEYS or (
+        key.startswith(_REPOSITORY_STARTS) or key.endswith(_REPOSITORY_ENDS)
+    )

@@ -42,6 +42,19 @@ _SECRET = Text(
     pattern=_SECRET_REF, says="`env:NAME` or `vault:mcp/<server>/env/<KEY>`", private=True
 )
 
+_SIZE = Text(pattern=r"[1-9][0-9]{0,11}[KMGT]?", says="bytes, as in `512M` or `1G`")
+_LIMITS = Table(
+    noun="`limits`",
+    about="What the server may use at most in its sandbox; less than what holds for everybody.",
+    fields={
+        "memory": _SIZE,
+        "processes": Whole(minimum=1, about="Processes and threads at once."),
+        "files": Whole(minimum=16, about="Open files of one process."),
+        "cpu": Whole(minimum=1, about="Seconds of processor time of one process."),
+        "disk": _SIZE,
+    },
+)
+
 # Where servers are declared, where a suite child declares itself, and where suites change children.
 _DECLARED: tuple[FileName, ...] = ("config.toml", "mcp.json", "--config")
 _CHILD: tuple[FileName, ...] = (*_DECLARED, ".mcp.json")
@@ -193,6 +206,7 @@ SERVER = Section(
             files=_CHILD, bound="sandboxed"),
         Field("read_env_files", Truth(about="Let the server read `.env` files in its sandbox."),
             files=_CHILD, bound="sandboxed"),
+        Field("limits", _LIMITS, files=_CHILD, bound="unless-default"),
         # Dropped there: see `egress_rules`.
         Field("egress", EGRESS, files=_DECLARED, bound="unless-default", workspace="never"),
         Field("egress_ask", Truth(about=(

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
+from switchboard.children.starting.runners import fetches_packages
 from switchboard.config.key_positions import KeyPath
 from switchboard.config.placeholders import has_placeholder
 from switchboard.config.problems import Severity
@@ -101,11 +102,19 @@ def _judge_stdio(fields: Mapping[str, Any], say: Say) -> None:
             "add `command`, or `url` for a remote server",
             "error",
         )
+    command = str(fields.get("command") or "")
     if fields.get("sandbox_profile", "none") == "none":
         for field in _SANDBOX_KEYS:
             if fields.get(field):
                 message = f"`{field}` means nothing without a sandbox"
                 say((field,), message, "set `sandbox_profile` to `default`", "warning")
+    elif fetches_packages(command) and not (fields.get("allow_network") or fields.get("egress")):
+        say(
+            ("command",),
+            f"`{command}` fetches packages, and its sandbox has no network",
+            "set `allow_network`, or install the package and name its program",
+            "warning",
+        )
 
 
 def _judge_remote(fields: Mapping[str, Any], transport: str, say: Say) -> None:

@@ -7,7 +7,11 @@ from collections.abc import Mapping
 from typing import TextIO
 
 # Everything that steers a terminal, except line ends, tabs and the marks of `Style`.
-_STEERING = r"\x1b(?!\[(?:0|1|2|31|32|33|36)m)|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]"
+# And what turns the direction of writing, or is not seen.
+_STEERING = (
+    r"\x1b(?!\[(?:0|1|2|31|32|33|36)m)|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]"
+    "|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
 
 
 # What is taken for the width of a terminal that does not know its own, and of what is none.

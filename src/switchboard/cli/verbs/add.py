@@ -16,6 +16,7 @@ from switchboard.cli.verbs.parts.trusting.consent import TrustOffer, is_below_cl
 from switchboard.cli.verbs.parts.trusting.trustees import trustees
 from switchboard.config.locate import Places
 from switchboard.config.problems import ConfigInvalid, shown_path
+from switchboard.config.writing import refuse_linked_folders
 from switchboard.core.origins import Scope
 from switchboard.settings.edit import add_server
 from switchboard.settings.freeze import entry_from_fields
@@ -86,6 +87,8 @@ def run(request: CommandRequest) -> Report:
     folder = places.home if scope is Scope.HOME else os.path.join(places.workspace, ".switchboard")
     path = os.path.join(folder, "mcp.json")
     try:
+        if scope is Scope.WORKSPACE:
+            refuse_linked_folders(path, places.workspace)
         add_server(path, name, fields, scope=scope, replace=request.arguments.has("replace"))
     except ConfigInvalid as error:
         raise _placed(error, places) from None

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 from msgspec import Raw, Struct
@@ -62,6 +62,8 @@ class _Result(Struct, rename="camel"):
 
 class CallReport(Report, frozen=True, kw_only=True, tag="switchboard.call/1"):
     """What the tool answered, unchanged."""
+
+    is_data: ClassVar[bool] = True
 
     # Empty for a tool that is in none.
     suite: str

@@ -22,7 +22,7 @@ from switchboard.cli.verbs.parts.loading import places_for, settings_for
 from switchboard.cli.verbs.parts.servers import entries
 from switchboard.cli.verbs.parts.trusting.consent import TrustOffer, is_below_client, write_down
 from switchboard.config.problems import ConfigInvalid
-from switchboard.config.writing import write_whole
+from switchboard.config.writing import refuse_linked_folders, write_whole
 from switchboard.settings.consent.own_folder import not_ones_own
 from switchboard.settings.consent.trust_record import folder_now, read_trust
 from switchboard.settings.trust import trust_folder
@@ -115,6 +115,7 @@ def run(request: CommandRequest) -> Report:
     found = _candidates(request, places.workspace)
     # Read before anything is written: a broken configuration is told first.
     taken = {entry.name for entry in entries(settings_for(request))}
+    refuse_linked_folders(config, places.workspace)
     reason = not_ones_own(places.workspace)
     files = [_write(config, dry_run=dry_run)]
     imported: list[ImportedServer] = []

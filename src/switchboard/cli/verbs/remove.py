@@ -8,6 +8,7 @@ from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import places_for, settings_for
 from switchboard.cli.verbs.parts.servers import entries, listed_servers
 from switchboard.config.problems import ConfigInvalid, shown_path
+from switchboard.config.writing import refuse_linked_folders
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.origins import Scope
 from switchboard.settings.edit import remove_server
@@ -45,6 +46,8 @@ def run(request: CommandRequest) -> Report:
         files.insert(0, (Scope.WORKSPACE, own))
     for scope, folder in files:
         path = os.path.join(folder, "mcp.json")
+        if scope is Scope.WORKSPACE:
+            refuse_linked_folders(path, places.workspace)
         if os.path.lexists(path) and remove_server(path, name, scope=scope):
             _forget(request, name)
             shown = shown_path(path, workspace=places.workspace, user_home=places.user_home)

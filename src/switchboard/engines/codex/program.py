@@ -12,6 +12,7 @@ from switchboard.core.faults import Fault
 from switchboard.core.privacy.secrets import KnownSecrets
 from switchboard.procs.run import ProcessRun
 from switchboard.procs.spawn import SpawnSpec
+from switchkit.commands import search_path
 from switchkit.reaper_client import Reaper
 
 # The oldest version whose app-server the tests have driven, and the newest.
@@ -41,7 +42,8 @@ def find_program(wanted: str, env: Mapping[str, str]) -> CodexProgram | None:
     stays as the parent, and killing it leaves Codex and all its shells running; so what it would
     start is started directly.
     """
-    found = shutil.which(os.path.expanduser(wanted or "codex"), path=env.get("PATH", os.defpath))
+    path = search_path(env.get("PATH", os.defpath)) or os.defpath
+    found = shutil.which(os.path.expanduser(wanted or "codex"), path=path)
     if found is None:
         return None
     real = os.path.realpath(found)

@@ -13,7 +13,7 @@ from switchboard.core.tools import ToolSpec
 from switchboard.pipeline.schemas import check_for
 from switchboard.providers.commands.launches import standing_launch
 from switchboard.providers.commands.paths import PathFilter
-from switchboard.providers.commands.plans import CommandContext, place_of
+from switchboard.providers.commands.plans import CommandContext, check_command, place_of
 from switchboard.providers.commands.schema import ANY_OBJECT, CommandEntry
 from switchboard.providers.commands.specs import command_spec
 from switchboard.sandbox.sandbox import platform_sandbox
@@ -65,6 +65,7 @@ def _ground_of(settings: Settings, environ: Mapping[str, str]) -> CommandContext
         home=settings.home,
         filter=PathFilter(settings.tools.roots, user_home),
         environ=environ,
+        is_trusted=settings.folder_trusted,
     )
 
 
@@ -74,6 +75,7 @@ def _refusal(entry: CommandEntry, ground: CommandContext) -> tuple[str, str] | N
     if unusable is not None:
         return f"sandbox unavailable: {unusable.why}", unusable.fix
     try:
+        check_command(entry, ground)
         place = place_of(entry, _nobody(ground), ground)
         ground.filter.check_cwd(place.cwd)
     except Fault as fault:

@@ -11,7 +11,6 @@ from msgspec import Struct
 from switchboard.core.faults import Fault, FaultCode
 
 _MAX_PATH = 4_096
-_FILE_URL = "file://"
 _MARK = "x-path"
 _FORMATS = frozenset({"path", "file-path", "directory-path"})
 
@@ -47,19 +46,43 @@ class PathFilter(Struct, frozen=True):
         """What a program could take for a path in a text."""
         if not text or "\0" in text:
             return
-        if not is_path and (len(text) > _MAX_PATH or "\n" in text):
+        if not is_path and len(text) > _MAX_PATH:
             return
-        yield self._path(text)
-        # As in `--file=path`.
-        head, equals, tail = text.partition("=")
-        if equals and tail and head.startswith("-"):
-            yield self._path(tail)
+        whole = text.strip()
+        if "\n" in whole:
+            # Nobody names a file so, but programs that read lines do.
+            parts = [line.strip() for line in whole.splitlines()]
+        else:
+            parts = [text, whole]
+            # As in `--file=path` and `if=path`.
+            _, equals, tail = whole.partition("=")
+            if equals and tail:
+                parts.append(tail)
+        for part in dict.fromkeys(parts):
+            if part and (is_path or not text.count("\n") or _leads(part)):
+                yield self._path(part)
 
     def _path(self, text: str) -> str:
-        text = text.removeprefix(_FILE_URL)
+        text = _local(text)
         if text == "~" or text.startswith("~/"):
             return self.user_home + text[1:]
         return text
+
+
+def _leads(line: str) -> bool:
+    """Whether a line of a longer text is plainly a path, and not what somebody writes."""
+    return line.startswith(("/", "~/", "../")) and len(line.split()) == 1
+
+
+def _local(text: str) -> str:
+    """The path of an address of a file, in whatever way it is written."""
+    if text[:5].lower() != "file:":
+        return text
+    path = text[5:]
+    if path.startswith("//"):
+        # A host may stand there: this machine, by any name.
+        path = "/" + path[2:].partition("/")[2]
+    return path
 
 
 def _is_within(path: str, root: str) -> bool:

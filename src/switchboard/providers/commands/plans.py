@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from switchboard.children.environment import base_environment
+from switchboard.children.environment import base_environment, offline, searched
 from switchboard.config.placeholders import Unfilled, expand
 from switchboard.core.calls import Call
 from switchboard.core.faults import Fault, FaultCode
@@ -21,6 +21,7 @@ from switchboard.providers.commands.paths import PathFilter
 from switchboard.providers.commands.schema import CommandEntry
 from switchboard.providers.commands.templates import fill
 from switchboard.sandbox.policy import SandboxPolicy, Surroundings
+from switchkit.commands import lies_in
 
 
 class CommandContext(Struct, frozen=True, kw_only=True):
@@ -32,6 +33,16 @@ class CommandContext(Struct, frozen=True, kw_only=True):
     home: str
     filter: PathFilter
     environ: Mapping[str, str]
+    # Whether the folder of the workspace is trusted as a whole.
+    is_trusted: bool = True
+
+    def apart_from(self, entry: CommandEntry) -> str:
+        """The workspace, for a tool that is not its own, where nobody trusts its folder.
+
+        Who works in the home of the user, or above it, is among the user's own programs.
+        """
+        is_own = bool(entry.fingerprint) or lies_in(self.user_home, self.workspace)
+        return "" if self.is_trusted or is_own else os.path.realpath(self.workspace)
 
     @property
     def path(self) -> str:
@@ -108,6 +119,18 @@ class _Filling(Mapping[str, str]):
             ) from None
 
 
+def check_command(entry: CommandEntry, ground: CommandContext) -> None:
+    """Raises a fault where the program would be looked for in a folder that nobody trusts."""
+    command = entry.command
+    if os.sep in command and not os.path.isabs(command) and ground.apart_from(entry):
+        raise Fault(
+            FaultCode.FAILED_PRECONDITION,
+            "folder-not-trusted",
+            f"`{command}` is looked for in this folder, which is not trusted",
+            hint="switchboard trust, or write its full path",
+        )
+
+
 def place_of(entry: CommandEntry, session: Session, ground: CommandContext) -> CommandPlace:
     """Where a tool runs for a session: its override, the tool's own word, the workspace."""
     filling = _Filling(ground.environ)
@@ -131,9 +154,14 @@ def place_of(entry: CommandEntry, session: Session, ground: CommandContext) -> C
     env |= own
     hidden |= {name for name in env if is_secret_name(name)}
     secrets |= {env[name] for name in hidden}
+    base = base_environment(ground.environ)
+    if "PATH" in base:
+        base["PATH"] = searched(base["PATH"], ground.apart_from(entry))
+    if entry.sandbox_profile != "none" and not (entry.allow_network or entry.egress):
+        base |= offline(entry.command, entry.args)
     return CommandPlace(
         cwd=cwd,
-        env={**base_environment(ground.environ), **env},
+        env={**base, **env},
         given=tuple(env),
         hidden=tuple(name for name in env if name in hidden),
         secrets=frozenset(secrets),
@@ -147,6 +175,7 @@ def plan_of(entry: CommandEntry, call: Call, ground: CommandContext, cwd: str = 
 
     With `cwd` it runs there and nowhere else, whatever leads elsewhere by now.
     """
+    check_command(entry, ground)
     place = place_of(entry, call.session, ground)
     if cwd:
         place = replace(place, cwd=cwd)
@@ -163,7 +192,9 @@ def plan_of(entry: CommandEntry, call: Call, ground: CommandContext, cwd: str = 
         entry=entry,
         place=place,
         argv=argv,
-        path=filling.expand(configured) if configured else ground.path,
+        path=searched(
+            filling.expand(configured) if configured else ground.path, ground.apart_from(entry)
+        ),
         stdin=bytes(call.arguments),
         secrets=place.secrets | filling.taken | _injected(entry, ground.environ),
     )

@@ -242,7 +242,7 @@ SECTION = Section(
             "allow_network": Truth(about="Off by default, and a high risk."),
             **{
                 name: SERVER_OBJECT.fields[name]
-                for name in ("read_roots", "writable_roots", "read_env_files")
+                for name in ("read_roots", "writable_roots", "read_env_files", "limits")
             },
             **{name: SERVER_OBJECT.fields[name] for name in ("egress", "egress_ask")},
             "requires_approval": Truth(about="`false` counts in your home only, for a low risk."),

@@ -19,6 +19,7 @@ from switchboard.providers.source import (
     Secrets,
     Source,
 )
+from switchboard.sandbox.limits import limits_in_words
 from switchboard.settings.fingerprints import files_to_watch, fingerprint, hashed_files
 
 if TYPE_CHECKING:
@@ -173,6 +174,7 @@ def _sandbox(entry: CommandEntry) -> str:
         *(f"reads {each}" for each in entry.read_roots),
         *(f"writes {each}" for each in entry.writable_roots),
         *(("reads .env files",) if entry.read_env_files else ()),
+        *limits_in_words(entry.limits or {}),
     ]
     return ", ".join(opened)
 

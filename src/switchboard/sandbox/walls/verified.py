@@ -7,6 +7,7 @@ So it waits after the last mount, and is let go once every place inside was look
 import contextlib
 import json
 import os
+import resource
 import select
 import socket
 import stat
@@ -19,6 +20,7 @@ from switchboard.sandbox.refusals import refused_change
 from switchboard.sandbox.walls.mounts import MeantMount, MountPlan
 from switchboard.sandbox.walls.vigil import MountVigil, watched
 from switchboard.sandbox.walls.walk import Inode, Walk
+from switchkit.platform.system import lower_limit
 
 # A folder of its own in every sandbox.
 _MARK = "/run/.mounted"
@@ -32,8 +34,9 @@ _NULL = os.makedev(1, 3)
 class Checkpoint:
     """Where bubblewrap waits for us between its mounts and the program."""
 
-    def __init__(self, plan: MountPlan) -> None:
+    def __init__(self, plan: MountPlan, processes: int | None = None) -> None:
         self._plan = plan
+        self._processes = processes
         # Read to its end, which it has at once, and closed, after the last mount.
         self._mounted, mark = socket.socketpair()
         self._mounted.shutdown(socket.SHUT_WR)
@@ -66,6 +69,9 @@ class Checkpoint:
             with Walk(root) as walk:
                 _check(walk, self._plan)
             vigil.begin(pid)
+            if self._processes is not None:
+                # Counted in its namespace from now on: before, it counts all of the user's.
+                lower_limit(pid, resource.RLIMIT_NPROC, self._processes)
             self._gate.write(b"\0")
         except BaseException:
             vigil.close()

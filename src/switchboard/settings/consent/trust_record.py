@@ -67,6 +67,10 @@ class TrustRecord:
             self._same[workspace] = folder_now(workspace) == known.identity
         return self._same[workspace]
 
+    def knows_only(self, workspace: str) -> bool:
+        """Whether nothing was ever trusted in any other folder."""
+        return {*self._workspaces, *self._folders} <= {workspace}
+
     def trusts_folder(self, workspace: str) -> bool:
         """Whether the folder is trusted as a whole, and is still the same."""
         known = self._folders.get(workspace)

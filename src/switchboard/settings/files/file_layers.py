@@ -45,7 +45,9 @@ def given_layer(document: Document, problems: list[Problem]) -> Layer:
     """A file that the user named: the words of other hosts are understood."""
     GIVEN.check(document.tree, (), ProblemReport(document, problems))
     keys = _SERVER_KEYS if any(key in document.tree for key in _SERVER_KEYS) else ("servers",)
-    return _json_layer(document, keys, GIVEN_SERVER, Habits(given=True), problems)
+    is_theirs = document.scope is Scope.WORKSPACE
+    habits = Habits(given=not is_theirs, repository=is_theirs, foreign_accounts=is_theirs)
+    return _json_layer(document, keys, GIVEN_SERVER, habits, problems)
 
 
 def suites_layer(document: Document, problems: list[Problem]) -> Layer:

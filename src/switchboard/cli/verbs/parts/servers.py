@@ -13,6 +13,7 @@ from switchboard.config.problems import shown_path
 from switchboard.core.egress import reachable
 from switchboard.core.privacy.redaction import redacted_text, redacted_words
 from switchboard.providers.source import Trust
+from switchboard.sandbox.limits import limits_in_words
 from switchboard.settings.sections import Omission, Settings
 from switchboard.settings.validate import shown_name
 from switchkit.cli.columns import visible
@@ -87,6 +88,7 @@ def sandbox_of(entry: ServerEntry) -> str:
         *(f"reads {each}" for each in entry.read_roots),
         *(f"writes {each}" for each in entry.writable_roots),
         *(("reads .env files",) if entry.read_env_files else ()),
+        *limits_in_words(entry.limits or {}),
     ]
     return visible(", ".join(opened))
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
+from switchboard.children.environment import searched
 from switchboard.children.inbound.attribution import marked_input
 from switchboard.config.itself import is_switchboard
 from switchboard.config.locate import WORKSPACE_VARIABLE
@@ -211,7 +213,7 @@ class AgentWork:
         place.learn(await asyncio.to_thread(engine.credentials, env))
         resumed = run.thread_id if run.attempts > 1 and spec.on_crash == "resume" else ""
         engine_spec = EngineSpec(
-            profile=_placed(task.profile, spec, start),
+            profile=_placed(task.profile, spec, start, env.get("PATH", "")),
             cwd=spec.cwd,
             env=env,
             folder=folder,
@@ -312,19 +314,29 @@ class AgentWork:
         await conversation.answer(form.request_id, reply)
 
 
-def _placed(profile: AgentProfile, spec: RunSpec, start: str) -> AgentProfile:
+def _placed(profile: AgentProfile, spec: RunSpec, start: str, path: str) -> AgentProfile:
     """The profile with servers that know how deep they stand, and start where nobody else wrote.
 
     Engines would start them in the folder of the task, which may be anybody's: interpreters and
     package runners take modules and settings from there.
     """
+    own = searched(path, os.path.realpath(spec.root or spec.cwd)) if path else ""
     return replace(
-        profile, servers=tuple(_placed_server(server, spec, start) for server in profile.servers)
+        profile,
+        servers=tuple(
+            # Nor do they find their programs in it.
+            _placed_server(
+                server, spec, start, {} if server.start_in or own == path else {"PATH": own}
+            )
+            for server in profile.servers
+        ),
     )
 
 
-def _placed_server(server: AttachedServer, spec: RunSpec, start: str) -> AttachedServer:
-    env = {**server.env, DEPTH_VARIABLE: str(spec.depth + 1)}
+def _placed_server(
+    server: AttachedServer, spec: RunSpec, start: str, more: Mapping[str, str]
+) -> AttachedServer:
+    env = {**more, **server.env, DEPTH_VARIABLE: str(spec.depth + 1)}
     if spec.root and is_switchboard(server.name, server.command, server.args):
         # Agents of an agent are held to the same project.
         env[WORKSPACE_VARIABLE] = spec.root

@@ -9,7 +9,7 @@ from collections import deque
 
 from msgspec import Struct
 
-from switchboard.sandbox.guarded_names import PROTECTED, is_secret, is_secret_folder
+from switchboard.sandbox.walls.guarded_names import PROTECTED, is_secret, is_secret_folder
 
 _GIT = ".git"
 # Other people's code: many folders, and what their settings say is obeyed by nobody here.

@@ -1,0 +1,67 @@
+"""What a confined program may use at most: each is tried, and held."""
+
+import sys
+
+import pytest
+
+from sandbox.den import Den
+from switchboard.sandbox.limits import limits_in_words
+
+ROOM = "import sys; print(len(bytearray(300 << 20)))"
+FILES = "print(len([open('/dev/null') for _ in range(100)]))"
+SPINS = "while True: pass"
+WRITES = "open('large', 'wb').write(bytes(3 << 20))"
+
+
+@pytest.mark.parametrize(
+    ("program", "limits"),
+    [(ROOM, {"memory": "100M"}), (FILES, {"files": 50}), (WRITES, {"disk": "1M"})],
+)
+async def test_more_than_allowed_fails(
+    den: Den, program: str, limits: dict[str, int | str]
+) -> None:
+    assert (await den.python(program)).status == 0
+    assert (await den.python(program, limits=limits)).status != 0
+    large = den.workspace / "large"
+    assert not large.exists() or large.stat().st_size in {3 << 20, 1 << 20}
+
+
+async def test_who_computes_too_long_is_ended_and_told_why(den: Den) -> None:
+    spec_limits: dict[str, int | str] = {"cpu": 1}
+    async with den.started((sys.executable, "-c", SPINS), limits=spec_limits) as running:
+        await running.exited
+        told = running.denial()
+    assert told is not None
+    assert (told.reason, told.details["knob"]) == ("sandbox-limit", "limits")
+
+
+async def test_an_entry_cannot_ask_for_more_than_holds_for_everybody(den: Den) -> None:
+    program = "import resource; print(*resource.getrlimit(resource.RLIMIT_FSIZE))"
+    ended = await den.python(program, limits={"disk": "8T", "files": 10_000_000})
+    assert ended.stdout.split() == [str(4 << 30)] * 2
+
+
+FORKS = """
+import os, time
+made = 0
+try:
+    for _ in range(60):
+        if os.fork() == 0:
+            time.sleep(5)
+            os._exit(0)
+        made += 1
+except OSError:
+    pass
+print(made)
+"""
+
+
+async def test_processes_are_counted_for_each_sandbox(den: Den) -> None:
+    program = "import resource; print(*resource.getrlimit(resource.RLIMIT_NPROC))"
+    assert (await den.python(program, limits={"processes": 20})).stdout.split() == ["20", "20"]
+    assert int((await den.python(FORKS)).stdout) == 60
+
+
+def test_words() -> None:
+    assert limits_in_words({}) == ()
+    assert limits_in_words({"memory": "1G", "cpu": 60}) == ("at most cpu 60 s, memory 1G",)
