@@ -30,7 +30,13 @@ KEY = "mcp/echo/env/API_KEY"
 async def desk_of(ground: Ground, **variables: str) -> AsyncGenerator[Desk]:
     """Put up the board of the files that there are."""
     environ = {"PATH": "/usr/bin:/bin", **ground.environ(), **variables}
-    settings = ground.load(trusted=False, variables=variables, PATH=environ["PATH"])
+    # The gate has tests of its own.
+    settings = ground.load(
+        trusted=False,
+        variables=variables,
+        PATH=environ["PATH"],
+        ENABLE_MCP_SERVER_SURFACE="0",
+    )
     events = MemoryEvents()
     async with running(settings, environ=environ, events=EventBus(events.emit)) as runtime:
         yield Desk(runtime, events)
