@@ -9,7 +9,7 @@ from pathlib import Path
 from switchboard.audit.chain import NOTHING, hash_of
 from switchboard.audit.filter import record_in
 from switchboard.audit.flood_watch import RECORDS_A_MINUTE
-from switchboard.audit.kept import KeptRecords
+from switchboard.audit.kept.kept_records import KeptRecords
 from switchboard.audit.paths import AuditPaths
 from switchboard.audit.reader import AuditReader
 from switchboard.audit.verify import verify

@@ -18,7 +18,7 @@ from switchboard.audit.bootstrap import ensure_key
 from switchboard.audit.chain import START, Entry, Tip, chained
 from switchboard.audit.database import SegmentDamaged, make_segment
 from switchboard.audit.head import Head, HeadFile
-from switchboard.audit.kept import KeptRecords
+from switchboard.audit.kept.kept_records import KeptRecords
 from switchboard.audit.key import AuditKey
 from switchboard.audit.paths import AuditPaths
 from switchboard.audit.segment import Segment

@@ -46,7 +46,7 @@ class AuditPaths(Struct, frozen=True, dict=True):
         return self._numbered(_SEGMENT)
 
     def kept(self, number: int) -> Path:
-        """Holds records of segments that were given up; see `audit.kept`."""
+        """Holds records of segments that were given up; see `audit.kept.kept_records`."""
         return self.folder / f"kept-{number:06}.db"
 
     def kept_files(self) -> list[int]:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from switchboard.audit.chain import NOTHING, START, Tip, hash_of
 from switchboard.audit.database import SegmentDamaged
 from switchboard.audit.head import Head, read_head
-from switchboard.audit.kept_check import KeptCheck, Vouching
+from switchboard.audit.kept.kept_check import KeptCheck, Vouching
 from switchboard.audit.key import AuditKey, KeyUnusable, read_key
 from switchboard.audit.paths import AuditPaths
 from switchboard.audit.segment_reader import SegmentReader

@@ -17,7 +17,7 @@ from switchboard.audit.chain import Entry
 from switchboard.audit.database import SegmentDamaged
 from switchboard.audit.errors import explained, unwritable
 from switchboard.audit.flood_watch import RECORDS_A_MINUTE, FloodWatch
-from switchboard.audit.kept import KeptRecords
+from switchboard.audit.kept.kept_records import KeptRecords
 from switchboard.audit.key import AuditKey, KeyUnusable
 from switchboard.audit.log import AuditLog, entry_of
 from switchboard.audit.paths import AuditPaths

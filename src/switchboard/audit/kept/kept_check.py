@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from switchboard.audit.chain import hash_of
-from switchboard.audit.kept import digest_of
+from switchboard.audit.kept.kept_records import digest_of
 from switchboard.core.audit import AuditKept, AuditRow, FindingKind, VerificationFinding
 
 _HASH_BYTES = 32
