@@ -235,8 +235,8 @@ def test_a_terminal_of_another_encoding_gets_codes(workspace: Workspace) -> None
 def test_a_folder_whose_name_is_no_text_is_refused(
     workspace: Workspace, words: tuple[str, ...]
 ) -> None:
-    folder = os.path.join(os.fsencode(workspace.user_home), b"caf\xe9")
-    os.mkdir(folder)
+    folder = workspace.user_home / os.fsdecode(b"caf\xe9")
+    folder.mkdir()
     done = subprocess.run(
         workspace.command(*words), cwd=folder, env=workspace.env, capture_output=True, check=False
     )
