@@ -1,4 +1,4 @@
-"""Where bubblewrap cannot work and the user chose the weaker sandbox: whole commands, told by name."""
+"""Where bubblewrap cannot work and the user chose the weaker sandbox: whole commands."""
 
 import json
 from pathlib import Path
@@ -15,6 +15,14 @@ from switchboard.core.tools import ToolSpec
 from switchboard.settings.load import load_settings
 
 CHOSEN = 'sandbox_fallback = "landlock"\n'
+TOOL = """
+guard = true
+[mcp.look]
+command = "sh"
+args = ["-c", "cat note.txt .env; true"]
+side_effects = ["filesystem-read"]
+requires_approval = false
+"""
 WEAKER = "weaker than bubblewrap"
 # As where the kernel forbids what bubblewrap needs. Loaded by each process of the test.
 NO_BUBBLEWRAP = """
@@ -45,17 +53,22 @@ def workspace(tmp_path: Path) -> Workspace:
 
 @requirement("S3.98")
 async def test_a_server_runs_in_it_where_the_user_chose_it(workspace: Workspace) -> None:
-    workspace.config_toml(CHOSEN, scope="home")
+    workspace.config_toml(CHOSEN + TOOL, scope="home")
+    workspace.write("note.txt", "words of the workspace")
+    workspace.write(".env", "key")
     command = workspace.command("mcp")
     async with talking_to(command, cwd=workspace.root, env=workspace.env, patience=60) as client:
         await client.initialize()
         answer = await client.call_subtool("echo_suite", "echo", {"text": "hello"})
         assert "hello" in text_of(answer)
+        note = await client.call("look", {})
+        assert "words of the workspace" in text_of(note)
+        assert "key" not in text_of(note)
         assert await client.close() == 0
 
 
 def test_it_is_told_as_weaker_wherever_it_is_told_at_all(workspace: Workspace) -> None:
-    workspace.config_toml(CHOSEN, scope="home")
+    workspace.config_toml(CHOSEN + TOOL, scope="home")
     report = switchboard(workspace, "doctor", "--json").report
     assert WEAKER in report["sandbox"]
     (finding,) = [each for each in report["findings"] if each["subject"] == "sandbox_fallback"]
@@ -63,7 +76,9 @@ def test_it_is_told_as_weaker_wherever_it_is_told_at_all(workspace: Workspace) -
     assert WEAKER in finding["message"]
     assert "no namespaces" in finding["message"]
     assert finding["hint"] == "allow them"
-    assert WEAKER in json.dumps(switchboard(workspace, "list", "--json").report)
+    listed = json.dumps(switchboard(workspace, "list", "--json").report)
+    # A server and a command tool.
+    assert listed.count(WEAKER) == 2
 
 
 def test_without_the_choice_nothing_runs_and_that_is_told(workspace: Workspace) -> None:

@@ -39,7 +39,7 @@ def locked(den: Den, tmp_path: Path) -> Den:
 
 
 TRY = """
-import json, os, socket, sys
+import json, os, resource, socket, sys
 said = {}
 def can(name, work):
     try:
@@ -78,6 +78,13 @@ can("udp", lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM) and "done")
 can("unix", lambda: socket.socket(socket.AF_UNIX) and "done")
 can("shadow", lambda: read("/etc/shadow"))
 can("sysctl", lambda: write("/proc/sys/kernel/core_pattern"))
+can("mode", lambda: os.chmod(outside, 0o777) or "done")
+can("own mode", lambda: os.chmod(f"{workspace}/src/own.txt", 0o777) or "done")
+can("open mode", lambda: os.fchmod(os.open("/usr/bin/env", os.O_RDONLY), 0o777) or "done")
+can("attribute", lambda: os.setxattr(outside, "user.x", b"x") or "done")
+can("owner", lambda: os.chown(outside, os.getuid(), os.getgid()) or "done")
+can("limits", lambda: resource.prlimit(int(owner), resource.RLIMIT_NOFILE) and "done")
+said["own limits"] = resource.getrlimit(resource.RLIMIT_CORE)
 can("set id", lambda: os.chmod(f"{workspace}/src/own.txt", 0o4755) or "done")
 can("new", lambda: write(f"{workspace}/src/new.txt"))
 can("change", lambda: write(f"{workspace}/README.txt"))
@@ -118,6 +125,7 @@ async def test_a_program_that_is_locked_in_reaches_what_was_opened_and_nothing_e
     locked: Den,
 ) -> None:
     outside = furnished(locked)
+    mode = stat.S_IMODE(outside.stat().st_mode)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         ended = await locked.python(
             TRY,
@@ -132,8 +140,10 @@ async def test_a_program_that_is_locked_in_reaches_what_was_opened_and_nothing_e
     assert said.pop("folder") == str(locked.workspace)
     assert said.pop("capabilities") == ["0000000000000000"]
     scratch = said.pop("scratch")
+    assert said.pop("own limits") == [0, 0]
     assert {name: value for name, value in said.items() if value is not None} == CAN
     # By the files themselves, whatever it said.
+    assert stat.S_IMODE(outside.stat().st_mode) == mode
     assert outside.read_text() == SECRET
     assert not outside.with_name("outside.txt.new").exists()
     assert (locked.workspace / ".env").read_text() == SECRET

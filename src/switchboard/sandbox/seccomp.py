@@ -114,9 +114,26 @@ _OPENAT2 = (437, 437)
 # earlier one: among what came since are another way to mount and one to set attributes of files.
 _NEWEST = 462
 
+# What namespaces and read-only mounts see to otherwise: attributes of files that are closed, and
+# memory and queues that all processes of a user share.
+_DENIED_WITHOUT_NAMESPACES = (
+    # chmod, fchmod, fchmodat, fchmodat2
+    *((90, None), (91, 52), (268, 53), (452, 452)),
+    # chown, fchown, lchown, fchownat
+    *((92, None), (93, 55), (94, None), (260, 54)),
+    # setxattr and removexattr, each with its `l` and `f`
+    *((188, 5), (189, 6), (190, 7), (197, 14), (198, 15), (199, 16)),
+    # shmget, shmat, shmctl, semget, semop, semctl, semtimedop
+    *((29, 194), (30, 196), (31, 195), (64, 190), (65, 193), (66, 191), (220, 192)),
+    # msgget, msgsnd, msgrcv, msgctl, mq_open, mq_unlink
+    *((68, 186), (69, 189), (70, 188), (71, 187), (240, 180), (241, 181)),
+)
+# By the process that its first argument names; 0 is the caller.
+_PRLIMIT = (302, 261)
 
-def seccomp_filter(machine: Machine, *, allow_network: bool) -> bytes:
-    """The filter as bubblewrap reads it."""
+
+def seccomp_filter(machine: Machine, *, allow_network: bool, has_namespaces: bool = True) -> bytes:
+    """The filter as bubblewrap and the kernel read it."""
     at = machine.column
     families = _FAMILIES_WITH_NETWORK if allow_network else ()
     program = [
@@ -126,6 +143,10 @@ def seccomp_filter(machine: Machine, *, allow_network: bool) -> bytes:
         *([_jump(_IF_AT_LEAST, _X32, 0, 1), _give(_KILL)] if machine.has_x32 else []),
         *(_jump(_IF_AT_LEAST, _NEWEST + 1, 0, 1), _give(_refusal(errno.ENOSYS))),
     ]
+    if not has_namespaces:
+        for numbers in _DENIED_WITHOUT_NAMESPACES:
+            program += _block(numbers[at], [_give(_refusal(errno.EPERM))])
+        program += _block(_PRLIMIT[at], _choice(_ARGUMENT_0, (0,), errno.EPERM))
     for numbers in _DENIED.values():
         program += _block(numbers[at], [_give(_refusal(errno.EPERM))])
     program += _block(

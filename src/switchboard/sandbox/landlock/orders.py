@@ -34,7 +34,7 @@ def written_orders(
         "scopes": walls.scopes,
         "size": walls.size,
         "rules": [(os.fsencode(path), rights & walls.files) for path, rights in grants],
-        "filter": seccomp_filter(machine, allow_network=allow_network),
+        "filter": seccomp_filter(machine, allow_network=allow_network, has_namespaces=False),
         "cwd": os.fsencode(cwd),
         "program": os.fsencode(argv[0]),
         "argv": [os.fsencode(each) for each in argv],
