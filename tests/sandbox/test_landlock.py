@@ -224,7 +224,11 @@ except OSError:
 
 async def test_nothing_is_weaker_than_it_was_chosen_to_be(locked: Den) -> None:
     ran = locked.workspace / "ran"
-    for more in ({}, {"fallback": "landlock", "limits": {"processes": 4}}):
+    asked: tuple[dict[str, Any], ...] = (
+        {},
+        {"fallback": "landlock", "limits": {"processes": 4}},
+    )
+    for more in asked:
         with pytest.raises(Fault) as caught:
             await locked.run(("touch", str(ran)), **more)
         assert caught.value.reason == "sandbox-unavailable"

@@ -33,7 +33,7 @@ def assemble(settings: Settings, environ: Mapping[str, str]) -> Assembly:
     visibility = Visibility(settings.tools.allow, settings.tools.deny)
     refusals = sandbox_refusals(settings)
     servers = tuple(
-        _with_weaker_sandbox(entry) for entry in settings.servers if entry.name not in refusals
+        with_weaker_sandbox(entry) for entry in settings.servers if entry.name not in refusals
     )
     listing = ListingContext(settings, environ, servers)
     listed = {source.key: source.specs(listing) for source in configured(settings)}
@@ -50,7 +50,7 @@ def assemble(settings: Settings, environ: Mapping[str, str]) -> Assembly:
     return Assembly(catalog, tuple(omissions), listed, servers)
 
 
-def _with_weaker_sandbox(entry: ServerEntry) -> ServerEntry:
+def with_weaker_sandbox(entry: ServerEntry) -> ServerEntry:
     """A server that says of itself by what it is confined here, where that is not the usual."""
     if entry.sandbox_profile == "none" or entry.sandbox_fallback == "none":
         return entry

@@ -12,9 +12,9 @@ from switchboard.cli.render import shown_origin
 from switchboard.config.problems import shown_path
 from switchboard.core.egress import reachable
 from switchboard.core.privacy.redaction import redacted_text, redacted_words
+from switchboard.daemon.board.assemble import with_weaker_sandbox
 from switchboard.providers.source import Trust
 from switchboard.sandbox.limits import limits_in_words
-from switchboard.sandbox.sandbox import platform_sandbox
 from switchboard.settings.sections import Omission, Settings
 from switchboard.settings.validate import shown_name
 from switchkit.cli.columns import visible
@@ -82,9 +82,8 @@ def sandbox_of(entry: ServerEntry) -> str:
     """The sandbox of a server and what it opens, or nothing."""
     if entry.sandbox_profile == "none":
         return ""
-    weaker = platform_sandbox().weaker(entry.sandbox_profile, entry.sandbox_fallback)
     opened = [
-        weaker or entry.sandbox_profile,
+        with_weaker_sandbox(entry).weaker_sandbox or entry.sandbox_profile,
         *(("network",) if entry.allow_network else ()),
         *(f"reaches {each}" for each in reachable(entry.egress, asks=entry.egress_ask)),
         *(f"reads {each}" for each in entry.read_roots),
