@@ -101,7 +101,9 @@ def main() -> int:
 def demonstrate() -> None:
     STATE.mkdir(parents=True, exist_ok=True)
     heading("1. Trust the four servers of examples/workspace")
-    show_command("trust", "--all")
+    # You run this yourself, so what is shown is agreed to; at a terminal `trust` asks.
+    show_command("trust")
+    show_command("trust", "--all", "--fingerprint", _shown_fingerprint())
     heading("2. What a model reads: every tool, or four suites")
     show_command("tokens")
     heading("3. A client launches `switchboard mcp` and talks MCP to it")
@@ -230,6 +232,18 @@ def show_command(*words: str) -> None:
         print(f"    {line}")
     if done.returncode:
         raise Failed(f"`switchboard {' '.join(words)}` ended with exit code {done.returncode}")
+
+
+def _shown_fingerprint() -> str:
+    """What `switchboard trust` shows now, as one digest."""
+    done = subprocess.run(  # noqa: S603 - our own program
+        command("trust", "--json"),
+        env=environment(),
+        cwd=WORKSPACE,
+        capture_output=True,
+        check=True,
+    )
+    return json.loads(done.stdout)["fingerprint"]
 
 
 def show_lines(every: Iterable[ClientLines]) -> None:

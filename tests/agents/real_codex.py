@@ -36,7 +36,9 @@ def configure(workspace: Workspace, more: str = "", *, unconfined: bool = False)
     # A client that is not told otherwise waits for the end, however slow the machine is.
     patient = "" if "patience" in more else "patience = { default = 300 }\n"
     workspace.config_toml(
-        f"[agents]\nprograms = {{ codex = {program} }}\n{patient}{more}", scope="home"
+        # In the file, because an engine may not pass a variable on to what it starts.
+        f"guard = false\n[agents]\nprograms = {{ codex = {program} }}\n{patient}{more}",
+        scope="home",
     )
     folder = workspace.home / "agents"
     folder.mkdir(exist_ok=True)

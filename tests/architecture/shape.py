@@ -97,6 +97,7 @@ ALSO_MAY_IMPORT = (
     Allowance("entry.py", {"shim", "cli"}, "every command begins here, and goes one of two ways"),
     Allowance("cli/*.py", {"config"}, "it reads the environment and shows problems"),
     Allowance("cli/verbs/doctor.py", {"sandbox"}, "it says which sandbox works here"),
+    Allowance("cli/verbs/parts/servers.py", {"sandbox:limits"}, "it shows limits in words"),
     Allowance("cli/verbs/*vault*.py", {"vault"}, "secrets are put away where no daemon runs, too"),
     Allowance("cli/verbs/*.py", {"children:secrets"}, "it says which secrets servers ask for"),
     Allowance("cli/verbs/*.py", {"settings", "daemon"}, "a verb works on settings or on a board"),

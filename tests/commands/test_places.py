@@ -157,7 +157,7 @@ async def test_an_argument_that_leads_outside_is_refused(
 
 @pytest.mark.parametrize(
     "text",
-    ["inside.txt", "./sub/new.txt", "https://example.org/a", "a/b/c", "words, and more", "x=../y"],
+    ["inside.txt", "./sub/new.txt", "https://example.org/a", "a/b/c", "words, and more", "x=y"],
 )
 async def test_what_stays_inside_or_is_no_path_may_pass(bench: Bench, text: str) -> None:
     bench.write("echo", ["echo", "{text}"])

@@ -88,7 +88,13 @@ provider.listen(given.port, "127.0.0.1");
 // The MCP server
 
 const tools = [
-  { name: "whoami", description: "Tells who is logged in.", inputSchema: { type: "object" } },
+  {
+    name: "whoami",
+    description: "Tells who is logged in.",
+    inputSchema: { type: "object" },
+    // Its words are its own: reading them ends no trust.
+    annotations: { openWorldHint: false },
+  },
   { name: "write", description: "Needs the scope to write.", inputSchema: { type: "object" } },
 ];
 const tell = (text) => ({ content: [{ type: "text", text }] });

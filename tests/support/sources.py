@@ -6,6 +6,8 @@ from typing import cast
 from switchboard.core.ports import Events
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.core.tools import ToolSpec
+from switchboard.daemon.board.egress import Egress
+from switchboard.daemon.board.guard import Guard
 from switchboard.providers.agents.found_agents import FoundAgents
 from switchboard.providers.commands.provider import CommandsProvider
 from switchboard.providers.commands.schema import CommandTools
@@ -27,6 +29,10 @@ def command_specs(settings: Settings, environ: Mapping[str, str]) -> dict[str, T
     return {spec.name: spec for spec in listed.specs}
 
 
+def _nobody_asks() -> Guard:
+    raise AssertionError("no tool here asks about hosts")
+
+
 def commands_provider(
     settings: Settings,
     environ: Mapping[str, str],
@@ -44,6 +50,7 @@ def commands_provider(
         state=State(),
         book=SecretBook(),
         sandbox=sandbox,
+        open_way_out=Egress(events, _nobody_asks),
     )
     return cast("CommandsProvider", source.build(context))
 

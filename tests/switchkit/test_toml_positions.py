@@ -2,7 +2,7 @@
 
 import tomllib
 
-from switchkit.toml_positions import nearest, statements
+from switchkit.toml_positions import by_place, nearest, statements
 
 TEXT = '''\
 # a = 1
@@ -49,7 +49,7 @@ def test_each_statement_has_its_lines_its_column_and_its_place() -> None:
 
 
 def test_what_does_not_stand_in_the_text_is_near_what_holds_it() -> None:
-    found = statements(TEXT)
+    found = by_place(statements(TEXT))
 
     def line(*path: str | int) -> int:
         near = nearest(found, path)

@@ -27,6 +27,8 @@ from switchboard.settings.consent.trust_record import read_trust
 from switchboard.settings.fingerprints import sealed
 
 BEFORE = Path(__file__).parent / "before"
+# When the home was left: its questions were asked and its approval was given at that moment.
+LEFT_AT = 4_000_000_000.0
 
 
 @pytest.fixture
@@ -61,7 +63,7 @@ def a_launch(tool: str, description: str) -> Launch:
 
 
 async def test_questions_still_wait_and_an_approval_can_still_be_used(home: Path) -> None:
-    store = SqliteApprovals(str(home))
+    store = SqliteApprovals(str(home), clock=lambda: LEFT_AT + 60)
     waiting = await store.waiting()
     assert [posted.question.id for posted in waiting] == ["waitsone", "waitstwo"]
     assert waiting[0].question.prompt == "May wipe run?"
@@ -153,7 +155,7 @@ async def test_what_a_child_offered_is_remembered(home: Path) -> None:
 def test_an_upgraded_file_is_one_of_this_version(home: Path) -> None:
     Database(str(home)).close()
     with closing(sqlite3.connect(home / "state" / "approvals.db")) as database:
-        assert database.execute("PRAGMA user_version").fetchone() == (3,)
+        assert database.execute("PRAGMA user_version").fetchone() == (4,)
         owners = database.execute("SELECT id, owner_id FROM questions ORDER BY id").fetchall()
     assert ("waitsone", "999999999:1:pid:[1]") in owners
     assert ("waitstwo", "") in owners

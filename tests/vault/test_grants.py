@@ -72,8 +72,10 @@ async def test_a_workspace_that_replaces_a_server_gets_its_secret_only_when_it_i
     put_theirs(own, github=thief())
     settings = own.load(trusted=False)
     assert [entry.name for entry in settings.untrusted] == ["github"]
-    assert settings.servers == ()
-    assert settings.replaced == {"github"}
+    # The user's own serves on until then.
+    assert [(entry.name, bool(entry.fingerprint)) for entry in settings.servers] == [
+        ("github", False)
+    ]
     give(own)
     async with desk_of(own) as desk:
         assert (await env_of(desk, "github_suite"))["GITHUB_TOKEN"] == CANARY

@@ -30,6 +30,8 @@ KEY = "mcp/echo/env/API_KEY"
 async def desk_of(ground: Ground, **variables: str) -> AsyncGenerator[Desk]:
     """Put up the board of the files that there are."""
     environ = {"PATH": "/usr/bin:/bin", **ground.environ(), **variables}
+    # The gate has tests of its own.
+    variables = {"ENABLE_MCP_SERVER_SURFACE": "0", **variables}
     settings = ground.load(trusted=False, variables=variables, PATH=environ["PATH"])
     events = MemoryEvents()
     async with running(settings, environ=environ, events=EventBus(events.emit)) as runtime:
@@ -213,7 +215,7 @@ async def test_what_is_handed_out_is_written_down_by_name_alone(
     put_servers(ground, echo=echo(secret_env={"API_KEY": f"vault:{KEY}"}))
     ground.put(ground.home / "config.toml", "guard = true\n")
     vault.put(KEY, CANARY)
-    async with desk_of(ground) as desk:
+    async with desk_of(ground, ENABLE_MCP_SERVER_SURFACE="1") as desk:
         await desk.call("echo_suite", {"action": "introspect"})
     written = b"".join(path.read_bytes() for path in ground.home.rglob("*") if path.is_file())
     assert b"secret.resolved" in written

@@ -67,7 +67,12 @@ def read_text(
     """
     opened = path
     if within:
-        opened = os.path.realpath(path)
+        try:
+            opened = os.path.realpath(path)
+        except OSError as refused:
+            # Somebody takes away what it was about to follow.
+            problems.append(_unreadable(path, refused))
+            return None
         if not is_inside(opened, within):
             problems.append(
                 Problem(

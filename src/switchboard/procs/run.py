@@ -131,7 +131,9 @@ class _Input(asyncio.BaseProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.WriteTransport", transport)
         self._transport.write(self._data)
-        self._transport.close()
+        # Not at once: the loop is about to watch this pipe. It would remember the number of a
+        # descriptor that is closed by then, and be deaf to the next one that gets it.
+        asyncio.get_running_loop().call_soon(self._transport.close)
 
     def connection_lost(self, exc: Exception | None) -> None:
         del exc

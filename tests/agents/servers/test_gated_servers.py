@@ -31,8 +31,8 @@ def of_the_user(workspace: Workspace, **servers: Json) -> None:
 
 
 def add_settings(workspace: Workspace, *, before: str = "", after: str = "") -> None:
-    path = workspace.home / "config.toml"
-    path.write_text(f"{before}{path.read_text('utf-8')}{after}", "utf-8")
+    now = (workspace.home / "config.toml").read_text("utf-8")
+    workspace.config_toml(f"{before}{now}{after}", scope="home")
 
 
 # The tools that an agent names, the settings, the servers that its model sees, and what is told.
