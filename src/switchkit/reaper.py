@@ -134,21 +134,11 @@ class FamilyWatch:
             sleep(_STEP_S)
 
     def _remove_containers(self) -> "list[Thread]":
-        """Begin to remove them, all at once: one engine that hangs keeps nobody waiting."""
         if not self._containers:
             return []
-        # Few have any, and this has to be small.
-        from threading import Thread  # noqa: PLC0415
+        from switchkit.containers import begin_removal  # noqa: PLC0415 - few have any
 
-        from switchkit.containers import Containers  # noqa: PLC0415
-
-        removing = [
-            Thread(target=Containers.read(note).remove, args=(2,))
-            for note in self._containers.values()
-        ]
-        for each in removing:
-            each.start()
-        return removing
+        return begin_removal(self._containers.values())
 
     def _kill_marked(self) -> None:
         """End whoever bears our mark and was not seen to belong to anybody of ours."""
