@@ -8,6 +8,8 @@ from pathlib import Path
 
 from switchboard.audit.chain import NOTHING, hash_of
 from switchboard.audit.filter import record_in
+from switchboard.audit.flood_watch import RECORDS_A_MINUTE
+from switchboard.audit.kept.kept_records import KeptRecords
 from switchboard.audit.paths import AuditPaths
 from switchboard.audit.reader import AuditReader
 from switchboard.audit.verify import verify
@@ -39,13 +41,20 @@ class Ground:
 
     @asynccontextmanager
     async def writing(
-        self, *, segment_bytes: int | None = None, patience_s: float = 30
+        self,
+        *,
+        segment_bytes: int | None = None,
+        patience_s: float = 30,
+        kept: KeptRecords | None = None,
+        records_a_minute: int = RECORDS_A_MINUTE,
     ) -> AsyncGenerator[AuditWriter]:
         writer = AuditWriter(
             self.paths,
             tell=self.told.append,
             segment_bytes=segment_bytes,
             segments_kept=3,
+            kept=kept,
+            records_a_minute=records_a_minute,
             patience_s=patience_s,
         )
         try:

@@ -229,3 +229,16 @@ def test_a_terminal_of_another_encoding_gets_codes(workspace: Workspace) -> None
     done = switchboard(workspace, "serve", "--port", "1", env={"PYTHONIOENCODING": "ascii"})
     assert done.code == 2
     assert "--port \\u2026\n" in done.err
+
+
+@pytest.mark.parametrize("words", [("list",), ("trust",), ("introspect", "echo")])
+def test_a_folder_whose_name_is_no_text_is_refused(
+    workspace: Workspace, words: tuple[str, ...]
+) -> None:
+    folder = workspace.user_home / os.fsdecode(b"caf\xe9")
+    folder.mkdir()
+    done = subprocess.run(
+        workspace.command(*words), cwd=folder, env=workspace.env, capture_output=True, check=False
+    )
+    assert done.returncode == 2
+    assert b"is not UTF-8 text" in done.stderr

@@ -26,11 +26,13 @@ _PATIENCE_S = 5.0
 # Rows for one statement: each statement gives the interpreter away once, so few are better.
 _AT_ONCE = 64
 
-_TABLES = """
+_RECORDS = """
 CREATE TABLE records (
   seq INTEGER PRIMARY KEY, call TEXT NOT NULL, body TEXT NOT NULL,
   prev BLOB NOT NULL, hash BLOB NOT NULL, seal BLOB
 );
+"""
+_GUARDS = """
 CREATE TRIGGER records_stay BEFORE UPDATE ON records
   BEGIN SELECT RAISE(ABORT, 'a record is never changed'); END;
 CREATE TRIGGER records_remain BEFORE DELETE ON records
@@ -89,6 +91,15 @@ def connect(path: Path, mode: Mode = "rw") -> sqlite3.Connection:
 
 def make_segment(path: Path, first: AuditRow) -> None:
     """A segment that begins with this row. It appears whole or not at all."""
+    _make(path, _RECORDS + _GUARDS, [first])
+
+
+def make_kept(path: Path) -> None:
+    """A file for records of several segments, which need not follow each other."""
+    _make(path, _RECORDS, [])
+
+
+def _make(path: Path, tables: str, rows: Sequence[AuditRow]) -> None:
     draft = path.with_name(f"{path.name}.new")
     for end in ("", "-journal", "-wal", "-shm"):
         draft.with_name(draft.name + end).unlink(missing_ok=True)
@@ -98,8 +109,8 @@ def make_segment(path: Path, first: AuditRow) -> None:
         database.execute("PRAGMA synchronous = FULL")
         database.execute(f"PRAGMA application_id = {_APPLICATION}")
         database.execute(f"PRAGMA user_version = {_VERSION}")
-        database.executescript(f"BEGIN IMMEDIATE; {_TABLES} COMMIT")
-        insert(database, [first])
+        database.executescript(f"BEGIN IMMEDIATE; {tables} COMMIT")
+        insert(database, rows)
         # One sync a group instead of three, and readers wait for nobody.
         database.execute("PRAGMA journal_mode = WAL")
     finally:

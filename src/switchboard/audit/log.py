@@ -18,16 +18,20 @@ from switchboard.audit.bootstrap import ensure_key
 from switchboard.audit.chain import START, Entry, Tip, chained
 from switchboard.audit.database import SegmentDamaged, make_segment
 from switchboard.audit.head import Head, HeadFile
+from switchboard.audit.kept.kept_records import KeptRecords
 from switchboard.audit.key import AuditKey
 from switchboard.audit.paths import AuditPaths
 from switchboard.audit.segment import Segment
 from switchboard.audit.segment_reader import SegmentReader
 from switchboard.audit.tamper_check import Tampering, check_tampering
-from switchboard.core.audit import AuditMark, AuditRecord, stamp
+from switchboard.core.audit import AuditKept, AuditMark, AuditRecord, stamp
 from switchkit.files import make_private_folder, open_private
 
 SEGMENT_BYTES = 64 << 20
-SEGMENTS_KEPT = 8
+# Never given up for their age alone, and the most that there are, however young.
+_FEWEST_KEPT = 8
+SEGMENTS_KEPT = 16
+_OLD_S = 30 * 24 * 3600.0
 # The head on disk may be this old when the power goes; a killed process loses nothing of it.
 _HEAD_SYNC_S = 1.0
 
@@ -53,11 +57,13 @@ class AuditLog:
         *,
         segment_bytes: int = SEGMENT_BYTES,
         segments_kept: int = SEGMENTS_KEPT,
+        kept: KeptRecords | None = None,
         on_found: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._paths = paths
         self._segment_bytes = segment_bytes
         self._segments_kept = max(segments_kept, 1)
+        self._kept = KeptRecords(paths) if kept is None else kept
         self._on_found = on_found
         self._lock: int | None = None
         self._key: AuditKey | None = None
@@ -154,9 +160,11 @@ class AuditLog:
         segment = self._make(full.number + 1, end, key)
         last = segment.begin()
         self._seen = Tip.of(last)
-        old = self._paths.segments()[: -self._segments_kept]
+        old = self._surplus()
         if old:
-            retired = _retired(self._mark_before(old[-1] + 1), len(old))
+            kept = tuple(found for number in old if (found := self._kept.keep(number)))
+            mark = self._mark_before(old[-1] + 1)
+            retired = _retired(mark, len(old), kept, self._kept.surplus())
             # Written down first: a segment that is missing without it was taken away.
             self._add(segment, Tip.of(last), [entry_of(retired)], file, key)
         else:
@@ -166,6 +174,19 @@ class AuditLog:
             for end_of_name in ("", "-wal", "-shm"):
                 path = self._paths.segment(number)
                 path.with_name(path.name + end_of_name).unlink(missing_ok=True)
+        if old:
+            self._kept.drop()
+
+    def _surplus(self) -> list[int]:
+        """The segments to give up: those that are too many, and old ones beyond the last few."""
+        numbers = self._paths.segments()
+        old = numbers[: -self._segments_kept]
+        before = time.time() - _OLD_S
+        for number in numbers[len(old) : -_FEWEST_KEPT]:
+            if self._paths.segment(number).stat().st_mtime > before:
+                break
+            old.append(number)
+        return old
 
     def _mark_before(self, number: int) -> AuditMark:
         with SegmentReader(self._paths.segment(number)) as reader:
@@ -236,13 +257,18 @@ def _recovered(tampering: Tampering) -> AuditRecord:
     )
 
 
-def _retired(mark: AuditMark, count: int) -> AuditRecord:
+def _retired(
+    mark: AuditMark, count: int, kept: tuple[AuditKept, ...], kept_after: int
+) -> AuditRecord:
     return AuditRecord(
         ts=stamp(),
         event="audit.retired",
         pid=os.getpid(),
         mark=mark,
-        note=f"{count} segment(s) given up for their size",
+        kept=kept,
+        kept_after=kept_after,
+        note=f"{count} segment(s) given up for size or age,"
+        f" {sum(each.records for each in kept)} record(s) of them kept",
     )
 
 

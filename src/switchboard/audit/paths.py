@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 _SEGMENT = re.compile(r"log-(\d{6})\.db")
+_KEPT = re.compile(r"kept-(\d{6})\.db")
 
 
 class AuditPaths(Struct, frozen=True, dict=True):
@@ -42,8 +43,19 @@ class AuditPaths(Struct, frozen=True, dict=True):
 
     def segments(self) -> list[int]:
         """The numbers of the segments that are there, oldest first."""
+        return self._numbered(_SEGMENT)
+
+    def kept(self, number: int) -> Path:
+        """Holds records of segments that were given up; see `audit.kept.kept_records`."""
+        return self.folder / f"kept-{number:06}.db"
+
+    def kept_files(self) -> list[int]:
+        """The numbers of the files of kept records, oldest first."""
+        return self._numbered(_KEPT)
+
+    def _numbered(self, pattern: re.Pattern[str]) -> list[int]:
         try:
             names = [path.name for path in self.folder.iterdir()]
         except FileNotFoundError:
             return []
-        return sorted(int(found[1]) for name in names if (found := _SEGMENT.fullmatch(name)))
+        return sorted(int(found[1]) for name in names if (found := pattern.fullmatch(name)))

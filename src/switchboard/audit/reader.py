@@ -1,8 +1,11 @@
 """Read-only view of the audit log. A broken place does not hide the rest."""
 
 import sqlite3
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+
+from msgspec import Struct
 
 from switchboard.audit.database import SegmentDamaged
 from switchboard.audit.paths import AuditPaths
@@ -11,6 +14,17 @@ from switchboard.core.audit import AuditRow
 from switchkit.files import NotPrivate
 
 _UNREADABLE = (SegmentDamaged, NotPrivate, OSError, sqlite3.Error)
+
+
+class _File(Struct, frozen=True):
+    path: Path
+    name: str
+    # Of kept records: from this number on they are in a segment as well, after a process was
+    # killed while it gave one up.
+    below: int | None = None
+
+    def of(self, rows: Iterable[AuditRow]) -> Iterator[AuditRow]:
+        return (row for row in rows if self.below is None or row.seq < self.below)
 
 
 class AuditReader:
@@ -23,68 +37,86 @@ class AuditReader:
 
     def rows(self, after: int = -1) -> Generator[AuditRow]:
         """Every record after a number, oldest first."""
-        for number in self._paths.segments():
-            yield from self._rows_in(number, after)
+        for file in self._files():
+            yield from self._rows_in(file, after)
 
     def backwards(self) -> Generator[AuditRow]:
         """Every record, newest first."""
-        for number in reversed(self._paths.segments()):
-            with self._reading(number) as reader:
+        for file in reversed(self._files()):
+            with self._reading(file) as reader:
                 if reader is not None:
-                    yield from reader.backwards()
+                    yield from file.of(reader.backwards())
 
     def of_call(self, call: str) -> list[AuditRow]:
         """The records about one call, oldest first."""
         found: list[AuditRow] = []
-        for number in self._paths.segments():
-            with self._reading(number) as reader:
+        for file in self._files():
+            with self._reading(file) as reader:
                 if reader is not None:
-                    found += reader.rows_of(call)
+                    found += file.of(reader.rows_of(call))
         return found
 
     def at(self, seq: int) -> AuditRow | None:
         """The record of a number."""
-        for number in reversed(self._paths.segments()):
-            with self._reading(number) as reader:
+        for file in reversed(self._files()):
+            with self._reading(file) as reader:
                 if reader is not None and (found := reader.row(seq)) is not None:
                     return found
         return None
 
-    def _rows_in(self, number: int, after: int) -> Iterator[AuditRow]:
-        with self._reading(number) as reader:
+    def _files(self) -> list[_File]:
+        """What is kept of segments that were given up, and the segments, oldest first."""
+        paths = self._paths
+        kept, segments = paths.kept_files(), paths.segments()
+        live = self._first_in(paths.segment(segments[0])) if kept and segments else None
+        return [
+            *(_File(paths.kept(number), f"file {number} of kept records", live) for number in kept),
+            *(_File(paths.segment(number), f"segment {number}") for number in segments),
+        ]
+
+    def _first_in(self, path: Path) -> int | None:
+        try:
+            with SegmentReader(path) as reader:
+                return next((row.seq for row in reader.rows()), None)
+        except _UNREADABLE:
+            # It is told when its turn comes.
+            return None
+
+    def _rows_in(self, file: _File, after: int) -> Iterator[AuditRow]:
+        with self._reading(file) as reader:
             if reader is None:
                 return
             try:
-                for row in reader.rows(after):
+                for row in file.of(reader.rows(after)):
                     after = row.seq
                     yield row
             except SegmentDamaged as damage:
                 behind = reader.beyond_damage()
                 if behind is None or behind <= after:
                     raise
-                self._say(number, f"{damage}; records {after + 1} to {behind - 1} are left out")
-                yield from reader.rows(behind - 1)
+                self._say(file, f"{damage}; records {after + 1} to {behind - 1} are left out")
+                yield from file.of(reader.rows(behind - 1))
 
     @contextmanager
-    def _reading(self, number: int) -> Generator[SegmentReader | None]:
+    def _reading(self, file: _File) -> Generator[SegmentReader | None]:
         try:
-            reader = SegmentReader(self._paths.segment(number))
+            reader = SegmentReader(file.path)
         except FileNotFoundError:
-            # Given up for its size since we looked.
+            # Given up since we looked.
             yield None
             return
         except _UNREADABLE as error:
-            self._say(number, str(error))
+            self._say(file, str(error))
             yield None
             return
         with reader:
             try:
                 yield reader
             except (SegmentDamaged, sqlite3.Error) as error:
-                self._say(number, str(error))
+                self._say(file, str(error))
 
-    def _say(self, number: int, why: str) -> None:
-        text = f"segment {number} of the audit log cannot be read whole: {why}"
+    def _say(self, file: _File, why: str) -> None:
+        text = f"{file.name} of the audit log cannot be read whole: {why}"
         if text not in self._told:
             self._told.add(text)
             self._tell(text)

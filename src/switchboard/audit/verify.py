@@ -10,10 +10,12 @@ from msgspec import Struct
 from switchboard.audit.chain import NOTHING, START, Tip, hash_of
 from switchboard.audit.database import SegmentDamaged
 from switchboard.audit.head import Head, read_head
+from switchboard.audit.kept.kept_check import KeptCheck, Vouching
 from switchboard.audit.key import AuditKey, KeyUnusable, read_key
 from switchboard.audit.paths import AuditPaths
 from switchboard.audit.segment_reader import SegmentReader
 from switchboard.core.audit import (
+    AuditKept,
     AuditMark,
     AuditRow,
     FindingKind,
@@ -34,6 +36,8 @@ class _Body(Struct):
     correlation_id: str = ""
     note: str = ""
     mark: AuditMark | None = None
+    kept: tuple[AuditKept, ...] = ()
+    kept_after: int = 0
 
 
 _read_body = msgspec.json.Decoder(_Body).decode
@@ -50,9 +54,14 @@ def verify(paths: AuditPaths, *, expect: AuditMark | None = None) -> Verificatio
         # The head first: records only become more, so none is missing for having looked late.
         key, head = _key_of(paths), _settled_head(paths)
         numbers = paths.segments()
-        found = _Walk(paths, key, head, expect).result(numbers)
+        kept = paths.kept_files()
+        found = _Walk(paths, key, head, expect).result(numbers, kept)
         # A segment that was made or given up meanwhile may explain what looks wrong.
-        if found.is_whole or walks == _WALKS or paths.segments() == numbers:
+        if (
+            found.is_whole
+            or walks == _WALKS
+            or (paths.segments(), paths.kept_files()) == (numbers, kept)
+        ):
             return found
 
 
@@ -78,11 +87,18 @@ class _Walk:
         self._head_is_met = False
         self._expected_is_met = False
         self._bad_seals = 0
+        self._kept = KeptCheck()
+        self._kept_records = 0
+        self._vouching: list[Vouching] = []
 
-    def result(self, numbers: Sequence[int]) -> Verification:
-        """Walk through these segments."""
+    def result(self, numbers: Sequence[int], kept: Sequence[int]) -> Verification:
+        """Walk through these segments, and the files of kept records."""
+        for number in kept:
+            self._kept_file(number)
         for number in numbers:
             self._segment(number, is_full=number != numbers[-1])
+        for finding in self._kept.findings(self._vouching, live=self._first):
+            self._find(finding.kind, finding.seq, finding.says)
         self._judge_start()
         self._judge_end()
         if self._bad_seals > 1:
@@ -107,6 +123,7 @@ class _Walk:
             hash=self._end.hash.hex() if self._records else "",
             ahead=ahead,
             lost=self._lost,
+            kept=self._kept_records,
             findings=tuple(self._findings),
             more=self._more,
         )
@@ -120,6 +137,29 @@ class _Walk:
                     self._find("unguarded", 0, f"segment {number}: {problem}")
         except (SegmentDamaged, NotPrivate, OSError, sqlite3.Error) as error:
             self._find("unreadable", self._end.seq + 1, f"segment {number} cannot be read: {error}")
+
+    def _kept_file(self, number: int) -> None:
+        try:
+            with SegmentReader(self._paths.kept(number)) as reader:
+                for row in reader.rows():
+                    self._kept.see(row)
+                    self._kept_records += 1
+                    self._read_kept(row)
+                    self._meet_expected(row)
+        except (SegmentDamaged, NotPrivate, OSError, sqlite3.Error) as error:
+            self._find("unreadable", 0, f"file {number} of kept records cannot be read: {error}")
+
+    def _read_kept(self, row: AuditRow) -> None:
+        try:
+            body = _read_body(row.body)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            return
+        if body.correlation_id != row.call:
+            self._find("edited", row.seq, "it is filed under another call")
+        if body.event == "audit.recovered":
+            self._find("recovered", row.seq, f"noticed when it was written: {body.note}")
+        elif body.event == "audit.retired":
+            self._kept.vouch(Vouching(row.seq, body.kept, body.kept_after))
 
     def _row(self, row: AuditRow) -> None:
         if not self._records:
@@ -141,6 +181,9 @@ class _Walk:
             self._head_is_met = True
             if row.hash.hex() != self._head.hash:
                 self._find("replaced", row.seq, "the head knows another record of this number")
+        self._meet_expected(row)
+
+    def _meet_expected(self, row: AuditRow) -> None:
         if self._expect is not None and row.seq == self._expect.seq:
             self._expected_is_met = row.hash.hex().startswith(self._expect.hash)
 
@@ -156,6 +199,7 @@ class _Walk:
             self._find("recovered", row.seq, f"noticed when it was written: {body.note}")
         elif body.event == "audit.retired" and body.mark is not None:
             self._retired.append(body.mark)
+            self._vouching.append(Vouching(row.seq, body.kept, body.kept_after))
         elif body.event == "audit.lost":
             self._lost += 1
 

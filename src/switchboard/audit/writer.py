@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
@@ -16,11 +16,13 @@ from switchboard.audit.bootstrap import ensure_key
 from switchboard.audit.chain import Entry
 from switchboard.audit.database import SegmentDamaged
 from switchboard.audit.errors import explained, unwritable
+from switchboard.audit.flood_watch import RECORDS_A_MINUTE, FloodWatch
+from switchboard.audit.kept.kept_records import KeptRecords
 from switchboard.audit.key import AuditKey, KeyUnusable
 from switchboard.audit.log import AuditLog, entry_of
 from switchboard.audit.paths import AuditPaths
 from switchboard.core.audit import AuditRecord, stamp
-from switchboard.core.events import AuditFailed, AuditRecovered
+from switchboard.core.events import AuditFailed, AuditFlooded, AuditRecovered
 from switchboard.core.faults import Fault
 from switchboard.core.loop.timers import Timers
 from switchboard.core.stores import Recorded
@@ -38,7 +40,7 @@ _PATIENCE_S = 10.0
 _GOODBYE_S = 3.0
 
 _FAILURES = (OSError, sqlite3.Error, NotPrivate, KeyUnusable, SegmentDamaged)
-Told = AuditFailed | AuditRecovered
+Told = AuditFailed | AuditRecovered | AuditFlooded
 
 
 class _Waiting(Struct, eq=False):
@@ -59,6 +61,8 @@ class AuditWriter:
         tell: Callable[[Told], None] = lambda _: None,
         segment_bytes: int | None = None,
         segments_kept: int | None = None,
+        kept: KeptRecords | None = None,
+        records_a_minute: int = RECORDS_A_MINUTE,
         patience_s: float = _PATIENCE_S,
     ) -> None:
         self._paths = paths
@@ -69,8 +73,10 @@ class AuditWriter:
         self._log = AuditLog(
             paths,
             on_found=self._found,
+            kept=kept,
             **{name: value for name, value in limits.items() if value is not None},
         )
+        self._floods = FloodWatch(most=records_a_minute)
         self._key: AuditKey | None = None
         # Taken by itself on the road of every call: the condition's own doors cost two frames each.
         self._lock = threading.Lock()
@@ -156,7 +162,7 @@ class AuditWriter:
             # Whoever was cancelled or gave up does not run, so there is nothing to write down.
             group = [one for one in group if one.waiter is None or not one.waiter.done()]
             try:
-                self._write([entry for entry in map(_entry, group) if entry is not None])
+                self._write([entry for one in group for entry in self._entries(one)])
             except Exception as error:  # noqa: BLE001 - nobody may be left waiting
                 self._failed(group, error)
             else:
@@ -192,6 +198,31 @@ class AuditWriter:
             with self._news:
                 self._lost -= lost
 
+    def _entries(self, one: _Waiting) -> Iterator[Entry]:
+        """The record as it is written, made once however often that is tried."""
+        record = one.record
+        if record is None:
+            return
+        if not isinstance(record, Entry):
+            made = record if isinstance(record, AuditRecord) else _made(record)
+            if self._floods.is_news(made.session_id):
+                yield entry_of(self._flooded(made))
+            one.record = record = entry_of(made)
+        yield record
+
+    def _flooded(self, record: AuditRecord) -> AuditRecord:
+        note = "this session writes unusually many records"
+        message = f"{note}: {record.client or 'its client'} calls {record.tool or 'tools'} and more"
+        self._tell(AuditFlooded(session_id=record.session_id, message=message))
+        return AuditRecord(
+            ts=record.ts,
+            event="audit.flooded",
+            session_id=record.session_id,
+            client=record.client,
+            workspace=record.workspace,
+            note=note,
+        )
+
     def _failed(self, group: list[_Waiting], error: Exception) -> None:
         cause = explained(error)
         if not self._failing:
@@ -219,16 +250,6 @@ class AuditWriter:
         except RuntimeError:
             # The loop has ended, and with it everybody who would listen.
             return
-
-
-def _entry(one: _Waiting) -> Entry | None:
-    """The record as it is written, made once however often that is tried."""
-    record = one.record
-    if record is None or isinstance(record, Entry):
-        return record
-    entry = entry_of(record if isinstance(record, AuditRecord) else _made(record))
-    one.record = entry
-    return entry
 
 
 def _made(make: Callable[[], AuditRecord]) -> AuditRecord:

@@ -21,9 +21,9 @@ FileName = Literal["config.toml", "mcp.json", "switchboard.config.json", ".mcp.j
 # not touch it at all.
 Workspace = Literal["sets", "tightens", "never"]
 # What of a key a fingerprint covers, so that a change asks for trust again: nothing, the value,
-# the names in it but not their values, the value unless it is the default (for keys that came
+# its members, if it has any, the value unless it is the default (for keys that came
 # later: older fingerprints stay as they are), or the value of a process in a sandbox.
-Bound = Literal["no", "value", "names", "unless-default", "sandboxed"]
+Bound = Literal["no", "value", "members", "unless-default", "sandboxed"]
 # What of a section's fields counts in this layer. Problems are appended to the list.
 Admit = Callable[[MergedLayers, Layer, dict[str, Any], list[Problem]], dict[str, Any]]
 

@@ -52,6 +52,16 @@ def find_places(
                 hint="name an existing directory with `--workspace` or `WORKSPACE_DIR`",
             )
         )
+    shown = where.encode("utf-8", "backslashreplace").decode()
+    if shown != where:
+        # Nothing that travels as JSON could name it: no question, no answer, no record.
+        problems.append(
+            Problem(
+                path=shown,
+                message="the name of the workspace is not UTF-8 text",
+                hint="rename the folder, or one of those above it",
+            )
+        )
     return Places(
         user_home=user_home,
         home=_home(environ, "SWITCHBOARD_HOME", ".switchboard", user_home),

@@ -39,6 +39,16 @@ class AuditMark(Struct, frozen=True, kw_only=True):
     hash: str
 
 
+class AuditKept(Struct, frozen=True, kw_only=True):
+    """Records that outlive their segment, and what vouches for them."""
+
+    first: int
+    last: int
+    records: int
+    # Of their hashes, in order.
+    hash: str
+
+
 class AuditRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One line of the log. What is not known is left out; adding a field changes no old record."""
 
@@ -93,6 +103,9 @@ class AuditRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     pid: int = 0
     # Where the log was cut: on purpose, for its size, or by somebody else.
     mark: AuditMark | None = None
+    # What is kept of segments that were given up, and the last kept record that was given up too.
+    kept: tuple[AuditKept, ...] = ()
+    kept_after: int = 0
     # What Switchboard has to say, in its own words.
     note: str = ""
 
@@ -146,6 +159,8 @@ class Verification(Struct, frozen=True, kw_only=True):
     # Records that were on disk when a process was killed, before it came to the head.
     ahead: int = 0
     lost: int = 0
+    # Older ones that are kept of segments which were given up.
+    kept: int = 0
     findings: tuple[VerificationFinding, ...] = ()
     # More than are listed.
     more: int = 0

@@ -116,6 +116,13 @@ class AuditRecovered(Struct, frozen=True, kw_only=True):
     lost: int = 0
 
 
+class AuditFlooded(Struct, frozen=True, kw_only=True):
+    """A session makes the audit log grow unusually fast. Told once for each session."""
+
+    session_id: str
+    message: str
+
+
 class ApprovalAsked(Struct, frozen=True, kw_only=True):
     """A person has to decide whether a call may run."""
 
@@ -223,6 +230,7 @@ Event = (
     | ConfigRejected
     | AuditFailed
     | AuditRecovered
+    | AuditFlooded
     | ApprovalAsked
     | ApprovalDecided
     | DefinitionHeld

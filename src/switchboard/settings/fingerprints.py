@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from switchboard.children.schema import Seal, ServerEntry
 from switchboard.config.keys import Section
-from switchboard.config.placeholders import has_placeholder
 from switchboard.settings.consent.digests import (
     file_digest_of,
     is_code,
@@ -72,24 +71,19 @@ def _bound_fields(entry: ServerEntry) -> dict[str, Any]:
         match field.bound:
             case "value":
                 found[field.name] = value
-            case "names":
+            case "members":
+                # Names first, as older versions had it: without any, prints stay as they are.
                 found[field.name] = sorted(value)
+                if value:
+                    found[f"{field.name}_as_written"] = dict(value)
             case "unless-default" if value != SERVER.default(field):
                 found[field.name] = value
             case "sandboxed":
                 sandbox[field.name.removeprefix("sandbox_")] = value
             case _:
                 pass
-    # Whose value is looked up, and where, is stated; what it is changes as tokens do.
-    looked_up = {name: text for name, text in entry.headers.items() if _is_looked_up(text)}
-    if looked_up:
-        found["looked_up"] = looked_up
     # Nothing for a server that is not confined, as before there were any that are.
     return found if entry.sandbox_profile == "none" else {**found, "sandbox": sandbox}
-
-
-def _is_looked_up(text: str) -> bool:
-    return has_placeholder(text) or text.startswith(("env:", "vault:"))
 
 
 def bound_values(section: Section, values: Mapping[str, Any]) -> dict[str, Any]:

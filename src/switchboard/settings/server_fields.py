@@ -163,10 +163,9 @@ SERVER = Section(
             "Several logins at a remote server, by name, in place of `auth`.")),
             # Refused there: see `account_rules`.
             files=_DECLARED, bound="unless-default", workspace="never"),
-        # A rotated token is not a changed server.
         Field("headers", Members(value=Text(), key=_HEADER, about=(
             "HTTP headers for a remote server; `env:NAME` and `vault:mcp/…` are looked up.")),
-            files=_DECLARED, bound="names"),
+            files=_DECLARED, bound="members"),
         Field("cwd", Text(empty=False, about="Where it runs."), files=("--config",), bound="value"),
         Field("start_in", Text(choices=("workspace", "neutral"), about=(
             "Where a server starts that is not the workspace's own: in the workspace, and with the"

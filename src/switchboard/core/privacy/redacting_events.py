@@ -9,6 +9,7 @@ import msgspec
 
 from switchboard.core.events import (
     AuditFailed,
+    AuditFlooded,
     AuditRecovered,
     CallFinished,
     CallNarrowed,
@@ -35,6 +36,7 @@ _WORDS: dict[type[Any], tuple[str, ...]] = {
     ConfigRejected: ("problems",),
     AuditFailed: ("message",),
     AuditRecovered: ("message",),
+    AuditFlooded: ("message",),
     RunEnded: ("private",),
 }
 

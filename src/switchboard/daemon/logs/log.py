@@ -9,6 +9,7 @@ import msgspec
 
 from switchboard.core.events import (
     AuditFailed,
+    AuditFlooded,
     AuditRecovered,
     CallFinished,
     CallNarrowed,
@@ -63,7 +64,9 @@ def level_of(event: Event) -> int:  # noqa: PLR0911 - a case for each kind of ev
             return LEVELS["debug"]
         case CallFinished() | ChildFailed() | ChildToolsSkipped() | ConfigRejected():
             return LEVELS["warn"]
-        case AuditFailed() | AuditRecovered() | ProtectedFilesAppeared() | EgressRefused():
+        case AuditFailed() | AuditRecovered() | AuditFlooded():
+            return LEVELS["warn"]
+        case ProtectedFilesAppeared() | EgressRefused():
             return LEVELS["warn"]
         case RunEnded(state="failed") | RunEngineFailed() | RunUnwritten() | LoginRenewalFailed():
             return LEVELS["warn"]

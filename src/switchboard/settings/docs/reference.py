@@ -18,7 +18,7 @@ _WORKSPACE = {"sets": "may set it", "tightens": "may make it stricter", "never":
 _BOUND = {
     "no": "",
     "value": "yes",
-    "names": "only new names",
+    "members": "yes",
     "unless-default": "yes",
     "sandboxed": "in a sandbox",
 }

@@ -1,0 +1,1 @@
+"""Records that outlive their segment."""
