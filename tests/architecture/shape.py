@@ -190,6 +190,15 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         "cli/verbs/parts/loading.py",
         "switchboard.cli.guard_notice.tell_once",
     ): "it is told once, and never to a client that waits for its listing",
+    **{
+        (f"settings/{place}.py", f"switchboard.settings.{name}"): why
+        for place, name, why in (
+            ("load", "consent.sealed_files.files_to_watch", "few come from a workspace"),
+            ("fingerprints", "consent.sealed_files.digests_of_files", "few come from a workspace"),
+            ("server_rules", "rules.egress_rules.judge_egress", "few servers have chosen hosts"),
+            ("servers", "rules.egress_rules.without_foreign_egress", "few have chosen hosts"),
+        )
+    },
     ("settings/scopes/skills.py", "hashlib.sha256"): "it loads slowly, and few have skills",
     ("settings/consent/digests.py", "hashlib.file_digest"): "most entries come from no workspace",
     ("settings/consent/digests.py", "hashlib.sha256"): "as above",
