@@ -98,6 +98,8 @@ ALSO_MAY_IMPORT = (
     Allowance("cli/*.py", {"config"}, "it reads the environment and shows problems"),
     Allowance("cli/verbs/doctor.py", {"sandbox"}, "it says which sandbox works here"),
     Allowance("cli/verbs/parts/servers.py", {"sandbox:limits"}, "it shows limits in words"),
+    Allowance("children/server_launches.py", {"sandbox:limits"}, "as above, to who is asked"),
+    Allowance("settings/workspace_limits.py", {"sandbox:limits"}, "it keeps the smaller of two"),
     Allowance("cli/verbs/*vault*.py", {"vault"}, "secrets are put away where no daemon runs, too"),
     Allowance("cli/verbs/*.py", {"children:secrets"}, "it says which secrets servers ask for"),
     Allowance("cli/verbs/*.py", {"settings", "daemon"}, "a verb works on settings or on a board"),
