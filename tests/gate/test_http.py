@@ -139,22 +139,26 @@ async def test_a_client_without_forms_is_answered_at_the_desk(gate: Gate, versio
 async def test_what_was_agreed_to_at_one_server_is_of_no_use_at_another(gate: Gate) -> None:
     """Somebody with a token of another server in this folder would use up what a person gave."""
     version = "2026-07-28"
-    async with serving(gate) as url, serving(gate, token=OTHER_TOKEN) as other:
-        async with (
-            connected(url, version, Hesitant()) as client,
-            connected(other, version, Hesitant(), token=OTHER_TOKEN) as stranger,
-        ):
-            waiting = asyncio.ensure_future(write(client, "held"))
-            [entry] = await gate.waiting(meanwhile=waiting)
-            same = asyncio.ensure_future(write(stranger, "held"))
-            listed = await gate.waiting(2, meanwhile=same)
-            # It is a question of its own, not one that both wait for.
-            [another] = [each["id"] for each in listed if each["id"] != entry["id"]]
-            done = await gate.type("approvals", "approve", entry["id"], "--yes")
-            assert done.code == 0, done.err
-            assert [each["id"] for each in await gate.waiting()] == [another]
-            await gate.decide("deny")
-            waiting.cancel()
-            same.cancel()
-            await asyncio.wait((waiting, same))
+    async with (
+        serving(gate) as url,
+        serving(gate, token=OTHER_TOKEN) as other,
+        connected(url, version, Hesitant()) as client,
+        connected(other, version, Hesitant(), token=OTHER_TOKEN) as stranger,
+    ):
+        waiting = asyncio.ensure_future(write(client, "held"))
+        [entry] = await gate.waiting(meanwhile=waiting)
+        same = asyncio.ensure_future(write(stranger, "held"))
+        listed = await gate.waiting(2, meanwhile=same)
+        # It is a question of its own, not one that both wait for.
+        [another] = [each["id"] for each in listed if each["id"] != entry["id"]]
+        done = await gate.type("approvals", "approve", entry["id"], "--yes")
+        assert done.code == 0, done.err
+        assert [each["id"] for each in await gate.waiting()] == [another]
+        await gate.decide("deny")
+        async with asyncio.timeout(60):
+            while not gate.written:
+                await asyncio.sleep(0.05)
+        waiting.cancel()
+        same.cancel()
+        await asyncio.wait((waiting, same))
     assert gate.written == ["held"]
