@@ -3,8 +3,9 @@
 A separate small process, in a session of its own, that holds one end of a pipe. While we live we
 tell it which processes are ours (`+PID BEGAN`, or `*PID BEGAN` for a keeper) and which have ended
 (`-PID`), and from time to time it looks at what came of them. `=NAME=VALUE` is a variable that
-marks whoever has it as ours. End of file means that we died: it asks every family that is left to
-end, then makes it. A keeper ends its own by itself, and is only made to if it does not.
+marks whoever has it as ours. `!LABEL NOTE` is a container with a label of ours, `~LABEL` one that
+is gone. End of file means that we died: it asks every family that is left to end, then makes it,
+and has the containers removed. A keeper ends its own by itself, and is only made to if it does not.
 `reaper_client` is our side.
 """
 
@@ -14,6 +15,10 @@ from signal import SIG_IGN, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGTERM, signal
 from time import monotonic, sleep
 
 from switchkit.processes import Family, ProcessTable, is_marked, signal_exactly
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from threading import Thread
 
 _GRACE_S = 1.0
 # A keeper needs half a second for its own grace, and then little.
@@ -34,6 +39,8 @@ class FamilyWatch:
         # Those of them that a keeper leads, and when it began.
         self._keepers: dict[int, int] = {}
         self._mark = b""
+        # The notes of containers, by their labels.
+        self._containers: dict[bytes, bytes] = {}
         # Who was nobody of ours at the last look, and who at the last two.
         self._others: frozenset[int] = frozenset()
         self._strangers: frozenset[int] = frozenset()
@@ -61,6 +68,13 @@ class FamilyWatch:
         for line in lines:
             if line[:1] == b"=":
                 self._mark = b"\0" + line[1:] + b"\0"
+                continue
+            if line[:1] == b"!":
+                label, _, note = line[1:].partition(b" ")
+                self._containers[label] = note
+                continue
+            if line[:1] == b"~":
+                self._containers.pop(line[1:], None)
                 continue
             number, _, began = line[1:].partition(b" ")
             if line[:1] in (b"+", b"*"):
@@ -104,16 +118,27 @@ class FamilyWatch:
         self._wait(_GRACE_S)
         for family in unkept:
             family.kill()
+        # Not before whoever started them has ended: it might start another.
+        removing = self._remove_containers()
         self._wait(_KEEPER_S)
         for family in self._families.values():
             family.kill()
         self._kill_marked()
+        for each in removing:
+            each.join()
 
     def _wait(self, within_s: float) -> None:
         """Until nobody of ours lives, or the time is up."""
         deadline = monotonic() + within_s
         while self._look() and monotonic() < deadline:
             sleep(_STEP_S)
+
+    def _remove_containers(self) -> "list[Thread]":
+        if not self._containers:
+            return []
+        from switchkit.containers import begin_removal  # noqa: PLC0415 - few have any
+
+        return begin_removal(self._containers.values())
 
     def _kill_marked(self) -> None:
         """End whoever bears our mark and was not seen to belong to anybody of ours."""

@@ -29,6 +29,8 @@ class Reaper:
         self.mark = (MARK, os.urandom(16).hex())
         # What it is told of each process that is guarded.
         self._guarded: dict[int, str] = {}
+        # And of each container, by the value of its label.
+        self._containers: dict[str, str] = {}
         self._process: subprocess.Popen[bytes] | None = None
         self._replacements = 0
         self._exit = -1
@@ -48,6 +50,20 @@ class Reaper:
             with contextlib.suppress(OSError):
                 self._tell(f"-{pid}\n")
 
+    def guard_containers(self, owner: str, written: str) -> None:
+        """From now on no container with this label outlives us. Raises OSError.
+
+        `written` is what `containers.Containers` tells of it.
+        """
+        self._containers[owner] = f"!{owner} {written}\n"
+        self._tell(self._containers[owner])
+
+    def release_containers(self, owner: str) -> None:
+        """There is none any more."""
+        if self._containers.pop(owner, None) is not None:
+            with contextlib.suppress(OSError):
+                self._tell(f"~{owner}\n")
+
     def _tell(self, line: str) -> None:
         self._replacements = 0
         process = self._process
@@ -57,7 +73,7 @@ class Reaper:
             self._start()
 
     def _start(self) -> None:
-        if not self._guarded:
+        if not self._guarded and not self._containers:
             return
         process = self._process = subprocess.Popen(
             (sys.executable, "-I", "-S", "-c", _PROGRAM),
@@ -69,7 +85,7 @@ class Reaper:
             start_new_session=True,
         )
         _written(process, "=" + "=".join(self.mark) + "\n")
-        _written(process, "".join(self._guarded.values()))
+        _written(process, "".join((*self._guarded.values(), *self._containers.values())))
         # Where its end cannot be watched it is noticed when there is something to tell it.
         with contextlib.suppress(OSError, RuntimeError, Unknown):
             self._loop = asyncio.get_running_loop()
@@ -99,6 +115,7 @@ class Reaper:
     def close(self) -> None:
         """Let it end what is still guarded, and wait until it has."""
         self._guarded.clear()
+        self._containers.clear()
         self._forget()
 
 

@@ -390,6 +390,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("processes.py", "signal.SIGSTOP"): "as above",
     ("processes.py", "signal.SIGCONT"): "as above",
     ("processes.py", "switchkit.exits.wait_ended"): "as above",
+    ("reaper.py", "switchkit.containers.begin_removal"): "few have servers in containers",
     ("exits.py", "threading.Thread"): "only old kernels have no event for the end of a process",
     ("pipeline/schemas.py", "jsonschema_rs"): "it loads slowly, and listing needs no schema",
 }

@@ -24,48 +24,19 @@ from switchboard.children.listings.listing_cache import ListingCache, ListingCac
 from switchboard.children.schema import ServerEntry, by_account
 from switchboard.children.secrets.lookup import LookedUp, SecretSource
 from switchboard.children.secrets.texts import injected_secrets, secret_headers, secret_variables
+from switchboard.children.starting.sandboxes import NoSandboxes, Sandboxes
 from switchboard.children.starting.start_folder import make_own_folder
 from switchboard.children.stdio import open_stdio
 from switchboard.core.channel import Channel
-from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.tasks import TaskSet, close_all
 from switchboard.core.origins import Origin
 from switchboard.core.ports import Events
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.core.sessions import Session
 from switchboard.procs.outlet import OpenWayOut, WayOut
-from switchboard.procs.spawn import Wrap
 from switchboard.wire.messages import encode
 from switchkit.commands import lies_in, search_path
 from switchkit.reaper_client import Reaper
-
-
-class Sandboxes(Protocol):
-    """Puts the processes of servers into their sandboxes. Handed in: children do not know how."""
-
-    def __call__(self, entry: ServerEntry, /) -> Wrap | None:
-        """What does it; nothing for a server that is to have none. Raises a fault."""
-        ...
-
-    def run_folder(self, entry: ServerEntry, /) -> str:
-        """Where the process of a server runs."""
-        ...
-
-
-class _NoSandboxes:
-    """For whoever has no sandbox: what is to be confined does not start."""
-
-    def __call__(self, entry: ServerEntry, /) -> Wrap | None:
-        if entry.sandbox_profile != "none":
-            raise Fault(
-                FaultCode.PERMISSION_DENIED,
-                "sandbox-unavailable",
-                f"`{entry.name}` runs only in a sandbox, and there is none here",
-            )
-        return None
-
-    def run_folder(self, entry: ServerEntry, /) -> str:
-        return entry.cwd
 
 
 class ChildSource(Protocol):
@@ -116,7 +87,7 @@ class ChildPool:
         shared: "ChildPool | None" = None,
         caches: ListingCaches | None = None,
         is_trusted: Callable[[ServerEntry], bool] = lambda _: True,
-        sandboxes: Sandboxes = _NoSandboxes(),  # noqa: B008 - it holds nothing
+        sandboxes: Sandboxes = NoSandboxes(),  # noqa: B008 - it holds nothing
         # What no child may tell, whoever started it; what is looked up here is noted in it.
         book: SecretBook | None = None,
         # The logins at remote servers, opened by the first who needs one.
@@ -242,6 +213,7 @@ class ChildPool:
                     wrap=self.sandboxes(entry),
                     book=self.book,
                     way_out=way_out,
+                    notes=self.sandboxes.notes,
                     timeout_s=timeout_s,
                 )
             except BaseException:

@@ -6,6 +6,7 @@ import msgspec
 
 from switchboard.children.accounts.faults import no_account
 from switchboard.children.schema import ServerEntry, by_account
+from switchboard.children.starting.containers import shown_command
 from switchboard.core.egress import reachable
 from switchboard.core.launches import Launch
 from switchboard.core.origins import Origin
@@ -59,7 +60,7 @@ class ServerLaunches(dict[ToolSpec, Launch]):
             server=entry.name,
             own_name=own_name,
             fingerprint=self._fingerprint,
-            runs=entry.url or " ".join((entry.command, *entry.args)),
+            runs=entry.url or shown_command(entry),
             account=entry.account,
             account_why=self._account.why if self._account is not None else "",
             cwd=self._cwd,

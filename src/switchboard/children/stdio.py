@@ -3,13 +3,17 @@
 import asyncio
 from collections.abc import Mapping
 
+import msgspec
+
 from switchboard.children.link import MakePeer
 from switchboard.children.redaction import Redaction
 from switchboard.children.schema import ServerEntry
 from switchboard.children.secrets.lookup import LookedUp
+from switchboard.children.starting.containers import in_container
 from switchboard.children.starting.start_folder import command_line, fault_from_old_python
 from switchboard.core.faults import Fault
 from switchboard.core.privacy.secrets import SecretBook
+from switchboard.procs.containers import ContainerStart
 from switchboard.procs.outlet import WayOut
 from switchboard.procs.spawn import Running, SpawnSpec, Wrap, spawn
 from switchboard.procs.stop import stop
@@ -32,6 +36,8 @@ class StdioLink:
     answered_at = 0.0
     # Ends with it.
     way_out: WayOut | None = None
+    # Removed with it.
+    container: ContainerStart | None = None
 
     def __init__(
         self,
@@ -44,6 +50,7 @@ class StdioLink:
         entry: ServerEntry,
     ) -> None:
         self._entry = entry
+        self._removal: asyncio.Future[None] | None = None
         self._running = running
         # A process keeps what it was started with.
         self.secrets = secrets
@@ -54,6 +61,10 @@ class StdioLink:
         running.exited.add_done_callback(self._exited)
 
     def _exited(self, _: object) -> None:
+        if self.container is not None:
+            # Also where nobody closes the link for long: a server that crashed.
+            is_killed = self._running.exited.result() < 0
+            self._removal = asyncio.ensure_future(self.container.remove(is_unsure=is_killed))
         # A grandchild may hold the pipe open, so its end cannot be waited for.
         asyncio.get_running_loop().call_later(_LAST_WORDS_S, self._pipe.lose, Loss())
 
@@ -82,6 +93,8 @@ class StdioLink:
         await self.peer.aclose()
         await stop(self._running, close_input=self._pipe.close)
         self._pipe.abort(Loss(message="closed"))
+        if self.container is not None:
+            await self.container.remove()
         if self.way_out is not None:
             await self.way_out.aclose()
 
@@ -99,20 +112,33 @@ async def open_stdio(
     book: SecretBook,
     # Closed with the link.
     way_out: WayOut | None = None,
+    # Where containers are noted for whoever comes after us.
+    notes: str = "",
     timeout_s: float,
 ) -> StdioLink:
     """Start the child's process and connect to it."""
-    running = await spawn(
-        SpawnSpec(
-            argv=command_line(entry),
-            cwd=cwd,
-            env=env if way_out is None else {**env, **way_out.env},
-            wrap=wrap,
-            outlet=None if way_out is None else way_out.outlet,
-        ),
-        reaper=reaper,
-        timeout_s=timeout_s,
+    spec = SpawnSpec(
+        argv=command_line(entry),
+        cwd=cwd,
+        env=env if way_out is None else {**env, **way_out.env},
+        wrap=wrap,
+        outlet=None if way_out is None else way_out.outlet,
     )
+    run = in_container(entry)
+    container = ContainerStart.new() if run is not None else None
+    if run is not None and container is not None:
+        if (refusal := run.refusal()) is not None:
+            raise refusal
+        marked = run.marked(entry.name, container.token, container.label)
+        spec = msgspec.structs.replace(spec, argv=marked)
+        await container.note(run.engine, spec, folder=notes, reaper=reaper)
+    try:
+        running = await spawn(spec, reaper=reaper, timeout_s=timeout_s)
+    except BaseException:
+        if container is not None:
+            # Nobody waits: its client may only be ending.
+            asyncio.ensure_future(container.remove(is_unsure=True))  # noqa: RUF006 - it holds itself
+        raise
     pipe = StreamPipe(style="content-length" if entry.framing == "content-length" else "newline")
     peer = make_peer(pipe)
     pipe.attach(peer)
@@ -123,4 +149,5 @@ async def open_stdio(
     hidden = Redaction((env[name] for name in declared), book)
     link = StdioLink(running, pipe, peer, hidden, secrets, entry=entry)
     link.way_out = way_out
+    link.container = container
     return link

@@ -35,6 +35,7 @@ from switchboard.ipc.protocol import (
     READY,
     REFUSED,
 )
+from switchboard.procs.containers import container_notes, sweep
 from switchboard.runs.places import has_runs
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class Daemon:
         self._tasks.start(self._tidy())
         if has_runs(self._state.places.home):
             self._tasks.start(self._settle_runs())
+        self._tasks.start(self._remove_containers())
         await asyncio.wait({self._state.stopping, signalled}, return_when=asyncio.FIRST_COMPLETED)
         await self._aclose()
         return 0
@@ -179,6 +181,12 @@ class Daemon:
         except Fault:
             # Whoever asks for runs is told.
             write_failure()
+
+    async def _remove_containers(self) -> None:
+        """A daemon before us may have been killed, and its reaper with it."""
+        notes = container_notes(self._state.places.home)
+        if await asyncio.to_thread(os.path.isdir, notes):
+            await asyncio.to_thread(sweep, notes)
 
     async def _tidy(self) -> None:
         state = self._state

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Protocol
 
 from switchboard.config.locate import find_places
+from switchboard.procs.containers import container_notes
 from switchboard.procs.spawn import SpawnSpec, Wrap
 from switchboard.procs.wrapped import Wrapped
 from switchboard.sandbox.policy import ConfinedEntry, Surroundings
@@ -70,6 +71,11 @@ class ServerSandbox:
         surroundings = self._surroundings
         at_home = os.path.realpath(entry.cwd) == os.path.realpath(surroundings.user_home)
         return _state_dir(entry, surroundings) if at_home else entry.cwd
+
+    @property
+    def notes(self) -> str:
+        """Where containers are noted for whoever comes after us."""
+        return container_notes(self._surroundings.home)
 
     @cached_property
     def _surroundings(self) -> Surroundings:
