@@ -274,8 +274,8 @@ def test_what_is_ours_may_stand_in_the_file(lab: Lab) -> None:
 
 
 def test_a_file_that_is_too_large_is_left_out(lab: Lab) -> None:
-    lab.agent('name = "a"\ninstructions = """' + "x" * (1 << 20) + '"""\n')
-    assert lab.refusal() == "one.toml:0:0: the file is larger than 1024 KiB"
+    lab.agent('name = "a"\ninstructions = """' + "x" * (1 << 16) + '"""\n')
+    assert lab.refusal() == "one.toml:0:0: the file is larger than 64 KiB"
 
 
 def test_a_link_out_of_the_workspace_is_not_followed(lab: Lab) -> None:

@@ -107,7 +107,7 @@ def test_a_client_without_a_session_cannot_be_trusted_for_one(
     table.post(a_question(offers=("once",)), "")
     done = switchboard(workspace, "approvals", "approve", "abcdefgh", "--session", "--yes")
     assert done.code == 1
-    assert "no session" in done.err
+    assert "it is answered once" in done.err
     assert len(table.waiting()) == 1
 
 

@@ -50,6 +50,7 @@ async def test_the_prompt_says_what_would_run_where_and_with_what(home: Path) ->
         env={"STAGE": "production", "LANG": "C"},
         secrets=("DEPLOY_TOKEN",),
         writable_roots=(str(home),),
+        limits=("at most memory 1G",),
     )
     prompt = (await question_of(Ground(home, launch), {"to": "production"})).prompt
     assert prompt.startswith("May deploy run?")
@@ -57,6 +58,7 @@ async def test_the_prompt_says_what_would_run_where_and_with_what(home: Path) ->
     assert line(prompt, "Folder") == str(home)
     assert line(prompt, "Variables") == "STAGE=production, LANG=C, DEPLOY_TOKEN is set (hidden)"
     assert line(prompt, "Sandbox") == "default"
+    assert line(prompt, "Limits") == "at most memory 1G"
     assert line(prompt, "Network") == "on"
     assert line(prompt, "Runs") == "deploy --to production"
     assert '  {\n    "to": "production"\n  }' in prompt

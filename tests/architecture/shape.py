@@ -98,6 +98,8 @@ ALSO_MAY_IMPORT = (
     Allowance("cli/*.py", {"config"}, "it reads the environment and shows problems"),
     Allowance("cli/verbs/doctor.py", {"sandbox"}, "it says which sandbox works here"),
     Allowance("cli/verbs/parts/servers.py", {"sandbox:limits"}, "it shows limits in words"),
+    Allowance("children/server_launches.py", {"sandbox:limits"}, "as above, to who is asked"),
+    Allowance("settings/workspace_limits.py", {"sandbox:limits"}, "it keeps the smaller of two"),
     Allowance("cli/verbs/*vault*.py", {"vault"}, "secrets are put away where no daemon runs, too"),
     Allowance("cli/verbs/*.py", {"children:secrets"}, "it says which secrets servers ask for"),
     Allowance("cli/verbs/*.py", {"settings", "daemon"}, "a verb works on settings or on a board"),
@@ -190,6 +192,15 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         "cli/verbs/parts/loading.py",
         "switchboard.cli.guard_notice.tell_once",
     ): "it is told once, and never to a client that waits for its listing",
+    **{
+        (f"settings/{place}.py", f"switchboard.settings.{name}"): why
+        for place, name, why in (
+            ("load", "consent.sealed_files.files_to_watch", "few come from a workspace"),
+            ("fingerprints", "consent.sealed_files.digests_of_files", "few come from a workspace"),
+            ("server_rules", "rules.egress_rules.judge_egress", "few servers have chosen hosts"),
+            ("servers", "rules.egress_rules.without_foreign_egress", "few have chosen hosts"),
+        )
+    },
     ("settings/scopes/skills.py", "hashlib.sha256"): "it loads slowly, and few have skills",
     ("settings/consent/digests.py", "hashlib.file_digest"): "most entries come from no workspace",
     ("settings/consent/digests.py", "hashlib.sha256"): "as above",

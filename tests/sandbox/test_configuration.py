@@ -12,6 +12,8 @@ from support.requirements import requirement
 from support.sources import command_tools
 from support.workspace import Workspace, server
 from switchboard.children.schema import ServerEntry
+from switchboard.children.server_launches import ServerLaunches
+from switchboard.core.tools import ToolSpec
 from switchboard.settings.fingerprints import sealed
 from switchboard.settings.load import load_settings
 from switchboard.settings.sections import Settings
@@ -120,15 +122,38 @@ def test_a_workspace_cannot_open_the_sandbox_of_its_users_server(workspace: Work
     assert [entry.sandbox_profile for entry in settings.untrusted] == ["none"]
 
 
+def test_a_workspace_may_only_narrow_the_limits_of_its_users_server(workspace: Workspace) -> None:
+    """Laid over it, larger ones count for nothing, and those it does not name stay."""
+    own = (
+        '[mcp_servers.own]\ncommand = "true"\nsandbox_profile = "default"\n'
+        'limits = {memory = "1G", processes = 64, cpu = 9}\n'
+    )
+    workspace.config_toml(own, scope="home")
+    theirs = '[mcp_servers.own]\nlimits = {memory = "2048M", processes = 8, files = 99}\n'
+    workspace.config_toml(theirs)
+    [entry] = loaded(workspace).servers
+    assert entry.limits == {"memory": "1G", "processes": 8, "cpu": 9, "files": 99}
+    launch = ServerLaunches(entry, "/")[ToolSpec(name="x", provider="direct")]
+    assert launch.limits == ("at most cpu 9 s, files 99, memory 1G, processes 8",)
+    assert f"limits     own: {launch.limits[0]}" in switchboard(workspace, "doctor").out
+
+
 def test_a_skill_that_replaces_a_confined_server_stays_as_confined() -> None:
     fields: dict[str, Any] = {"name": "x", "transport": "stdio"}
-    below = ServerEntry(**fields, sandbox_profile="default", read_roots=("/a",))
+    below = ServerEntry(
+        **fields, sandbox_profile="default", read_roots=("/a",), limits={"cpu": 3, "disk": "1M"}
+    )
     above = ServerEntry(
-        **fields, allow_network=True, read_roots=("/a", "/b"), writable_roots=("/c",)
+        **fields,
+        allow_network=True,
+        read_roots=("/a", "/b"),
+        writable_roots=("/c",),
+        limits={"cpu": 2, "disk": "1G"},
     )
     kept = narrowed_server(above, below)
     assert kept.sandbox_profile == "default"
     assert not kept.allow_network
+    assert kept.limits == {"cpu": 2, "disk": "1M"}
     assert (kept.read_roots, kept.writable_roots) == (("/a",), ())
     # Of a server that was free it may decide everything.
     assert narrowed_server(above, ServerEntry(**fields)) == above

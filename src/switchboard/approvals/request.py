@@ -209,6 +209,7 @@ class ApprovalRequests:
             sandbox=launch.sandbox,
             network=launch.network,
             hosts=launch.hosts,
+            limits=launch.limits,
             uid0=self._user.is_root,
             writable=launch.writable_roots,
             links=tuple(

@@ -118,6 +118,8 @@ def _surroundings(question: Question) -> Iterator[str]:
         yield f"Can write in: {', '.join(map(_plain, facts.writable))}"
     yield f"Variables: {_variables(question)}"
     yield f"Sandbox: {'NONE' if facts.sandbox == 'none' else _plain(facts.sandbox)}"
+    if facts.limits:
+        yield f"Limits: {', '.join(map(_plain, facts.limits))}"
     yield f"Network: {_network(facts)}"
     yield from root
     if not question.wish:

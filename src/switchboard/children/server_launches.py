@@ -12,6 +12,7 @@ from switchboard.core.launches import Launch
 from switchboard.core.origins import Origin
 from switchboard.core.sessions import ChosenAccount
 from switchboard.core.tools import ToolSpec
+from switchboard.sandbox.limits import limits_in_words
 from switchboard.wire.messages import encode
 
 _MOST_KEPT = 1_024
@@ -70,6 +71,7 @@ class ServerLaunches(dict[ToolSpec, Launch]):
             sandbox=entry.sandbox_profile,
             network=entry.allow_network or bool(entry.egress) or entry.sandbox_profile == "none",
             hosts=reachable(entry.egress, asks=entry.egress_ask),
+            limits=limits_in_words(entry.limits or {}) if entry.sandbox_profile != "none" else (),
             writable_roots=entry.writable_roots,
             trusts_annotations=entry.trust_annotations,
         )

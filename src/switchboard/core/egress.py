@@ -17,7 +17,7 @@ HOST_PATTERN = (
 METHOD_PATTERN = r"[A-Z]{1,20}"
 _LONGEST = 253
 _HIGHEST_PORT = 65_535
-_NUMBER = re.compile(r"(?:0[xX][0-9A-Fa-f]*|[0-9]+)")
+_NUMBER = r"(?:0[xX][0-9A-Fa-f]*|[0-9]+)"
 
 EgressOutcome = Literal["reached", "refused", "failed"]
 
@@ -91,7 +91,7 @@ def canonical_host(text: str) -> str:
     host = host.removesuffix(".")
     if len(host) > _LONGEST or re.fullmatch(rf"{_LABEL}(?:\.{_LABEL})*", host) is None:
         raise ValueError("this is no host")
-    if _NUMBER.fullmatch(host.rpartition(".")[2]):
+    if re.fullmatch(_NUMBER, host.rpartition(".")[2]):
         return str(ipaddress.IPv4Address(host))
     return host
 

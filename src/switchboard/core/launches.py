@@ -74,6 +74,8 @@ class Launch(Struct, frozen=True, kw_only=True, eq=False):
     network: bool = True
     # Where that network leads, where it is one of chosen hosts.
     hosts: tuple[str, ...] = ()
+    # What its sandbox lets it use at most, in words.
+    limits: tuple[str, ...] = ()
     writable_roots: tuple[str, ...] = ()
     # Those among them that the configuration opened beside the working directory, as written.
     opened_roots: tuple[str, ...] = ()

@@ -47,6 +47,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     network: bool = True
     # Where that network leads, where it is one of chosen hosts.
     hosts: tuple[str, ...] = ()
+    # What its sandbox lets it use at most, in words.
+    limits: tuple[str, ...] = ()
     # Whether it runs as root.
     uid0: bool = False
     writable: tuple[str, ...] = ()

@@ -37,6 +37,14 @@ def most_processes(limits: Limits) -> int | None:
     return int(limits["processes"]) if "processes" in limits else None
 
 
+def narrowest(limits: Limits, others: Limits) -> dict[str, int | str]:
+    """What keeps to both: of each limit the smaller one."""
+    found = {**others, **limits}
+    for name in limits.keys() & others.keys():
+        found[name] = min(limits[name], others[name], key=_bytes)
+    return found
+
+
 def limits_in_words(limits: Limits) -> tuple[str, ...]:
     """As people are told of them."""
     units = {"cpu": " s"}

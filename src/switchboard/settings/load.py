@@ -43,7 +43,6 @@ from switchboard.settings.files.file_layers import (
 from switchboard.settings.files.layer_merge import lay_all
 from switchboard.settings.files.misplaced_children import misplaced_children
 from switchboard.settings.files.wrapped_child import is_original, wrapper_above
-from switchboard.settings.fingerprints import files_to_watch
 from switchboard.settings.placing.homes import check_homes, scope_of_given, trusts_everything
 from switchboard.settings.placing.placement import with_places
 from switchboard.settings.sections import ReadFile, Settings
@@ -228,11 +227,7 @@ def _freeze(loading: Loading) -> Settings:
         files=_files(loading),
         watched=_watched(
             loading,
-            *(
-                files_to_watch(each.seal, places.workspace)
-                for each in (*servers, *untrusted)
-                if each.seal
-            ),
+            _sealed_files((*servers, *untrusted), places.workspace),
             *(source_of(key).watched(own, places.workspace) for key, own in sources.items()),
         ),
         warnings=(
@@ -340,6 +335,16 @@ def _files(loading: Loading) -> tuple[ReadFile, ...]:
         for layer in loading.layers
         if layer.document is not None
     )
+
+
+def _sealed_files(servers: Iterable[ServerEntry], workspace: str) -> list[str]:
+    seals = [each.seal for each in servers if each.seal is not None]
+    if not seals:
+        return []
+    # Few servers come from a workspace, and everyone waits for the first listing.
+    from switchboard.settings.consent.sealed_files import files_to_watch  # noqa: PLC0415
+
+    return [path for seal in seals for path in files_to_watch(seal, workspace)]
 
 
 def _watched(loading: Loading, *others: Iterable[str]) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ from switchboard.config.key_positions import KeyPath
 from switchboard.config.placeholders import has_placeholder
 from switchboard.config.problems import Severity
 from switchboard.core.privacy.secret_names import is_secret_name
-from switchboard.settings.rules.egress_rules import judge_egress
 from switchboard.settings.secret_rules import Say, judge_references, loads_code
 from switchboard.settings.server_fields import SANDBOX, WEB_URL
 
@@ -91,12 +90,20 @@ def judge(name: str, fields: Mapping[str, Any], habits: Habits, tell: Say) -> bo
         for account, each in cast("Mapping[str, Any]", fields["accounts"]).items():
             if each.get("auth") is not None:
                 _judge_auth(each["auth"], _below(("accounts", account), say))
-    judge_egress(name, fields, say)
+    _judge_hosts(name, fields, say)
     judge_references(name, fields, say, repository=habits.repository, expands=habits.expands)
     _judge_env(name, cast("Mapping[str, str]", fields.get("env") or {}), habits, say)
     if not habits.expands:
         _judge_literals(fields, say)
     return fine
+
+
+def _judge_hosts(name: str, fields: Mapping[str, Any], say: Say) -> None:
+    if fields.get("egress") or fields.get("egress_ask"):
+        # Few servers have chosen hosts.
+        from switchboard.settings.rules.egress_rules import judge_egress  # noqa: PLC0415
+
+        judge_egress(name, fields, say)
 
 
 def _judge_stdio(fields: Mapping[str, Any], say: Say) -> None:

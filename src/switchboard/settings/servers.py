@@ -24,7 +24,6 @@ from switchboard.core.origins import Scope
 from switchboard.settings import freeze
 from switchboard.settings.consent.trust_record import TrustRecord
 from switchboard.settings.fingerprints import bound_values, sealed
-from switchboard.settings.rules.egress_rules import without_foreign_egress
 from switchboard.settings.server_fields import OVERRIDES, SUITE
 from switchboard.settings.server_rules import Habits, judge
 from switchboard.settings.trust import granted_to
@@ -80,7 +79,7 @@ def merged_servers(
     for name, raw in servers.items() if only is None else _some(servers, only):
         layers = layers_of.get(name, [])
         fields = {**raw, **freeze.suite_overrides(suites.get(name))}
-        fields = without_foreign_egress("server", name, fields, layers, resolution.problems)
+        fields = _with_own_hosts(name, fields, layers, resolution.problems)
         is_theirs = any(layer.scope is Scope.WORKSPACE for layer in layers)
         is_sound = partial(
             judged, merged, name, layers=layers, problems=resolution.problems, repository=is_theirs
@@ -117,6 +116,17 @@ def merged_servers(
             entry = replace(entry, grants=resolution.grants_of(entry))
         usable.append(entry)
     return usable, untrusted
+
+
+def _with_own_hosts(
+    name: str, fields: dict[str, Any], layers: Sequence[Layer], problems: list[Problem]
+) -> dict[str, Any]:
+    if "egress" not in fields and "egress_ask" not in fields:
+        return fields
+    # Few servers have chosen hosts.
+    from switchboard.settings.rules.egress_rules import without_foreign_egress  # noqa: PLC0415
+
+    return without_foreign_egress("server", name, fields, layers, problems)
 
 
 def _some(servers: Mapping[str, T], names: Container[str]) -> list[tuple[str, T]]:

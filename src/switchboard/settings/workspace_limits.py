@@ -12,6 +12,7 @@ from switchboard.config.layers import Layer, MergedLayers
 from switchboard.config.problems import Problem
 from switchboard.config.strict import Items, Truth
 from switchboard.core.origins import Scope
+from switchboard.sandbox.limits import narrowest
 from switchboard.settings.sections import Timeouts
 from switchboard.settings.server_fields import SANDBOX, SUITE
 
@@ -94,7 +95,16 @@ def narrowed_server(entry: ServerEntry, below: ServerEntry) -> ServerEntry:
             tighter[field.name] = tuple(each for each in ours if each in theirs)
         else:
             tighter[field.name] = theirs if ours == "none" else ours
+    if below.limits:
+        tighter["limits"] = narrowest(entry.limits or {}, below.limits)
     return replace(entry, **tighter)
+
+
+def with_users_limits(below: Mapping[str, Any], fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields that a workspace lays over a server of its user, which it may bound further."""
+    if "limits" not in below or "limits" not in fields:
+        return fields
+    return {**fields, "limits": narrowest(fields["limits"], below["limits"])}
 
 
 def narrowed_suites(

@@ -25,6 +25,7 @@ from switchboard.control.requests import IntrospectRequest
 from switchboard.daemon.board.assemble import sandbox_refusals
 from switchboard.providers.source import Finding
 from switchboard.providers.table import configured
+from switchboard.sandbox.limits import limits_in_words
 from switchboard.sandbox.sandbox import platform_sandbox
 from switchboard.settings.sections import Settings
 from switchkit.cli.columns import counted, visible
@@ -216,6 +217,10 @@ def has_vault(settings: Settings) -> bool:
 def _about_sandbox(settings: Settings) -> Iterator[Finding]:
     for name, (why, fix) in sandbox_refusals(settings).items():
         yield Finding(severity="error", subject=name, message=f"not shown: {why}", hint=fix)
+    for entry in settings.servers:
+        if entry.sandbox_profile != "none" and entry.limits:
+            (words,) = limits_in_words(entry.limits)
+            yield Finding(severity="note", subject="limits", message=f"{entry.name}: {words}")
 
 
 async def _start(

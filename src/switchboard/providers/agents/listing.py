@@ -33,7 +33,8 @@ from switchboard.providers.agents.maps.model_map import read_model_map
 from switchboard.providers.agents.options import AgentOptions
 from switchboard.providers.agents.section import SECTION, options_from
 from switchboard.providers.agents.servers.agent_seal import seal_of_agent
-from switchboard.settings.fingerprints import files_to_watch, fingerprint
+from switchboard.settings.consent.sealed_files import files_to_watch
+from switchboard.settings.fingerprints import fingerprint
 from switchboard.settings.servers import Resolution
 
 PROVIDER = "agents"

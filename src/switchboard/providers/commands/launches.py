@@ -13,6 +13,7 @@ from switchboard.core.privacy.secrets import KnownSecrets
 from switchboard.core.tools import ToolSpec
 from switchboard.providers.commands.plans import CommandContext, Plan, policy_of
 from switchboard.providers.commands.schema import CommandEntry
+from switchboard.sandbox.limits import limits_in_words
 
 
 def standing_launch(entry: CommandEntry, tool: ToolSpec) -> Launch:
@@ -28,6 +29,7 @@ def standing_launch(entry: CommandEntry, tool: ToolSpec) -> Launch:
         sandbox=entry.sandbox_profile,
         network=has_network(entry),
         hosts=reachable(entry.egress, asks=entry.egress_ask),
+        limits=limits_in_words(entry.limits or {}) if entry.sandbox_profile != "none" else (),
         opened_roots=entry.writable_roots,
         side_effects=entry.side_effects,
         requires_approval=entry.requires_approval,

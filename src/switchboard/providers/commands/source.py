@@ -20,7 +20,8 @@ from switchboard.providers.source import (
     Source,
 )
 from switchboard.sandbox.limits import limits_in_words
-from switchboard.settings.fingerprints import files_to_watch, fingerprint, hashed_files
+from switchboard.settings.consent.sealed_files import files_to_watch, hashed_files
+from switchboard.settings.fingerprints import fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -11,7 +11,7 @@ from switchboard.core.origins import Scope
 from switchboard.settings.fields import ROOT, section_of
 from switchboard.settings.files.inheriting import disinherit
 from switchboard.settings.server_fields import SERVER
-from switchboard.settings.workspace_limits import admitted
+from switchboard.settings.workspace_limits import admitted, with_users_limits
 
 
 def lay_all(
@@ -65,6 +65,8 @@ def lay_servers(
         else:
             if foreign:
                 disinherit(merged, name, fields)
+                below = merged.tree.get("mcp_servers", {}).get(name, {})
+                fields = with_users_limits(below, fields)  # noqa: PLW2901 - those that count
             merge_fields(merged, layer, ("mcp_servers", name), fields, skip_empty=True)
             if "accounts" in fields:
                 # An account without fields is one all the same, and somebody has to answer for it.

@@ -8,7 +8,8 @@ from switchboard.children.schema import Seal
 from switchboard.engines.profile import AttachedServer
 from switchboard.providers.agents.servers.host_fields import EntryUnusable, HostFields, variables_of
 from switchboard.providers.agents.servers.host_file import HostFile
-from switchboard.settings.fingerprints import files_to_watch, seal_of
+from switchboard.settings.consent.sealed_files import files_to_watch
+from switchboard.settings.fingerprints import seal_of
 from switchboard.settings.secret_rules import loads_code
 
 # What hosts and shells call the workspace; any other variable may lead anywhere.

@@ -19,7 +19,7 @@ from switchboard.config.problems import shown_path
 from switchboard.providers.source import ItemKind
 from switchboard.providers.table import configured
 from switchboard.settings.consent.named_files import is_runner
-from switchboard.settings.fingerprints import hashed_files
+from switchboard.settings.consent.sealed_files import hashed_files
 from switchboard.settings.sections import Settings
 from switchboard.settings.trust import grant_for
 from switchkit.cli.columns import visible
