@@ -156,7 +156,7 @@ async def test_what_was_agreed_to_at_one_server_is_of_no_use_at_another(gate: Ga
         assert [each["id"] for each in await gate.waiting()] == [another]
         await gate.decide("deny")
         async with asyncio.timeout(60):
-            while not gate.written:
+            while not gate.written:  # noqa: ASYNC110 - a file of another process
                 await asyncio.sleep(0.05)
         waiting.cancel()
         same.cancel()
