@@ -206,6 +206,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("settings/consent/digests.py", "hashlib.sha256"): "as above",
     ("settings/fingerprints.py", "hashlib.sha256"): "as above",
     ("core/sessions.py", "hashlib.blake2s"): "it loads slowly, and few clients have no session",
+    ("settings/rules/look_alikes.py", "unicodedata"): "few names are not plain",
     ("config/documents.py", "hashlib.sha256"): "it loads slowly, and few ask for a digest",
     (
         "settings/server_rules.py",

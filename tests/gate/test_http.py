@@ -16,12 +16,13 @@ from gate.ground import SUITE, Gate, call
 from support.requirements import requirement
 
 TOKEN = "a-token-for-tests-of-the-gate"
+OTHER_TOKEN = "a-token-for-another-server"
 MODES: Any = {"2025-11-25": "legacy", "2026-07-28": "2026-07-28"}
 VERSIONS = pytest.mark.parametrize("version", list(MODES))
 
 
 @asynccontextmanager
-async def serving(gate: Gate) -> AsyncGenerator[str]:
+async def serving(gate: Gate, *, token: str = TOKEN) -> AsyncGenerator[str]:
     """Run `switchboard serve --http`, and give its address."""
     workspace = gate.workspace
     process = await asyncio.create_subprocess_exec(
@@ -30,7 +31,7 @@ async def serving(gate: Gate) -> AsyncGenerator[str]:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
         cwd=workspace.root,
-        env={**workspace.env, "SWITCHBOARD_TOKEN": TOKEN},
+        env={**workspace.env, "SWITCHBOARD_TOKEN": token},
     )
     assert process.stdout is not None
     try:
@@ -56,9 +57,22 @@ class Person:
         return ElicitResult(action="accept", content={"decision": self.decision})
 
 
+class Hesitant(Person):
+    """Whoever is asked and does not answer."""
+
+    def __init__(self) -> None:
+        super().__init__("")
+
+    async def __call__(self, context: object, params: Any) -> ElicitResult:
+        del context, params
+        return await asyncio.get_running_loop().create_future()
+
+
 @asynccontextmanager
-async def connected(url: str, version: str, person: Person | None) -> AsyncGenerator[Client]:
-    headers = {"authorization": f"Bearer {TOKEN}"}
+async def connected(
+    url: str, version: str, person: Person | None, *, token: str = TOKEN
+) -> AsyncGenerator[Client]:
+    headers = {"authorization": f"Bearer {token}"}
     async with (
         httpx2.AsyncClient(headers=headers, trust_env=False, timeout=90) as http,
         Client(
@@ -112,11 +126,39 @@ async def test_a_client_without_forms_is_answered_at_the_desk(gate: Gate, versio
         [entry] = await gate.waiting(meanwhile=waiting)
         if version == "2026-07-28":
             refused = await gate.type("approvals", "approve", entry["id"], "--session", "--yes")
-            assert "no session that trust could belong to" in refused.err
+            assert "it is answered once" in refused.err
         await gate.decide("approve")
         assert not (await waiting).is_error
         again = asyncio.ensure_future(write(client, "held"))
         await gate.waiting(meanwhile=again)
         await gate.decide("deny")
         assert (await again).is_error
+    assert gate.written == ["held"]
+
+
+async def test_what_was_agreed_to_at_one_server_is_of_no_use_at_another(gate: Gate) -> None:
+    """Somebody with a token of another server in this folder would use up what a person gave."""
+    version = "2026-07-28"
+    async with (
+        serving(gate) as url,
+        serving(gate, token=OTHER_TOKEN) as other,
+        connected(url, version, Hesitant()) as client,
+        connected(other, version, Hesitant(), token=OTHER_TOKEN) as stranger,
+    ):
+        waiting = asyncio.ensure_future(write(client, "held"))
+        [entry] = await gate.waiting(meanwhile=waiting)
+        same = asyncio.ensure_future(write(stranger, "held"))
+        listed = await gate.waiting(2, meanwhile=same)
+        # It is a question of its own, not one that both wait for.
+        [another] = [each["id"] for each in listed if each["id"] != entry["id"]]
+        done = await gate.type("approvals", "approve", entry["id"], "--yes")
+        assert done.code == 0, done.err
+        assert [each["id"] for each in await gate.waiting()] == [another]
+        await gate.decide("deny")
+        async with asyncio.timeout(60):
+            while not gate.written:  # noqa: ASYNC110 - a file of another process
+                await asyncio.sleep(0.05)
+        waiting.cancel()
+        same.cancel()
+        await asyncio.wait((waiting, same))
     assert gate.written == ["held"]

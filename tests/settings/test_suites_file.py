@@ -1,12 +1,13 @@
 """`switchboard.config.json` and the files of suite children."""
 
+import json
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from settings.examples import CONTEXT7
+from settings.examples import CONTEXT7, servers
 from settings.ground import Ground
 from support.requirements import requirement
 from switchboard.children.exposure import Introspection, SuiteSettings
@@ -327,3 +328,62 @@ def test_an_unreadable_child_is_left_out(ground: Ground, monkeypatch: pytest.Mon
     settings = ground.load()
     assert [entry.name for entry in settings.servers] == ["b"]
     assert "permission denied" in settings.warnings[0].message
+
+
+# Cyrillic, Greek, full width, and a hyphen that is none.
+LOOKS_LIKE = {
+    "github": "g\u0456thub",
+    "notes": "n\u03bftes",
+    "jira": "\uff4aira",
+    "a-b": "a\u2010b",
+}
+
+
+@pytest.mark.parametrize("name", LOOKS_LIKE)
+def test_a_name_that_looks_like_another_is_left_out_by_file_and_line(
+    ground: Ground, name: str
+) -> None:
+    """A server that a person takes for their own would be trusted and approved as that one."""
+    twin = LOOKS_LIKE[name]
+    ground.put(
+        ground.home / "mcp.json", servers(**{twin: {"command": "x"}, name: {"command": "y"}})
+    )
+    settings = ground.load()
+    assert [entry.name for entry in settings.servers] == [name]
+    [warning] = [each for each in settings.warnings if "looks like" in each.message]
+    assert f"`{name}`" in warning.message
+    assert warning.line
+    assert warning.path.endswith("mcp.json")
+    assert "rename it" in warning.hint
+
+
+def test_names_that_are_only_unusual_stay(ground: Ground) -> None:
+    names = [
+        "io.github.someone/notes",
+        "my notes",
+        "caf\u00e9",
+        "cafe",
+        "\u0437\u0430\u043c\u0435\u0442\u043a\u0438",
+    ]
+    ground.put(ground.home / "mcp.json", servers(**{name: {"command": "x"} for name in names}))
+    settings = ground.load()
+    assert sorted(entry.name for entry in settings.servers) == sorted(names)
+
+
+@pytest.mark.parametrize(
+    "name", ["../x", "/x", "a//b", "a/./b", "a/..", "a`b", "a\\b", "a\x1b[2Jb", "a\u202eb"]
+)
+def test_a_name_that_is_a_path_or_steers_what_shows_it_is_refused_by_file_and_line(
+    ground: Ground, name: str
+) -> None:
+    path = ground.put(ground.home / "mcp.json", servers(**{name: {"command": "x"}}))
+    [problem] = ground.refused()
+    assert "must not" in problem.message
+    assert (problem.path, problem.line > 1) == (str(path), True)
+    assert "rename it" in problem.hint
+    path.unlink()
+    toml = f"[mcp_servers.{json.dumps(name)}]\ncommand = 'x'\n"
+    ground.put(ground.home / "config.toml", toml)
+    [problem] = ground.refused()
+    assert "must not" in problem.message
+    assert problem.line == 1

@@ -19,6 +19,10 @@ _REMOTE = ("http", "sse")
 # What is opened in a sandbox.
 _SANDBOX_KEYS = tuple(field.name for field in SANDBOX if field.name != "sandbox_profile")
 _MAX_NAME = 128
+_NO_PARTS = frozenset({"", ".", ".."})
+
+
+RENAME_IT = "rename it: letters, digits, `-` and `_` work everywhere"
 
 
 class Habits(Struct, frozen=True, kw_only=True):
@@ -42,6 +46,11 @@ def name_fault(name: str) -> str:
         return f"the name of a server must not be longer than {_MAX_NAME} characters"
     if not name.strip().isprintable():
         return "the name of a server must not hold control characters"
+    if "`" in name or "\\" in name:
+        return "the name of a server must not hold backquotes or backslashes"
+    # Slashes are fine: registries give names such as `io.github.someone/notes`.
+    if "/" in name and any(part.strip() in _NO_PARTS for part in name.strip().split("/")):
+        return "the name of a server must not be a path such as `../x`, `/x` or `a//b`"
     return ""
 
 

@@ -1,6 +1,6 @@
 """What must hold between the sections of the configuration."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
@@ -8,7 +8,9 @@ from switchboard.config.layers import MergedLayers
 from switchboard.config.problems import Problem
 from switchboard.core.names import fold, suite_name, tool_name
 from switchboard.providers.table import is_reserved
+from switchboard.settings.rules.look_alikes import skeleton
 from switchboard.settings.sections import Omission
+from switchboard.settings.server_rules import RENAME_IT
 from switchkit.suggest import did_you_mean
 
 
@@ -55,7 +57,28 @@ def omissions(
             found.append(Omission(entry=entry, reason=reason, waits=waits))
             message = f"the server `{entry.name}` is left out: {reason}"
             _warn(merged, _name_key(entry, suites), message, RENAME, warnings)
+    left_out = {id(omission.entry) for omission in found}
+    for entry, twin in _look_alikes(servers, untrusted):
+        if id(entry) not in left_out:
+            reason = f"its name looks like `{twin.name}` ({twin.origin})"
+            waits = not any(entry is each for each in servers)
+            found.append(Omission(entry=entry, reason=reason, hint=RENAME_IT, waits=waits))
+            message = f"the server `{entry.name}` is left out: {reason}"
+            _warn(merged, ("mcp_servers", entry.name), message, RENAME_IT, warnings)
     return found
+
+
+def _look_alikes(
+    servers: Sequence[ServerEntry], untrusted: Sequence[ServerEntry]
+) -> Iterator[tuple[ServerEntry, ServerEntry]]:
+    """Each server that the eye takes for another: for one in use, or one with a plainer name."""
+    seen: dict[str, ServerEntry] = {}
+    for some in (servers, untrusted):
+        for entry in sorted(some, key=lambda each: not each.name.isascii()):
+            twin = seen.setdefault(skeleton(entry.name), entry)
+            # Names that differ only in case are judged by the names of their suites.
+            if fold(twin.name) != fold(entry.name):
+                yield entry, twin
 
 
 RENAME = "choose another `suiteName` in `switchboard.config.json`"

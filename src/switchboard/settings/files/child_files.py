@@ -24,7 +24,7 @@ from switchboard.settings.files.wrapped_child import (
     wrapper_words,
 )
 from switchboard.settings.server_fields import SERVER
-from switchboard.settings.server_rules import Habits, judge, name_fault
+from switchboard.settings.server_rules import RENAME_IT, Habits, judge, name_fault
 
 # What a child is when its file does not say.
 # They are read whenever a window opens the folder, which others must not notice.
@@ -117,7 +117,7 @@ def child_layer(
     name = cast("str", tree["name"]).strip()
     fault = name_fault(name)
     if fault:
-        report.say(("name",), fault)
+        report.say(("name",), fault, RENAME_IT)
         return None
     command = cast("dict[str, Any]", tree.get("command", _DEFAULT_COMMAND))
     fields: dict[str, Any] = {

@@ -18,7 +18,7 @@ from switchboard.core.origins import Scope
 from switchboard.settings.fields import OTHER_SPELLINGS
 from switchboard.settings.files.file_shapes import FOREIGN_TOML, GIVEN, SIDECAR, SUITES, TOML
 from switchboard.settings.files.server_shapes import GIVEN_SERVER, SERVER_OBJECT
-from switchboard.settings.server_rules import Habits, judge, name_fault
+from switchboard.settings.server_rules import RENAME_IT, Habits, judge, name_fault
 
 SERVERS = "mcp_servers"
 _SERVER_KEYS = ("mcpServers", "mcp_servers")
@@ -192,7 +192,7 @@ def _trimmed(collection: Mapping[str, Any], at: KeyPath, report: ProblemReport) 
         name = raw.strip()
         fault = name_fault(raw)
         if fault:
-            hint = "" if name else 'write its name before the colon: `"name": {…}`'
+            hint = RENAME_IT if name else 'write its name before the colon: `"name": {…}`'
             report.say((*at, raw), fault, hint)
             continue
         if name in names:
@@ -249,10 +249,11 @@ def _named(
     for index, server in enumerate(cast("list[dict[str, Any]]", servers)):
         name = server["name"].strip()
         fault = name_fault(name)
+        hint = RENAME_IT if fault and name else ""
         if name in found:
             fault = f"the server `{name}` is declared twice"
         if fault:
-            report.say((*at, index, "name"), fault)
+            report.say((*at, index, "name"), fault, hint)
             continue
         found[name] = {key: value for key, value in server.items() if key != "name"}
         written[*canonical, name] = (*at, index)
