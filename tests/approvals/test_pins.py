@@ -230,3 +230,20 @@ async def test_what_is_held_is_found_without_a_call(home: Path) -> None:
     assert "id_rsa" in found.after
     await ground.store.accept(found)
     assert await pins.held_among([changed, new]) == frozenset()
+
+
+async def test_each_account_has_pins_of_its_own(home: Path) -> None:
+    """A server that describes itself by account changes nothing when another one is used."""
+    store = SqliteApprovals(str(home))
+    pins = Pins(store)
+    work, me = (
+        replace(a_launch(tool, cwd=str(home)), account=account)
+        for tool, account in ((READER, "work"), (POISONED, "me"))
+    )
+    for launch in (work, me, work, me):
+        assert await pins.check(launch) is None
+        assert await Pins(store).held_among([launch]) == frozenset()
+    changed = replace(me, account="work")
+    assert await Pins(store).held_among([changed]) == {changed.tool}
+    assert await pins.check(changed) is not None
+    await store.aclose()

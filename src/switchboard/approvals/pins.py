@@ -64,7 +64,7 @@ class Pins:
         unknown = [each for each in launches if not self.is_known(each)]
         if not unknown:
             return frozenset()
-        pinned = await self._store.pinned(unknown[0].server, unknown[0].fingerprint)
+        pinned = await self._store.pinned(unknown[0].server, _launched_as(unknown[0]))
         held: list[ToolSpec] = []
         for launch in unknown:
             tool = launch.tool
@@ -90,11 +90,16 @@ class Pins:
 
 
 def _key(launch: Launch) -> PinKey:
-    return PinKey(launch.server, launch.fingerprint, launch.tool.name)
+    return PinKey(launch.server, _launched_as(launch), launch.tool.name)
 
 
 def _known_as(launch: Launch) -> tuple[ToolSpec, str, str]:
-    return launch.tool, launch.server, launch.fingerprint
+    return launch.tool, launch.server, _launched_as(launch)
+
+
+def _launched_as(launch: Launch) -> str:
+    """A server may describe its tools to each account in other words, and change none of them."""
+    return f"{launch.fingerprint}@{launch.account}" if launch.account else launch.fingerprint
 
 
 def _readable(tool: ToolSpec) -> str:
