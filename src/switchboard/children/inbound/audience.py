@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from switchboard.core.channel import Channel
 from switchboard.wire.messages import MessageId
 
-# So long after the last request of a session a child may still say something about it.
-LINGER_S = 5.0
+# So long after the last request of a session a child may still say something about it. Longer would
+# keep from a session what is meant for it whenever another one has just been served.
+LINGER_S = 1.0
 # So long a child may go on with a request that was called off, and that it does not answer.
 ABANDONED_S = 600.0
 
