@@ -42,6 +42,9 @@ class Ended(NamedTuple):
 class Den:
     """One workspace, one home, one state folder."""
 
+    # The one way out of what is run here, if it has one. Programs of tests make dens without it.
+    way_out: WayOut | None = None
+
     def __init__(self, folder: Path) -> None:
         self.workspace = folder / "workspace"
         self.home = folder / "home"
@@ -53,8 +56,6 @@ class Den:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(SECRET)
         self.sandbox = Sandbox()
-        # The one way out of what is run here, if it has one.
-        self.way_out: WayOut | None = None
 
     def repository(self, place: str = ".") -> Path:
         """Make something that looks like a repository; gives its folder."""
