@@ -139,7 +139,7 @@ async def test_who_is_asked_about_a_changed_tool_sees_what_was_changed(gate: Gat
         wanted = [
             f'-  "description": "{before}",',
             '+  "description": "Writes a line.\\n',
-            '+Then \\u202eevil\\u200b.example\\u001b[2K reads it.",',
+            '+Then evil.example reads it.",',
         ]
         for lines in (shown.out.splitlines(), as_json["changes"]):
             assert [line for line in lines if line.startswith(("+", "-"))] == wanted

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from switchboard.children.schema import ServerEntry
 from switchboard.children.starting.runners import taken_from_folder
 from switchboard.ipc.environment import BASE_NAMES, OF_ONE_PROCESS
-from switchboard.wire.messages import encode
 from switchkit.commands import search_path
 
 # By these a program finds the settings and the logins of its user.
@@ -75,4 +74,6 @@ def account_of(entry: ServerEntry, environ: Mapping[str, str]) -> bytes:
     texts = (*entry.secret_env.values(), *entry.headers.values())
     names = (text.removeprefix("env:") for text in texts if text.startswith("env:"))
     seen |= {name: environ.get(name, "") for name in names}
-    return encode(sorted(seen.items()))
+    # Variables are bytes, and need not be text.
+    parts = (f"{name}={value}" for name, value in sorted(seen.items()))
+    return "\0".join(parts).encode("utf-8", "surrogateescape")

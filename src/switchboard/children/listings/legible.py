@@ -12,6 +12,7 @@ from switchboard.wire.messages import encode
 MOST_LETTERS = 32_000
 _CUT = " … (cut)"
 _WORDS = frozenset({"title", "description"})
+_SCHEMAS = frozenset({"inputSchema", "outputSchema"})
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)")
 # Controls but for tabs and line ends, bidi and zero-width letters, tags, fillers, selectors of
 # variants. One joiner, or one selector of how an emoji looks, is part of many an honest word.
@@ -34,21 +35,28 @@ def legible(entry: Raw) -> Raw:
     except msgspec.MsgspecError:
         # Whoever reads it says what is wrong with it.
         return entry
-    shown = _shown(said)
+    shown = _shown(said, MOST_LETTERS)
     return entry if shown == said else Raw(encode(shown))
 
 
-def _shown(value: Any, *, is_text: bool = False) -> Any:
+def _shown(value: Any, most: int | None, *, is_text: bool = False) -> Any:
+    """What is seen of a value, its texts cut after so many letters."""
     if isinstance(value, str):
-        return _plain(value) if is_text else value
+        return _plain(value, most) if is_text else value
     if isinstance(value, list):
-        return [_shown(each) for each in cast("list[Any]", value)]
+        return [_shown(each, most) for each in cast("list[Any]", value)]
     if isinstance(value, dict):
         members = cast("dict[str, Any]", value)
-        return {key: _shown(each, is_text=key in _WORDS) for key, each in members.items()}
+        return {
+            # Arguments are checked by a schema, which is passed on whole.
+            key: _shown(each, None if key in _SCHEMAS else most, is_text=key in _WORDS)
+            for key, each in members.items()
+        }
     return value
 
 
-def _plain(text: str) -> str:
+def _plain(text: str, most: int | None) -> str:
     text = _UNSEEN.sub("", _ANSI.sub("", text))
-    return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - len(_CUT)] + _CUT
+    if most is None or len(text) <= most:
+        return text
+    return text[: most - len(_CUT)] + _CUT
