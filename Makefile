@@ -13,6 +13,9 @@ APT_PACKAGES := postgresql gnome-keyring dbus $(SANDBOX_PACKAGES)
 PYTEST_WORDS := -n 3 --dist loadgroup
 PYTEST := $(PY) -m pytest $(PYTEST_WORDS)
 PIP := $(PY) -m pip --disable-pip-version-check install --quiet
+# A lock names everything. Without `--no-deps` pip would look for what an extra asks for, and find a
+# version that came out since.
+LOCKED := --no-deps --require-hashes
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -103,15 +106,15 @@ $(VENV)/.package: pyproject.toml | $(PY)
 	@touch $@
 
 $(VENV)/.runtime: requirements.lock $(VENV)/.package | $(PY)
-	$(PIP) --require-hashes -r requirements.lock
+	$(PIP) $(LOCKED) -r requirements.lock
 	@touch $@
 
 $(VENV)/.dev: requirements-dev.lock requirements.lock $(VENV)/.package | $(PY)
-	$(PIP) --require-hashes -r requirements-dev.lock
+	$(PIP) $(LOCKED) -r requirements-dev.lock
 	@touch $(VENV)/.runtime $@
 
 $(VENV)/.fuzz: requirements-fuzz.lock $(VENV)/.runtime | $(PY)
-	$(PIP) --require-hashes -r requirements-fuzz.lock
+	$(PIP) $(LOCKED) -r requirements-fuzz.lock
 	@touch $@
 
 $(NODE_HOME)/node_modules/.stamp: $(NODE_HOME)/package.json $(NODE_HOME)/package-lock.json
