@@ -7,8 +7,9 @@ PY := $(VENV)/bin/python
 NODE_HOME := tests/node
 # Debian packages. Sandboxes are made with bubblewrap; without it what wants one does not run.
 SANDBOX_PACKAGES := bubblewrap
-# What else tests use: the Switchyard example runs a real PostgreSQL, the vault a real keychain.
-APT_PACKAGES := postgresql gnome-keyring dbus $(SANDBOX_PACKAGES)
+# What else tests use: the Switchyard example runs a real PostgreSQL, the vault a real keychain,
+# hosts a real terminal.
+APT_PACKAGES := postgresql gnome-keyring dbus tmux $(SANDBOX_PACKAGES)
 # Tests wait for processes more than they compute: three on two cores.
 PYTEST_WORDS := -n 3 --dist loadgroup
 PYTEST := $(PY) -m pytest $(PYTEST_WORDS)
@@ -19,7 +20,7 @@ LOCKED := --no-deps --require-hashes
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check fix lint types bench soak fuzz conformance requirements coverage relayed schemas lock apt clean
+.PHONY: help run test check fix lint types bench soak browser fuzz conformance requirements coverage relayed schemas lock apt clean
 
 help: ## Show the verbs.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +54,10 @@ bench: $(VENV)/.dev $(NODE_HOME)/node_modules/.stamp ## Measure against the peer
 
 soak: $(VENV)/.dev $(NODE_HOME)/node_modules/.stamp ## Run the tests that take minutes.
 	$(PYTEST) -m soak
+
+browser: $(VENV)/.dev $(NODE_HOME)/browser/node_modules/.stamp ## Run servers that start a browser, confined, with Debian's Chromium.
+	@tools/apt-install chromium $(SANDBOX_PACKAGES)
+	$(PYTEST) -m browser
 
 fuzz: $(VENV)/.fuzz ## Look for inputs that break our readers, ten minutes each; FUZZ="--seconds 60 frames" for less.
 	$(PY) fuzz/run.py $(FUZZ)
@@ -92,7 +97,7 @@ apt: ## Install the Debian packages that tests use, where that is allowed.
 	@tools/apt-install $(APT_PACKAGES)
 
 clean: ## Remove everything that the verbs made.
-	rm -rf $(VENV) $(NODE_HOME)/node_modules .run .pytest_cache .ruff_cache .hypothesis dist build
+	rm -rf $(VENV) $(NODE_HOME)/node_modules $(NODE_HOME)/browser/node_modules .run .pytest_cache .ruff_cache .hypothesis dist build
 	find src tests examples bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(PY):
@@ -120,4 +125,9 @@ $(VENV)/.fuzz: requirements-fuzz.lock $(VENV)/.runtime | $(PY)
 $(NODE_HOME)/node_modules/.stamp: $(NODE_HOME)/package.json $(NODE_HOME)/package-lock.json
 	@tools/need-node
 	cd $(NODE_HOME) && npm ci --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+$(NODE_HOME)/browser/node_modules/.stamp: $(NODE_HOME)/browser/package.json $(NODE_HOME)/browser/package-lock.json
+	@tools/need-node
+	cd $(NODE_HOME)/browser && npm ci --ignore-scripts --no-audit --no-fund
 	@touch $@

@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from switchboard.audit.paths import AuditPaths
 from switchboard.audit.store import SqliteAudit
 from switchboard.audit.verify import verify
-from switchboard.children.connection import ChildLimits
+from switchboard.children.reaching.child_limits import ChildLimits
 from switchboard.core.audit import AuditRecord, stamp
 from switchboard.core.bus import EventBus
 from switchboard.core.calls import Call, Outcome
@@ -211,6 +211,7 @@ async def measure_calls(folder: Path, writer: SqliteAudit, rounds: int) -> list[
             settings.servers,
             settings.suites,
             introspection=settings.introspection,
+            results=settings.results,
             sources={entry.name: engine.pool.source(entry, limits) for entry in settings.servers},
         )
     )

@@ -22,7 +22,7 @@ settings.load_profile("busy")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-LONG_RUNS = ("soak", "bench")
+LONG_RUNS = ("soak", "bench", "browser")
 # Longer than any clean-up takes. The time limit of a test counts once, so that a test which ran
 # into it could wait here for ever; pytest's own watch ends with the failure too.
 LONGEST_TEARDOWN_S = 180
@@ -82,7 +82,11 @@ class Recorder:
         factory: pytest.TempPathFactory | None = getattr(self._config, "_tmp_path_factory", None)
         if factory is not None and not self._config.option.collectonly:
             self._leaks = sorted(leaks_below(factory.getbasetemp()))
-        if self._leaks or (self._whole_suite() and is_behind(self._config.stash[relayed])):
+        is_short = self._whole_suite() and (
+            is_behind(self._config.stash[relayed])
+            or bool(self._config.stash[record].open_attacks())
+        )
+        if self._leaks or is_short:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -93,6 +97,9 @@ class Recorder:
         if self._whole_suite():
             terminalreporter.section("requirements")
             terminalreporter.write_line(summary(self._config.stash[record], missing=False))
+            if unshown := self._config.stash[record].open_attacks():
+                told = ", ".join(unshown)
+                terminalreporter.write_line(f"no passing test shows that these fail: {told}")
             if is_behind(self._config.stash[relayed]):
                 terminalreporter.write_line(f"{PAGE.name} is behind the tests: make relayed")
 

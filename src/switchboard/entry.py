@@ -24,9 +24,12 @@ def main(words: "list[str] | None" = None) -> int:
         # Only here: the shim knows nothing of what the command line needs, nor the other way round.
         from switchboard.shim.main import serve  # noqa: PLC0415
 
-        code = serve(words, dict(os.environ))
+        environ = dict(os.environ)
+        code = serve(words, environ)
         if code is not None:
             return code
+        # What a session needs that this process is to go on with.
+        os.environ.update(environ)
     from switchboard.cli.main import main as run_command  # noqa: PLC0415
 
     return run_command(words)

@@ -40,3 +40,12 @@ def resolved_command(command: str, *, cwd: str, path: str) -> str:
             if folder and os.path.isfile(found) and os.access(found, os.X_OK):
                 return os.path.normpath(found)
     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command)
+
+
+def words_in_command(command: str) -> str:
+    """What to do about a command that was not found and holds its arguments too; else nothing."""
+    program, *words = command.split()
+    if not words:
+        return ""
+    listed = ", ".join(f'"{word}"' for word in words)
+    return f'write "command": "{program}", "args": [{listed}]: words belong into `args`'

@@ -5,7 +5,6 @@ marked at its start with a label that no other has, and whoever ends it asks the
 that bear it. A name proves nothing: it may be somebody else's. Light: the reaper imports it.
 """
 
-import json
 import os
 import re
 import subprocess
@@ -38,8 +37,10 @@ class Containers:
     @classmethod
     def read(cls, text: "str | bytes") -> "Containers":
         """As `written` tells it. Raises ValueError."""
+        from json import loads  # noqa: PLC0415 - few have servers in containers
+
         try:
-            engine, env, owner, stamp = json.loads(text)
+            engine, env, owner, stamp = loads(text)
             return cls([*map(str, engine)], dict(env), str(owner), tuple(map(int, stamp)))
         except (TypeError, IndexError) as error:
             raise ValueError("not a note of containers") from error
@@ -47,7 +48,9 @@ class Containers:
     @property
     def written(self) -> str:
         """One line that tells everything that is needed to remove them."""
-        return json.dumps([self._engine, self._env, self.owner, self._stamp])
+        from json import dumps  # noqa: PLC0415 - as above
+
+        return dumps([self._engine, self._env, self.owner, self._stamp])
 
     def remove(self, looks: int = 1) -> bool:
         """Have the engine remove them. Says whether none is left.

@@ -98,13 +98,29 @@ def check_unforgeable(path: "str | os.PathLike[str]", *, may_be_link: bool = Tru
     """
     if not may_be_link and os.path.islink(path):
         raise NotPrivate(_shown(path), "is a link")
-    found = os.stat(path)
+    _check_unforgeable(path, os.stat(path))
+
+
+def _check_unforgeable(path: "str | os.PathLike[str]", found: os.stat_result) -> None:
     if found.st_uid not in (os.getuid(), 0):
         raise NotPrivate(_shown(path), f"belongs to user {found.st_uid}")
     # Where every user has a group of their own, of the same number, it holds nobody else.
     others = _WORLD if found.st_gid == os.getuid() else _WORLD | _GROUP
     if found.st_mode & others:
         raise NotPrivate(_shown(path), "can be written by other users")
+
+
+def read_own_file(home: "str | os.PathLike[str]", path: str, most: int) -> bytes:
+    """The bytes of a file of the home that decides something, and that nobody else can have made.
+
+    Raises `NotPrivate`, or another `OSError` where there is none.
+    """
+    check_unforgeable(home)
+    check_unforgeable(path, may_be_link=False)
+    with open(path, "rb", opener=open_plain) as file:
+        # Of what was opened: the name may lead elsewhere by now.
+        _check_unforgeable(path, os.fstat(file.fileno()))
+        return file.read(most)
 
 
 def check_private_socket(path: "str | os.PathLike[str]") -> None:

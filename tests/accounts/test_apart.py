@@ -11,12 +11,13 @@ from msgspec.structs import replace
 
 from fakes.events import MemoryEvents
 from oauth.scripted_servers import Asked, ScriptedServers, Told, scripted_servers
-from switchboard.children.connection import ChildLimits
 from switchboard.children.listings.listing_cache import ListingCaches
-from switchboard.children.pool import ChildPool, ChildSource
+from switchboard.children.pool import ChildPool
+from switchboard.children.reaching.child_limits import ChildLimits
 from switchboard.children.schema import Account, OAuth, ServerEntry, by_account
 from switchboard.children.secrets.lookup import EnvironmentSecrets
 from switchboard.children.server_launches import ServerLaunches
+from switchboard.children.sharing.sources import ChildSource
 from switchboard.core.calls import Call
 from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault

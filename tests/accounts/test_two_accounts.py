@@ -12,6 +12,7 @@ from mcp_types import CallToolResult, ElicitResult
 
 from support.logging_in import ended, log_in, ran, started
 from support.oauth_servers import OAuthServers, oauth_servers
+from support.reading import read_it, reply
 from support.workspace import Json, Workspace
 
 pytestmark = pytest.mark.timeout(240)
@@ -66,7 +67,8 @@ class Person:
     async def __call__(self, context: object, params: Any) -> ElicitResult:
         del context
         self.shown.append(params.message)
-        return ElicitResult(action="accept", content={"decision": "allow_session"})
+        await read_it()
+        return ElicitResult.model_validate(reply("allow_session"))
 
 
 @pytest.mark.requirement("S4.40")
@@ -135,7 +137,7 @@ async def _through_a_guarded_daemon(workspace: Workspace) -> None:
         assert "logged in as ada" in await call()
         assert "has no account `x`" in await call("x")
         work, me = person.shown
-        assert "May whoami of notes_suite run as work?" in work
+        assert " · notes.whoami as work · at " in work
         assert "Account: work (`remote:github.com/acme/*` matches)" in work
         assert "Account: me (the call names it; here `work` is usual)" in me
         shown = (await ran(workspace, "status")).stdout

@@ -12,6 +12,7 @@ from support.hosts import codex_program
 from support.mcp_stdio import StdioClient, talking_to
 from support.models.script import say, shell
 from support.processes import until_true
+from support.reading import read_it, reply
 from support.requirements import requirement
 from support.workspace import Workspace
 
@@ -148,9 +149,10 @@ async def told_of_all(client: StdioClient, cwd: str) -> list[dict[str, Any]]:
 
 async def agree(client: StdioClient) -> None:
     # Each of the two takes the words of its own, and minds no others.
-    yes = {"action": "accept", "decision": "approved", "content": {"decision": "allow_once"}}
+    yes = {**reply("allow_once"), "decision": "approved"}
     while True:
         asked = await client.message("elicitation/create", patience=PATIENCE)
+        await read_it()
         client.send({"jsonrpc": "2.0", "id": asked["id"], "result": yes})
 
 

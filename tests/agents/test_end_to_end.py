@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from agents.real_codex import configure, playing
+from cli.commands import switchboard
 from engines.codex_stage import ASKING
 from support.mcp_stdio import StdioClient, talking_to, text_of
 from support.models.script import Hang, say, shell, stumble
@@ -89,9 +90,11 @@ async def test_the_client_of_a_run_cannot_answer_for_its_user(workspace: Workspa
             await client.initialize()
             calling = asyncio.ensure_future(call(client, workspace))
             question = await asked(workspace)
-            code, said = await ended(workspace, "approvals", "approve", question["id"], "--yes")
-            assert code != 0
-            assert "cannot answer itself" in said
+            # Below the client, as this process is.
+            words = ("approvals", "approve", question["id"], "--yes")
+            refused = await asyncio.to_thread(switchboard, workspace, *words)
+            assert refused.code != 0
+            assert "cannot answer itself" in refused.err
             # To say no is nobody's privilege.
             await run_command(workspace, "approvals", "deny", question["id"])
             assert json.loads(text_of(await calling)) == {"ok": True, "output": "then not"}
@@ -166,14 +169,6 @@ async def run_command(workspace: Workspace, *words: str) -> str:
 
 
 async def ended(workspace: Workspace, *words: str) -> tuple[int, str]:
-    """Type a command, and give its exit code with what it said."""
-    process = await asyncio.create_subprocess_exec(
-        *workspace.command(*words),
-        cwd=workspace.root,
-        env=workspace.env,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    out, errors = await asyncio.wait_for(process.communicate(), PATIENCE)
-    code = process.returncode or 0
-    return code, (errors if code else out).decode()
+    """Type a command in a terminal of one's own, and give its exit code with what it said."""
+    done = await asyncio.to_thread(switchboard, workspace, *words, apart=True)
+    return done.code, done.err if done.code else done.out

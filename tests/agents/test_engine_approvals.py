@@ -60,13 +60,13 @@ async def test_a_person_sees_the_run_the_agent_and_the_exact_command(home: Path)
         # Some clients show the first lines only.
         assert first == f"Agent reviewer wants to run a command in {home}"
         assert second == "  | touch wanted"
-        assert any(line.startswith(f"Asked by: agent reviewer, run {desk.run.id}") for line in rest)
+        assert any(f", asked by agent reviewer, run {desk.run.id}" in line for line in rest)
         # Nobody knows these of what an engine starts, and there is nothing else to show.
         assert not any(
             line.startswith(("Sandbox", "Network", "Variables", "Server", "Arguments"))
             for line in rest
         )
-        assert question.risk.is_high
+        assert question.risk.must_ask
         await desk.decide(posted, "denied")
         await asyncio.wait_for(call, 60)
 

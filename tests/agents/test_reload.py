@@ -24,7 +24,7 @@ async def test_a_new_a_changed_and_a_removed_file_are_listed_again(lab: Lab) -> 
     async with running(settings, environ=lab.environ(), events=bus) as runtime:
         told: list[str] = []
         runtime.on_changed.add(lambda kind, _session: told.append(kind))
-        reloader = Reloader(runtime, lab.load)
+        reloader = Reloader(runtime, lambda _: lab.load())
         await reloader.look()
         assert (agents_of(runtime), told) == ({}, [])
         path = lab.agent('name = "a"\ndescription = "one"\n[run]\nmodel = "sonnet"\n')
@@ -55,7 +55,7 @@ async def test_a_change_of_a_trusted_file_takes_its_tool_away_until_it_is_truste
     settings = lab.load(trusted=False)
     bus = EventBus(MemoryEvents().emit)
     async with running(settings, environ=lab.environ(), events=bus) as runtime:
-        reloader = Reloader(runtime, lambda: lab.load(trusted=False))
+        reloader = Reloader(runtime, lambda _: lab.load(trusted=False))
         assert list(agents_of(runtime)) == ["agent_a"]
         path.write_text('name = "a"\ninstructions = "Obey."\n')
         await reloader.look()

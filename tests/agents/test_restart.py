@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from agents.real_codex import configure, playing
-from agents.test_end_to_end import asked, ended, run_command, until_state
+from agents.test_end_to_end import asked, run_command, until_state
+from cli.commands import switchboard
 from engines.codex_stage import ASKING
 from support.daemons import daemon_pid
 from support.mcp_stdio import talking_to
@@ -65,9 +66,11 @@ async def test_a_run_is_taken_up_by_a_client_that_only_lists_and_keeps_who_asked
             await client.tools()
             # Nobody has called anything, and the run works again.
             question = await asked(workspace)
-            code, said = await ended(workspace, "approvals", "approve", question["id"], "--yes")
-            assert code != 0
-            assert "cannot answer itself" in said
+            # Below the client, as this process is.
+            words = ("approvals", "approve", question["id"], "--yes")
+            refused = await asyncio.to_thread(switchboard, workspace, *words)
+            assert refused.code != 0
+            assert "cannot answer itself" in refused.err
             await run_command(workspace, "approvals", "deny", question["id"])
             await until_state(workspace, "completed")
     assert not outside.exists()

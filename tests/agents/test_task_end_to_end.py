@@ -18,6 +18,7 @@ from support.endpoints import message, serving
 from support.mcp_stdio import CLIENT, META, Json, modern_meta, talking_to
 from support.mcp_stdio import RpcError as Refused
 from support.models.script import say, shell
+from support.reading import read_it, reply
 from support.workspace import Workspace
 
 PATIENCE = 60.0
@@ -116,7 +117,8 @@ async def test_a_task_asks_is_answered_and_ends(workspace: Workspace, over: Any)
             asking = await until(client, task_id, "input_required")
             [(key, request)] = asking["inputRequests"].items()
             assert f"touch {outside}" in request["params"]["message"]
-            allow = {"action": "accept", "content": {"decision": "allow_once"}}
+            allow = reply("allow_once")
+            await read_it()
             answers = {"taskId": task_id, "inputResponses": {key: allow}}
             for method in ("tasks/get", "tasks/update", "tasks/cancel"):
                 with pytest.raises(Refused, match="-32602"):
@@ -154,7 +156,8 @@ async def test_a_client_that_listens_needs_not_poll(workspace: Workspace) -> Non
             assert heard["params"]["notifications"] == {"taskIds": [task["taskId"]]}
             told = await told_of(client, "input_required")
             [key] = told["inputRequests"]
-            deny = {"action": "accept", "content": {"decision": "deny"}}
+            deny = reply("deny")
+            await read_it()
             answers = {"taskId": task["taskId"], "inputResponses": {key: deny}}
             assert (await client.request("tasks/update", answers))["resultType"] == "complete"
             told = await told_of(client, "completed")

@@ -16,6 +16,7 @@ from fakes.calls import a_session
 from fakes.engines import Hangs, Runs, Says
 from support.mcp_stdio import META, Json
 from support.processes import until_true
+from support.reading import read_it, reply
 from switchboard.engines.events import Form
 
 SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}}
@@ -34,11 +35,8 @@ async def asked(client: TaskClient) -> tuple[str, Json]:
             await client.desk.runs.wait(client.desk.run.id, within_s=0.01)
     [(key, request)] = task["inputRequests"].items()
     assert request["method"] == "elicitation/create"
+    await read_it()
     return key, request["params"]
-
-
-def allowing(decision: str) -> Json:
-    return {"action": "accept", "content": {"decision": decision}}
 
 
 @pytest.mark.parametrize(("decision", "is_made"), [("allow_once", True), ("deny", False)])
@@ -55,7 +53,7 @@ async def test_an_approval_is_asked_and_given_through_the_task(
         assert "touch a" in params["message"]
         assert desk.run.approval_id in key
         assert f"switchboard approvals show {desk.run.approval_id}" in task["statusMessage"]
-        answer = await client.update({key: allowing(decision)})
+        answer = await client.update({key: reply(decision)})
         assert set(answer) == {"resultType", "_meta"}
         await until_true(lambda: desk.run.has_ended)
         assert (home / "a").exists() is is_made
@@ -77,7 +75,7 @@ async def test_an_answer_at_the_queue_ends_the_question_in_the_task(home: Path) 
         assert found["status"] == "working"
         assert "inputRequests" not in found
         # Too late, and nobody minds.
-        assert (await client.update({key: allowing("deny")}))["resultType"] == "complete"
+        assert (await client.update({key: reply("deny")}))["resultType"] == "complete"
         assert desk.run.state == "working"
 
 
@@ -127,7 +125,7 @@ async def test_a_cancelled_task_asks_no_more(home: Path) -> None:
         found = await client.get()
         assert found["status"] == "cancelled"
         assert "inputRequests" not in found
-        await client.update({key: allowing("allow_once")})
+        await client.update({key: reply("allow_once")})
         assert not (home / "a").exists()
         assert desk.waiters.of(desk.run.id) == ()
 
@@ -159,7 +157,8 @@ async def test_a_client_that_listens_is_told_what_becomes_of_its_task(home: Path
             first = _told(client)[0]
             assert first["status"] == "input_required"
             [key] = first["inputRequests"]
-            await client.update({key: allowing("allow_once")})
+            await read_it()
+            await client.update({key: reply("allow_once")})
             await until_true(lambda: _told(client)[-1]["status"] == "completed")
         last = _told(client)[-1]
         about = last.pop("_meta")

@@ -44,7 +44,7 @@ def a_question(
         facts=Facts(server="notes", runs="node notes.js", cwd="/workspace"),
         risk=Risk(level="high", reasons=("it writes",)),
         offers=("once", "session"),
-        prompt="May wipe run?",
+        prompt="WRITES · notes.wipe · in /workspace, no sandbox",
         asked_at=now,
         expires_at=now + expires_in_s,
         patience_s=patience_s,
@@ -52,7 +52,7 @@ def a_question(
     return replace(question, **more)
 
 
-async def outcome_of(asker: Asker, question: Question) -> Answer | Fault:
+async def outcome_of(asker: Asker, question: Question) -> Answer | Fault | None:
     """Give the answer, or the fault."""
     try:
         return await asker.ask(question)
@@ -111,6 +111,8 @@ class AskerContract(ABC):
                 assert outcome.reason == "approval-required"
                 assert outcome.details["approval_id"] == question.id
                 assert question.id in outcome.hint
+            case None:
+                raise AssertionError("nobody answered, so no program did")
 
     async def test_it_can_be_cancelled(self) -> None:
         question = a_question()

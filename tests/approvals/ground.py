@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from switchboard.approvals.pins import Pins
 from switchboard.approvals.queue import ApprovalQueue
 from switchboard.approvals.queue_asker import QueueAsker
 from switchboard.approvals.request import ApprovalRequests
+from switchboard.approvals.rules import LastingRules
 from switchboard.approvals.store.owners import ProcessOwners
 from switchboard.approvals.store.sqlite import SqliteApprovals
 from switchboard.approvals.trail import ApprovalTrail
@@ -99,6 +100,8 @@ class Ground:
         audit: AuditStore | None = None,
         by_value: Mapping[str, str] | None = None,
         user: Principal | None = None,
+        user_home: str = "",
+        allow: Sequence[str] = (),
     ) -> None:
         # What every call would launch, as long as nobody changes it; `None` runs nothing.
         self.launch: Launch | None = launch if launch is not None else a_launch(cwd=str(home))
@@ -114,7 +117,9 @@ class Ground:
                 text = text.replace(value, f"<{name}>")
             return text
 
-        requests = ApprovalRequests(self.launch_of, self.trust, by_value=hide, user=user)
+        requests = ApprovalRequests(
+            self.launch_of, self.trust, by_value=hide, user=user, user_home=user_home
+        )
         if hold_s is not None:
             fallback = QueueAsker(self.queue, hold_s=hold_s)
         self.gate = ApprovalGate(
@@ -123,6 +128,7 @@ class Ground:
             self.queue,
             self.pins,
             ApprovalTrail(self.events, audit),
+            rules=LastingRules(self.store, allow),
             fallback=fallback,
             channel=channel,
         )

@@ -14,8 +14,10 @@ from msgspec import structs
 
 from approvals.asker_contract import a_question
 from approvals.ground import decision
-from support.requirements import requirement
+from support.requirements import attack, requirement
 from switchboard.approvals.queue import (
+    PENDING_OVER_HTTP,
+    PENDING_PER_ENTRANCE,
     PENDING_PER_SESSION,
     PENDING_PER_WORKSPACE,
     STALE_S,
@@ -225,6 +227,7 @@ class ApprovalStoreContract(ABC):
         assert fault.code is FaultCode.RESOURCE_EXHAUSTED
         assert len(await store.waiting()) == PENDING_PER_WORKSPACE
 
+    @attack("A4")
     async def test_sessions_that_ask_a_lot_do_not_keep_another_from_asking(
         self, store: ApprovalStore
     ) -> None:
@@ -238,6 +241,25 @@ class ApprovalStoreContract(ABC):
         assert displaced is not None
         assert (displaced.verdict, displaced.by) == ("cancelled", "queue")
 
+    async def test_names_that_an_http_client_makes_up_do_not_fill_the_queue(
+        self, store: ApprovalStore
+    ) -> None:
+        """Eighty names with one token from one address, then a session that is attached."""
+
+        def over_http(name: str, entrance: str) -> Awaitable[Posted]:
+            asked = a_question(name, digest=name, session=f"http:{name}")
+            return store.post(structs.replace(asked, offers=("once",), entrance=entrance), "")
+
+        fault = await until_refused(lambda n: over_http(f"q{n}", "one@::1"))
+        assert len(await store.waiting()) == PENDING_PER_ENTRANCE
+        assert "16 questions of clients with this token and address" in fault.message
+        # Another token has places of its own, but not all of them.
+        await until_refused(lambda n: over_http(f"r{n}", f"{n}@::1"))
+        assert len(await store.waiting()) == PENDING_OVER_HTTP
+        for n in range(PENDING_PER_WORKSPACE - PENDING_OVER_HTTP):
+            asked = a_question(f"s{n}", session=f"s{n}")
+            assert (await store.post(asked, "")).question.id == f"s{n}"
+
     async def test_one_workspace_does_not_fill_the_queue_of_another(
         self, store: ApprovalStore
     ) -> None:
@@ -249,6 +271,7 @@ class ApprovalStoreContract(ABC):
         assert fault.reason == "too-many-questions"
         await store.post(a_question("other", session="other", workspace="/two"), "")
 
+    @attack("A3")
     async def test_what_a_client_without_a_session_left_gives_way_after_a_while(
         self, store: ApprovalStore, clock: FakeClock
     ) -> None:
@@ -266,6 +289,7 @@ class ApprovalStoreContract(ABC):
         assert (await post("d")).state == "pending"
         assert await ids(store) == ["b", "c", "d"]
 
+    @attack("F5")
     async def test_an_approval_does_not_last_longer_because_the_clock_is_set_back(
         self, store: ApprovalStore, clock: FakeClock
     ) -> None:

@@ -7,11 +7,12 @@ import sys
 
 import pytest
 
+from support.requirements import attack
 from switchboard.approvals.approver import Approver
 from switchboard.core.faults import Fault
 
 TELLS = (
-    "import os; from switchboard.approvals.client_programs import asking_program;"
+    "import os; from switchboard.daemon.sessions.client_programs import asking_program;"
     " print(asking_program(os.getpid()))"
 )
 COMMAND = (sys.executable, "-c", TELLS)
@@ -58,7 +59,7 @@ def test_a_process_that_nobody_knows_approves_nothing(pid: int) -> None:
 
 
 ABOVE = (
-    "import os; from switchboard.approvals.client_programs import clients_above as above;"
+    "import os; from switchboard.daemon.sessions.client_programs import clients_above as above;"
     " print(*above(os.getpid()))"
 )
 
@@ -72,6 +73,7 @@ def above(*command: str) -> list[int]:
 @pytest.mark.parametrize(
     "wrapper", [(), SHELL, (*SHELL, *SHELL), ("timeout", "60"), (*SHELL, "timeout", "60")]
 )
+@attack("A1")
 def test_a_client_is_known_through_whatever_it_starts_us_with(wrapper: tuple[str, ...]) -> None:
     """A model's shell has the client above it, and not the script that started us for it."""
     client = (sys.executable, "-c", "import subprocess as s, sys; s.run(sys.argv[1:], check=True)")

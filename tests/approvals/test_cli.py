@@ -28,6 +28,7 @@ from switchboard.approvals.store.owners import ProcessOwners
 from switchboard.approvals.store.question_table import QuestionTable
 from switchboard.core.faults import Fault
 from switchboard.core.questions import Question
+from switchboard.core.tools import Effects
 from switchkit.processes import living
 
 PATIENCE = 30.0
@@ -70,7 +71,7 @@ async def test_a_waiting_call_is_listed_shown_approved_and_runs(
     [entry] = listed["approvals"]
     assert (entry["id"], entry["tool"], entry["risk"]) == (question.id, "wipe", "high")
     shown = await typed(workspace, "show", question.id)
-    assert shown.out.startswith("May wipe run?\n")
+    assert shown.out.startswith("WRITES · notes.wipe · in ")
     assert '"path": "notes.txt"' in shown.out
     done = await typed(workspace, "approve", question.id, "--yes")
     assert done.code == 0
@@ -311,58 +312,12 @@ def test_on_a_terminal_the_question_is_shown_and_only_a_yes_is_one(
     table.post(a_question(), "")
     with terminal(workspace, "approve", "abcdefgh") as screen:
         screen.until("Approve? [y/N]")
-        assert "May wipe run?" in screen.shown
+        assert "WRITES · notes.wipe · in " in screen.shown
         screen.type(f"{key}\n")
         screen.command.wait(PATIENCE)
     found = table.find("abcdefgh")
     assert found is not None
     assert found.state == state
-
-
-@pytest.mark.parametrize(
-    ("key", "state", "extent"),
-    [("y", "approved", "once"), ("s", "approved", "session"), ("n", "denied", "once")],
-)
-def test_watching_shows_questions_and_takes_answers(
-    workspace: Workspace, table: QuestionTable, key: str, state: str, extent: str
-) -> None:
-    with terminal(workspace, "watch") as screen:
-        table.post(a_question(), "")
-        screen.until("Enter: later >")
-        assert "May wipe run?" in screen.shown
-        screen.type("what?\n")
-        screen.until("or Enter >")
-        screen.type(f"{key}\n")
-        screen.until(state)
-        found = table.find("abcdefgh")
-        assert found is not None
-        assert found.answer is not None
-        assert (found.state, found.answer.extent) == (state, extent)
-        # The next one is shown as well, and one that is decided elsewhere goes away.
-        screen.shown = ""
-        table.post(a_question("secondxx", digest="d2"), "")
-        screen.until("Enter: later >")
-        table.decide("secondxx", decision("denied"))
-        screen.until("it is no longer waiting")
-
-
-def test_what_was_typed_before_a_question_is_no_answer_to_it(
-    workspace: Workspace, table: QuestionTable
-) -> None:
-    with terminal(workspace, "watch") as screen:
-        table.post(a_question(), "")
-        screen.until("Enter: later >")
-        # One for this question, and two for those that are not there yet.
-        screen.type("y\ny\ny\n")
-        screen.until("approved")
-        screen.shown = ""
-        table.post(a_question("secondxx", digest="d2"), "")
-        screen.until("Enter: later >")
-        screen.type("n\n")
-        screen.until("denied")
-        found = table.find("secondxx")
-        assert found is not None
-        assert found.state == "denied"
 
 
 def test_watching_as_json_gives_a_line_for_each_question(
@@ -383,3 +338,45 @@ def test_watching_as_json_gives_a_line_for_each_question(
                 assert f'"id":"question{number}"' in watching.stdout.readline()
         finally:
             watching.kill()
+
+
+# Lasting answers
+
+
+async def test_a_lasting_answer_is_listed_and_taken_back(workspace: Workspace) -> None:
+    quiet = a_launch(a_tool("search", effects=Effects()), cwd=str(workspace.root))
+    ground = Ground(workspace.home, quiet, hold_s=PATIENCE)
+    assert (await typed(workspace, "rules")).err.strip() == "no tool has a lasting answer"
+    task, question = await waiting_call(ground)
+    done = await typed(workspace, "approve", question.id, "--yes", "--always")
+    assert done.out == "approved: the call of search for good\n"
+    await asyncio.wait_for(task, PATIENCE)
+    await asyncio.wait_for(ground.run(), PATIENCE)
+    assert ground.ran == 2
+    [rule] = (await typed(workspace, "rules", "--json")).report["rules"]
+    assert (rule["server"], rule["tool"], rule["made_by"]) == ("notes", "search", "cli")
+    assert f"approvals rules {rule['id']} --remove" in (await typed(workspace, "rules")).err
+    removed = await typed(workspace, "rules", rule["id"], "--remove")
+    assert removed.code == 0
+    assert "the tool asks again" in removed.err
+    assert "approval.rule_removed" in [each["event"] for each in audited(workspace)]
+    again = asyncio.ensure_future(ground.run())
+    [posted] = await ground.until_asked()
+    denied = await typed(workspace, "deny", posted.question.id, "--always")
+    assert denied.code != 0
+    assert (await typed(workspace, "deny", posted.question.id)).code == 0
+    with pytest.raises(Fault, match="does not want"):
+        await again
+    unknown = await typed(workspace, "rules", rule["id"], "--remove")
+    assert unknown.code != 0
+    assert "there is no rule with the id" in unknown.err
+
+
+async def test_the_rules_of_the_configuration_are_listed(workspace: Workspace) -> None:
+    workspace.config_toml('[approvals]\nallow = ["brave.*"]\n', scope="home")
+    [rule] = (await typed(workspace, "rules", "--json")).report["rules"]
+    assert (rule["server"], rule["tool"], rule["made_by"]) == ("brave", "*", "config.toml")
+    # A workspace has no say in it.
+    workspace.config_toml('[approvals]\nallow = ["other.*"]\n')
+    listed = (await typed(workspace, "rules", "--json")).report["rules"]
+    assert [each["server"] for each in listed] == ["brave"]

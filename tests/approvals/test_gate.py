@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from approvals.ground import (
+    PATIENCE,
     WRITES,
     Ground,
     ScriptedAsker,
@@ -405,3 +406,38 @@ async def test_the_call_itself_is_never_changed(ground: Ground) -> None:
     before = replace(call)
     await ground.gate(call, ground.provider.invoke)
     assert (call.approval, call.arguments, call.launch) == (None, before.arguments, before.launch)
+
+
+# Clients without their user
+
+
+class Program:
+    """A client that answers by itself, as `claude -p` does."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def ask(self, question: Question, /) -> Answer | None:
+        del question
+        self.asked += 1
+        return None
+
+
+async def test_a_program_that_answers_for_its_user_is_no_answer_and_the_queue_is(
+    home: Path,
+) -> None:
+    ground, program = Ground(home, hold_s=PATIENCE), Program()
+    task = asyncio.ensure_future(ground.run(asker=program))
+    [posted] = await ground.until_asked()
+    await ground.store.decide(posted.question.id, decision())
+    await asyncio.wait_for(task, PATIENCE)
+    assert (ground.ran, program.asked) == (1, 1)
+
+
+async def test_a_client_whose_program_answered_is_told_that_nobody_was_asked(home: Path) -> None:
+    ground = Ground(home, hold_s=0.1)
+    told = await refusal(ground, asker=Program())
+    assert told.reason == "approval-required"
+    assert "answered at once, without asking its user" in told.message
+    assert "switchboard approvals approve" in told.hint
+    assert (await refusal(Ground(home), asker=Program())).reason == "approval-unavailable"

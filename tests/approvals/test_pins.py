@@ -9,6 +9,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from approvals.ground import READS, Ground, ScriptedAsker, a_command, a_launch, a_tool
+from support.requirements import attack
 from switchboard.approvals.differences import held_difference
 from switchboard.approvals.pins import Pins
 from switchboard.approvals.store.database import Database
@@ -32,6 +33,7 @@ async def held(ground: Ground) -> Fault:
     return caught.value
 
 
+@attack("N5")
 async def test_a_changed_definition_is_held_until_somebody_agrees(home: Path) -> None:
     ground = Ground(home, a_launch(READER, cwd=str(home)))
     await ground.run()
@@ -91,6 +93,7 @@ async def test_who_refuses_keeps_the_old_definition(home: Path) -> None:
     assert ground.ran == 2
 
 
+@attack("N4")
 async def test_pins_outlive_the_process(home: Path) -> None:
     await Ground(home, a_launch(READER, cwd=str(home))).run()
     await held(Ground(home, a_launch(POISONED, cwd=str(home))))
@@ -129,6 +132,7 @@ async def test_pins_of_an_older_file_are_kept(home: Path) -> None:
     await old.run()
     await old.store.aclose()
     file = Database(str(home))
+    file.change("DROP TABLE rules")
     file.change("DROP TABLE held_by")
     file.change("ALTER TABLE pins DROP COLUMN previous")
     file.change("DROP TRIGGER older_owners")
@@ -181,6 +185,7 @@ def listed(**more: Any) -> ToolSpec:
         {"inputSchema": {"type": "object"}, "x": None},
     ],
 )
+@attack("H22")
 async def test_every_member_of_a_listing_is_pinned(home: Path, more: dict[str, Any]) -> None:
     """A server changes what no field of ours stands for: an icon, a title among its hints."""
     ground = Ground(home, a_launch(listed(), cwd=str(home)))
@@ -232,6 +237,7 @@ async def test_what_is_held_is_found_without_a_call(home: Path) -> None:
     assert await pins.held_among([changed, new]) == frozenset()
 
 
+@attack("S8")
 async def test_each_account_has_pins_of_its_own(home: Path) -> None:
     """A server that describes itself by account changes nothing when another one is used."""
     store = SqliteApprovals(str(home))

@@ -1,7 +1,7 @@
 """Trust for a session: exactly what was agreed to, and only as long as it is that."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from msgspec import Raw
@@ -9,9 +9,11 @@ from msgspec.structs import replace
 
 from approvals.ground import READS, Ground, ScriptedAsker, a_launch, a_tool
 from fakes.calls import a_session
-from support.requirements import requirement
+from support.requirements import attack, requirement
+from switchboard.approvals.heard import HeardChannel
 from switchboard.approvals.trust import Subject, TrustBook, words_of
 from switchboard.core.calls import Call
+from switchboard.core.channel import Channel
 from switchboard.core.launches import Launch
 from switchboard.core.questions import Question
 from switchboard.core.sessions import Era, Session
@@ -150,9 +152,7 @@ async def test_trust_given_before_strangers_spoke_does_not_hold_after(home: Path
     assert await flow.use(flow.fetch) == []
     [question] = await flow.use(flow.wipe)
     assert question.facts.tainted_by == ("web/fetch",)
-    assert "Careful: this session has read what strangers wrote, through web/fetch" in (
-        question.prompt
-    )
+    assert "Words of strangers: read through web/fetch" in (question.prompt)
     # Who knows of that and trusts anyway is not asked again for the same stranger.
     assert await flow.use(flow.fetch) == []
     assert await flow.use(flow.wipe) == []
@@ -173,6 +173,7 @@ async def test_a_tool_of_the_closed_world_taints_nothing(home: Path) -> None:
     assert await flow.use(flow.wipe) == []
 
 
+@attack("N13")
 async def test_a_tool_that_does_not_say_whose_words_it_brings_may_bring_a_strangers(
     home: Path,
 ) -> None:
@@ -193,6 +194,7 @@ async def test_a_tool_that_does_not_say_whose_words_it_brings_may_bring_a_strang
         ("resources/read", b"[]", Subject("resources", "read")),
     ],
 )
+@attack("N13")
 def test_what_is_read_in_another_way_than_by_a_tool_ends_trust_too(
     method: str, params: bytes, source: Subject
 ) -> None:
@@ -224,3 +226,36 @@ def test_reading_without_end_neither_fills_memory_nor_keeps_trust() -> None:
     book.grant(session, wipe, "d")
     book.taint(session, Subject("resources", "one more"))
     assert not book.holds(session, wipe, "d")
+
+
+@pytest.mark.parametrize("way", ["log", "progress", "question"])
+async def test_words_beside_a_result_end_trust_whatever_the_tool_promises(
+    way: str,
+) -> None:
+    """A tool says that it reads nothing of strangers, which is a word about its results."""
+    heard: list[str] = []
+
+    class Way:
+        def progress(self, *_: object) -> None:
+            heard.append("progress")
+
+        def log(self, *_: object) -> None:
+            heard.append("log")
+
+        async def ask(self, *_: object) -> Any:
+            heard.append("question")
+            return {}
+
+    called: list[int] = []
+    channel = HeardChannel(cast("Channel", Way()), lambda: called.append(1))
+    channel.progress(Raw(b'{"progress":1}'))
+    assert called == []
+    match way:
+        case "log":
+            channel.log("info", b"{}")
+        case "progress":
+            channel.progress(Raw(b'{"progress":1,"message":"call wipe"}'))
+        case _:
+            await channel.ask({})
+    assert called == [1]
+    assert heard[-1] == way

@@ -1,24 +1,23 @@
 """`switchboard approvals watch` with tools that their server has changed."""
 
+import asyncio
 import json
 import os
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from approvals.ground import Ground
 from approvals.test_cli import audited, changed_tool, terminal
+from approvals.test_watch_screen import SEEING_S, watching, workspace
 from support.requirements import requirement
 from support.workspace import Workspace
 from switchboard.core.faults import Fault
 
-ASKS = "y: take it as it is now, n: no, Enter: later >"
+ASKS = "y: take it as it is now, n: no"
 
 
-@pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    return Workspace(tmp_path)
+__all__ = ["workspace"]
 
 
 async def held(ground: Ground) -> list[str]:
@@ -31,15 +30,15 @@ async def test_a_changed_tool_is_shown_and_answered_with_one_key(
     workspace: Workspace, key: str, verdict: str
 ) -> None:
     ground, held_id = await changed_tool(workspace)
-    with terminal(workspace, "watch") as screen:
-        screen.until(ASKS)
-        assert "notes has changed its tool read" in screen.shown
-        assert '+  "description": "Reads it all.",' in screen.shown
+    with watching(workspace, (100, 40)) as screen:
+        shown = screen.until_shown(ASKS)
+        assert "notes has changed its tool read" in shown
+        assert '+  "description": "Reads it all.",' in shown
+        await asyncio.sleep(SEEING_S)
         # There is no session that a changed tool could be agreed to for.
-        screen.type("s\n")
-        screen.until("y, n or Enter >")
-        screen.type(f"{key}\n")
-        screen.until(verdict)
+        screen.type("s")
+        screen.type(key)
+        screen.until_shown(f"{verdict}: changed tool: read of notes")
     assert await held(ground) == []
     if key == "y":
         await ground.run()
@@ -58,9 +57,11 @@ async def test_a_changed_tool_is_shown_and_answered_with_one_key(
 
 async def test_the_client_that_wanted_it_can_say_no_only(workspace: Workspace) -> None:
     ground, held_id = await changed_tool(workspace, client_pid=os.getpid())
+    # Below this process, which is the client: no terminal of a server of its own.
     with terminal(workspace, "watch") as screen:
         screen.until(ASKS)
-        screen.type("y\n")
+        await asyncio.sleep(SEEING_S)
+        screen.type("y")
         screen.until("which cannot answer itself")
     assert await held(ground) == [held_id]
     assert audited(workspace) == []
@@ -70,20 +71,21 @@ async def test_the_client_that_wanted_it_can_say_no_only(workspace: Workspace) -
 async def test_what_cannot_be_noted_is_not_decided(workspace: Workspace) -> None:
     ground, held_id = await changed_tool(workspace)
     (workspace.home / "audit").write_text("no folder")
-    with terminal(workspace, "watch") as screen:
-        screen.until(ASKS)
-        screen.type("y\n")
-        screen.until("the audit log cannot be written")
+    with watching(workspace, (100, 40)) as screen:
+        screen.until_shown(ASKS)
+        await asyncio.sleep(SEEING_S)
+        screen.type("y")
+        screen.until_shown("the audit log cannot be written")
     assert await held(ground) == [held_id]
 
 
 async def test_what_is_decided_elsewhere_goes_away(workspace: Workspace) -> None:
     ground, _ = await changed_tool(workspace)
-    with terminal(workspace, "watch") as screen:
-        screen.until(ASKS)
+    with watching(workspace, (100, 40)) as screen:
+        screen.until_shown(ASKS)
         [waiting] = await ground.store.held()
         await ground.store.accept(waiting)
-        screen.until("it is no longer waiting")
+        screen.until_shown("Nothing waits for an answer.")
 
 
 async def test_as_json_it_is_a_line_of_its_own_kind(workspace: Workspace) -> None:

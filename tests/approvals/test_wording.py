@@ -14,13 +14,13 @@ from msgspec.structs import replace
 from approvals.ground import Ground, ScriptedAsker, a_command, a_launch, a_tool
 from fakes.audit import MemoryAudit
 from fakes.calls import a_session
-from support.requirements import requirement
+from support.requirements import attack, requirement
 from switchboard.approvals.risk import is_open_world
-from switchboard.approvals.wording import MAX_ARGUMENTS
+from switchboard.approvals.wording.arguments import MAX_ARGUMENTS, MAX_BRIEF, brief_arguments
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import task_wish
 from switchboard.core.principal import Principal
-from switchboard.core.privacy.cleaning import cleaned, cleaned_line, written_out
+from switchboard.core.privacy.cleaning import blanks_counted, cleaned, cleaned_line, written_out
 from switchboard.core.questions import Question
 from switchboard.core.tools import Effects
 
@@ -53,15 +53,16 @@ async def test_the_prompt_says_what_would_run_where_and_with_what(home: Path) ->
         limits=("at most memory 1G",),
     )
     prompt = (await question_of(Ground(home, launch), {"to": "production"})).prompt
-    assert prompt.startswith("May deploy run?")
+    first, second, *_ = prompt.splitlines()
+    assert first.startswith("WRITES, NETWORK · deploy · in …")
+    assert first.endswith(f"{home.name[-20:]}, sandboxed, network on")
+    assert second == '{"to": "production"}'
     assert line(prompt, "Side effects") == "filesystem-write, network"
     assert line(prompt, "Folder") == str(home)
     assert line(prompt, "Variables") == "STAGE=production, LANG=C, DEPLOY_TOKEN is set (hidden)"
-    assert line(prompt, "Sandbox") == "default"
+    assert line(prompt, "Sandbox") == "default, network on"
     assert line(prompt, "Limits") == "at most memory 1G"
-    assert line(prompt, "Network") == "on"
     assert line(prompt, "Runs") == "deploy --to production"
-    assert '  {\n    "to": "production"\n  }' in prompt
     assert "The server says:\n  | Ships the site." in prompt
 
 
@@ -70,7 +71,8 @@ async def test_side_effects_and_context_come_before_anything_a_stranger_wrote(
     ground: Ground,
 ) -> None:
     prompt = (await question_of(ground)).prompt
-    heads = ["Side effects:", "Risk:", "Folder:", "Variables:", "Arguments:", "The server says:"]
+    assert prompt.startswith("WRITES · notes.wipe · in ")
+    heads = ["Risk:", "Side effects:", "Folder:", "Variables:", "Sandbox:", "The server says:"]
     places = [prompt.index(head) for head in heads]
     assert places == sorted(places)
 
@@ -78,7 +80,7 @@ async def test_side_effects_and_context_come_before_anything_a_stranger_wrote(
 async def test_a_suite_asks_for_the_exact_subtool(ground: Ground) -> None:
     question = await question_of(ground, via=a_tool("notes_suite"))
     assert (question.tool, question.suite) == ("wipe", "notes_suite")
-    assert question.prompt.startswith("May wipe of notes_suite run?")
+    assert question.prompt.startswith("WRITES · notes.wipe · in ")
 
 
 @requirement("S3.91", "S3.92")
@@ -89,8 +91,8 @@ async def test_a_question_says_whose_it_is(ground: Ground) -> None:
 
 async def test_no_sandbox_is_said_loudly(ground: Ground) -> None:
     prompt = (await question_of(ground)).prompt
-    assert line(prompt, "Sandbox") == "NONE"
-    assert line(prompt, "Risk").startswith("HIGH; ")
+    assert prompt.splitlines()[0].endswith(", no sandbox")
+    assert line(prompt, "Sandbox") == "NONE, network on"
 
 
 @requirement("S3.92", "S3.107")
@@ -99,7 +101,8 @@ async def test_that_root_would_run_it_is_said_loudly(home: Path, uid: int) -> No
     audit = MemoryAudit()
     ground = Ground(home, a_launch(cwd=str(home)), user=Principal(uid), audit=audit)
     question = await question_of(ground)
-    assert ("\nUser: ROOT (uid 0)\n" in question.prompt) == (uid == 0)
+    third = question.prompt.splitlines()[2]
+    assert third.startswith("Careful: it runs as ROOT" if uid == 0 else "Risk: ")
     assert [record.uid0 for record in audit.records] == [uid == 0] * 2
 
 
@@ -127,8 +130,8 @@ async def test_a_server_cannot_speak_in_our_voice(home: Path) -> None:
 async def test_a_name_cannot_break_out_of_its_line(home: Path) -> None:
     launch = a_launch(a_tool("x\nRisk: low\u202e"), cwd=str(home), server="s\nRisk: low")
     prompt = (await question_of(Ground(home, launch))).prompt
-    assert prompt.splitlines()[0] == "May x\\u000aRisk: low\\u202e run?"
-    assert line(prompt, "Server") == "s\\u000aRisk: low"
+    name = "s\\u000aRisk: low.x\\u000aRisk: low\\u202e"
+    assert prompt.startswith(f"WRITES · {name} · in ")
 
 
 @given(st.text(max_size=200), st.integers(20, 100))
@@ -152,6 +155,19 @@ def test_what_will_be_done_is_written_out_and_never_shortened(text: str) -> None
 async def test_letters_that_cannot_be_seen_in_arguments_are_shown_as_codes(ground: Ground) -> None:
     question = await question_of(ground, {"path": "safe\u202egpj.exe\u200b\n x"})
     assert '"safe\\u202egpj.exe\\u200b\\n x"' in question.arguments
+
+
+@pytest.mark.parametrize("blank", [" ", "\n", "\t ", "\u00a0", "\u3000\n"])
+async def test_blanks_do_not_push_what_follows_out_of_sight(ground: Ground, blank: str) -> None:
+    question = await question_of(ground, {"path": f"ls{blank * 400}; rm -rf ~"})
+    assert f'"ls⟦{400 * len(blank):,} blanks⟧; rm -rf ~"' in question.arguments
+    assert "; rm -rf ~" in question.prompt
+
+
+def test_a_count_of_blanks_is_ours_and_nobody_elses() -> None:
+    assert blanks_counted("a ⟦9 blanks⟧") == "a \\u27e69 blanks\\u27e7"
+    assert blanks_counted(written_out("a" + "\u202e" * 40)) == "a⟦40 times \\u202e⟧"
+    assert blanks_counted("    if x:\n        y") == "    if x:\n        y"
 
 
 # Secrets
@@ -193,7 +209,8 @@ async def test_secrets_are_hidden_that_the_schema_marks_or_that_we_looked_up(hom
     # That there is one is said.
     assert '"pin": "<hidden: marked as a secret by the tool, 7 characters>"' in question.arguments
     assert "GITHUB_TOKEN is set (hidden)" in question.prompt
-    assert "it hides arguments: pin, phrase" in question.prompt
+    assert line(question.prompt, "Hidden arguments").startswith("pin, phrase")
+    assert "it hides arguments" in line(question.prompt, "Careful")
     # Nor does the desk keep it.
     stored = b"".join(path.read_bytes() for path in (home / "state").iterdir())
     assert b"VALUE" not in stored
@@ -213,6 +230,7 @@ async def test_secrets_are_hidden_that_the_schema_marks_or_that_we_looked_up(hom
     ],
 )
 @pytest.mark.parametrize("name", ["command", "API_TOKEN", "password"])
+@attack("N8")
 async def test_nothing_is_hidden_for_its_name_or_shape(
     ground: Ground, name: str, command: str
 ) -> None:
@@ -220,6 +238,9 @@ async def test_nothing_is_hidden_for_its_name_or_shape(
     question = await question_of(ground, {name: command})
     assert json.loads(question.arguments) == {name: command}
     assert "hides" not in question.prompt
+    assert question.brief_is_whole
+    assert json.loads(question.brief) == {name: command}
+    assert question.brief in question.prompt.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -319,14 +340,13 @@ async def test_a_task_for_an_agent_is_asked_about_as_one(home: Path) -> None:
         await ground.run({"task": "Look\nRisk: low", "cwd": str(home)}, asker=asker)
     [question] = asker.asked
     lines = question.prompt.splitlines()
-    assert lines[:4] == [
+    assert lines[:3] == [
         f"Agent reviewer is to do a task in {home}",
         "  | Look",
         "  | Risk: low",
-        "",
     ]
     assert line(question.prompt, "Risk") == "HIGH; an agent decides itself what it runs"
-    assert line(question.prompt, "Sandbox") == "Codex, workspace-write"
+    assert line(question.prompt, "Sandbox") == "Codex, workspace-write, network off"
     assert lines[-2:] == ["Its file says:", "  | Reviews."]
     assert "Arguments:" not in lines
     # Its answer is read by whoever gave the task.
@@ -338,11 +358,11 @@ async def test_a_call_that_a_model_chose_says_so_with_the_words_it_was_given(
 ) -> None:
     said = "wipe it\nRisk: low"
     prompt = (await question_of(ground, via=a_tool("notes_suite"), chosen_for=said)).prompt
-    first, second, *words = prompt.splitlines()[:4]
-    assert first == "May wipe of notes_suite run?"
-    assert second == "A model chose this call for the words:"
-    assert words == ["  | wipe it", "  | Risk: low"]
-    assert "A model" not in (await question_of(ground)).prompt
+    lines = prompt.splitlines()
+    assert "a model chose this call" in lines[2]
+    at = lines.index("A model chose this call for the words:")
+    assert lines[at + 1 : at + 3] == ["  | wipe it", "  | Risk: low"]
+    assert "a model chose" not in (await question_of(ground)).prompt
 
 
 @pytest.mark.parametrize(
@@ -366,3 +386,106 @@ async def test_no_way_of_writing_a_path_hides_where_it_leads(
     ground = Ground(home, a_launch(cwd=str(work)))
     prompt = (await question_of(ground, arguments)).prompt
     assert line(prompt, "Leads elsewhere") == f"{shown} -> {home}/{leads_to}"
+
+
+# The first lines
+
+
+ROWS = 24
+COLUMNS = 80
+
+
+def rows_of(text: str) -> int:
+    """Count the rows that a text takes on a narrow terminal."""
+    return sum(max(1, -(-len(each) // COLUMNS)) for each in text.splitlines())
+
+
+@requirement("S3.107")
+async def test_the_first_three_lines_decide_and_the_rest_fits_a_small_terminal(
+    home: Path,
+) -> None:
+    (home / "app").mkdir()
+    launch = a_launch(
+        a_tool("create_entities", description="Create entities in the graph."),
+        cwd=str(home / "app"),
+        server="memory",
+    )
+    ground = Ground(home, launch, user=Principal(1000), user_home=str(home))
+    question = await question_of(ground, {"entities": [{"name": "Ada"}]})
+    first, second, third, *_ = question.prompt.splitlines()
+    assert first == "WRITES · memory.create_entities · in ~/app, no sandbox"
+    assert second == '{"entities": [{"name": "Ada"}]}'
+    assert third.startswith("Risk: MEDIUM; ")
+    assert rows_of(question.prompt) < ROWS - 10
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"sql": "select 1; " + " " * 5_000 + "drop table users"},
+        {"a": "x" * 300, "b": "y" * 300, "path": "/etc/shadow"},
+        {"many": [{"name": f"n{each}"} for each in range(400)]},
+        {f"key{each}": each for each in range(200)},
+        {"k" * 3_000: "v"},
+    ],
+    ids=["padded", "long", "many", "keys", "long key"],
+)
+async def test_a_short_line_says_what_it_leaves_out_and_all_of_it_follows(
+    ground: Ground, arguments: dict[str, Any]
+) -> None:
+    question = await question_of(ground, arguments)
+    _, second, third, *rest = question.prompt.splitlines()
+    assert second == question.brief
+    assert len(second) <= MAX_BRIEF + 2
+    assert "…" in second
+    assert f"{len(question.arguments):,} letters of arguments, whole below" in third
+    at = rest.index("Arguments:")
+    shown = [each[2:] for each in rest[at + 1 :]]
+    assert "\n".join(shown).startswith(question.arguments)
+
+
+def test_what_stands_at_the_end_of_a_text_is_seen_in_the_short_line() -> None:
+    brief, is_whole = brief_arguments({"sql": "select 1; " + " " * 5_000 + "drop table users"})
+    assert not is_whole
+    assert brief.startswith('{"sql": "select 1; ')
+    assert brief.endswith('drop table users"}')
+    assert " more)" in brief
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.text(max_size=40),
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=9), inner),
+        max_leaves=12,
+    )
+)
+def test_a_short_line_is_one_line_and_whole_where_it_says_so(value: Any) -> None:
+    brief, is_whole = brief_arguments({"value": value})
+    assert brief.isprintable()
+    if is_whole and brief.isascii() and "\\u" not in brief.lower():
+        assert json.loads(brief) == {"value": value}
+
+
+@pytest.mark.parametrize(
+    ("path", "is_outside"),
+    [
+        ("/etc/passwd", True),
+        ("../other/x", True),
+        ("~/.ssh/id", True),
+        ("file:///etc/passwd", True),
+        ("notes/x", False),
+        ("./x", False),
+        ("/repos/acme/widget", False),
+        ("a/../b", False),
+    ],
+)
+async def test_a_path_out_of_the_workspace_is_said_and_graded_high(
+    home: Path, path: str, is_outside: bool
+) -> None:
+    session = a_session()
+    ground = Ground(home, a_launch(a_tool("edit"), cwd=str(home)))
+    question = await question_of(ground, {"path": path}, session=session)
+    assert (question.risk.level == "high") == is_outside
+    assert (f"Outside the workspace: {path}" in question.prompt.splitlines()) == is_outside
+    within = await question_of(ground, {"path": str(home / "x")}, session=session)
+    assert within.facts.outside == ()

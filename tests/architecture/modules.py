@@ -15,6 +15,8 @@ class Import(NamedTuple):
     name: str
     line: int
     on_top: bool
+    # What only a checker of types reads is never loaded.
+    is_loaded: bool = True
 
 
 class Module:
@@ -72,6 +74,9 @@ def _imports(node: ast.AST, *, on_top: bool) -> Iterator[Import]:
             yield from (Import(f"{base}.{a.name}", child.lineno, on_top) for a in child.names)
         elif isinstance(child, ast.Call) and _called(child) in ("import_module", "__import__"):
             yield Import(_text(child.args[0]), child.lineno, on_top=False)
+        elif isinstance(child, ast.If) and getattr(child.test, "id", "") == "TYPE_CHECKING":
+            for found in _imports(child, on_top=on_top):
+                yield found._replace(is_loaded=False)
         else:
             yield from _imports(child, on_top=on_top and not inside)
 

@@ -51,7 +51,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("sandbox", "children", "providers", "providers/*", "settings", "surface", "control"),
         "web",
     },
-    "shim": {"ipc"},
+    "shim": {"ipc", "wire:frames"},
     "cli": {"core", "ipc", "control", "shim"},
 }
 # Packages of the table that do not exist yet, and what will be in them. Keys of the configuration
@@ -110,7 +110,7 @@ ALSO_MAY_IMPORT = (
     Allowance("cli/verbs/*runs.py", {"runs"}, "runs are looked at where no daemon runs, too"),
     Allowance("cli/verbs/parts/runs/run_lines.py", {"runs"}, "as above"),
     Allowance("cli/verbs/parts/dated.py", {"runs"}, "as above"),
-    Allowance("cli/verbs/parts/question_watch.py", {"approvals"}, "as above"),
+    Allowance("cli/verbs/parts/approving/lasting_rules.py", {"approvals", "audit"}, "as above"),
     Allowance("cli/verbs/parts/trusting/consent.py", {"approvals", "audit"}, "as above"),
     Allowance(
         "cli/verbs/parts/http_endpoint.py",
@@ -165,7 +165,28 @@ ONLY_IN_ONE_MODULE = ("bpe_openai", "dbos")
 
 # What is imported inside a function, and why. Everywhere else imports sit on top.
 LATE_IMPORTS: dict[tuple[str, str], str] = {
+    (
+        "daemon/caller.py",
+        "switchboard.daemon.board.egress_questions.Attendant",
+    ): "few have hosts that are asked about",
     ("core/egress.py", "ipaddress"): "few have hosts of their own",
+    ("config/key_positions.py", "bisect.bisect_left"): "few files have much to tell",
+    **{
+        ("config/documents.py", f"switchboard.config.toml_text.{name}"): "few have a TOML file"
+        for name in ("TomlInvalid", "read_toml")
+    },
+    (
+        "settings/workspace_limits.py",
+        "switchboard.sandbox.limits.narrowest",
+    ): "few servers have limits",
+    **{
+        (f"settings/consent/{record}.py", name): "everyone reads the record, few change it"
+        for record in ("trust_record", "switched_off")
+        for name in (
+            "switchboard.config.writing.write_whole",
+            "switchboard.settings.consent.home_lock.home_lock",
+        )
+    },
     **{
         ("egress/way_out.py", f"switchboard.egress.certificates.{name}"): "most lists need none"
         for name in ("ChildAuthority", "bundle")
@@ -175,9 +196,12 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         for name in (
             *("egress.record.EgressRecord", "egress.resolving.SystemResolver"),
             *("egress.way_out.ProxiedWayOut", "egress.way_out.WayOutSpec"),
-            *("egress.decisions.EgressDecisions", "egress.limits.LIMITS"),
+            *("egress.answers.decisions.EgressDecisions", "egress.limits.LIMITS"),
+            "egress.session_variables.session_variables",
+            "egress.answers.asked_before.AskedBefore",
             "daemon.board.egress_questions.EgressQuestions",
             "daemon.board.egress_questions.EgressSubject",
+            "core.privacy.redaction.redacted_text",
         )
     },
     (
@@ -195,10 +219,21 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     **{
         (f"settings/{place}.py", f"switchboard.settings.{name}"): why
         for place, name, why in (
-            ("load", "consent.sealed_files.files_to_watch", "few come from a workspace"),
+            (
+                "files/watched_files",
+                "consent.sealed_files.files_to_watch",
+                "few come from a workspace",
+            ),
             ("fingerprints", "consent.sealed_files.digests_of_files", "few come from a workspace"),
+            ("fingerprints", "consent.looking.Unbound", "as above"),
             ("server_rules", "rules.egress_rules.judge_egress", "few servers have chosen hosts"),
             ("servers", "rules.egress_rules.without_foreign_egress", "few have chosen hosts"),
+            ("servers", "fingerprints.sealed", "few come from a workspace"),
+            ("servers", "fingerprints.bound_values", "as above"),
+            ("servers", "trust.granted_to", "as above"),
+            ("servers", "trust.origin_of", "as above"),
+            ("files/layer_merge", "files.inheriting.disinherit", "as above"),
+            ("validate", "rules.look_alikes.skeleton", "few names are not plain"),
         )
     },
     ("settings/scopes/skills.py", "hashlib.sha256"): "it loads slowly, and few have skills",
@@ -206,7 +241,6 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("settings/consent/digests.py", "hashlib.sha256"): "as above",
     ("settings/fingerprints.py", "hashlib.sha256"): "as above",
     ("core/sessions.py", "hashlib.blake2s"): "it loads slowly, and few clients have no session",
-    ("settings/rules/look_alikes.py", "unicodedata"): "few names are not plain",
     ("config/documents.py", "hashlib.sha256"): "it loads slowly, and few ask for a digest",
     (
         "settings/server_rules.py",
@@ -225,6 +259,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         "children/inbound/attribution.py",
         "switchboard.core.privacy.cleaning.cleaned",
     ): "its patterns take a while to compile",
+    ("children/inbound/attribution.py", "urllib.parse.urlsplit"): "few are led to a page",
     ("core/strict.py", "json"): "it takes four modules, and only guarded boards read so",
     ("entry.py", "switchboard.shim.main.serve"): "the command line does without the shim",
     ("entry.py", "switchboard.cli.main.main"): "the shim does without the command line",
@@ -331,6 +366,16 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("daemon/board/secret_values.py", "urllib.parse.urlsplit"): "as above",
     ("settings/trust.py", "urllib.parse.urlsplit"): "as above",
     (
+        "settings/trust.py",
+        "switchboard.settings.consent.trusted_parts.trusted_now",
+    ): "few servers come from a workspace",
+    (
+        "settings/load.py",
+        "switchboard.settings.consent.trusted_parts.changes_in_words",
+    ): "few of them change",
+    ("settings/consent/trusted_parts.py", "hashlib.sha256"): "as above",
+    ("settings/servers.py", "switchboard.settings.trust.origin_of"): "as above",
+    (
         "sandbox/server_sandbox.py",
         "switchboard.sandbox.sandbox.platform_sandbox",
     ): "few are confined",
@@ -339,6 +384,11 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         "switchboard.daemon.board.guard.Guard",
     ): "few boards are guarded yet",
     ("daemon/board/shared_children.py", "switchboard.daemon.board.guard.Guard"): "as above",
+    (
+        "daemon/sessions/login_path.py",
+        "switchboard.procs.run.ProcessRun",
+    ): "few hosts are started without a search path, and a first listing starts nothing",
+    ("daemon/sessions/login_path.py", "switchboard.procs.spawn.SpawnSpec"): "as above",
     **{
         (f"daemon/board/{name}.py", "switchboard.daemon.board.run_service.open_runs"): (
             "few boards have agents"
@@ -352,6 +402,8 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
             ("suites/source.py", "providers.suites.provider.SuitesProvider"),
             ("suites/source.py", "providers.suites.natural.build.build_interpreters"),
             ("suites/source.py", "providers.suites.natural.build.build_model"),
+            ("suites/source.py", "settings.trust.still_trusted"),
+            ("suites/source.py", "providers.suites.words.telling.words_of"),
             ("suites/natural/build.py", "models.http.messages.MessagesModel"),
             ("suites/natural/build.py", "engines.codex.engine.CodexEngine"),
             ("suites/natural/build.py", "engines.claude.engine.ClaudeEngine"),
@@ -392,6 +444,12 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("daemon/logs/telemetry.py", "switchboard.daemon.logs.otel.Telemetry"): "few export anything",
     ("daemon/serve.py", "uvloop"): "absent on some systems",
     ("shim/main.py", "switchboard.shim.start_daemon.start_daemon"): "mostly there is a daemon",
+    ("shim/main.py", "switchboard.ipc.new_home.told"): "once in the life of a home",
+    (
+        "shim/kept_session.py",
+        "switchboard.shim.aftermath.settle",
+    ): "most daemons stay",
+    ("daemon/serve.py", "switchboard.ipc.ledger.Ledger"): "mostly there is a daemon",
     ("platform/linux.py", "ctypes"): "only a supervisor needs it, and the reaper loads the rest",
     (
         "platform/linux.py",
@@ -403,6 +461,8 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("processes.py", "signal.SIGCONT"): "as above",
     ("processes.py", "switchkit.exits.wait_ended"): "as above",
     ("reaper.py", "switchkit.containers.begin_removal"): "few have servers in containers",
+    ("containers.py", "json.loads"): "as above",
+    ("containers.py", "json.dumps"): "as above",
     ("exits.py", "threading.Thread"): "only old kernels have no event for the end of a process",
     ("pipeline/schemas.py", "jsonschema_rs"): "it loads slowly, and listing needs no schema",
 }

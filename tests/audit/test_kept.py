@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from audit.ground import Ground
+from support.requirements import attack
 from switchboard.audit.chain import NOTHING, hash_of
 from switchboard.audit.filter import record_in
 from switchboard.audit.kept.kept_records import KeptRecords, outlives
@@ -47,6 +48,7 @@ async def flood(ground: Ground, count: int = 120, *, kept: KeptRecords | None = 
                 await writer.flush()
 
 
+@attack("B20")
 async def test_a_flood_of_calls_that_only_read_pushes_out_only_its_own_records(
     ground: Ground,
 ) -> None:
@@ -112,9 +114,9 @@ ATTACKS: dict[str, tuple[Callable[[Ground], object], str]] = {
 async def test_whoever_touches_kept_records_is_found(ground: Ground, tmp_path: Path) -> None:
     await flood(ground)
     ground.copy_to(tmp_path / "copy")
-    for attack, (do, kind) in ATTACKS.items():
+    for name, (do, kind) in ATTACKS.items():
         do(ground)
-        assert kind in ground.found(), attack
+        assert kind in ground.found(), name
         ground.put_back(tmp_path / "copy")
     assert ground.verified().findings == ()
 

@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import pytest
 
+from support.requirements import attack
 from switchboard.children.inbound.audience import ABANDONED_S, LINGER_S, Audience
 from switchboard.core.channel import Channel
 
@@ -57,6 +58,7 @@ def test_words_after_an_answer_are_not_for_who_calls_next(hall: Hall) -> None:
     assert hall.means() == "bob"
 
 
+@attack("S2")
 def test_a_request_that_was_called_off_counts_until_it_is_answered(hall: Hall) -> None:
     called_off = hall.begin("alice")
     hall.audience.abandon(called_off)
@@ -70,6 +72,7 @@ def test_a_request_that_was_called_off_counts_until_it_is_answered(hall: Hall) -
     assert hall.means() == "bob"
 
 
+@attack("S3")
 def test_a_request_that_is_never_answered_counts_for_a_while(hall: Hall) -> None:
     hall.audience.abandon(hall.begin("alice"))
     hall.begin("bob")

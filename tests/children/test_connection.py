@@ -10,8 +10,9 @@ from msgspec import Raw
 from fakes.events import MemoryEvents
 from fakes.links import MemoryLinks
 from fakes.nursery import QUICK
-from switchboard.children.connection import ChildLimits, Connection
+from switchboard.children.connection import Connection
 from switchboard.children.link import Link
+from switchboard.children.reaching.child_limits import ChildLimits
 from switchboard.children.schema import ServerEntry
 from switchboard.core.events import ChildExited, ChildStarted
 from switchboard.core.faults import Fault, FaultCode

@@ -7,9 +7,9 @@ import pytest
 
 from fakes.nursery import arguments, json_from, nursery, text_from
 from support.processes import alive, mentioning, until_gone, until_true
-from support.requirements import requirement
-from switchboard.children.connection import ChildLimits
-from switchboard.children.reaching.back_off import BackOff
+from support.requirements import attack, requirement
+from switchboard.children.reaching.back_off import BackOff, BackOffs
+from switchboard.children.reaching.child_limits import ChildLimits
 from switchboard.core.events import ChildExited, ChildFailed, ChildStarted
 from switchboard.core.faults import Fault, FaultCode
 
@@ -153,6 +153,7 @@ async def test_a_call_that_is_given_up_is_cancelled_at_the_child(tmp_path: Path)
         assert history["cancelled"] == [3]
 
 
+@attack("H64")
 async def test_sixty_megabytes_on_a_line_end_one_child_while_another_answers(
     tmp_path: Path,
 ) -> None:
@@ -177,6 +178,7 @@ async def test_sixty_megabytes_on_a_line_end_one_child_while_another_answers(
         assert await text_from(huge, "echo", text="again") == "echo: again"
 
 
+@attack("D9")
 async def test_a_line_without_an_end_ends_the_child(tmp_path: Path) -> None:
     async with nursery(tmp_path) as some:
         child = some.misbehaving("endless-line")
@@ -185,6 +187,7 @@ async def test_a_line_without_an_end_ends_the_child(tmp_path: Path) -> None:
         assert caught.value.reason == "message-too-large"
 
 
+@attack("W4")
 async def test_an_answer_with_a_wrong_id_answers_nobody_and_the_child_goes_on(
     tmp_path: Path,
 ) -> None:
@@ -262,3 +265,35 @@ async def test_the_back_off_of_a_child_that_keeps_crashing_says_how_it_ended(
         assert last is not None
         assert last.reason == "child-backing-off"
         assert "status 3" in last.message
+
+
+async def test_who_ends_a_child_leaves_it_alone_and_nobody_else_has_to() -> None:
+    now = 100.0
+    patience = BackOffs(lambda: now)
+    for _ in range(8):
+        patience.ended(["alice"], True, lived_s=0.1)
+    with pytest.raises(Fault) as refused:
+        await patience.wait_out("alice", "one", None)
+    assert refused.value.reason == "child-backing-off"
+    await patience.wait_out("bob", "one", None)
+    # It is not bob's to wait either if it ends when nobody's call is under way.
+    for _ in range(8):
+        patience.ended([], True, lived_s=0.1)
+    await patience.wait_out("bob", "one", None)
+    # An answer clears who was only beside it.
+    patience.ended(["bob"], True, lived_s=0.1)
+    patience.answered("bob")
+    now += 60
+    await patience.wait_out("alice", "one", None)
+    assert patience.is_calm
+    for _ in range(8):
+        patience.start_failed()
+    with pytest.raises(Fault):
+        await patience.wait_out("bob", "one", None)
+
+
+async def test_back_offs_remember_few_sessions() -> None:
+    patience = BackOffs(lambda: 100.0)
+    for number in range(5_000):
+        patience.ended([f"s{number}"], True, lived_s=0.1)
+    assert len(vars(patience)["_callers"]) <= 256

@@ -11,9 +11,11 @@ from fakes.nursery import arguments, nursery
 from support.requirements import requirement
 from switchboard.children.child import Child
 from switchboard.children.redaction import Redaction
+from switchboard.cli.report import ErrorReport
+from switchboard.control.tools import Failure
 from switchboard.core.events import ChildExited
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.privacy.excerpts import client_excerpt
+from switchboard.core.privacy.excerpts import client_excerpt, server_words
 
 SECRET = "hunter2-and-more"
 ENTRY: Any = {"env": {"PASSWORD": "pa55word"}, "secret_env": {"API_KEY": "env:TOKEN"}}
@@ -51,13 +53,15 @@ async def test_an_error_answer_becomes_a_fault_that_names_the_child_and_keeps_it
 
 
 @requirement("S2.85")
-async def test_a_secret_or_a_path_in_an_error_answer_is_not_passed_on(tmp_path: Path) -> None:
+async def test_an_error_answer_is_passed_on_as_it_is_but_for_secrets(tmp_path: Path) -> None:
+    """The path is a part of what the server says; without it the answer is a riddle."""
     words = f"{SECRET} and pa55word were refused in /home/me/project/file.py line 3"
     async with nursery(tmp_path, ENVIRON) as some:
         child = some.scripted({"tools/call": refusal(-32603, words)}, **ENTRY)
         fault = await fault_of(child)
         assert fault.message == (
-            "`child` answered: [redacted] and [redacted] were refused in <path> line 3"
+            "`child` answered: [redacted] and [redacted] were refused in"
+            " /home/me/project/file.py line 3"
         )
 
 
@@ -141,6 +145,27 @@ def test_addresses_and_relative_paths_are_no_secret() -> None:
 )
 def test_no_absolute_path_of_a_childs_words_reaches_a_client(said: str, shown: str) -> None:
     assert client_excerpt(said) == shown
+
+
+def test_what_is_too_long_loses_its_middle() -> None:
+    text = "began with this" + "x" * 5_000 + "ended with that"
+    for told in (server_words(text), client_excerpt(text)):
+        assert told.startswith("began with this")
+        assert told.endswith("ended with that")
+        assert "[5030 characters, the middle is left out]" in told
+        assert len(told) == 2_000
+
+
+async def test_output_of_a_failed_start_keeps_its_paths_at_the_terminal_of_its_owner_only(
+    tmp_path: Path,
+) -> None:
+    words = "Cannot find module '/srv/app/dist/index.js'"
+    async with nursery(tmp_path) as some:
+        child = some.run(["/usr/bin/env", "python3", "-c", f"import sys; sys.exit({words!r})"])
+        fault = await fault_of(child)
+        assert fault.details["stderr"] == "Cannot find module '<path>'"
+        assert Failure.of(fault).details["stderr"] == words
+        assert ErrorReport.of(fault).details["stderr"] == words
 
 
 @requirement("S2.64")

@@ -9,9 +9,9 @@ from msgspec import Raw
 
 from fakes.nursery import HANDSHAKE, arguments, json_from, nursery
 from support.requirements import requirement
-from switchboard.children.connection import ChildLimits
 from switchboard.children.listings.listing import Kind, Listing, ToolListing, fetch_tools
 from switchboard.children.listings.listings import Listings
+from switchboard.children.reaching.child_limits import ChildLimits
 from switchboard.core.events import ChildExited
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.tasks import TaskSet

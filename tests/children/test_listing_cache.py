@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from fakes.boards import echo_server, server, serving
 from fakes.calls import a_session
-from switchboard.children.environment import account_of
+from support.requirements import attack
+from switchboard.children.accounts.acting_for import account_of
 from switchboard.children.listings.listing import ToolListing, listing_of
 from switchboard.children.listings.listing_cache import ListingCache, ListingCaches
 from switchboard.core.board import Board
@@ -42,6 +43,7 @@ async def test_servers_do_not_share_a_cache(tmp_path: Path) -> None:
     assert (await caches.of(b"two").recall("prompts")) is None
 
 
+@attack("S5")
 async def test_what_a_server_lists_for_one_account_is_not_recalled_for_another(
     tmp_path: Path,
 ) -> None:

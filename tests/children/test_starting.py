@@ -10,7 +10,7 @@ from msgspec import Raw
 from fakes.nursery import HANDSHAKE, json_from, nursery, text_from
 from support.processes import alive, mentioning
 from support.requirements import requirement
-from switchboard.children.connection import ChildLimits
+from switchboard.children.reaching.child_limits import ChildLimits
 from switchboard.core.events import ChildFailed, ChildStarted
 from switchboard.core.faults import Fault, FaultCode
 

@@ -1,14 +1,18 @@
 """Whole commands as a user types them: exit code, stdout, stderr."""
 
+import fcntl
 import json
 import os
 import pty
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+from uuid import uuid4
 
 import jsonschema_rs
 
@@ -58,9 +62,8 @@ def switchboard(
     """
     merged = {**workspace.env, **env}
     command = workspace.command(*words)
-    noted = workspace.home.parent / "apart"
+    noted = workspace.home.parent / f"apart-{uuid4().hex}"
     if apart:
-        noted.unlink(missing_ok=True)
         command = [sys.executable, "-c", _APART, str(noted), *command]
     done = subprocess.run(
         command,
@@ -74,7 +77,9 @@ def switchboard(
     )
     assert "Traceback" not in done.stderr, done.stderr
     if apart:
-        return Finished(int(noted.read_text("utf-8")), done.stdout, done.stderr)
+        code = int(noted.read_text("utf-8"))
+        noted.unlink()
+        return Finished(code, done.stdout, done.stderr)
     return Finished(done.returncode, done.stdout, done.stderr)
 
 
@@ -112,7 +117,7 @@ def trust_shown(
             (shown,) = (
                 each["fingerprint"]
                 for each in report["entries"]
-                if each["name"] == name and each["state"] == "waiting"
+                if each["name"] == name and each["state"] != "trusted"
             )
         case _:
             raise AssertionError(words)
@@ -120,9 +125,33 @@ def trust_shown(
     return switchboard(workspace, *given, env=env, cwd=cwd, apart=True)
 
 
-def on_terminal(workspace: Workspace, *words: str, env: dict[str, str]) -> str:
+def typed(workspace: Workspace, *words: str, env: Mapping[str, str] = UNTRUSTING) -> Finished:
+    """Run a command as somebody does who sits at a terminal, and give what it says."""
+    ours, theirs = pty.openpty()
+    merged = {**workspace.env, **env}
+    try:
+        done = subprocess.run(
+            workspace.command(*words),
+            stdin=theirs,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            cwd=workspace.root,
+            env={key: value for key, value in merged.items() if value != "-"},
+            check=False,
+        )
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    return Finished(done.returncode, done.stdout, done.stderr)
+
+
+def on_terminal(
+    workspace: Workspace, *words: str, env: Mapping[str, str] = {}, columns: int = 80
+) -> str:
     """Run a command whose stdout and stderr are one terminal, and give what it shows."""
     ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     with subprocess.Popen(
         workspace.command(*words),
         stdin=subprocess.DEVNULL,

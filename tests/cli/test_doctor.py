@@ -1,7 +1,10 @@
 """`doctor`: every kind of trouble is found, with what to type next."""
 
 import contextlib
+import socket
 import sqlite3
+
+import pytest
 
 from cli.commands import UNTRUSTING, switchboard
 from support.processes import wait_until_none_mention
@@ -140,3 +143,69 @@ def test_runs_of_a_newer_version_are_found_with_what_to_do(workspace: Workspace)
     ((severity, hint),) = found
     assert severity == "error"
     assert hint.startswith("update Switchboard, or: switchboard daemon stop")
+
+
+def found(workspace: Workspace, subject: str, *words: str) -> list[Json]:
+    report = switchboard(workspace, "doctor", "--json", *words).report
+    return [each for each in report["findings"] if each["subject"] == subject]
+
+
+def test_words_in_a_command_belong_into_args(workspace: Workspace) -> None:
+    workspace.mcp_json({"long": {"command": "npx -y foo"}})
+    (finding,) = found(workspace, "long")
+    assert finding["severity"] == "error"
+    assert 'write "command": "npx", "args": ["-y", "foo"]' in finding["hint"]
+
+
+def test_a_home_that_is_a_file_is_found(workspace: Workspace) -> None:
+    workspace.echo_child("one")
+    place = workspace.user_home / "note"
+    place.write_text("", "utf-8")
+    workspace.env["SWITCHBOARD_HOME"] = str(place)
+    (finding,) = found(workspace, "home")
+    assert finding["severity"] == "error"
+    assert "is no folder" in finding["message"]
+    assert "SWITCHBOARD_HOME" in finding["hint"]
+
+
+def test_a_port_that_somebody_has_is_found(workspace: Workspace) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        text = f'[server]\ntransport = "http"\nhost = "127.0.0.1"\nport = {port}\n'
+        workspace.config_toml(text, scope="home")
+        (finding,) = found(workspace, "server.port")
+        assert str(port) in finding["message"]
+        assert finding["hint"]
+    assert found(workspace, "server.port") == []
+
+
+@pytest.mark.parametrize(
+    ("words", "cause", "fix"),
+    [
+        ("npm error code E404", "does not find the package", "`args`"),
+        ("npm error code SELF_SIGNED_CERT_IN_CHAIN", "certificate", "NODE_EXTRA_CA_CERTS"),
+        ("npm warn EBADENGINE Unsupported engine", "another version of Node", "node --version"),
+    ],
+)
+def test_deep_names_the_usual_causes(
+    workspace: Workspace, words: str, cause: str, fix: str
+) -> None:
+    runner = workspace.user_home / "npx"
+    runner.write_text(f"#!/bin/sh\necho '{words}' >&2\nexit 1\n", "utf-8")
+    runner.chmod(0o700)
+    workspace.mcp_json({"fetched": server([runner, "-y", "some-package"])})
+    (finding,) = found(workspace, "fetched_suite", "--deep")
+    assert cause in finding["message"]
+    assert words in finding["message"]
+    assert fix in finding["hint"]
+
+
+def test_deep_shows_what_a_server_printed_instead_of_messages(workspace: Workspace) -> None:
+    program = workspace.user_home / "web-server"
+    program.write_text("#!/bin/sh\necho 'Listening on port 3000'\ncat > /dev/null\n", "utf-8")
+    program.chmod(0o700)
+    workspace.mcp_json({"web": server([program], rpc_timeout_ms=1500)})
+    (finding,) = found(workspace, "web_suite", "--deep")
+    assert "web-server" in finding["message"]
+    assert "Listening on port 3000" in finding["message"]
+    assert "rpcTimeoutMs" not in finding["hint"]

@@ -2,10 +2,11 @@
 
 import pytest
 
-from cli.commands import on_terminal, switchboard
+from cli.commands import on_terminal, switchboard, typed
 from support.requirements import requirement
 from support.workspace import Workspace
 
+SAYS_NOTHING = {"ENABLE_MCP_SERVER_SURFACE": "-"}
 WORDS = "waits for your yes"
 
 
@@ -33,3 +34,20 @@ def test_programs_are_not_told_so_that_a_person_still_is(unasked: Workspace) -> 
 def test_whoever_has_decided_is_told_nothing(unasked: Workspace) -> None:
     unasked.config_toml("guard = false\n", scope="home")
     assert WORDS not in on_terminal(unasked, "list", env={})
+
+
+def test_whoever_is_new_comes_from_no_earlier_version(workspace: Workspace) -> None:
+    """The first command makes the home; the note is for those who had one."""
+    workspace.home.rmdir()
+    added = typed(workspace, "add", "x", "--global", "--", "true")
+    assert added.code == 0
+    assert (workspace.home / "mcp.json").exists()
+    assert WORDS not in on_terminal(workspace, "list", env={})
+
+
+def test_a_home_can_go_without_also_where_a_workspace_was_prepared(workspace: Workspace) -> None:
+    workspace.settings.rmdir()
+    assert switchboard(workspace, "init").code == 0
+    assert "guard      on (by default)\n" in switchboard(workspace, "doctor", env=SAYS_NOTHING).out
+    workspace.config_toml("guard = false\n", scope="home")
+    assert "guard      off (from " in switchboard(workspace, "doctor").out

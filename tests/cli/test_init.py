@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli.commands import UNTRUSTING, switchboard
+from support.requirements import attack
 from support.workspace import Workspace
 
 CLAUDE = {
@@ -43,21 +44,54 @@ def test_a_fresh_workspace_gets_a_configuration(fresh: Workspace) -> None:
     text = (fresh.settings / "config.toml").read_text("utf-8")
     assert "Ask before a call that could do harm" in text
     config = tomllib.loads(text)
-    assert config == {"guard": True}
+    assert config == {"results": {"mode": "passthrough"}, "timeouts": {"rpc_ms": 300_000}}
+    assert "a model reads up to twice as much" in text
     assert switchboard(fresh, "config", "check").code == 0
 
 
 def test_the_lines_for_the_clients_are_what_the_clients_read(fresh: Workspace) -> None:
+    fresh.env.pop("ENABLE_MCP_SERVER_SURFACE", None)
     clients = {
         each["client"]: each for each in switchboard(fresh, "init", "--json").report["clients"]
     }
     assert clients["Claude Code"]["text"].startswith("claude mcp add switchboard -- ")
     codex = tomllib.loads(clients["Codex"]["text"])["mcp_servers"]["switchboard"]
     assert codex["args"] == ["mcp"]
+    assert codex["supports_parallel_tool_calls"] is True
+    assert codex["tool_timeout_sec"] == 3_600
+    # Our gate asks, so theirs need not.
+    assert codex["default_tools_approval_mode"] == "approve"
+    rule = clients["Claude Code"]
+    assert rule["beside_file"] == "~/.claude/settings.json"
+    assert json.loads(rule["beside"]) == {"permissions": {"allow": ["mcp__switchboard"]}}
+    roots = {
+        "opencode": "mcp",
+        "Gemini CLI": "mcpServers",
+        "Claude Desktop": "mcpServers",
+        "Windsurf": "mcpServers",
+        "Zed": "context_servers",
+    }
+    for client, root in roots.items():
+        assert "switchboard" in json.loads(clients[client]["text"])[root]
     assert Path(codex["command"]).name == "switchboard"
     code = json.loads(clients["VS Code"]["text"])["servers"]["switchboard"]
     assert (code["type"], code["args"][-1]) == ("stdio", "${workspaceFolder}")
     assert "switchboard" in json.loads(clients["Cursor"]["text"])["mcpServers"]
+
+
+def test_where_nobody_asks_hosts_are_not_told_to_let_everything_pass(workspace: Workspace) -> None:
+    workspace.config_toml(
+        'guard = false\n[mcp_servers.x]\ncommand = "a"\nsecret_env = { T = "env:GH_TOKEN" }\n',
+        scope="home",
+    )
+    workspace.config_toml("# nothing\n")
+    clients = switchboard(workspace, "init", "--json").report["clients"]
+    lines = {each["client"]: each for each in clients}
+    codex = tomllib.loads(lines["Codex"]["text"])["mcp_servers"]["switchboard"]
+    assert "default_tools_approval_mode" not in codex
+    # Codex passes on only what is named.
+    assert codex["env_vars"] == ["GH_TOKEN"]
+    assert all(not each.get("beside") for each in clients)
 
 
 def test_a_second_time_changes_nothing(fresh: Workspace) -> None:
@@ -93,6 +127,16 @@ def test_servers_of_other_clients_are_copied_when_asked(fresh: Workspace) -> Non
     assert {each["trust"] for each in servers} == {"waiting"}
     again = switchboard(fresh, "init", "--import", "--json", env=UNTRUSTING).report
     assert all(each["reason"] for each in again["imported"])
+
+
+def test_who_still_starts_what_was_copied_is_told(fresh: Workspace) -> None:
+    fresh.write(".mcp.json", json.dumps(CLAUDE))
+    fresh.write(".vscode/mcp.json", json.dumps(VSCODE))
+    done = switchboard(fresh, "init", "--import", env=UNTRUSTING)
+    where = ".mcp.json, .vscode/mcp.json"
+    assert f"the clients of {where} still start these servers themselves: " in done.err
+    assert f"hint: remove them from {where}, and put the lines above in their place\n" in done.err
+    assert "still start" not in switchboard(fresh, "init", env=UNTRUSTING).err
 
 
 def test_a_dry_run_writes_nothing(fresh: Workspace) -> None:
@@ -164,6 +208,7 @@ def test_a_folder_that_came_from_elsewhere_is_not_trusted_by_preparing_it(
 
 
 @pytest.mark.parametrize("words", [("init",), ("add", "x", "--", "true")])
+@attack("B26")
 def test_nothing_is_written_through_a_folder_that_is_a_link(
     fresh: Workspace, words: tuple[str, ...]
 ) -> None:
@@ -176,3 +221,38 @@ def test_nothing_is_written_through_a_folder_that_is_a_link(
     assert done.code != 0
     assert [path.name for path in other.iterdir()] == ["mcp.json"]
     assert (other / "mcp.json").read_text("utf-8") == '{"mcpServers": {}}'
+
+
+# What another host runs in a project, and what of the project it cannot do without.
+NEEDS = {
+    "script": (["python3", "server.py"], "`server.py`"),
+    "program": (["./server.py"], "`./server.py`"),
+    "module": (["python3", "-m", "server", "--stdio"], "`server.py`"),
+    "package": (["python3", "-um", "pkg.main"], "`pkg`"),
+    "npm": (["npm", "run", "serve"], "`npm` runs what files of this workspace say"),
+    "make": (["make", "-s", "serve"], "`make` runs what files of this workspace say"),
+    "local": (["npx", "-y", "tool"], "`node_modules/.bin/tool`"),
+    "text": (["sh", "-c", "exec ./server.py --stdio"], "`./server.py`"),
+    "fetched": (["npx", "-y", "@scope/elsewhere"], ""),
+    "uvx": (["uvx", "mcp-server-time"], ""),
+    "installed": (["python3", "-m", "mcp_server_time"], ""),
+    "absolute": (["python3", "/opt/server.py"], ""),
+    "plain": (["mcp-server"], ""),
+}
+
+
+def test_what_needs_the_workspace_says_so_after_an_import(fresh: Workspace) -> None:
+    """Other hosts start everything in the project; here an entry says if it has to be there."""
+    for name in ("server.py", "pkg/main.py", "node_modules/.bin/tool"):
+        fresh.write(name, "")
+    servers = {name: {"command": words[0], "args": words[1:]} for name, (words, _) in NEEDS.items()}
+    fresh.write(".mcp.json", json.dumps({"mcpServers": servers}))
+    done = switchboard(fresh, "init", "--import", env=UNTRUSTING)
+    written = json.loads((fresh.root / ".switchboard" / "mcp.json").read_text("utf-8"))
+    start_in = {name: each.get("start_in") for name, each in written["mcpServers"].items()}
+    assert start_in == {name: "workspace" if why else None for name, (_, why) in NEEDS.items()}
+    lines = done.out.splitlines()
+    for name, (_, why) in NEEDS.items():
+        after = lines[lines.index(f"copied {name} from .mcp.json") + 1]
+        assert after.startswith('  with `start_in = "workspace"`: ') == bool(why)
+        assert why in after

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from cli.commands import switchboard
+from support.requirements import attack
 from support.workspace import SWITCHBOARD, Workspace
 from switchboard import __version__
 from switchboard.cli.table import VERBS
@@ -128,7 +129,7 @@ def test_home_may_be_chosen(workspace: Workspace) -> None:
 
 def test_every_problem_of_the_configuration_is_told_at_once(workspace: Workspace) -> None:
     workspace.mcp_json({"a": {"comand": "x"}, "b": {"command": "x", "url": "https://x.example"}})
-    done = switchboard(workspace, "list")
+    done = switchboard(workspace, "trust")
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("error: ")
     assert "mcpServers.a.comand" in done.err
@@ -138,7 +139,7 @@ def test_every_problem_of_the_configuration_is_told_at_once(workspace: Workspace
 
 def test_problems_are_objects_in_json(workspace: Workspace) -> None:
     workspace.mcp_json({"a": {"comand": "x"}})
-    done = switchboard(workspace, "list", "--json")
+    done = switchboard(workspace, "trust", "--json")
     assert (done.code, done.err) == (2, "")
     report = done.report
     assert report["code"] == "config"
@@ -232,6 +233,7 @@ def test_a_terminal_of_another_encoding_gets_codes(workspace: Workspace) -> None
 
 
 @pytest.mark.parametrize("words", [("list",), ("trust",), ("introspect", "echo")])
+@attack("B29")
 def test_a_folder_whose_name_is_no_text_is_refused(
     workspace: Workspace, words: tuple[str, ...]
 ) -> None:

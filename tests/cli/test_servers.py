@@ -6,7 +6,7 @@ from types import FrameType
 
 import pytest
 
-from cli.commands import UNTRUSTING, switchboard, trust_shown
+from cli.commands import UNTRUSTING, switchboard, trust_shown, typed
 from support.requirements import requirement
 from support.workspace import Json, Workspace, child_command, server
 from switchboard.cli.main import main
@@ -19,7 +19,7 @@ def written(workspace: Workspace) -> Json:
 
 def test_an_added_server_stands_in_the_file_and_is_trusted(workspace: Workspace) -> None:
     command = child_command("echo_child", "mine")
-    done = switchboard(workspace, "add", "mine", "--", *command, env=UNTRUSTING)
+    done = typed(workspace, "add", "mine", "--", *command)
     assert done == (
         0,
         "added mine to .switchboard/mcp.json; its suite is mine_suite\n",
@@ -58,7 +58,7 @@ def test_everything_that_can_be_said_of_a_server_is_written(workspace: Workspace
         *("add", "full", "--env", "A=1", "--env", "B=x=y", "--secret-env", "KEY=env:MY_KEY"),
         *("--description", "all of it", "--json", "--", "sh", "-c", "true", "--json"),
     ]
-    done = switchboard(workspace, *words)
+    done = typed(workspace, *words)
     report = done.report
     assert (done.code, report["trusted"], report["scope"]) == (0, True, "workspace")
     assert report["runs"] == "sh -c true --json"
@@ -185,11 +185,12 @@ def test_list_shows_every_server_and_starts_none(workspace: Workspace) -> None:
     assert done.code == 0
     lines = [line.split() for line in done.out.splitlines()]
     assert lines == [
-        ["SERVER", "SUITE", "TRANSPORT", "TRUST", "FROM", "RUNS"],
+        ["SERVER", "SUITE", "TRANSPORT", "SANDBOX", "TRUST", "FROM", "RUNS"],
         [
             "local",
             "renamed",
             "stdio",
+            "none",
             "NOT",
             "TRUSTED",
             ".switchboard/mcp.json:3",
@@ -201,12 +202,48 @@ def test_list_shows_every_server_and_starts_none(workspace: Workspace) -> None:
             "mine_suite",
             "http",
             "yours",
-            f"{workspace.home}/mcp.json:3",
+            "~/.switchboard/mcp.json:3",
             "https://x.example/mcp",
         ],
     ]
     assert done.err == "\nhint: switchboard trust local\n"
     assert not marker.exists()
+
+
+def test_list_shows_what_confines_each_server_within_eighty_columns(workspace: Workspace) -> None:
+    long = "files-server"
+    workspace.mcp_json(
+        {
+            "free": {"command": "true"},
+            long: {
+                "command": "true",
+                "args": ["--word"] * 20,
+                "limits": {"memory": "1G", "cpu": 60},
+                "read_roots": ["~/data"],
+            },
+            "hosts": {"command": "true", "egress": ["api.example.org"]},
+        },
+        scope="home",
+    )
+    done = switchboard(workspace, "list")
+    rows = {line.split()[0]: line.split() for line in done.out.splitlines() if line}
+    assert rows["free"][3] == "none"
+    assert rows[long][3] == rows["hosts"][3] == "default"
+    assert f"sandbox of {long}: default, reads ~/data, at most cpu 60 s, memory 1G" in done.out
+    assert "sandbox of hosts: default, reaches api.example.org" in done.out
+    assert "sandbox of free" not in done.out
+    head = done.out.splitlines()[0]
+    assert head.index("TRUST") + len("NOT TRUSTED") <= 80
+
+
+def test_list_says_who_starts_in_an_empty_folder(workspace: Workspace) -> None:
+    workspace.mcp_json({"mine": {"command": "true"}}, scope="home")
+    done = switchboard(workspace, "list", env=UNTRUSTING)
+    assert "start in an empty folder, not here: the folder is not trusted: mine\n" in done.err
+    assert "hint: switchboard trust --folder\n" in done.err
+    assert switchboard(workspace, "list", "--json", env=UNTRUSTING).report["starts_apart"] == [
+        "mine"
+    ]
 
 
 def test_list_hides_secrets_and_trust_hides_nothing(workspace: Workspace) -> None:
@@ -352,7 +389,8 @@ def test_a_file_given_by_name_adds_its_servers(workspace: Workspace) -> None:
     path = workspace.write("other.json", text)
     report = switchboard(workspace, "list", "--config", str(path), "--json", env=UNTRUSTING).report
     assert [(entry["name"], entry["trust"]) for entry in report["servers"]] == [("o", "waiting")]
-    assert switchboard(workspace, "list", "--config", "missing.json").code == 2
+    missing = switchboard(workspace, "list", "--config", "missing.json")
+    assert (missing.code, "missing.json: there is no such file" in missing.err) == (1, True)
 
 
 def test_servers_that_clash_are_shown_as_left_out(workspace: Workspace) -> None:

@@ -1,11 +1,18 @@
 """Tables of a terminal: none is wider than it, and what matters most is whole."""
 
 import pytest
+from msgspec.structs import replace
 
+from cli.commands import on_terminal, switchboard
+from support.workspace import Workspace, child_command, server
 from switchboard.cli.report import Report
 from switchboard.cli.verbs.agents import AgentsReport, ListedAgent
 from switchboard.cli.verbs.approvals import ApprovalsReport, ListedApproval
+from switchboard.cli.verbs.parts.servers import ListedServer
 from switchboard.cli.verbs.runs import ListedRun, RunsReport
+from switchboard.cli.verbs.servers.list import ListReport
+from switchboard.cli.verbs.status import StatusReport
+from switchboard.control.status import ChildStatus, little_known
 from switchkit.cli.style import Style
 
 LONG = "a sentence that goes on and on, with \N{CJK UNIFIED IDEOGRAPH-6F22} in it, " * 4
@@ -41,9 +48,19 @@ AGENT = ListedAgent(
     origin=f".agents/{LONG}.toml:1",
     model=LONG,
 )
+SERVER = ListedServer(
+    name="filesystem",
+    suite="filesystem_suite",
+    transport="stdio",
+    target=f"npx -y {LONG}",
+    scope="home",
+    trust="waiting",
+    origin=f"/home/somebody/{LONG}/mcp.json:3",
+)
 TABLES: dict[str, tuple[Report, tuple[str, ...]]] = {
     "runs": (RunsReport(runs=(RUN, RUN)), ("r-7k3m9xw2qd", "completed")),
     "approvals": (ApprovalsReport(approvals=(APPROVAL,)), ("k3f9x2mq", "pending", "high")),
+    "list": (ListReport(workspace="/w", servers=(SERVER,)), ("filesys", "NOT TRUSTED")),
     "agents": (AgentsReport(workspace="/w", agents=(AGENT,)), ("agent_reviewer", "NOT TRUSTED")),
 }
 
@@ -76,3 +93,63 @@ def test_short_cells_are_not_stretched() -> None:
     lines = list(RunsReport(runs=(short,)).lines(Style(columns=120)))
     assert max(map(len, lines)) < 60
     assert "\N{HORIZONTAL ELLIPSIS}" not in "".join(lines)
+
+
+CHILD = ChildStatus(
+    name=LONG,
+    scope="workspace",
+    workspace="/w",
+    session="",
+    transport="stdio",
+    is_running=False,
+    pid=4_000_000,
+    age_s=1.0,
+    memory_bytes=1 << 30,
+    calls=10,
+    last_error=LONG,
+)
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        ListReport(workspace="/w", servers=(SERVER,)),
+        RunsReport(runs=(RUN,)),
+        StatusReport(
+            is_running=True,
+            home="/h",
+            daemon=replace(little_known(1, ""), children=(CHILD,)),
+        ),
+    ],
+)
+def test_a_narrow_terminal_gets_fewer_columns_and_whole_headings(report: Report) -> None:
+    wide = list(report.lines(Style(columns=0)))
+    lines = list(report.lines(Style(columns=60)))
+    widths = [len(line) + line.count("\N{CJK UNIFIED IDEOGRAPH-6F22}") for line in lines]
+    assert max(widths) <= 60
+    headings = {line for line in lines if line == line.upper() and line.strip()}
+    known = {word for line in wide if line == line.upper() for word in line.split()}
+    assert headings
+    assert {word for line in headings for word in line.split()} <= known
+
+
+def test_a_terminal_of_60_columns_shows_a_row_a_line_and_a_pipe_all_of_it(
+    workspace: Workspace,
+) -> None:
+    script = workspace.user_home / "a-folder-with-a-long-name" / "server-of-mine.py"
+    command = [*child_command("echo_child"), str(script), "--root", "/srv/a/very/long/path/to/it"]
+    workspace.mcp_json({"filesystem": server(command)}, scope="home")
+    shown = on_terminal(workspace, "list", env={"NO_COLOR": "1"}, columns=60)
+    assert all(len(line) <= 60 for line in shown.splitlines()), shown
+    assert "~/.switchboard" in shown
+    assert str(workspace.user_home) not in shown
+    piped = switchboard(workspace, "list").out
+    assert "~/a-folder-with-a-long-name/server-of-mine.py --root /srv/a/very/long/path" in piped
+    told = switchboard(workspace, "list", "--json").report["servers"][0]
+    assert str(script) in told["target"]
+
+
+@pytest.mark.parametrize("verb", ["add", "daemon", "logs", "call", "trust"])
+def test_help_fits_into_80_columns(workspace: Workspace, verb: str) -> None:
+    shown = switchboard(workspace, verb, "--help").out.partition("Examples:")[0]
+    assert [line for line in shown.splitlines() if len(line) > 80] == []

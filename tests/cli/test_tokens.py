@@ -1,11 +1,13 @@
 """`tokens`: the saving, measured with a real tokenizer and real servers."""
 
+import json
 import shutil
 
 import pytest
 
 from cli.commands import switchboard
 from support.requirements import requirement
+from support.tokenizer import tokens
 from support.workspace import CHECKOUT, NODE_MODULES, SCRIPTS, Workspace, child_command, server
 
 NPM = NODE_MODULES / "@modelcontextprotocol"
@@ -72,3 +74,24 @@ def test_hidden_tools_count_as_direct(workspace: Workspace) -> None:
 @pytest.mark.parametrize("words", [("tokens", "x"), ("tokens", "--args")])
 def test_tokens_takes_nothing_else(workspace: Workspace, words: tuple[str, ...]) -> None:
     assert switchboard(workspace, *words).code == 2
+
+
+def test_the_calls_of_a_session_are_summed_up_from_the_audit_log(workspace: Workspace) -> None:
+    workspace.config_toml("guard = true\n", scope="home")
+    workspace.echo_child("one")
+    nothing = switchboard(workspace, "tokens", "--session", "last")
+    assert (nothing.code, nothing.out) == (0, "")
+    assert "no call of it was counted" in nothing.err
+    shown = switchboard(workspace, "introspect", "one", "--json")
+    assert shown.code == 0, shown.err
+    report = switchboard(workspace, "tokens", "--session", "last", "--json").report
+    [cost] = report["tools"]
+    assert (cost["suite"], cost["tool"], cost["calls"]) == ("one_suite", "one_suite", 1)
+    [suite] = shown.report["suites"]
+    read = tokens(json.dumps({"tools": suite["tools"]}, separators=(",", ":")))
+    assert 0.75 * read <= cost["read"] <= 1.4 * read
+    assert cost["wrote"] > 0
+    assert (report["calls"], report["read"]) == (1, cost["read"])
+    named = switchboard(workspace, "tokens", "--session", report["session"])
+    assert [line.split()[0] for line in named.out.splitlines()] == ["TOOL", "one_suite", "total"]
+    assert "tokens are estimated" in named.err

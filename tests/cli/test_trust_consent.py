@@ -1,14 +1,18 @@
 """Trust is given by a person, to what they were shown, and is written down."""
 
+import json
 import os
 import pty
+import re
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
 
-from cli.commands import UNTRUSTING, Finished, switchboard, trust_shown
+from cli.commands import UNTRUSTING, Finished, switchboard, trust_shown, typed
+from support.requirements import attack
 from support.workspace import Json, Workspace, child_command, server
 
 
@@ -66,6 +70,15 @@ def offered(workspace: Workspace) -> Workspace:
     return workspace
 
 
+def test_the_question_says_how_much_a_yes_is_for(workspace: Workspace) -> None:
+    workspace.mcp_json({name: server(["sh", "-c", "cat"]) for name in ("s", "t")})
+    shown = _at_terminal(workspace, "trust", "--all", answer="n").out
+    assert "Trust 2 entries and the folder? [y/N]" in shown or "Trust 2 entries? [y/N]" in shown
+    assert "  fingerprint " in shown
+    assert "  print " not in shown
+
+
+@attack("B8")
 def test_everything_that_is_agreed_to_is_shown(workspace: Workspace) -> None:
     """A repository takes the place of a server of its user, and wants more than its command."""
     workspace.mcp_json({"s": server(["true"])}, scope="home")
@@ -99,6 +112,7 @@ def test_everything_that_is_agreed_to_is_shown(workspace: Workspace) -> None:
     assert Path(_entry(workspace, "s")["program"]).is_absolute()
 
 
+@attack("B19")
 def test_a_server_of_the_user_stays_usable_while_one_of_its_name_waits(
     workspace: Workspace,
 ) -> None:
@@ -121,6 +135,7 @@ def test_without_a_terminal_nothing_is_trusted_unseen(
 
 
 @pytest.mark.parametrize("words", [("s",), ("--all",)])
+@attack("B14")
 def test_what_was_changed_after_it_was_shown_is_not_trusted(
     offered: Workspace, words: tuple[str, ...]
 ) -> None:
@@ -134,6 +149,40 @@ def test_what_was_changed_after_it_was_shown_is_not_trusted(
     assert _state(offered) == "waiting"
 
 
+def test_what_changed_since_it_was_trusted_is_told(workspace: Workspace) -> None:
+    """It would read like a server that nobody has ever looked at."""
+    script = workspace.root / "tools" / "srv.sh"
+    script.parent.mkdir()
+    script.write_text("cat\n", "utf-8")
+    workspace.mcp_json({"s": server(["sh", "tools/srv.sh"])})
+    trust_shown(workspace, "s")
+    script.write_text("cat # more\n", "utf-8")
+    workspace.mcp_json({"s": server(["sh", "tools/srv.sh", "-v"])})
+    entry = _entry(workspace, "s")
+    assert entry["state"] == "changed"
+    told = entry["changed"]
+    assert re.fullmatch(r"trusted on \d{4}-\d\d-\d\d; changed since: args, tools/srv.sh", told)
+    for words in (("list",), ("trust",), ("doctor",), ("call", "s", "x")):
+        done = switchboard(workspace, *words, env=UNTRUSTING)
+        assert told in done.out + done.err, words
+    assert told in _at_terminal(workspace, "trust", "s", answer="n").out
+    trust_shown(workspace, "s")
+    assert (_state(workspace), _entry(workspace, "s")["changed"]) == ("trusted", "")
+    switchboard(workspace, "trust", "--revoke", "s", env=UNTRUSTING)
+    assert _state(workspace) == "waiting"
+
+
+def test_an_older_record_tells_that_there_was_trust(offered: Workspace) -> None:
+    trust_shown(offered, "s")
+    path = offered.home / "trust.json"
+    record = json.loads(path.read_text("utf-8"))
+    del record["parts"]
+    path.write_text(json.dumps(record), "utf-8")
+    assert _state(offered) == "trusted"
+    offered.mcp_json({"s": server(["sh", "-c", "true"])})
+    assert _entry(offered, "s")["changed"] == "trusted before; changed since"
+
+
 def test_a_person_is_shown_and_asked_at_a_terminal(offered: Workspace) -> None:
     refused = _at_terminal(offered, "trust", "s", answer="n")
     assert "runs      sh -c cat" in refused.out
@@ -144,7 +193,7 @@ def test_a_person_is_shown_and_asked_at_a_terminal(offered: Workspace) -> None:
 
 def test_what_changes_under_the_question_is_not_what_is_trusted(offered: Workspace) -> None:
     _at_terminal(offered, "trust", "s", answer="y", meanwhile="touch owned")
-    assert _state(offered) == "waiting"
+    assert _state(offered) == "changed"
 
 
 def test_decisions_are_in_the_audit_log_with_what_was_shown(offered: Workspace) -> None:
@@ -163,41 +212,50 @@ def test_decisions_are_in_the_audit_log_with_what_was_shown(offered: Workspace) 
 
 # Serves itself as a client does, and then types a command below itself.
 CHEAT = """
-import json, subprocess, sys
-program, out, *words = sys.argv[1:]
+import json, os, subprocess, sys, time
+out, ways, words = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3:]
 hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
     "protocolVersion": "2025-06-18", "capabilities": {},
     "clientInfo": {"name": "c", "version": "1"}}}
-served = subprocess.Popen([program, "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-served.stdin.write(json.dumps(hello).encode() + b"\\n")
-served.stdin.flush()
+served = subprocess.Popen(ways, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+if "--http" not in " ".join(ways):
+    served.stdin.write(json.dumps(hello).encode() + b"\\n")
+    served.stdin.flush()
 served.stdout.readline()
-done = subprocess.run([program, *words], capture_output=True, text=True, stdin=subprocess.DEVNULL)
-open(out, "w").write(str(done.returncode) + done.stdout + done.stderr)
+changed = {**os.environ, "SWITCHBOARD_IN_PROCESS": "1", "XDG_RUNTIME_DIR": "/nowhere"}
+for env in (None, changed):
+    done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL, env=env)
+    open(out, "a").write(done.stdout + done.stderr + "\\n")
 served.stdin.close()
+served.terminate()
 served.wait()
 """
+# What serves, with `{}` for the program; and how a client may start it.
+SERVING = ("{} mcp", "{} mcp --in-process", "{} serve --stdio", "{} serve --http --port 0")
+RELAY = """
+import os, subprocess as s
+p = s.Popen({!r}, shell=True, stdin=s.PIPE)
+while d := os.read(0, 9999):
+    os.write(p.stdin.fileno(), d)
+"""
+WRAPPED = {
+    "plain": ("sh", "-c", "exec {}"),
+    "shell": ("sh", "-c", "{}; true"),
+    "session": ("setsid", "-w", "sh", "-c", "{}; true"),
+    "python": (sys.executable, "-c", "import subprocess as s; s.run({!r}, shell=True)"),
+    # It passes every byte on itself, and is no client all the same.
+    "relay": (sys.executable, "-c", RELAY),
+    "unlisted": ("flock", "lock", "sh", "-c", "{}; true"),
+}
 
 
-@pytest.mark.parametrize("daemon", [False, True])
-@pytest.mark.parametrize("verb", ["trust", "add", "init"])
-def test_a_client_cannot_trust_for_a_person(tmp_path: Path, verb: str, *, daemon: bool) -> None:
-    """An agent with a shell types what a person would, with the right fingerprint."""
-    place = Workspace(tmp_path, daemon=daemon)
-    del place.env["SWITCHBOARD_TRUST_WORKSPACE"]
-    program, out = place.command()[0], tmp_path / "out"
-    match verb:
-        case "trust":
-            place.mcp_json({"s": server(["sh", "-c", "cat"])})
-            words = ("trust", "s", "--fingerprint", _entry(place, "s")["fingerprint"])
-        case "add":
-            words = ("add", "s", "--", "sh", "-c", "cat")
-        case _:
-            place.settings.rmdir()
-            words = ("init",)
+def _cheated(place: Workspace, out: Path, words: tuple[str, ...], how: str, serves: str) -> str:
+    """What a command says that the client of `serves` types in its shell."""
+    program = place.command()[0]
+    ways = [each.format(serves.format(program)) for each in WRAPPED[how]]
     try:
         subprocess.run(
-            [sys.executable, "-c", CHEAT, program, str(out), *words],
+            [sys.executable, "-c", CHEAT, str(out), json.dumps(ways), program, *words],
             cwd=place.root,
             env=place.env,
             timeout=60,
@@ -205,9 +263,72 @@ def test_a_client_cannot_trust_for_a_person(tmp_path: Path, verb: str, *, daemon
         )
     finally:
         place.stop_daemon()
-    told = out.read_text("utf-8")
-    assert "a client of Switchboard" in told
+    return out.read_text("utf-8")
+
+
+@pytest.mark.parametrize("daemon", [False, True])
+@pytest.mark.parametrize("verb", ["trust", "add", "add --global", "init"])
+@attack("B14")
+def test_a_client_cannot_trust_for_a_person(tmp_path: Path, verb: str, *, daemon: bool) -> None:
+    """An agent with a shell types what a person would, with the right fingerprint."""
+    place = Workspace(tmp_path, daemon=daemon)
+    del place.env["SWITCHBOARD_TRUST_WORKSPACE"]
+    match verb:
+        case "trust":
+            place.mcp_json({"s": server(["sh", "-c", "cat"])})
+            words = ("trust", "s", "--fingerprint", _entry(place, "s")["fingerprint"])
+        case "init":
+            place.settings.rmdir()
+            words = ("init",)
+        case _:
+            words = (*verb.split(), "s", "--", "sh", "-c", "cat")
+    told = _cheated(place, tmp_path / "out", words, "plain", SERVING[0])
+    assert told.count("a client of Switchboard") >= 1
     assert not (place.home / "trust.json").exists()
+    assert not (place.home / "mcp.json").exists()
+
+
+@pytest.mark.parametrize(("how", "serves"), [*product(WRAPPED, SERVING[:3]), ("shell", SERVING[3])])
+def test_a_client_is_known_however_it_is_served(tmp_path: Path, how: str, serves: str) -> None:
+    """Attempted: the same, where the client had Switchboard started by a program in between."""
+    place = Workspace(tmp_path, daemon=True)
+    del place.env["SWITCHBOARD_TRUST_WORKSPACE"]
+    place.mcp_json({"s": server(["sh", "-c", "cat"])})
+    words = ("trust", "s", "--fingerprint", _entry(place, "s")["fingerprint"])
+    told = _cheated(place, tmp_path / "out", words, how, serves)
+    assert told.count("a client of Switchboard, which cannot agree for a person") == 2, told
+    assert not (place.home / "trust.json").exists()
+
+
+def test_whoever_is_served_over_http_may_be_anybody(tmp_path: Path) -> None:
+    """Attempted: the client came over HTTP, so that its process is not known."""
+    place = Workspace(tmp_path, daemon=True)
+    del place.env["SWITCHBOARD_TRUST_WORKSPACE"]
+    place.mcp_json({"s": server(["sh", "-c", "cat"])})
+    command = place.command("serve", "--http", "--port", "0")
+    with subprocess.Popen(
+        command, cwd=place.root, env=place.env, stdout=subprocess.PIPE, text=True
+    ) as served:
+        try:
+            assert served.stdout is not None
+            served.stdout.readline()
+            refused = trust_shown(place, "s")
+        finally:
+            served.terminate()
+            served.wait()
+            place.stop_daemon()
+    assert (refused.code, "one is served over HTTP" in refused.err) == (1, True)
+    assert trust_shown(place, "s").code == 0
+
+
+def test_a_note_that_cannot_be_read_stops_consent(offered: Workspace) -> None:
+    folder = offered.home / "serving"
+    folder.mkdir(mode=0o700)
+    (folder / "1.json").write_text("{", "utf-8")
+    refused = trust_shown(offered, "s")
+    assert (refused.code, "cannot be read" in refused.err) == (1, True)
+    (folder / "1.json").unlink()
+    assert trust_shown(offered, "s").code == 0
 
 
 def test_what_is_added_is_trusted_only_as_it_was_typed(workspace: Workspace) -> None:
@@ -218,5 +339,12 @@ def test_what_is_added_is_trusted_only_as_it_was_typed(workspace: Workspace) -> 
     assert _state(workspace, "notes") == "waiting"
     (workspace.root / "switchboard.config.json").unlink()
     added = ("add", "other", "--", "true")
-    switchboard(workspace, *added, env=UNTRUSTING, apart=True)
+    typed(workspace, *added)
     assert _state(workspace, "other") == "trusted"
+
+
+def test_what_a_script_adds_waits_and_says_how_it_is_trusted(workspace: Workspace) -> None:
+    done = switchboard(workspace, "add", "s", "--", "true", env=UNTRUSTING, apart=True)
+    assert done.code == 0
+    assert "without a terminal nobody is there who could trust it: switchboard trust s" in done.err
+    assert _state(workspace) == "waiting"

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from cli.commands import PATIENCE, switchboard
-from support.requirements import requirement
+from support.requirements import attack, requirement
 from support.workspace import Workspace
 
 GUARDED = "enable_mcp_server_surface = true\n"
@@ -148,6 +148,7 @@ def test_who_types_at_a_terminal_is_asked_there(mixed: Workspace, typed: str, co
     assert (mixed.root / "touched").exists() == (code == 0)
 
 
+@attack("A2")
 def test_what_the_console_decides_is_not_asked_at_the_command(mixed: Workspace) -> None:
     mixed.config_toml(GUARDED + 'approval_channel = "console"\n' + WRITES, scope="home")
     with at_terminal(mixed, "call", "writes") as (terminal, process):

@@ -22,6 +22,7 @@ from switchboard.core.ports import Next
 from switchboard.core.sessions import NO_OVERRIDES, Overrides, Session
 from switchboard.core.tools import ToolSpec
 from switchboard.core.visibility import Visibility
+from switchboard.daemon.board.guard import Guard
 from switchboard.pipeline.order import build_road
 from switchboard.providers.commands.provider import CommandsProvider
 from switchboard.sandbox.sandbox import Sandbox
@@ -114,6 +115,8 @@ class Bench:
         self.place.config_toml("enable_mcp_server_surface = true\n", scope="home")
         self.events = MemoryEvents()
         self._ids = itertools.count(1)
+        # For tools that ask about hosts.
+        self.guard: Guard | None = None
 
     def write(self, name: str, command: list[str], *, scope: Any = "home", **more: Any) -> None:
         """Add a tool to the configuration of a scope."""
@@ -169,7 +172,9 @@ class Bench:
         """The gates, without a question and without a log, and what is behind them."""
         reaper = Reaper()
         try:
-            provider = commands_provider(self.settings(), self.env, reaper, self.events, sandbox)
+            provider = commands_provider(
+                self.settings(), self.env, reaper, self.events, sandbox, guard=self.guard
+            )
             yield build_road({provider.key: provider}, Visibility(), self.events), provider
         finally:
             await asyncio.to_thread(reaper.close)

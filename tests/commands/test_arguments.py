@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from commands.bench import Bench, json_of, text_of
-from support.requirements import requirement
+from support.requirements import attack, requirement
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.strict import Number
 from switchboard.providers.commands.templates import fill, names_in
@@ -54,6 +54,7 @@ def test_braces_that_are_no_place_stay_and_values_are_not_filled_again() -> None
 
 
 @pytest.mark.parametrize("value", ["-rf", "--output=/etc/passwd", "-"])
+@attack("B28")
 def test_an_argument_cannot_become_an_option(value: str) -> None:
     with pytest.raises(Fault) as caught:
         filled("{x}", x=value)

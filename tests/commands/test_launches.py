@@ -94,7 +94,7 @@ async def test_high_risk_asks_whatever_the_configuration_says(
 ) -> None:
     bench.write("tool", ["true"], requires_approval=False, **fields)
     assert bench.told("tool")["requires_approval"] is True
-    assert assess(await launch(bench)).is_high
+    assert assess(await launch(bench)).must_ask
 
 
 @requirement("S3.104", "S3.105")
@@ -108,7 +108,7 @@ async def test_a_folder_that_is_opened_to_write_in_is_a_write_that_asks(
     bench.write("tool", ["true"], writable_roots=["build"], **declared)
     found = await launch(bench)
     assert str(bench.root / "build") in found.writable_roots
-    assert assess(found).is_high
+    assert assess(found).must_ask
     assert bench.told("tool")["requires_approval"]
     assert bench.specs()["tool"].effects.read_only is False
 

@@ -4,7 +4,7 @@ import pytest
 
 from commands.bench import Bench, text_of
 from support.requirements import requirement
-from switchboard.approvals.wording import effects_in_words
+from switchboard.approvals.wording.effects import effects_in_words
 from switchboard.core.faults import FaultCode
 
 READS = ["filesystem-read"]

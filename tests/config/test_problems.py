@@ -2,6 +2,7 @@
 
 import pytest
 
+from support.requirements import attack
 from switchboard.config.problems import ConfigInvalid, Problem, render_problems, shown_path
 from switchkit.suggest import did_you_mean
 
@@ -62,6 +63,7 @@ def test_warnings_say_that_they_are_warnings() -> None:
     assert told == "warning: 1 warning in the configuration\n\n  f, near line 3\n    warning: odd\n"
 
 
+@attack("B21")
 def test_a_file_cannot_speak_to_the_terminal_through_a_problem() -> None:
     told = render_problems([Problem(path="f", key="a\x1b[2Jb", message="x\ny\x07", hint="\u202e")])
     assert "\x1b" not in told

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple
 
+from support.measuring import starter
 from support.workspace import CHECKOUT, NODE_MODULES
 
 VERSIONS = ("2025-06-18", "2025-11-25", "2026-07-28")
@@ -105,7 +106,7 @@ async def run(words: Sequence[str], folder: Path, env: Mapping[str, str] = {}) -
             stdin=DEVNULL,
             stdout=log,
             stderr=STDOUT,
-            env={**os.environ, **env},
+            env={**starter(os.environ), **env},
         )
         try:
             async with asyncio.timeout(PATIENCE):

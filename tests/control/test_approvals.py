@@ -5,6 +5,7 @@ import json
 import subprocess
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 
 import pytest
 
@@ -202,7 +203,11 @@ async def test_a_call_over_http_is_told_apart_from_one_that_is_typed(guarded: Wo
             (posted,) = (await control.ask("approvals", id=ours))["calls"]
             assert posted["question"]["client_pid"] == 0
             # The same call, and yet an answer to one of them is none to the other.
-            await asyncio.to_thread(report, guarded, "approvals", "approve", ours, "--yes")
+            # Whoever has it served, as the tests do here, is no person either.
+            words = ("approvals", "approve", ours, "--yes", "--json")
+            refused = await asyncio.to_thread(switchboard, guarded, *words)
+            assert refused.report["reason"] == "own-consent"
+            await asyncio.to_thread(partial(switchboard, guarded, *words, apart=True))
             await call
             await asyncio.to_thread(report, guarded, "approvals", "deny", typed)
         assert process.returncode == 1

@@ -96,12 +96,13 @@ def without_ids(report: Json) -> Json:
     return {**report, "call_id": "", "details": details}
 
 
-def test_a_bad_configuration_is_told_as_without_a_daemon(workspace: Workspace) -> None:
+def test_who_wants_a_server_of_a_broken_file_is_told_of_the_file(workspace: Workspace) -> None:
     workspace.mcp_json({"a": {"comand": "x"}})
-    done = switchboard(workspace, "call", "a", "b")
-    assert (done.code, done.out) == (2, "")
-    assert "mcpServers.a.comand" in done.err
-    assert "warning" not in done.err
+    for words in (("call", "a", "b"), ("call", "a", "b", "--in-process")):
+        done = switchboard(workspace, *words)
+        assert (done.code, done.out) == (1, "")
+        assert "mcpServers.a.comand: unknown field `comand`" in done.err
+        assert "hint: switchboard config check" in done.err
 
 
 def test_a_daemon_that_cannot_start_is_done_without(workspace: Workspace) -> None:

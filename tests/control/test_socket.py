@@ -114,14 +114,14 @@ async def test_an_unforeseen_failure_is_told_over_http() -> None:
 async def test_a_caller_that_leaves_half_way_does_not_leave_half_a_restart() -> None:
     stopping, may_stop, started = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
-    async def stop() -> None:
+    async def stop(_why: str) -> None:
         stopping.set()
         await may_stop.wait()
 
     async def start() -> None:
         started.set()
 
-    connection = SimpleNamespace(stop=stop, ready=start)
+    connection = SimpleNamespace(stop=stop, ready=start, in_flight=0)
     child = SimpleNamespace(entry=SimpleNamespace(name="echo", account=""), connection=connection)
     children = SimpleNamespace(children=lambda: (child,))
     async with TaskSet() as unfinished:

@@ -1,16 +1,19 @@
 """A client that the daemon does not serve hears why, and is served all the same."""
 
 import socket
+import subprocess
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from support.daemons import daemon_pid, dial, make_run_folder, shim, status
 from support.mcp_stdio import talking_to
 from support.workspace import Workspace, child_command, server
 from switchboard.ipc.hello import hello_line
-from switchboard.ipc.protocol import CLIENT, MAX_HELLO_BYTES
+from switchboard.ipc.protocol import CLIENT, MAX_HELLO_BYTES, STREAMS
 
 
 def answer_to(stranger: socket.socket, hello: bytes) -> str:
@@ -53,18 +56,67 @@ async def test_who_means_another_home_is_told_so(workspace: Workspace, tmp_path:
             )
 
 
-async def test_a_broken_configuration_is_a_reason(workspace: Workspace) -> None:
-    workspace.config_json({"suites": 7})
-    async with talking_to(
-        workspace.command("mcp"), cwd=workspace.root, env=workspace.env
-    ) as client:
+async def test_a_broken_environment_is_a_reason(workspace: Workspace) -> None:
+    broken = {**workspace.env, "ENABLE_MCP_SERVER_SURFACE": "perhaps"}
+    async with talking_to(workspace.command("mcp"), cwd=workspace.root, env=broken) as client:
         assert await client.ended() == 2
         first, *rest = client.stderr.splitlines()
         assert first == (
             "warning: the daemon does not serve this client: the configuration cannot be used as"
             " it is; serving in this process instead"
         )
-        assert any("suites" in line for line in rest)
+        assert any("ENABLE_MCP_SERVER_SURFACE" in line for line in rest)
+
+
+@pytest.mark.parametrize("verb", ["mcp", "serve"])
+async def test_a_broken_file_ends_no_connection_and_is_named(
+    workspace: Workspace, verb: str
+) -> None:
+    """One typo in one file; the servers of the others work, and everybody says what is wrong."""
+    workspace.mcp_json({"echo": server(child_command("echo.py"))}, scope="home")
+    workspace.write(".switchboard/mcp.json", '{"mcpServers": {"x": {"cmd": "y"}}}')
+    command = workspace.command(*(["mcp"] if verb == "mcp" else ["serve", "--stdio"]))
+    async with talking_to(command, cwd=workspace.root, env=workspace.env) as client:
+        told = (await client.initialize())["instructions"]
+        assert (
+            "The configuration file `.switchboard/mcp.json:1:23` cannot be used, so what it"
+            " declares is missing. Tell the user to run `switchboard config check`."
+        ) in told
+        # Its own words are a stranger's.
+        assert "cmd" not in told
+        assert set(await client.tools()) == {"echo_suite"}
+        await client.call_subtool("echo_suite", "echo", {"text": "on"})
+    for words, of_others in ((["list"], "echo_suite"), (["doctor"], "servers    1\n")):
+        shown = subprocess.run(  # noqa: ASYNC221 - nothing else waits
+            workspace.command(*words),
+            cwd=workspace.root,
+            env=workspace.env,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        said = shown.stdout + shown.stderr
+        assert shown.returncode == 1
+        assert ".switchboard/mcp.json:1" in said
+        assert "unknown field `cmd`" in said
+        assert of_others in said
+
+
+async def test_an_edit_that_breaks_a_file_takes_nothing_from_newcomers_either(
+    workspace: Workspace,
+) -> None:
+    path = workspace.mcp_json({"echo": server(child_command("echo.py"))})
+    async with shim(workspace) as one:
+        assert set(await one.tools()) == {"echo_suite"}
+        path.write_text("{")
+        async with shim(workspace) as two:
+            told = (await two.initialize())["instructions"]
+            assert "so what it held before still counts" in told
+            assert set(await two.tools()) == {"echo_suite"}
+            found = status(workspace)
+            assert found is not None
+            assert ".switchboard/mcp.json" in found["boards"][0]["problem"]
+            assert found["boards"][0]["sessions"] == 2
 
 
 async def test_a_hello_that_is_too_long_is_a_reason(workspace: Workspace) -> None:
@@ -87,16 +139,23 @@ async def test_an_environment_that_is_too_large_to_inherit_is_a_reason(
 
 
 @contextmanager
-def one_who_is_ready_and_leaves(workspace: Workspace) -> Generator[None]:
-    """Listen where the daemon should; be ready for a client, and take nothing from it."""
+def one_who_is_ready(workspace: Workspace, *, loses: bool = False) -> Generator[None]:
+    """Listen where the daemon should; be ready for a client, and take nothing from it.
+
+    `loses`: take its word, and say that the streams beside it have not come.
+    """
     make_run_folder(workspace)
 
     def leave(listening: socket.socket) -> None:
         connection, _ = listening.accept()
         with connection:
             connection.recv(MAX_HELLO_BYTES)
-            connection.shutdown(socket.SHUT_RD)
+            if not loses:
+                connection.shutdown(socket.SHUT_RD)
             connection.sendall(b"ready\n")
+            if loses:
+                assert connection.recv(MAX_HELLO_BYTES) == STREAMS
+                connection.sendall(b"declined it has too many files open\n")
             # Until the shim has given up.
             finished.wait(20)
 
@@ -118,8 +177,16 @@ def one_who_is_ready_and_leaves(workspace: Workspace) -> Generator[None]:
 async def test_a_daemon_that_does_not_take_the_streams_is_done_without(
     workspace: Workspace,
 ) -> None:
-    with one_who_is_ready_and_leaves(workspace):
+    with one_who_is_ready(workspace):
         async with shim(workspace) as client:
             assert "the daemon did not take over" in client.stderr
+            assert set(await client.tools()) == {"echo_suite"}
+            assert await client.close() == 0
+
+
+async def test_a_shim_keeps_its_streams_until_they_have_been_taken(workspace: Workspace) -> None:
+    with one_who_is_ready(workspace, loses=True):
+        async with shim(workspace) as client:
+            assert "does not serve this client: it has too many files open;" in client.stderr
             assert set(await client.tools()) == {"echo_suite"}
             assert await client.close() == 0

@@ -139,7 +139,8 @@ async def test_a_frozen_one_hides_nobody_and_can_be_stopped(workspace: Workspace
             assert f"does not answer within {2 * GREETING_S:g} s" in frozen["problem"]
             assert (await command(workspace, "daemon", "stop")).code == 0
             assert not alive(old)
-            assert await client.ended() == 1
+            # It could tell its client nothing, which goes on with another.
+            assert set(await client.tools()) == {"echo_suite"}
 
 
 def sweep_by_command(workspace: Workspace) -> None:

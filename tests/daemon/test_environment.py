@@ -9,6 +9,7 @@ from typing import Any
 
 from support.daemons import daemon_pid, dial, shim, status
 from support.mcp_stdio import StdioClient, text_of
+from support.requirements import attack
 from support.workspace import Workspace, child_command, server
 from switchboard.ipc.environment import BASE_NAMES, hello_environment
 from switchboard.ipc.hello import hello_line
@@ -26,6 +27,7 @@ def words_of(pid: int) -> str:
         return file.read()
 
 
+@attack("S6")
 async def test_a_child_gets_what_its_own_client_has(workspace: Workspace) -> None:
     async with shim(workspace, env={"LANG": "one"}) as one:
         assert (await environment(one))["LANG"] == "one"

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import subprocess
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -128,3 +130,73 @@ async def test_what_a_workspace_shares_with_the_user_stays_in_that_workspace(
     workspace.home.mkdir(parents=True, exist_ok=True)
     async with shim(workspace) as client:
         assert (await report(client))["cwd"] != str(workspace.user_home)
+
+
+async def test_hosts_and_windows_differ_in_nothing_that_a_server_would_see(
+    workspace: Workspace,
+) -> None:
+    path = workspace.env["PATH"]
+    of_codex = f"/opt/x/codex-path:{path}:/home/me/.npm/_npx/1f/node_modules/.bin"
+    async with shim(workspace) as one, shim(workspace, env={"PATH": of_codex}) as two:
+        mine, theirs = await report(one), await report(two)
+        assert mine["pid"] == theirs["pid"]
+        # It sees no folder of a host either.
+        assert "codex-path" not in mine["env"]["PATH"]
+        assert "_npx" not in mine["env"]["PATH"]
+
+
+async def test_what_a_window_is_keeps_no_heirs_apart(workspace: Workspace) -> None:
+    workspace.mcp_json({"heir": server(child_command("echo_child"), inherit_env=True)})
+    window = {"TMUX_PANE": "%3", "SHLVL": "4", "CLAUDECODE": "1", "OLDPWD": "/"}
+    async with shim(workspace, env=window) as one, shim(workspace) as two:
+        mine = await report(one, "heir_suite")
+        assert mine["pid"] == (await report(two, "heir_suite"))["pid"]
+        assert not mine["env"].keys() & window.keys()
+
+
+async def test_status_tells_whose_a_child_is_and_why_boards_differ(workspace: Workspace) -> None:
+    async with (
+        shim(workspace, env={"NO_PROXY": "canary-of-a-host"}) as one,
+        shim(workspace, env={"LANG": "C"}) as two,
+    ):
+        for client in (one, two):
+            await report(client)
+        found = status(workspace) or {}
+        assert [board["differs"] for board in found["boards"]] == [[], ["LANG", "NO_PROXY"]]
+        assert [child["boards"] for child in found["children"]] == [[1], [2]]
+        assert all(len(child["clients"]) == 1 for child in found["children"])
+        command, env = workspace.command("status"), workspace.env
+        asking = partial(subprocess.run, command, env=env, capture_output=True, check=True)
+        shown = (await asyncio.to_thread(asking)).stdout.decode()
+        assert "apart from another board of this folder by LANG, NO_PROXY" in shown
+        assert "board 2: " in shown
+        assert "canary-of-a-host" not in shown + json.dumps(found)
+
+
+@pytest.mark.parametrize("scope", ["workspace", "user"])
+async def test_a_loose_server_serves_whoever_is_there(workspace: Workspace, scope: str) -> None:
+    entry = server(child_command("echo_child"), scope=scope, share="loose")
+    workspace.mcp_json(
+        {"common": entry, "apart": server(child_command("echo_child"))}, scope="home"
+    )
+    async with shim(workspace) as one, shim(workspace, env={"LANG": "C"}) as two:
+        mine, theirs = await report(one, "common_suite"), await report(two, "common_suite")
+        assert mine["pid"] == theirs["pid"]
+        assert (await report(one, "apart_suite"))["pid"] != (await report(two, "apart_suite"))[
+            "pid"
+        ]
+        (child,) = (
+            each for each in (status(workspace) or {})["children"] if each["name"] == "common"
+        )
+        assert child["boards"] == [1, 2]
+        # Who started it may leave.
+        assert await one.close() == 0
+        assert (await report(two, "common_suite"))["pid"] == mine["pid"]
+    workspace.stop_daemon()
+    await until_gone([mine["pid"]])
+
+
+async def test_a_loose_server_of_scope_session_is_still_nobody_elses(workspace: Workspace) -> None:
+    workspace.config_json({"suites": {"echo": {"scope": "session", "share": "loose"}}})
+    async with shim(workspace) as one, shim(workspace) as two:
+        assert (await report(one))["pid"] != (await report(two))["pid"]

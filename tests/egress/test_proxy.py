@@ -1,7 +1,6 @@
 """What a child reaches through its proxy, and what it does not."""
 
 import asyncio
-import contextlib
 import socket
 import ssl
 from pathlib import Path
@@ -10,12 +9,13 @@ import httpx
 import pytest
 from msgspec.structs import replace
 
-from egress.world import SECRET, Authority, FakeResolver, Out, Site, ok, way_out
+from egress.world import SECRET, Authority, FakeResolver, Out, OwnProxy, Site, ok, way_out
+from switchboard.core.egress import split_host
 from switchboard.core.events import EgressRefused
 from switchboard.egress.limits import LIMITS
 from switchboard.egress.resolving import HostResolver, SystemResolver
-from switchboard.egress.tunnel import Meter, relay
 from switchboard.egress.variables import AUTHORITY_FILE
+from switchboard.wire.http_hosts import in_url
 
 
 async def test_a_listed_host_is_reached_in_the_clear_and_through_a_tunnel(tmp_path: Path) -> None:
@@ -68,7 +68,9 @@ async def test_what_is_not_listed_is_refused_by_name_and_told(target: str, why: 
     resolver = FakeResolver()
     async with way_out(["api.test", "*.sub.test"], resolver) as out:
         answer = await out.raw(f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n".encode())
-        assert answer.startswith(b"HTTP/1.1 403 egress-refused\r\n")
+        host, port = split_host(target, 0)
+        said = f"HTTP/1.1 403 egress-refused: {why} {in_url(host)}:{port}\r\n"
+        assert answer.startswith(said.encode())
         assert b"egress-refused: " in answer.partition(b"\r\n\r\n")[2]
         assert resolver.asked == []
         assert [each[2] for each in out.rows("refused")] == [why]
@@ -357,7 +359,8 @@ async def test_methods_are_held_also_where_the_child_speaks_tls(tmp_path: Path) 
             async with httpx.AsyncClient(proxy=out.url, verify=verify) as client:
                 assert (await client.post(f"https://{host}/", json={})).status_code == 200
                 refused = await client.delete(f"https://{host}/")
-                assert (refused.status_code, refused.reason_phrase) == (403, "egress-refused")
+                said = f"egress-refused: method-not-listed {host}"
+                assert (refused.status_code, refused.reason_phrase) == (403, said)
                 fronted = await client.get(f"https://{host}/", headers={"Host": "evil.test"})
                 assert fronted.status_code == 403
             assert len(site.requests) == 1
@@ -382,28 +385,6 @@ async def test_a_host_without_a_certificate_that_we_believe_gets_no_credential(
             assert [each[2] for each in out.rows("failed")] == ["certificate"]
 
 
-class OwnProxy(Site):
-    """The proxy of the person: notes what it is asked for, and leads to one place."""
-
-    def __init__(self, leads_to: int) -> None:
-        super().__init__()
-        self._leads_to = leads_to
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await reader.readuntil(b"\r\n\r\n")
-        self.requests.append(head)
-        if not head.startswith(b"CONNECT"):
-            writer.write(ok(b"through the proxy"))
-            writer.close()
-            return
-        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
-        there = await asyncio.open_connection("127.0.0.1", self._leads_to)
-        with contextlib.suppress(OSError):
-            await relay((reader, writer), there, Meter(), idle_s=10)
-        there[1].close()
-        writer.close()
-
-
 async def test_connections_go_on_through_the_proxy_of_the_person(tmp_path: Path) -> None:
     """A name is then looked up by that proxy alone; an address is checked here all the same."""
     parts = Inspected(tmp_path)
@@ -421,7 +402,7 @@ async def test_connections_go_on_through_the_proxy_of_the_person(tmp_path: Path)
                 assert (await client.get("http://other.test/x")).text == "through the proxy"
             refused = await out.raw(b"CONNECT 10.0.0.6:443 HTTP/1.1\r\nHost: x\r\n\r\n")
             assert refused.startswith(b"HTTP/1.1 403")
-        assert resolver.asked == []
+        assert set(resolver.asked) == {"127.0.0.1"}
         assert own.requests[0].startswith(b"CONNECT api.test:443 HTTP/1.1\r\n")
         assert b"Proxy-Authorization: Basic bWU6cGFzcw==\r\n" in own.requests[0]
         assert f"Bearer {SECRET}".encode() in site.requests[0]

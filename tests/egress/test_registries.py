@@ -11,6 +11,7 @@ from egress.world import FakeResolver, Heard, Site, ok
 from sandbox.den import Den
 from switchboard.core.egress import egress_from
 from switchboard.egress.record import EgressRecord
+from switchboard.egress.session_variables import SessionVariables
 from switchboard.egress.way_out import ProxiedWayOut, WayOutSpec
 
 SAYS = "ran from the registry"
@@ -59,7 +60,7 @@ async def test_npx_fetches_and_runs_a_package_from_a_registry_that_is_listed(den
         spec = WayOutSpec(
             server="tool",
             hosts=egress_from([f"registry.test:{site.port}", f"127.0.0.1:{site.port}"]),
-            environ={},
+            variables=SessionVariables(),
             look_up=look_up,
         )
         den.way_out = ProxiedWayOut(spec, FakeResolver(registry_test="127.0.0.1"), record, Heard())

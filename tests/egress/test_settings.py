@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from egress.world import Heard
 from settings.ground import Ground
 from support.requirements import requirement
 from switchboard.approvals.risk import assess
@@ -12,10 +13,15 @@ from switchboard.children.schema import ServerEntry
 from switchboard.children.secrets.texts import references_of
 from switchboard.children.server_launches import ServerLaunches
 from switchboard.core.egress import EgressHost, egress_from, written_egress
+from switchboard.core.faults import Fault
+from switchboard.core.privacy.secrets import NO_SECRETS
 from switchboard.core.tools import ToolSpec
+from switchboard.daemon.board.egress import Egress
+from switchboard.daemon.board.guard import Guard
 from switchboard.providers.commands.launches import standing_launch
 from switchboard.providers.commands.schema import CommandEntry, CommandTools
 from switchboard.settings.freeze import fields_from_entry
+from switchboard.settings.scopes.session_servers import Skill, servers_in_scope
 
 HOSTS = {"api.test": {"methods": ["GET"], "inject": "env:TOKEN"}, "*.cdn.test:8443": {}}
 
@@ -119,7 +125,7 @@ def test_chosen_hosts_count_as_network(ground: Ground) -> None:
     launch = standing_launch(entry, spec)
     assert launch.network
     assert launch.hosts == ("api.test",)
-    assert assess(launch).is_high
+    assert assess(launch).must_ask
     server = ServerEntry(
         name="s", transport="stdio", sandbox_profile="default", egress=egress_from(["api.test"])
     )
@@ -131,3 +137,77 @@ def test_a_command_tool_of_a_workspace_has_no_hosts(ground: Ground) -> None:
     tools = ground.load().sources["commands"]
     assert isinstance(tools, CommandTools)
     assert tools.usable["tool"].egress == ()
+
+
+@requirement("S3.104")
+def test_a_file_of_the_command_line_opens_no_host(ground: Ground) -> None:
+    """A client's command line may be a project's own word."""
+    given = ground.put(
+        ground.user_home / "given.json",
+        {"mcpServers": {"tool": {"command": "tool", "egress": HOSTS, "egress_ask": True}}},
+    )
+    settings = ground.load(config=given)
+    (entry,) = settings.servers
+    assert (entry.egress, entry.egress_ask) == ((), False)
+    assert entry.sandbox_profile == "default"
+    assert any("`egress` is ignored" in each.message for each in settings.warnings)
+
+
+@pytest.mark.parametrize("of", ["agent", "skill"])
+def test_an_agent_and_a_skill_open_no_host_and_change_no_server_that_has_some(
+    ground: Ground, of: str
+) -> None:
+    write(ground, ground.home, egress=HOSTS)
+    folder = ground.user_home / of
+    file = "AGENT.md" if of == "agent" else "SKILL.md"
+    ground.put(folder / file, "---\nname: it\ndescription: It.\n---\nDo it.\n")
+    servers = {
+        "tool": {"command": "evil"},
+        "own": {"command": "evil", "egress": ["evil.test"], "egress_ask": True},
+    }
+    ground.put(folder / "mcp.json", {"mcpServers": servers})
+    settings = ground.load()
+    scoped = (
+        servers_in_scope(settings, agent=str(folder))
+        if of == "agent"
+        else servers_in_scope(settings, skills=[Skill(directory=str(folder))])
+    )
+    found = {each.name: each for each in scoped.servers}
+    assert found["tool"].command == "evil"
+    for entry in found.values():
+        assert (entry.egress, entry.egress_ask) == ((), False)
+    assert found["own"].sandbox_profile == "default"
+    assert any("`egress` is ignored" in each.message for each in scoped.warnings)
+
+
+@pytest.mark.parametrize(
+    ("written", "hint"),
+    [
+        ("api.test", "put it in square brackets"),
+        (["https://api.github.com/v3"], "write `api.github.com`"),
+        ({"http://api.github.com:8080": {}}, "write `api.github.com:8080`"),
+    ],
+)
+def test_a_slip_is_told_with_what_to_write(ground: Ground, written: Any, hint: str) -> None:
+    write(ground, ground.home, egress=written)
+    (problem,) = ground.refused()
+    assert problem.hint == hint
+
+
+def test_whatever_is_not_the_users_alone_gets_no_way_out(tmp_path: Path) -> None:
+    """The last look before a process starts, should a reader of files have missed it."""
+    egress = Egress(Heard(), lambda: Guard(str(tmp_path), Heard()))
+    entry = ServerEntry(
+        name="s",
+        transport="stdio",
+        sandbox_profile="default",
+        egress=egress_from(["api.test"]),
+        fingerprint="sha256:x",
+    )
+
+    async def nothing() -> dict[str, str]:
+        return {}
+
+    with pytest.raises(Fault) as caught:
+        egress(entry, {}, nothing, bound="s", runs="s", cwd="/", hide=NO_SECRETS)
+    assert caught.value.reason == "egress-foreign"

@@ -19,6 +19,8 @@ from switchboard.core.egress import egress_from
 from switchboard.core.events import Event
 from switchboard.egress.limits import LIMITS, EgressLimits
 from switchboard.egress.record import EgressRecord
+from switchboard.egress.session_variables import SessionVariables
+from switchboard.egress.tunnel import Meter, relay
 from switchboard.egress.way_out import ProxiedWayOut, WayOutSpec
 
 SECRET = "the-token-of-the-user"
@@ -134,6 +136,28 @@ def _ok(body: bytes, *headers: str) -> bytes:
 ok = _ok
 
 
+class OwnProxy(Site):
+    """The proxy of the person: notes what it is asked for, and leads to one place."""
+
+    def __init__(self, leads_to: int) -> None:
+        super().__init__()
+        self._leads_to = leads_to
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        self.requests.append(head)
+        if not head.startswith(b"CONNECT"):
+            writer.write(ok(b"through the proxy"))
+            writer.close()
+            return
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        there = await asyncio.open_connection("127.0.0.1", self._leads_to)
+        with contextlib.suppress(OSError):
+            await relay((reader, writer), there, Meter(), idle_s=10)
+        there[1].close()
+        writer.close()
+
+
 class Heard:
     """Events, in a list."""
 
@@ -188,11 +212,15 @@ async def way_out(
     """Open the way out of somebody with these hosts."""
 
     async def look_up() -> Mapping[str, str]:
-        return {"TOKEN": SECRET}
+        return {"env:TOKEN": SECRET}
 
     record, heard = EgressRecord(), Heard()
     spec = WayOutSpec(
-        server="tool", hosts=egress_from(hosts), environ=environ, look_up=look_up, limits=limits
+        server="tool",
+        hosts=egress_from(hosts),
+        variables=SessionVariables(environ=environ, own=environ),
+        look_up=look_up,
+        limits=limits,
     )
     made = ProxiedWayOut(replace(spec, **more), resolver, record, heard)
     listener = socket.create_server(("127.0.0.1", 0))

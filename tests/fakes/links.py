@@ -1,11 +1,13 @@
 """A way to a child that is no process and no network: words handed over in memory."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from switchboard.children.link import MakePeer
 from switchboard.children.redaction import Redaction
 from switchboard.children.schema import ServerEntry
+from switchboard.core.channel import Channel
 from switchboard.wire.messages import Parts
 from switchboard.wire.pipes import Loss
 
@@ -25,6 +27,9 @@ class MemoryLink:
         self.peer = make_peer(self)
         self._short_lived = short_lived
         self.closed = False
+
+    def attend(self, channel: Callable[[], Channel | None]) -> None:
+        """It wants nothing of anybody."""
 
     def send(self, parts: Parts) -> None:
         message: Json = json.loads(b"".join(map(bytes, parts)))
@@ -51,6 +56,9 @@ class MemoryLink:
 
     def close(self) -> None:
         self.closed = True
+
+    async def doubt(self) -> None:
+        return None
 
     async def diagnosis(self) -> tuple[str, str]:
         return "it was forgotten", ""

@@ -14,8 +14,8 @@ from fakes.events import MemoryEvents
 from support.processes import wait_until_none_mention
 from support.workspace import child_command
 from switchboard.children.child import Child
-from switchboard.children.connection import ChildLimits
 from switchboard.children.pool import ChildPool
+from switchboard.children.reaching.child_limits import ChildLimits
 from switchboard.children.schema import ServerEntry
 from switchboard.children.secrets.lookup import EnvironmentSecrets
 from switchkit.reaper_client import Reaper

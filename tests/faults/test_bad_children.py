@@ -50,7 +50,7 @@ BAD = {
         habit("hang-on-tool"), calling("hang"), "deadline_exceeded", "tool-timeout"
     ),
     "answers with a wrong id": Bad(
-        habit("wrong-id"), calling("echo", text="x"), "deadline_exceeded", "tool-timeout"
+        habit("wrong-id"), calling("echo", text="x"), "internal", "result-malformed"
     ),
     "sends 60 MB on one line": Bad(
         habit("huge-line"), calling("huge", megabytes=60), "resource_exhausted", "message-too-large"

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from cli.commands import Finished, switchboard, trust_shown
 from support.mcp_stdio import StdioClient, modern_meta, talking_to, text_of
+from support.reading import read_it, reply
 from support.workspace import Json, Workspace, child_command
 
 Era = Literal["handshake", "modern"]
@@ -94,7 +95,7 @@ class Gate:
 
     async def type(self, *words: str, env: Mapping[str, str] = {}) -> Finished:
         """Run a command in a terminal of one's own."""
-        return await asyncio.to_thread(switchboard, self.workspace, *words, env=env)
+        return await asyncio.to_thread(switchboard, self.workspace, *words, env=env, apart=True)
 
     async def trust(self) -> Finished:
         """Trust everything of the workspace as it is shown now."""
@@ -164,20 +165,15 @@ def fault(result: Json) -> Json:
 
 
 async def asked(client: StdioClient) -> Json:
-    """Wait until a client of the handshake era is asked something."""
-    return await client.message("elicitation/create")
+    """Wait until a client of the handshake era is asked something, and its user has read it."""
+    question = await client.message("elicitation/create")
+    await read_it()
+    return question
 
 
 def answered(client: StdioClient, question: Json, decision: str) -> None:
     """Answer as a client of the handshake era does, for the person in front of it."""
     client.send({"jsonrpc": "2.0", "id": question["id"], "result": reply(decision)})
-
-
-def reply(decision: str) -> Json:
-    """Write what a client makes of its user's choice."""
-    if decision in {"cancel", "decline"}:
-        return {"action": decision}
-    return {"action": "accept", "content": {"decision": decision}}
 
 
 def again(asking: Json, params: Json, decision: str) -> Json:
@@ -192,6 +188,7 @@ async def run_answering(client: StdioClient, decision: str, subtool: str, **args
     if client.era_meta is not None:
         asking = await client.request("tools/call", params)
         assert asking["resultType"] == "input_required", asking
+        await read_it()
         return await client.request("tools/call", again(asking, params, decision))
     begun = client.begin("tools/call", params)
     answered(client, await asked(client), decision)

@@ -23,6 +23,7 @@ from gate.ground import (
     run_answering,
     said,
 )
+from support.reading import read_it, reply
 from support.requirements import requirement
 
 BOTH_ERAS = pytest.mark.parametrize("era", ["handshake", "modern"])
@@ -39,9 +40,8 @@ class Person:
     async def __call__(self, context: object, params: Any) -> ElicitResult:
         del context
         self.shown.append(params.message)
-        if self.decision in {"cancel", "decline"}:
-            return ElicitResult.model_validate({"action": self.decision})
-        return ElicitResult(action="accept", content={"decision": self.decision})
+        await read_it()
+        return ElicitResult.model_validate(reply(self.decision))
 
 
 @asynccontextmanager
@@ -150,15 +150,21 @@ async def test_the_client_shows_facts_first_then_arguments_then_the_servers_word
         await client.call_tool(SUITE, pin)
     [prompt] = person.shown
     lines = prompt.splitlines()
-    assert lines[0] == f"Switchboard asks: May write of {SUITE} run?"
-    heads = [line.partition(":")[0] for line in lines[2:]]
-    assert heads[:4] == ["Side effects", "Risk", "Folder", "Variables"]
-    assert heads.index("Sandbox") < heads.index("Arguments") < heads.index("The server says")
-    assert "Risk: HIGH; the server does not say that this tool only reads" in prompt
+    first = "Switchboard asks: EFFECTS UNKNOWN · ledger.write · in …"
+    assert lines[0].startswith(first)
+    assert lines[0].endswith("/.switchboard/mcps/ledger, no sandbox")
+    assert lines[1].startswith('{"text": "a line", "pin": "<hidden: ')
+    assert lines[2].startswith("Careful: ")
+    assert "it hides arguments" in lines[2]
+    heads = [line.partition(":")[0] for line in lines[3:]]
+    places = [*("Hidden arguments", "Risk", "Side effects", "Folder", "Variables", "Sandbox")]
+    places += ["Runs", "Approval", "The server says"]
+    assert [head for head in heads if head in places] == places
+    assert "Risk: MEDIUM; the server does not say that this tool only reads" in lines
     assert f"Folder: {gate.workspace.settings / 'mcps' / 'ledger'}" in prompt
     assert "LEDGER_MODE=plain" in prompt
     assert "LEDGER_TOKEN is set (hidden)" in prompt
-    assert "Sandbox: NONE" in lines
+    assert "Sandbox: NONE, network on" in lines
     assert '"text": "a line"' in prompt
     assert "  | Writes a line." in lines
     assert "7391" not in prompt
@@ -217,7 +223,7 @@ async def test_a_call_that_its_client_cancels_takes_its_question_back(gate: Gate
             {
                 "jsonrpc": "2.0",
                 "id": question["id"],
-                "result": {"action": "accept", "content": {"decision": "allow_once"}},
+                "result": reply("allow_once"),
             }
         )
         assert said(await run(client, "read")) == ""

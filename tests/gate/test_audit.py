@@ -23,9 +23,9 @@ from gate.ground import (
     said,
 )
 from support.daemons import daemon_pid
-from support.mcp_stdio import Ended, text_of
+from support.mcp_stdio import text_of
 from support.processes import children_of, until_gone, until_true
-from support.requirements import requirement
+from support.requirements import attack, requirement
 from support.workspace import Json
 
 BOTH_ERAS = pytest.mark.parametrize("era", ["handshake", "modern"])
@@ -155,6 +155,7 @@ async def test_no_argument_result_or_variable_is_in_any_file_of_ours(gate: Gate)
 
 
 @pytest.mark.parametrize("decision", ["allow_once", "allow_session"])
+@attack("F3")
 async def test_what_cannot_be_noted_does_not_start_and_what_only_reads_goes_on(
     gate: Gate, decision: str
 ) -> None:
@@ -190,8 +191,8 @@ async def test_a_daemon_that_is_killed_in_the_middle_has_noted_what_it_began(gat
         assert family
         os.kill(daemon, signal.SIGKILL)
         await until_gone([daemon, *family])
-        with pytest.raises(Ended, match="the daemon ended"):
-            await client.answer_to(begun)
+        ended = (await client.answer_to(begun))["error"]["message"]
+        assert "ended while this call was open" in ended
         assert len(questions_to(client)) == 1
     [started] = await gate.records(event="tool.call.started")
     assert (started["tool"], started["approval"]["decision"]) == ("begin", "approved")

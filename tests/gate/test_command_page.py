@@ -22,11 +22,25 @@ def test_every_section_says_what_is_defended_what_is_not_and_how_to_check_it() -
         "The vault",
         "Words of servers, and clients beside each other",
         "Trust in a workspace",
+        "What is not defended",
     ]
-    for section in re.split(r"^## ", PAGE, flags=re.MULTILINE)[1:]:
+    *sections, last = re.split(r"^## ", PAGE, flags=re.MULTILINE)[1:]
+    for section in sections:
         heads = re.findall(r"^### (.*)$", section, re.MULTILINE)
-        wanted = ["What is defended", "What is not defended", "How to check it"]
+        wanted = ["What is defended", "How to check it"]
         assert [head for head in heads if head in wanted] == wanted
+    assert last.startswith("What is not defended\n")
+    assert PAGE.count("What is not defended") == 1
+
+
+def test_one_table_says_of_each_section_what_is_not_defended() -> None:
+    heads = re.findall(r"^## (.*)$", PAGE, re.MULTILINE)
+    rows = re.findall(r"^\| \[(.*?)\]\(#(.*?)\) \| (.+) \| (.+) \|$", PAGE, re.MULTILINE)
+    assert {area for area, *_ in rows} == {*heads} - {"What is not defended"}
+    for area, link, *_ in rows:
+        assert link == re.sub(r"[^\w -]", "", area.lower()).replace(" ", "-")
+    table = PAGE.partition("## What is not defended\n")[2]
+    assert len(rows) == table.count("\n| [") >= len(heads)
 
 
 def test_the_tests_that_the_page_names_are_there() -> None:

@@ -8,7 +8,7 @@ from mcp import Client, StdioServerParameters
 
 from gate.ground import SUITE, Era, Gate, fault, questions_to, run, said
 from support.mcp_stdio import StdioClient
-from support.requirements import requirement
+from support.requirements import attack, requirement
 from support.workspace import Json
 
 BOTH_ERAS = pytest.mark.parametrize("era", ["handshake", "modern"])
@@ -47,6 +47,7 @@ async def test_nobody_has_to_ask_for_the_gate(gate: Gate) -> None:
 
 @requirement("S3.112")
 @pytest.mark.parametrize("key", ["guard", "enable_mcp_server_surface"])
+@attack("A5")
 async def test_a_workspace_cannot_take_the_gate_away(gate: Gate, key: str) -> None:
     gate.workspace.config_toml("# nothing of the guard\n", scope="home")
     gate.workspace.config_toml(f"{key} = false\n")
@@ -57,6 +58,7 @@ async def test_a_workspace_cannot_take_the_gate_away(gate: Gate, key: str) -> No
 
 @requirement("S3.110", "S3.111", "S3.115")
 @BOTH_ERAS
+@attack("A6")
 async def test_without_the_flag_nobody_is_asked_and_nothing_is_kept(gate: Gate, era: Era) -> None:
     switch(gate, on=False)
     async with gate.window(era) as client:
@@ -75,6 +77,11 @@ async def test_without_the_flag_nobody_is_asked_and_nothing_is_kept(gate: Gate, 
 async def test_both_discovery_paths_tell_the_same_in_the_same_order(gate: Gate, era: Era) -> None:
     gate.workspace.echo_child()
     seen: list[list[str]] = []
+    # What servers say of themselves is known from then on.
+    async with gate.window(era) as client:
+        await listing(client)
+        await client.call("echo_suite", {"action": "introspect"})
+    gate.workspace.stop_daemon()
     for on in BOTH_FLAGS:
         switch(gate, on=on)
         async with gate.window(era) as client:

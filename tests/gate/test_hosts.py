@@ -8,7 +8,8 @@ What each declares when it runs without a person in front of it, and does when i
 | Claude Code, 2026-07-28 | `elicitation: {form, url}` | cancel |
 | Codex | `elicitation: {form, url}` | decline |
 
-So nobody sees a question there, and `approval_channel = "console"` is what lets a person answer.
+So nobody sees a question there. That no is nobody's: the call waits in the queue, where a person
+can answer it, and what the model is told says so.
 """
 
 import asyncio
@@ -28,7 +29,7 @@ from support.models.loopback import ScriptedModel
 from support.models.messages import messages_model
 from support.models.responses import responses_model
 from support.models.script import say, use
-from support.processes import descendants_of
+from support.processes import descendants_of, until_true
 from support.requirements import requirement
 from support.workspace import NODE_MODULES, Json, server
 
@@ -48,21 +49,20 @@ class Host(NamedTuple):
     model: Callable[..., AbstractContextManager[ScriptedModel]]
     run: Callable[..., Any]
     elicitation: Json
-    reason: str
+    # What it says to a question by itself.
+    says: str
 
 
 HOSTS = {
-    "claude-code": Host(claude_program, messages_model, run_claude, {}, "approval-cancelled"),
+    "claude-code": Host(claude_program, messages_model, run_claude, {}, "cancel"),
     "claude-code-modern": Host(
         partial(claude_program, "claude-modern"),
         messages_model,
         partial(run_claude, tool_search=True),
         {"form": {}, "url": {}},
-        "approval-cancelled",
+        "cancel",
     ),
-    "codex": Host(
-        codex_program, responses_model, run_codex, {"form": {}, "url": {}}, "approval-denied"
-    ),
+    "codex": Host(codex_program, responses_model, run_codex, {"form": {}, "url": {}}, "decline"),
 }
 
 
@@ -116,7 +116,7 @@ async def test_a_run_is_stopped_approved_from_the_command_line_and_goes_on(
     assert (entry["tool"], entry["of"], entry["risk"]) == (
         "create_entities",
         "memory_suite",
-        "high",
+        "medium",
     )
     shown = (await gate.type("approvals", "show", entry["id"], "--json")).report
     # The host itself is the client that may not answer; this test does not descend from it.
@@ -151,16 +151,49 @@ async def test_a_run_that_is_denied_goes_on_without_the_effect(host: Host, memor
     assert "permission_denied" not in graph
 
 
-async def test_a_host_without_a_person_says_no_by_itself(
+def replies(heard: Path) -> list[str]:
+    """Give what the host said to questions, in either era."""
+    found: list[str] = []
+    for line in heard.read_text("utf-8").splitlines():
+        message: Json = json.loads(line)
+        answers = message.get("params", {}).get("inputResponses") or {"": message.get("result")}
+        found += [each["action"] for each in answers.values() if each and "action" in each]
+    return found
+
+
+@requirement("S3.26", "S3.34")
+async def test_a_host_without_a_person_says_no_by_itself_and_the_call_waits_in_the_queue(
     host: Host, memory: Memory, tmp_path: Path
 ) -> None:
     heard = tmp_path / "heard.jsonl"
-    await memory.play(host, heard)
+    playing = asyncio.ensure_future(memory.play(host, heard))
+    await memory.gate.waiting(meanwhile=playing)
+    assert memory.kept == []
+    await until_true(lambda: host.says in replies(heard))
+    await memory.gate.decide("approve")
+    model = await playing
+    assert set(replies(heard)) == {host.says}
+    assert memory.kept == ["Ada"]
+    assert "permission_denied" not in model.results[0]
+    [decided] = await memory.gate.records(event="approval.decided")
+    assert (decided["approval"]["decision"], decided["approval"]["channel"]) == ("approved", "cli")
+
+
+async def test_a_host_without_a_person_is_told_that_nobody_was_asked(
+    host: Host, memory: Memory, tmp_path: Path
+) -> None:
+    memory.gate.guard(approval_timeout=5)
+    heard = tmp_path / "heard.jsonl"
+    model = await memory.play(host, heard)
     assert memory.kept == []
     first = json.loads(heard.read_text("utf-8").splitlines()[0])["params"]
     declared = (
         first.get("capabilities") or first["_meta"]["io.modelcontextprotocol/clientCapabilities"]
     )
     assert declared["elicitation"] == host.elicitation
+    told = model.results[0]
+    assert "answered at once, without asking its user" in told
+    assert "the user does not want" not in told
+    assert "switchboard approvals watch" in told
     [refused] = await memory.gate.records(event="tool.call.refused")
-    assert refused["reason"] == host.reason
+    assert refused["reason"] == "approval-expired"

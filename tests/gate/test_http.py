@@ -13,6 +13,7 @@ from mcp_types import CallToolResult, ElicitResult
 
 from cli.commands import report_of
 from gate.ground import SUITE, Gate, call
+from support.reading import read_it, reply
 from support.requirements import requirement
 
 TOKEN = "a-token-for-tests-of-the-gate"
@@ -52,9 +53,10 @@ class Person:
 
     async def __call__(self, context: object, params: Any) -> ElicitResult:
         del context
-        choices = params.requested_schema["properties"]["decision"]["oneOf"]
-        self.offered.append([choice["const"] for choice in choices])
-        return ElicitResult(action="accept", content={"decision": self.decision})
+        choice = params.requested_schema["properties"].get("remember", {"oneOf": []})
+        self.offered.append([each["const"] for each in choice["oneOf"]])
+        await read_it()
+        return ElicitResult.model_validate(reply(self.decision))
 
 
 class Hesitant(Person):
@@ -99,12 +101,12 @@ async def test_session_trust_needs_a_session(gate: Gate, version: str) -> None:
             results = [await write(client, text) for text in ("one", "two")]
         if version == "2025-11-25":
             assert [result.is_error for result in results] == [False, False]
-            assert person.offered == [["deny", "allow_once", "allow_session"]]
+            assert person.offered == [["once", "session", "always"]]
             assert gate.written == ["one", "two"]
         else:
             # What was not offered cannot be chosen.
             assert [result.is_error for result in results] == [True, True]
-            assert person.offered == [["deny", "allow_once"]] * 2
+            assert person.offered == [[]] * 2
             assert gate.written == []
             person.decision = "allow_once"
             async with connected(url, version, person) as client:

@@ -8,6 +8,7 @@ import pytest
 
 from gate.ground import Gate, answered, asked, fault
 from support.mcp_stdio import StdioClient, text_of
+from support.requirements import attack
 from support.workspace import Json
 
 # Its tool `post` notes which version of it ran. A new process, or `change`, makes it another one.
@@ -77,6 +78,7 @@ async def approved_meanwhile(client: StdioClient, expose: str, meanwhile: str) -
 
 @BOTH_WAYS
 @pytest.mark.parametrize("meanwhile", ["die", "change", "remove"])
+@attack("N1", "N3")
 async def test_a_yes_to_one_definition_runs_no_other(
     gate: Gate, expose: str, meanwhile: str
 ) -> None:
@@ -89,6 +91,7 @@ async def test_a_yes_to_one_definition_runs_no_other(
 
 
 @BOTH_WAYS
+@attack("N2")
 async def test_trust_of_a_session_holds_for_no_other_process_with_other_words(
     gate: Gate, expose: str
 ) -> None:
@@ -104,6 +107,7 @@ async def test_trust_of_a_session_holds_for_no_other_process_with_other_words(
         assert gate.written == ["v1"]
 
 
+@attack("R1")
 async def test_a_name_that_was_shown_stays_with_its_server_while_it_does_not_run(
     gate: Gate,
 ) -> None:
@@ -151,6 +155,7 @@ async def listed(client: StdioClient, names: set[str]) -> None:
 
 
 @BOTH_WAYS
+@attack("N12")
 async def test_the_words_of_a_held_definition_are_not_listed(gate: Gate, expose: str) -> None:
     """A server changes a tool after it was pinned: the model reads nothing of the new words."""
     child(gate, expose)

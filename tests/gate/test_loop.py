@@ -17,6 +17,7 @@ from typing import NamedTuple
 from gate.ground import SUITE, Gate, call, fault, run, run_answering, said
 from support.endpoints import serving
 from support.processes import until_true
+from support.requirements import attack
 from switchboard.control.client import running_daemon
 from switchboard.control.requests import ReloadRequest
 
@@ -152,6 +153,7 @@ def stopped_holder(database: Path) -> Generator[None]:
             holder.kill()
 
 
+@attack("A7")
 async def test_a_stopped_process_that_holds_the_approvals_holds_nobody_elses_call(
     gate: Gate,
 ) -> None:

@@ -4,18 +4,21 @@ import asyncio
 
 import pytest
 
-from gate.ground import FORMS, Gate, again, call, fault, questions_to, reply, run, said
+from gate.ground import FORMS, Gate, again, call, fault, questions_to, run, said
 from support.mcp_stdio import RpcError, StdioClient
+from support.reading import read_it, reply
 from support.requirements import requirement
 from support.workspace import Json
 
 AT_ONCE = 50
+MOST_PARKED = 16
 SPENT = "unknown, spent or of another request"
 
 
 async def suspended(client: StdioClient, params: Json) -> Json:
     asking = await client.request("tools/call", params)
     assert asking["resultType"] == "input_required", asking
+    await read_it()
     return asking
 
 
@@ -32,12 +35,19 @@ async def test_an_answer_that_is_sent_fifty_times_at_once_runs_the_call_once(gat
     assert gate.written == ["once"]
 
 
-async def test_identical_calls_fifty_at_once_share_a_question_and_run_once(gate: Gate) -> None:
+async def test_of_fifty_identical_calls_sixteen_share_a_question_and_one_runs(gate: Gate) -> None:
     params = call("write", text="once")
     async with gate.window("modern") as client:
-        asking = await asyncio.gather(*(suspended(client, params) for _ in range(AT_ONCE)))
+        calls = (client.request("tools/call", params) for _ in range(AT_ONCE))
+        answers = await asyncio.gather(*calls)
+        refused = [fault(each) for each in answers if each.get("isError")]
+        asking = [each for each in answers if not each.get("isError")]
+        assert {each["reason"] for each in refused} == {"too-many-identical-calls"}
+        assert len(asking) == MOST_PARKED
         assert len({key for each in asking for key in each["inputRequests"]}) == 1
-        assert len(await gate.waiting()) == 1
+        [waiting] = await gate.waiting()
+        await read_it()
+        assert {each["details"]["approval_id"] for each in refused} == {waiting["id"]}
         begun = [client.begin("tools/call", again(each, params, "allow_once")) for each in asking]
         results = [(await client.answer_to(each))["result"] for each in begun]
     ran = [each for each in results if not each.get("isError")]

@@ -115,7 +115,7 @@ async def test_a_secret_is_in_no_question_whoever_tells_it(gate: Gate, declare: 
         assert '"text": "<[redacted]>"' in prompt
         assert "Writes with [redacted], or [redacted]." in prompt
         # That something is hidden is said.
-        assert "it hides arguments: text" in prompt
+        assert "Hidden arguments: text" in prompt
         [entry] = (await gate.type("approvals", "list", "--json")).report["approvals"]
         for words in (("show", entry["id"]), ("show", entry["id"], "--json"), ("list", "--json")):
             assert telling((await gate.type("approvals", *words)).out) == []

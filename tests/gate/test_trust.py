@@ -6,6 +6,7 @@ import re
 import pytest
 
 from gate.ground import (
+    FORMS,
     SUITE,
     Era,
     Gate,
@@ -19,8 +20,8 @@ from gate.ground import (
     said,
 )
 from support.mcp_stdio import StdioClient
-from support.requirements import requirement
-from support.workspace import Json
+from support.requirements import attack, requirement
+from support.workspace import Json, child_command
 
 BOTH_ERAS = pytest.mark.parametrize("era", ["handshake", "modern"])
 
@@ -79,8 +80,7 @@ async def test_reading_what_strangers_wrote_suspends_trust(gate: Gate, era: Era)
         await trusting(other, "two")
         await run(client, "browse")
         prompt = await is_asked(client, "dictated")
-        careful = "Careful: this session has read what strangers wrote, through ledger/browse"
-        assert careful in prompt.splitlines()
+        assert "Words of strangers: read through ledger/browse" in prompt.splitlines()
         # The other window has read nothing.
         assert said(await run(other, "write", text="three"))
         # Who knows of it may trust again.
@@ -155,6 +155,7 @@ async def test_who_is_asked_about_a_changed_tool_sees_what_was_changed(gate: Gat
         assert heading not in await is_asked(client, "known by now")
 
 
+@attack("N9")
 async def test_a_change_of_a_thousand_lines_is_shown_in_part_and_that_is_said(gate: Gate) -> None:
     async with gate.window() as client:
         await is_asked(client, "as it was")
@@ -172,6 +173,7 @@ async def test_a_change_of_a_thousand_lines_is_shown_in_part_and_that_is_said(ga
     assert state.stat().st_size < 1_000_000
 
 
+@attack("H31")
 async def test_a_definition_that_changes_while_the_person_reads_is_not_what_they_agreed_to(
     gate: Gate,
 ) -> None:
@@ -229,3 +231,15 @@ async def test_a_script_that_changes_under_a_running_daemon_does_not_start(gate:
         # Either it is gone from the listing by now, or it is refused as it starts.
         assert "error" in answer or fault(answer["result"])
     assert not owned.exists()
+
+
+@attack("N13")
+async def test_a_resource_that_is_read_ends_the_trust_of_the_session(gate: Gate) -> None:
+    """Whoever wrote the resource may have told the model what to do with that trust."""
+    gate.workspace.child("frank", child_command("frank_child", "handshake", "frank", "0"))
+    async with gate.window(capabilities=FORMS) as client:
+        await run_answering(client, "allow_session", "write", text="one")
+        assert said(await run(client, "write", text="two")) == "written: two"
+        await client.request("resources/read", {"uri": "frank://1"})
+        assert fault(await run_answering(client, "deny", "write", text="three"))
+    assert gate.written == ["one", "two"]

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from edges.board import HEADERS, TOKEN, Served, initialize, served_board
 
+from support.requirements import attack
 from switchboard.surface.http.connection import Bounds
 
 QUICK = Bounds(head_s=0.4, body_s=0.6, connections=12)
@@ -58,6 +59,7 @@ HEAD = (
         HEAD + b"Content-Length: 9\r\n\r\n{",
     ],
 )
+@attack("F2")
 async def test_whoever_does_not_finish_is_cut_off(quick: Served, sent: bytes) -> None:
     async with connected(quick, sent) as (reader, _):
         assert await ended(reader)

@@ -8,6 +8,7 @@ from edges.children import remote_child
 from edges.failures import SECRET, fault_of
 from edges.scripted import Asked, Told, handshake, result, scripted
 
+from support.requirements import attack
 from switchboard.core.faults import FaultCode
 
 
@@ -61,6 +62,7 @@ async def test_a_server_without_tls_where_tls_is_expected() -> None:
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@attack("X1")
 async def test_a_redirect_to_another_origin_is_not_followed(status: int) -> None:
     async with scripted(lambda asked: handshake(asked) or Told(500)) as other:
         moved = Told(status, b"", {"location": other.url})

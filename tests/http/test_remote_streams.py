@@ -9,7 +9,8 @@ from edges.failures import EVENTS, fault_of
 from edges.scripted import Asked, Json, Told, handshake, result, scripted
 
 from support.processes import until_true
-from switchboard.children.connection import ChildLimits
+from support.requirements import attack
+from switchboard.children.reaching.child_limits import ChildLimits
 from switchboard.core.faults import FaultCode
 
 
@@ -155,3 +156,25 @@ async def test_a_stream_of_news_that_breaks_is_opened_again(
         assert remote.changed.is_set()
         await remote.tools()
         assert len(server.said("tools/list")) == 2
+
+
+@attack("X2")
+async def test_a_stream_that_ends_at_once_does_not_make_us_ask_without_a_pause() -> None:
+    """The server says `retry: 0` and closes, each time: some 500 requests a second otherwise."""
+    opened = 0
+
+    def answer(asked: Asked) -> Told:
+        nonlocal opened
+        if asked.method == "GET":
+            opened += 1
+            return Told(200, b"id: one\nretry: 0\ndata:\n\n", EVENTS)
+        told = handshake(asked, **{"mcp-session-id": "s"})
+        assert told is not None
+        return told
+
+    async with scripted(answer) as server, remote_child(server.url) as remote:
+        await remote.tools()
+        await until_true(lambda: opened >= 1)
+        # So long that without a pause hundreds would come; with one, two or three do.
+        await asyncio.sleep(2.0)
+        assert opened <= 4

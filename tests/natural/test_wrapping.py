@@ -296,7 +296,7 @@ def test_a_workspace_has_no_say_in_which_model_is_asked(workspace: Workspace) ->
 
 def test_an_agent_of_acp_is_no_model_and_one_error_says_why(workspace: Workspace) -> None:
     workspace.config_toml('[natural_language]\nengine = "acp:opencode"\n', scope="home")
-    done = switchboard(workspace, "list", "--json")
+    done = switchboard(workspace, "trust", "--json")
     assert done.code == 2
     [problem] = done.report["problems"]
     assert problem["key"] == "natural_language.engine"

@@ -12,8 +12,8 @@ from msgspec import Raw
 from fakes.events import MemoryEvents
 from oauth.scripted_servers import Asked, ScriptedServers, Told, scripted_servers
 from switchboard.children.child import Child
-from switchboard.children.connection import ChildLimits
 from switchboard.children.pool import ChildPool
+from switchboard.children.reaching.child_limits import ChildLimits
 from switchboard.children.schema import ServerEntry
 from switchboard.children.secrets.lookup import EnvironmentSecrets
 from switchboard.core.channel import Channel

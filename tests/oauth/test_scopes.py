@@ -10,6 +10,7 @@ from mcp_types import CallToolResult, ElicitResult
 
 from support.logging_in import log_in
 from support.oauth_servers import oauth_servers
+from support.reading import read_it, reply
 from support.workspace import Json, Workspace
 
 
@@ -22,7 +23,8 @@ async def test_nobody_is_asked_again_for_what_the_login_is_known_to_lack(tmp_pat
     async def agree(context: object, params: Any) -> ElicitResult:
         del context
         asked.append(params.message)
-        return ElicitResult(action="accept", content={"decision": "allow_once"})
+        await read_it()
+        return ElicitResult.model_validate(reply("allow_once"))
 
     async with oauth_servers() as servers:
         # The same login, behind a suite and as plain tools.

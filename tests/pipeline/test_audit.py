@@ -12,7 +12,7 @@ from fakes.audit import MemoryAudit
 from fakes.calls import FakeProvider, Run, a_call, a_session, a_tool, answer, outcome
 from fakes.events import MemoryEvents
 from fakes.time import in_fake_time
-from support.requirements import requirement
+from support.requirements import attack, requirement
 from switchboard.audit.filter import record_in
 from switchboard.audit.paths import AuditPaths
 from switchboard.audit.reader import AuditReader
@@ -292,6 +292,7 @@ async def test_the_record_is_on_disk_before_the_tool_runs(tmp_path: Path) -> Non
     ]
 
 
+@attack("F4")
 async def test_an_unwritable_log_stops_what_has_side_effects_and_nothing_else(
     tmp_path: Path,
 ) -> None:

@@ -1,14 +1,19 @@
 """Each gate alone."""
 
 import asyncio
+import json
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
+from msgspec.structs import replace
 
 from fakes.calls import a_call, a_session, a_tool, answer, outcome
 from fakes.time import in_fake_time
+from support.requirements import attack
+from support.workspace import Json
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.visibility import Visibility
@@ -16,6 +21,8 @@ from switchboard.pipeline.gates.arguments import ArgumentsGate
 from switchboard.pipeline.gates.deadline import DeadlineGate
 from switchboard.pipeline.gates.limits import LimitsGate
 from switchboard.pipeline.gates.visibility import VisibilityGate
+from switchboard.surface.channel import ClientChannel, Sink
+from switchboard.wire.messages import Parts
 
 NAMES = st.sampled_from(["read", "write", "read_all", "wipe"])
 
@@ -110,8 +117,12 @@ async def test_a_schema_is_compiled_once_and_a_tools_own_check_comes_first() -> 
 
 
 async def late(call: Call) -> Fault:
+    return await late_in(call, 5)
+
+
+async def late_in(call: Call, patience_s: float) -> Fault:
     with pytest.raises(Fault) as caught:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(patience_s):
             await DeadlineGate()(call, forever)
     return caught.value
 
@@ -124,6 +135,69 @@ async def test_the_smaller_limit_of_tool_and_client_ends_a_call(
     fault = await late(a_call(a_tool(timeout_s=tools), client_timeout_s=clients))
     assert (fault.code, fault.reason) == (FaultCode.DEADLINE_EXCEEDED, "tool-timeout")
     assert "0.02 s" in fault.message
+
+
+class _Told:
+    """A client that notes what it is told."""
+
+    def __init__(self) -> None:
+        self.notes: list[tuple[str, Json]] = []
+
+    def notify(self, method: str, params: Parts, /) -> None:
+        self.notes.append((method, json.loads(b"".join(map(bytes, params)))))
+
+
+def heard(told: _Told, token: Raw | None = Raw(b'"t"')) -> Call:  # noqa: B008 - a constant
+    channel = ClientChannel(a_session(), cast("Sink", told), token=token)
+    return replace(a_call(a_tool(timeout_s=58)), channel=channel, clock=channel.clock)
+
+
+@in_fake_time
+async def test_a_client_is_told_that_a_silent_call_goes_on_and_its_limit_stays() -> None:
+    told = _Told()
+    fault = await late_in(heard(told), 90)
+    assert fault.reason == "tool-timeout"
+    assert [method for method, _ in told.notes] == ["notifications/progress"] * 3
+    first, *others = [params for _, params in told.notes]
+    assert first["progressToken"] == "t"
+    assert first["message"] == "`tool` has not answered for 15 s"
+    assert 0 < first["progress"] < others[0]["progress"] < others[1]["progress"] < 0.001
+
+
+@in_fake_time
+async def test_who_speaks_for_itself_is_not_spoken_for() -> None:
+    told = _Told()
+
+    async def working(call: Call) -> Outcome:
+        assert call.channel is not None
+        for step in range(3):
+            await asyncio.sleep(10)
+            call.channel.report(step + 1)
+        await asyncio.sleep(25)
+        return outcome()
+
+    await DeadlineGate()(heard(told), working)
+    assert [params["progress"] for _, params in told.notes] == [1, 2, 3]
+
+
+@in_fake_time
+async def test_nobody_is_told_while_a_person_is_asked_nor_after_the_answer() -> None:
+    told = _Told()
+
+    async def asked(call: Call) -> Outcome:
+        call.clock.pause()
+        await asyncio.sleep(40)
+        return outcome()
+
+    gate = DeadlineGate()
+    await gate(heard(told), asked)
+    await gate(heard(told), answer)
+    await asyncio.sleep(60)
+    assert told.notes == []
+    # Nor who did not ask to be told.
+    plain = heard(told, token=None)
+    await late_in(plain, 90)
+    assert told.notes == []
 
 
 async def test_a_timeout_inside_the_tool_is_not_taken_for_ours() -> None:
@@ -199,6 +273,7 @@ async def test_a_deadline_leaves_the_task_ready_for_other_work() -> None:
 # Limits
 
 
+@attack("D6")
 async def test_a_session_may_have_so_many_calls_under_way_and_no_more() -> None:
     gate = LimitsGate(2)
     running = [asyncio.ensure_future(gate(a_call(), forever)) for _ in range(2)]

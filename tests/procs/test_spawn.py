@@ -11,7 +11,7 @@ import pytest
 
 from procs.homes import PATIENCE, first_line, python, started
 from support.processes import mentioning, until_true
-from support.requirements import requirement
+from support.requirements import attack, requirement
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.procs.spawn import SpawnSpec, spawn
 from switchkit.reaper_client import Reaper
@@ -61,6 +61,7 @@ async def test_what_a_process_writes_to_stderr_is_kept_apart_from_stdout(tmp_pat
         await until_true(lambda: running.errors.text() == "careful")
 
 
+@attack("D8")
 async def test_a_flood_on_stderr_keeps_its_end_and_little_else(tmp_path: Path) -> None:
     text = (
         "import sys\n"

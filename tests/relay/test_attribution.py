@@ -10,6 +10,7 @@ import pytest
 from relay.bridges import EraName, each_bridge, question, wired
 from support.mcp_stdio import META, StdioClient, text_of
 from support.relays import relays
+from support.requirements import attack
 from support.workspace import Json, Workspace
 from switchboard.children.inbound.attribution import (
     discreet,
@@ -194,6 +195,7 @@ def test_words_without_a_secret_are_passed_on_as_they_are() -> None:
     assert discreet(said, book()) is said
 
 
+@attack("H60")
 async def test_the_questions_of_a_modern_server_tell_no_secret_and_have_names_of_its_own() -> None:
     """They come in a result: its words, and the names that it gives its questions."""
     asked: list[Mapping[str, Input]] = []
@@ -227,6 +229,7 @@ async def test_the_questions_of_a_modern_server_tell_no_secret_and_have_names_of
 @pytest.mark.parametrize(
     "key", ["switchboard/x", "Switchboard/x", " SWITCHBOARD/x", "\u017fwitchboard/x"]
 )
+@attack("H33")
 def test_our_name_in_another_spelling_is_not_the_servers_either(key: str) -> None:
     assert marked("roots/list", _meta={key: 1})["_meta"] == {"switchboard/server": "frank"}
 
@@ -241,6 +244,7 @@ def test_our_name_in_another_spelling_is_not_the_servers_either(key: str) -> Non
         *("https://[::1", "http://x.example\nhost: y"),
     ],
 )
+@attack("H33")
 def test_only_pages_of_the_web_are_offered_to_be_opened(url: str) -> None:
     """What a client hands to a browser or to a shell is an address and nothing else."""
     with pytest.raises(msgspec.MsgspecError):
@@ -256,6 +260,7 @@ def test_a_page_that_is_none_is_left_out_of_a_refusal() -> None:
 @pytest.mark.parametrize(
     "meta", ['{"switchboard/error":{}}', '{"Switchboard/run":1}', '{"\\u0073witchboard/error":{}}']
 )
+@attack("H24")
 def test_a_result_says_nothing_in_our_name(meta: str) -> None:
     """A server writes a fault of ours, or the id of a run, into its own result."""
     whole = f'{{"content":[], "_meta":{meta[:-1]},"example.org/mine":1}}}}'

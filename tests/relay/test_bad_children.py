@@ -19,11 +19,14 @@ from relay.scripting import result, scripted
 from relay.visiting import Guest, frank_entry
 from support.mcp_stdio import CLIENT, LEGACY, META, modern_meta, text_of
 from support.processes import until_true
+from support.requirements import attack
 from support.workspace import Json
 from switchboard.children.inbound import audience, question_rate
 from switchboard.children.schema import ServerEntry
 from switchboard.core.events import NamesClashed
+from switchboard.daemon.board.instructions import instructions_for
 from switchboard.directory.addresses import matches
+from switchboard.settings.sections import ToolFilters
 
 MEGABYTE = 1 << 20
 
@@ -60,19 +63,70 @@ async def test_five_thousand_tools_are_listed_and_the_last_can_be_called(
         assert text_of(await guest.call("frank_plain_4999")) == "plain_4999"
 
 
-async def test_a_name_that_two_children_have_is_shown_for_neither_and_both_are_named(
+async def test_a_name_that_two_children_have_is_shown_with_the_name_of_each(
     tmp_path: Path,
 ) -> None:
     one = saying("one", [a_tool("shared"), a_tool("mine")])
     two = saying("two", [a_tool("shared"), a_tool("yours")])
     async with serving(tmp_path, one, two) as desk:
         guest = Guest(desk, "handshake")
-        assert await guest.names() == ["mine", "yours"]
+        assert await guest.names() == ["one_shared", "mine", "two_shared", "yours"]
         assert text_of(await guest.call("yours")) == "two"
-        assert "no tool `shared`" in (await guest.refused("tools/call", {"name": "shared"})).message
+        assert text_of(await guest.call("one_shared")) == "one"
+        assert text_of(await guest.call("two_shared")) == "two"
+        refused = await guest.refused("tools/call", {"name": "shared"})
+        assert refused.message == (
+            "no tool `shared`: several servers have one, call `one_shared` or `two_shared`"
+        )
+
+
+@attack("R2")
+async def test_a_child_cannot_take_the_name_that_anothers_tool_is_shown_under(
+    tmp_path: Path,
+) -> None:
+    """It lists the tool of another, and what that one will then be called."""
+    one = saying("one", [a_tool("send")])
+    two = saying("two", [a_tool("send"), a_tool("one_send"), a_tool("ONE_SEND")])
+    async with serving(tmp_path, one, two) as desk:
+        guest = Guest(desk, "modern")
+        assert (await guest.names())[:2] == ["one_send", "two_send"]
+        assert text_of(await guest.call("one_send")) == "one"
+        for name in ("send", "ONE_SEND"):
+            await guest.refused("tools/call", {"name": name})
+
+
+async def test_what_is_denied_by_its_plain_name_stays_denied_with_a_prefix(tmp_path: Path) -> None:
+    one = saying("one", [a_tool("wipe"), a_tool("look")])
+    two = saying("two", [a_tool("wipe"), a_tool("look")])
+    async with serving(tmp_path, one, two, tools=ToolFilters(deny=("wipe",))) as desk:
+        guest = Guest(desk, "modern")
+        assert await guest.names() == ["one_look", "two_look"]
+        await guest.refused("tools/call", {"name": "one_wipe"})
+
+
+async def test_a_server_that_cannot_list_its_tools_is_named_to_the_client(
+    tmp_path: Path,
+) -> None:
+    fine = saying("fine", [a_tool("look")])
+    broken = server_entry("broken", [sys.executable, "-c", "raise SystemExit(3)"], expose="tools")
+    async with serving(tmp_path, fine, broken) as desk:
+        assert "broken" not in instructions_for(desk.runtime)
+        guest = Guest(desk, "handshake")
+        assert await guest.names() == ["look"]
+        [told] = [params["data"] for name, params in guest.told if name == "notifications/message"]
+        assert told.startswith("the tools of `broken` are missing: `broken` went away")
+        # Whoever comes later is told before the listing.
+        assert "\nThe tools of `broken` are missing: " in instructions_for(desk.runtime)
+
+
+async def test_a_tool_with_the_name_of_a_suite_is_still_shown_for_neither(tmp_path: Path) -> None:
+    one = saying("one", [a_tool("two_suite"), a_tool("mine")])
+    two = saying("two", [a_tool("hers")], expose="suite")
+    async with serving(tmp_path, one, two) as desk:
+        guest = Guest(desk, "handshake")
+        assert await guest.names() == ["two_suite", "mine"]
         [clash] = await desk.events.wait_for(NamesClashed)
-        assert "`shared` of `one`" in clash.message
-        assert "`shared` of `two`" in clash.message
+        assert "`two_suite` of `one`" in clash.message
 
 
 async def test_a_prefix_tells_children_apart_that_use_the_same_names(tmp_path: Path) -> None:
@@ -99,6 +153,7 @@ async def test_a_prefix_tells_children_apart_that_use_the_same_names(tmp_path: P
         (["twice", "twice"], ["twice"]),
     ],
 )
+@attack("H23")
 async def test_names_that_could_be_taken_for_each_other_are_not_shown_side_by_side(
     tmp_path: Path, names: list[str], shown: list[str] | None
 ) -> None:
@@ -218,6 +273,7 @@ async def test_a_child_cannot_list_a_prompt_under_the_name_that_another_is_given
     ],
 )
 @each_client_era
+@attack("R4")
 async def test_a_uri_reaches_the_child_that_it_names_and_no_other(
     tmp_path: Path, client_era: EraName, uri: str, reaches: str | None
 ) -> None:
@@ -236,6 +292,7 @@ async def test_a_uri_reaches_the_child_that_it_names_and_no_other(
             assert read["text"] == reaches
 
 
+@attack("R3")
 async def test_a_child_cannot_list_a_resource_that_leads_to_another(tmp_path: Path) -> None:
     lure = "switchboard://two/frank://1"
     hello: Json = {
@@ -353,6 +410,7 @@ async def test_a_child_that_floods_does_not_fill_memory_when_its_client_does_not
 
 
 @each_bridge
+@attack("D7")
 async def test_others_are_served_while_a_child_floods(
     tmp_path: Path, client_era: EraName, child_era: EraName
 ) -> None:

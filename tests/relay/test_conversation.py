@@ -81,10 +81,10 @@ async def test_the_first_call_after_a_level_was_set_is_already_heard_at_that_lev
 @relays("elicitation by form")
 @each_bridge
 async def test_a_form_is_filled_in_and_the_tool_goes_on_with_the_answer(
-    client_era: EraName, warm: Workspace
+    client_era: EraName, asking: Workspace
 ) -> None:
     person = Person()
-    async with client_of(client_era, warm, person) as client:
+    async with client_of(client_era, asking, person) as client:
         answer = await client.call_tool("test_elicitation", {"message": "Who are you?"})
         rounds = await client.call_tool("test_input_required_result_multi_round", {})
     assert '"username": "ada"' in texts(answer.content)
@@ -96,9 +96,9 @@ async def test_a_form_is_filled_in_and_the_tool_goes_on_with_the_answer(
 
 @relays("elicitation by form")
 @each_bridge
-async def test_a_prompt_may_ask_too(client_era: EraName, warm: Workspace) -> None:
+async def test_a_prompt_may_ask_too(client_era: EraName, asking: Workspace) -> None:
     person = Person()
-    async with client_of(client_era, warm, person) as client:
+    async with client_of(client_era, asking, person) as client:
         got = await client.get_prompt("test_input_required_result_prompt", {})
     assert "Use this context" in texts([message.content for message in got.messages])
     assert len(person.asked) == 1
@@ -107,13 +107,13 @@ async def test_a_prompt_may_ask_too(client_era: EraName, warm: Workspace) -> Non
 @relays("elicitation by URL")
 @each_bridge
 async def test_a_page_to_visit_is_offered_with_everything_that_the_clients_era_wants(
-    client_era: EraName, child_era: EraName, warm: Workspace
+    client_era: EraName, child_era: EraName, asking: Workspace
 ) -> None:
     asked: Json = {"mode": "url", "message": "Log in", "url": "https://example.org/login"}
     if child_era == "handshake":
         asked["elicitationId"] = "e-1"
     person = Person()
-    async with client_of(client_era, warm, person) as client:
+    async with client_of(client_era, asking, person) as client:
         visit = {"method": "elicitation/create", "params": asked}
         answer = await client.call_tool("ask", {"questions": {"visit": visit}})
     assert answered(texts(answer.content)) == {"visit": {"action": "accept"}}
@@ -126,11 +126,11 @@ async def test_a_page_to_visit_is_offered_with_everything_that_the_clients_era_w
 
 @pytest.mark.parametrize("child_era", ["handshake"])
 async def test_the_news_that_a_page_was_visited_reaches_who_was_asked_and_nobody_else(
-    warm: Workspace,
+    asking: Workspace,
 ) -> None:
     page = {"mode": "url", "message": "Log in", "url": "https://e.org/", "elicitationId": "e-7"}
     done = {"method": "notifications/elicitation/complete", "params": {"elicitationId": "e-7"}}
-    async with wired("handshake", warm) as client, wired("handshake", warm) as other:
+    async with wired("handshake", asking) as client, wired("handshake", asking) as other:
         visit = {"method": "elicitation/create", "params": page}
         begun = client.begin(
             "tools/call", {"name": "ask", "arguments": {"questions": {"v": visit}}}
@@ -138,8 +138,9 @@ async def test_the_news_that_a_page_was_visited_reaches_who_was_asked_and_nobody
         asked = await client.message("elicitation/create")
         client.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept"}})
         await client.answer_to(begun)
-        # The call is over, and another session makes the child say it.
-        await other.call("say", {"messages": [done, done]})
+        # The call is over, and the child says it in another. It is this session's alone by now.
+        await other.call("heard", {})
+        await client.call("say", {"messages": [done, done]})
         told = await client.message("notifications/elicitation/complete")
         assert told["params"] == {"elicitationId": "e-7"}
         await client.call("heard", {})
@@ -149,7 +150,7 @@ async def test_the_news_that_a_page_was_visited_reaches_who_was_asked_and_nobody
 
 @each_bridge
 async def test_a_refusal_that_wants_a_page_visited_first_is_marked_like_a_question(
-    client_era: EraName, warm: Workspace
+    client_era: EraName, asking: Workspace
 ) -> None:
     page = {
         "mode": "url",
@@ -158,7 +159,7 @@ async def test_a_refusal_that_wants_a_page_visited_first_is_marked_like_a_questi
         "elicitationId": "e",
     }
     error = {"code": -32042, "message": "first log in", "data": {"elicitations": [page, 7]}}
-    async with wired(client_era, warm) as client:
+    async with wired(client_era, asking) as client:
         begun = client.begin("tools/call", {"name": "refuse", "arguments": {"error": error}})
         refused = (await client.answer_to(begun))["error"]
     assert refused["code"] == -32042
@@ -170,10 +171,10 @@ async def test_a_refusal_that_wants_a_page_visited_first_is_marked_like_a_questi
 @relays("sampling")
 @each_bridge
 async def test_the_clients_model_is_asked_in_the_childs_name(
-    client_era: EraName, warm: Workspace
+    client_era: EraName, asking: Workspace
 ) -> None:
     person = Person()
-    async with client_of(client_era, warm, person) as client:
+    async with client_of(client_era, asking, person) as client:
         answer = await client.call_tool("test_sampling", {"prompt": "The capital?"})
     assert texts(answer.content) == "LLM response: Paris"
     [sampled] = person.sampled
@@ -183,27 +184,27 @@ async def test_the_clients_model_is_asked_in_the_childs_name(
 
 @relays("roots")
 @each_bridge
-async def test_the_clients_roots_reach_the_child(client_era: EraName, warm: Workspace) -> None:
-    async with client_of(client_era, warm, Person()) as client:
+async def test_the_clients_roots_reach_the_child(client_era: EraName, asking: Workspace) -> None:
+    async with client_of(client_era, asking, Person()) as client:
         answer = await client.call_tool("test_input_required_result_list_roots", {})
     assert texts(answer.content) == f"roots: {ROOT}"
 
 
 @each_bridge
 async def test_several_questions_at_once_are_all_answered(
-    client_era: EraName, warm: Workspace
+    client_era: EraName, asking: Workspace
 ) -> None:
     person = Person()
-    async with client_of(client_era, warm, person) as client:
+    async with client_of(client_era, asking, person) as client:
         answer = await client.call_tool("test_input_required_result_multiple_inputs", {})
     assert texts(answer.content) == f"Paris Ada, {ROOT}"
 
 
 @each_bridge
 async def test_a_client_that_cannot_be_asked_is_not_and_the_child_is_told(
-    client_era: EraName, child_era: EraName, warm: Workspace
+    client_era: EraName, child_era: EraName, asking: Workspace
 ) -> None:
-    async with wired(client_era, warm, capabilities={}) as client:
+    async with wired(client_era, asking, capabilities={}) as client:
         answer = await client.answer_to(
             client.begin(
                 "tools/call", {"name": "ask", "arguments": {"questions": {"q": question()}}}
@@ -221,12 +222,12 @@ async def test_a_client_that_cannot_be_asked_is_not_and_the_child_is_told(
 
 @each_bridge
 async def test_a_client_may_decline_and_the_child_hears_it(
-    client_era: EraName, warm: Workspace
+    client_era: EraName, asking: Workspace
 ) -> None:
     async def decline(_context: object, _params: object) -> Any:
         return types.ElicitResult(action="decline")
 
-    async with client_of(client_era, warm, Person(), elicitation_callback=decline) as client:
+    async with client_of(client_era, asking, Person(), elicitation_callback=decline) as client:
         answer = await client.call_tool("ask", {"questions": {"q": question()}})
     assert answered(texts(answer.content)) == {"q": {"action": "decline"}}
 
@@ -252,24 +253,24 @@ async def test_a_call_that_the_client_cancels_is_cancelled_at_the_child(
 @relays("cancellation by the child", "handshake→handshake")
 @pytest.mark.parametrize("child_era", ["handshake"])
 async def test_a_question_that_the_child_takes_back_is_cancelled_at_the_client(
-    warm: Workspace,
+    asking: Workspace,
 ) -> None:
-    async with wired("handshake", warm) as client:
+    async with wired("handshake", asking) as client:
         arguments = {"questions": {"q": question()}, "then": "withdraw"}
-        asking = client.begin("tools/call", {"name": "ask", "arguments": arguments})
+        call = client.begin("tools/call", {"name": "ask", "arguments": arguments})
         asked = await client.message("elicitation/create")
         cancelled = await client.message("notifications/cancelled")
         assert cancelled["params"]["requestId"] == asked["id"]
-        answer = await client.answer_to(asking)
+        answer = await client.answer_to(call)
         assert text_of(answer["result"]) == "withdrawn"
 
 
 @relays("cancellation by the child", "modern→handshake", "the retry gets the result")
 @pytest.mark.parametrize("child_era", ["handshake"])
 async def test_a_modern_client_that_answers_a_question_taken_back_gets_the_result_all_the_same(
-    warm: Workspace,
+    asking: Workspace,
 ) -> None:
-    async with wired("modern", warm) as client:
+    async with wired("modern", asking) as client:
         arguments = {"questions": {"q": question()}, "then": "withdraw"}
         call = {"name": "ask", "arguments": arguments}
         withdrawals = await tally(client, "withdrawn")
@@ -349,9 +350,9 @@ async def test_the_official_server_is_followed_too(client_era: EraName, warm: Wo
 
 @each_child_era
 async def test_a_client_that_says_its_roots_changed_is_passed_on_where_the_era_knows_it(
-    child_era: EraName, warm: Workspace
+    child_era: EraName, asking: Workspace
 ) -> None:
-    async with wired("handshake", warm) as client:
+    async with wired("handshake", asking) as client:
         await client.call("heard", {})
         await client.notify("notifications/roots/list_changed")
         heard = text_of(await client.call("heard", {}))

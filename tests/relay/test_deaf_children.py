@@ -10,6 +10,7 @@ from msgspec import Raw
 from fakes.boards import server, serving
 from relay.visiting import Guest
 from support.mcp_stdio import text_of
+from support.requirements import attack
 from switchboard.core.events import ChildStarted
 from switchboard.wire import pipes
 from switchboard.wire.pipes import Loss, StreamPipe
@@ -35,6 +36,7 @@ for line in sys.stdin:
 """
 
 
+@attack("D4")
 async def test_calls_of_a_child_that_reads_nothing_fail_at_once_and_it_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from fakes.boards import server, serving
 from relay.visiting import Guest
 from support.mcp_stdio import text_of
 from support.processes import until_gone
+from support.requirements import attack
 from switchboard.children.reaching import sign_of_life
 from switchboard.children.schema import ServerEntry
 from switchboard.core.events import ChildExited, ChildStarted
@@ -22,18 +24,24 @@ def say(message):
     print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
 def note(text):
     say({"method": "notifications/message", "params": {"level": "info", "data": text}})
+muted = False
 for line in sys.stdin:
     message = json.loads(line)
     if "id" not in message:
         continue
     name = message["params"].get("name") if message["method"] == "tools/call" else ""
+    if name == "mute":
+        muted = True
+    if muted and message["method"] == "tools/call":
+        continue
     if name == "hang":
         time.sleep(3600)
     if name == "busy":
         for _ in range(30):
             time.sleep(0.1)
             note("at work")
-    tools = [{"name": n, "inputSchema": {"type": "object"}} for n in ("hang", "busy", "quick")]
+    names = ("hang", "busy", "quick", "mute")
+    tools = [{"name": n, "inputSchema": {"type": "object"}} for n in names]
     result = {
         "initialize": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
                        "serverInfo": {"name": "one", "version": "1"}},
@@ -63,6 +71,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("expose", ["suite", "tools"])
+@attack("D1")
 async def test_a_child_that_hangs_is_replaced_for_everybody(tmp_path: Path, expose: str) -> None:
     async with serving(tmp_path, one_at_a_time(expose)) as desk:
         guest, other = Guest(desk, "handshake"), Guest(desk, "handshake", session="other")
@@ -97,3 +106,24 @@ async def test_a_call_that_its_client_calls_off_casts_no_doubt(tmp_path: Path) -
         async with asyncio.timeout(30):
             assert "quick" in text_of(await guest.call(*words("suite", "quick")))
         assert len(desk.events.of(ChildStarted)) == 1
+
+
+async def test_a_child_that_answers_nothing_but_signs_of_life_is_replaced(tmp_path: Path) -> None:
+    """It answers every ping, and lets call after call wait for its whole time."""
+    entry = replace(one_at_a_time("suite"), rpc_timeout_ms=400)
+    async with serving(tmp_path, entry) as desk:
+        guest, other = Guest(desk, "handshake"), Guest(desk, "handshake", session="other")
+        await guest.call(*words("suite", "quick"))
+        [started] = desk.events.of(ChildStarted)
+        assert reason(await guest.call(*words("suite", "mute"))) == "tool-timeout"
+        # Who was content with less than its limit has not waited in vain.
+        for _ in range(sign_of_life.MOST_UNANSWERED):
+            late = await guest.call(*words("suite", "quick"), **{"switchboard/timeout_ms": 50})
+            assert reason(late) == "tool-timeout"
+        assert desk.events.of(ChildExited) == []
+        for _ in range(sign_of_life.MOST_UNANSWERED - 1):
+            assert reason(await other.call(*words("suite", "quick"))) == "tool-timeout"
+        await until_gone([started.pid])
+        assert "quick" in text_of(await other.call(*words("suite", "quick")))
+        [ended] = desk.events.of(ChildExited)
+        assert "3 calls in a row" in ended.reason

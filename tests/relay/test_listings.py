@@ -6,11 +6,11 @@ from typing import Any, cast
 
 from msgspec import Raw
 
-from switchboard.children.connection import ChildLimits
 from switchboard.children.listings.collector import recall
 from switchboard.children.listings.listing import Listing, ToolEntry, ToolListing
-from switchboard.children.pool import ChildSource
+from switchboard.children.reaching.child_limits import ChildLimits
 from switchboard.children.server_launches import ServerLaunches
+from switchboard.children.sharing.sources import ChildSource
 from switchboard.core.bus import EventBus
 from switchboard.core.catalog import Catalog
 from switchboard.core.sessions import Session

@@ -8,11 +8,12 @@ import pytest
 from msgspec import Raw
 
 from fakes.boards import serving
-from relay.bridges import EraName, each_child_era, question, wired
+from relay.bridges import EraName, board, each_child_era, frank, question, wired
 from relay.scripting import result, scripted
 from relay.visiting import Guest, frank_entry
+from support.daemons import daemon_pid
 from support.mcp_stdio import META, StdioClient, modern_meta, text_of
-from support.processes import until_true
+from support.processes import children_of, until_gone, until_true
 from support.workspace import Json, Workspace
 from switchboard.children.schema import ServerEntry
 from switchboard.surface import suspended_calls
@@ -156,19 +157,27 @@ async def test_a_question_without_an_answer_is_asked_again_under_a_new_state(
         assert '"decline"' in text_of(done)
 
 
+def command_line(pid: int) -> str:
+    return Path(f"/proc/{pid}/cmdline").read_text("utf-8")
+
+
 @each_child_era
 async def test_a_client_that_leaves_ends_the_calls_that_wait_for_it(
-    warm: Workspace, child_era: EraName
+    tmp_path: Path, child_era: EraName
 ) -> None:
-    async with wired("modern", warm) as watcher:
-        async with wired("modern", warm) as client:
-            await client.request("tools/call", asking("name"))
-            ended = int(text_of(await watcher.call("tally", {"of": "cancelled"})))
+    """The server of its own, in which the call stands, is ended with it and does not wait."""
+    workspace = board(tmp_path, {"frank": {**frank(child_era), "scope": "session"}}, daemon=True)
+    try:
+        async with wired("modern", workspace) as client:
+            asked = await client.request("tools/call", asking("name"))
+            assert asked["resultType"] == "input_required"
+            below = children_of(daemon_pid(workspace))
+            own = [pid for pid in below if "frank_child" in command_line(pid)]
+            assert len(own) == 1
             assert await client.close() == 0
-        if child_era == "handshake":
-            # Its call is still under way; a modern child has long forgotten the request.
-            reached = await watcher.call("reach", {"of": "cancelled", "more_than": ended})
-            assert int(text_of(reached)) == ended + 1
+            await until_gone(own)
+    finally:
+        workspace.stop_daemon()
 
 
 async def test_a_question_that_nobody_answers_ends_with_a_fault_that_says_so(

@@ -9,6 +9,7 @@ from fakes.boards import serving
 from relay.bridges import EraName, each_bridge, each_child_era, each_client_era, question
 from relay.scripting import result, scripted
 from relay.visiting import Guest
+from support.requirements import attack
 from support.workspace import Json
 
 REQUESTS: dict[str, Json] = {
@@ -60,6 +61,7 @@ async def test_a_result_without_members_is_one_that_either_era_can_read(
     "first", ['"resultType":"complete","content":[],', '"content":[],', '"x":{},']
 )
 @each_child_era
+@attack("W4")
 async def test_no_result_becomes_a_question_that_nobody_marked(
     tmp_path: Path, child_era: EraName, first: str
 ) -> None:

@@ -12,8 +12,11 @@ import pytest
 from fakes.boards import server, serving
 from relay.visiting import Guest
 from support.mcp_stdio import text_of
+from support.requirements import attack
 from support.workspace import Json
 from switchboard.children.schema import ServerEntry
+from switchboard.core.events import ChildTalkedNonsense
+from switchboard.wire.frames import FrameReader
 
 # Reads requests and answers `tools/call` and `prompts/list` with the bytes of its argument.
 _CHILD = """
@@ -80,6 +83,7 @@ async def called(guest: Guest, name: str) -> Json:
         ),
     ],
 )
+@attack("W3")
 async def test_an_answer_that_cannot_be_read_fails_its_call_at_once(
     tmp_path: Path, said: bytes
 ) -> None:
@@ -92,6 +96,7 @@ async def test_an_answer_that_cannot_be_read_fails_its_call_at_once(
         assert text_of(await called(guest, "fine")) == "fine"
 
 
+@attack("W2")
 async def test_half_a_character_in_an_answer_is_shown_as_a_replacement(tmp_path: Path) -> None:
     """As Node writes a text that was cut inside an emoji."""
     said = answer(rb'"party \ud83c, whole \ud83c\udf89, \\ud83c as text, \udf89"')
@@ -107,6 +112,7 @@ async def test_a_byte_order_mark_is_not_part_of_an_answer(tmp_path: Path) -> Non
         assert text_of(await called(Guest(desk, "handshake"), "marked")) == "hello"
 
 
+@attack("W1")
 async def test_a_listing_that_is_no_text_reaches_no_client(tmp_path: Path) -> None:
     said = b'{"jsonrpc":"2.0","id":$id,"result":{"prompts":[{"name":"p","description":"\xff"}]}}'
     async with serving(tmp_path, raw_child(tmp_path, prompts__list=said)) as desk:
@@ -117,6 +123,7 @@ async def test_a_listing_that_is_no_text_reaches_no_client(tmp_path: Path) -> No
         assert text_of(await called(guest, "fine")) == "fine"
 
 
+@attack("N6")
 async def test_a_storm_of_changes_is_told_a_few_times(tmp_path: Path) -> None:
     change = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'
     storm = change * 50_000 + answer(b'"over"')
@@ -130,3 +137,38 @@ async def test_a_storm_of_changes_is_told_a_few_times(tmp_path: Path) -> None:
             told = [method for method, _ in client.told if method.endswith("list_changed")]
             # At once, and then no more than four times a second.
             assert 1 <= len(told) <= 4 * (lasted + 0.6) + 2
+
+
+OK = b'{"jsonrpc":"2.0","id":%b,"result":{"content":[]}}'
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param((OK % b"1").decode().encode("utf-16"), id="UTF-16"),
+        pytest.param(OK % b'"$id"', id="the id as a text"),
+        pytest.param(OK % b"99999", id="an id of nobody"),
+        pytest.param(OK % b"null", id="no id"),
+        pytest.param(OK % (b"9" * 5_000), id="an id without end"),
+    ],
+)
+async def test_an_answer_to_nothing_ends_the_only_call_that_waits(
+    tmp_path: Path, said: bytes
+) -> None:
+    async with serving(tmp_path, raw_child(tmp_path, odd=said)) as desk:
+        guest = Guest(desk, "handshake")
+        began = time.monotonic()
+        result = await called(guest, "odd")
+        assert time.monotonic() - began < 10
+        assert result["_meta"]["switchboard/error"]["reason"] == "result-malformed"
+        assert "fine" in text_of(await called(guest, "fine"))
+        await called(guest, "odd")
+        # Told of once, however often it happens.
+        assert [each.child for each in desk.events.of(ChildTalkedNonsense)] == ["raw"]
+
+
+async def test_a_carriage_return_alone_ends_an_answer() -> None:
+    reader = FrameReader()
+    assert reader.feed(b'{"a":1}\r') == [b'{"a":1}']
+    assert reader.feed(b'\n{"b":') == []
+    assert reader.feed(b"2}\r\n") == [b'{"b":2}\r']

@@ -1,10 +1,19 @@
-"""The manifest names every requirement once, and the mark refuses what is not in it."""
+"""The manifests name every requirement and attack once, and marks refuse what is not in them."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from support.requirements import LAST_OF_SEED, manifest, requirement
+from support.requirements import (
+    ATTACKS,
+    LAST_OF_SEED,
+    SINGLE_ATTACKS,
+    attack,
+    attacks,
+    manifest,
+    requirement,
+)
 from support.requirements_record import Record, summary
 
 
@@ -58,3 +67,36 @@ def test_the_summary_counts_each_seed_and_names_what_has_no_passing_test() -> No
     assert "seed 2:   1 of 108" in text
     assert "\n  S2.02 " in text
     assert "\n  S2.01 " not in text
+
+
+def test_the_manifest_names_every_attack() -> None:
+    counted = [f"{kind}{n}" for kind, last in ATTACKS.items() for n in range(1, last + 1)]
+    assert list(attacks()) == [*counted, *SINGLE_ATTACKS]
+    assert {id_: says for id_, says in attacks().items() if not 12 <= len(says) <= 100} == {}
+
+
+@pytest.mark.parametrize("ids", [("B0",), ("B33",), ("B1", "S2.01"), ()])
+def test_a_mark_with_an_unknown_attack_is_refused(ids: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match="attack"):
+        attack(*ids)
+
+
+def test_every_attack_has_a_test() -> None:
+    """That they pass is for the record of a whole run to say, which fails without."""
+    tests = Path(__file__).parents[1]
+    marks = (
+        mark
+        for path in tests.rglob("*.py")
+        if "node" not in path.relative_to(tests).parts
+        for mark in re.findall(r"^\s*@attack\(([^)]*)\)", path.read_text("utf-8"), re.MULTILINE)
+    )
+    marked = {id_ for mark in marks for id_ in re.findall(r'"(\w+)"', mark)}
+    assert [id_ for id_ in attacks() if id_ not in marked] == []
+
+
+def test_a_whole_run_names_the_attacks_that_no_test_has_shown_to_fail() -> None:
+    record = Record()
+    record.note("a", ["B1", "B2"], passed=True)
+    record.note("b", ["B2"], passed=False)
+    assert record.open_attacks()[:2] == ["B2", "B3"]
+    assert f"attacks: 1 of {len(attacks())} have a passing test" in summary(record, missing=True)

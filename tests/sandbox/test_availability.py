@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.den import PATH, Den
-from support.requirements import requirement
+from support.requirements import attack, requirement
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.sandbox.probe import FOLDERS, Bubblewrap, Probe, System, Unusable
 from switchboard.sandbox.sandbox import Sandbox
@@ -80,6 +80,7 @@ def test_one_that_failed_is_tried_again_after_a_while(tmp_path: Path) -> None:
         (f"{EXECUTES}exec bwrap --dev-bind / / --unshare-all --share-net -- sh -c 'exit 0'", "mnt"),
     ],
 )
+@attack("B27")
 def test_one_that_does_not_work_is_refused_with_a_way_out(
     tmp_path: Path, script: str, why: str
 ) -> None:

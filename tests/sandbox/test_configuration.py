@@ -90,6 +90,32 @@ def test_keys_without_a_sandbox_are_told_to_mean_nothing(workspace: Workspace) -
     assert "`sandbox_profile` means nothing when `transport` is `http`" in said
 
 
+@pytest.mark.parametrize("key", [{"limits": {"memory": "1G"}}, {"egress": ["example.org"]}])
+def test_what_needs_a_sandbox_has_one_and_the_keys_beside_it_count(
+    workspace: Workspace, key: Mapping[str, Any]
+) -> None:
+    given = server(["true"], read_roots=["~/data"], **key)
+    workspace.mcp_json({"confined": given}, scope="home")
+    settings = loaded(workspace)
+    (entry,) = settings.servers
+    assert entry.sandbox_profile == "default"
+    assert "means nothing" not in words(settings)
+
+
+def test_limits_that_cannot_count_are_told(workspace: Workspace) -> None:
+    limits = {"limits": {"memory": "1G"}}
+    workspace.mcp_json(
+        {
+            "free": server(["true"], sandbox_profile="none", **limits),
+            "remote": {"url": "https://example.org/mcp", **limits},
+        }
+    )
+    settings = loaded(workspace)
+    assert {entry.sandbox_profile for entry in settings.servers} == {"none"}
+    assert "`limits` means nothing without a sandbox" in words(settings)
+    assert "`limits` means nothing when `transport` is `http`" in words(settings)
+
+
 CHANGES: tuple[Mapping[str, Any], ...] = (
     {"sandbox_profile": "none"},
     {"allow_network": True},

@@ -61,8 +61,9 @@ async def test_an_environment_file_names_its_key(den: Den) -> None:
 async def test_a_file_of_the_home_names_the_read_roots(den: Den) -> None:
     fault = await denied(den, shell(f"cat {den.home}/.ssh/id_ed25519"))
     assert (fault.reason, fault.details["knob"]) == ("sandbox-read", "read_roots")
-    # What a client reads names no file of the home.
-    assert str(den.home) not in fault.message + fault.hint
+    # What a client reads names no file of the home; the user's own terminal names the folder.
+    assert str(den.home) not in fault.message + fault.hint + str(fault.details)
+    assert fault.details_for_owner["folder"] == f"{den.home}/.ssh"
 
 
 async def test_a_forbidden_call_says_that_no_key_opens_it(den: Den) -> None:
@@ -102,12 +103,23 @@ def test_without_a_sandbox_there_is_no_denial(den: Den) -> None:
         "OSError: [Errno 97] Address family not supported by protocol",
         "fatal: unable to access 'https://example.org/': Could not resolve host: example.org",
         "dial tcp: lookup example.org: no such host",
+        "  cause: Because hello was not found in the cache and you require hello, we can conclude",
     ],
 )
 def test_the_words_of_many_programs_are_known(den: Den, said: str) -> None:
     fault = denial(1, f"first line\n{said}\n", den.confinement())
     assert fault is not None
     assert fault.reason == "sandbox-network"
+
+
+def test_a_browser_that_lacks_its_sockets_names_the_key(den: Den) -> None:
+    said = (
+        "FATAL:chrome/browser/process_singleton_posix.cc:297] Check failed: . socket() failed: "
+        "Address family not supported by protocol (97)"
+    )
+    fault = denial(134, said, den.confinement())
+    assert fault is not None
+    assert fault.details["knob"] == "sandbox_features"
 
 
 def test_a_file_that_is_missing_in_the_workspace_is_just_missing(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from support.processes import (
     wait_until_gone,
     wait_until_none_mention,
 )
-from support.requirements import requirement
+from support.requirements import attack, requirement
 from switchboard.core.faults import Fault
 from switchboard.procs.spawn import Running
 from switchboard.procs.stop import stop
@@ -86,6 +86,7 @@ async def test_whoever_is_deaf_is_ended_with_everything_it_started(den: Den) -> 
     assert not mentioning(str(den.workspace))
 
 
+@attack("B31")
 async def test_a_daemon_does_not_outlive_the_program_that_made_it(den: Den) -> None:
     async with den.started(python(DAEMON_AND_END)) as running:
         assert await first_line(running) == "up"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sandbox.den import INTERPRETER, Den
 from sandbox.test_files import READ
+from support.requirements import attack
 from switchboard.sandbox.walls.ground import closed_to_others
 
 IS_ROOT = os.getuid() == 0
@@ -25,6 +26,7 @@ def closed_in(folder: str) -> list[str]:
     return found
 
 
+@attack("B17")
 async def test_root_reads_no_settings_that_are_closed_to_others(den: Den) -> None:
     """Such as `/etc/shadow-`, whatever its name."""
     closed = closed_in("/etc")
@@ -79,6 +81,7 @@ asyncio.run(main())
 """
 
 
+@attack("B16")
 def test_a_disk_that_is_mounted_while_it_runs_is_never_written(tmp_path: Path) -> None:
     """It comes into the sandbox too, and as writable as it is outside: so the sandbox ends.
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from sandbox.den import PATH, SECRET, Den
+from support.requirements import attack
 from switchboard.core.faults import Fault
 
 KEY = ".ssh/id_ed25519"
@@ -16,6 +17,7 @@ def reads_key(den: Den) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("home", ["{home}/.ssh", "{home}/.ssh/x/..", "{home}/.config/vault"])
+@attack("B3")
 async def test_a_home_in_the_settings_of_a_virtual_environment_opens_no_folder(
     den: Den, home: str
 ) -> None:
@@ -31,6 +33,7 @@ async def test_a_home_in_the_settings_of_a_virtual_environment_opens_no_folder(
     assert ended.status == 1
 
 
+@attack("B32")
 async def test_the_interpreter_of_a_script_in_the_workspace_opens_no_folder(den: Den) -> None:
     for line in (f"{den.home}/.ssh/bin/x", f"/usr/bin/env -S cat x {den.home}/.ssh/bin/x"):
         script = den.workspace / "tool"
@@ -62,6 +65,7 @@ async def test_a_command_that_became_a_link_opens_no_folder(den: Den) -> None:
 
 
 @pytest.mark.parametrize("entry", [".venv/bin", ".venv/bin/deeper", "node_modules/.bin"])
+@attack("B5")
 async def test_an_entry_of_the_search_path_in_the_workspace_opens_no_folder(
     den: Den, entry: str
 ) -> None:
@@ -85,6 +89,7 @@ async def test_an_entry_that_leads_through_the_workspace_opens_no_folder(den: De
 
 @pytest.mark.parametrize("kind", ["writable_roots", "read_roots"])
 @pytest.mark.parametrize("place", ["build", "out/build"])
+@attack("B4")
 async def test_a_root_that_became_a_link_out_of_the_workspace_is_refused(
     den: Den, kind: str, place: str
 ) -> None:

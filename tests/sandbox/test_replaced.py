@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from commands.bench import Bench
 from sandbox.den import PATIENCE, SECRET, Den, python
-from support.requirements import requirement
+from support.requirements import attack, requirement
 from switchboard.core.faults import Fault
 from switchboard.procs.spawn import Running, SpawnSpec, spawn
 from switchboard.procs.wrapped import Wrapped
@@ -79,6 +79,7 @@ def checked_out_anew(path: Path, text: str) -> None:
     "save", [saved_as_editors_do, saved_with_a_backup, exchanged, checked_out_anew]
 )
 @pytest.mark.parametrize("name", [".env", "app/.env", ".mcp.json"])
+@attack("B6")
 async def test_a_sandbox_whose_guard_fell_off_is_ended(den: Den, name: str, save: object) -> None:
     """The user saves `.env`, or checks out `.mcp.json`, while a confined server runs."""
     path = den.workspace / name
@@ -189,6 +190,7 @@ async def starts_under(den: Den, rounds: int) -> tuple[int, set[str]]:
 
 
 @requirement("S3.18")
+@attack("B7")
 async def test_a_folder_exchanged_for_a_link_while_the_sandbox_is_built_opens_nothing(
     den: Den,
 ) -> None:

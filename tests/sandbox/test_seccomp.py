@@ -90,10 +90,13 @@ def judged(  # noqa: PLR0917 - the arguments of a call have an order
     fourth: int = 0,
     *,
     allow_network: bool = False,
+    unix_sockets: bool = False,
     audit: int | None = None,
 ) -> int:
     """What the kernel would do with a call."""
-    program = seccomp_filter(MACHINES[machine], allow_network=allow_network)
+    program = seccomp_filter(
+        MACHINES[machine], allow_network=allow_network, unix_sockets=unix_sockets
+    )
     number = NUMBERS[machine][call] if isinstance(call, str) else call
     data = struct.pack("IIQQQQQ", number, audit or AUDIT[machine], 0, first, second, third, fourth)
     instructions = list(struct.iter_unpack("HBBI", program))
@@ -154,6 +157,31 @@ def test_families_of_sockets_depend_on_the_network(machine: str) -> None:
     assert allowed("socketpair", network=False) == {UNIX}
     assert allowed("socketpair", network=True) == {UNIX}
     assert judged(machine, "socket", UNIX) == refused(errno.EAFNOSUPPORT)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("network", [False, True])
+def test_unix_sockets_of_a_browser_are_those_that_stay_connected(
+    machine: str, network: bool
+) -> None:
+    def allowed(family: int) -> set[int]:
+        return {
+            kind
+            for kind in (STREAM, DATAGRAM, RAW, SEQPACKET)
+            if judged(
+                machine,
+                "socket",
+                family,
+                kind | CLOEXEC,
+                allow_network=network,
+                unix_sockets=True,
+            )
+            == ALLOWED
+        }
+
+    assert allowed(UNIX) == {STREAM, SEQPACKET}
+    assert bool(allowed(INET)) == network
+    assert allowed(PACKET) == set()
 
 
 @pytest.mark.parametrize("machine", MACHINES)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.den import Den
+from support.requirements import attack
 
 # Each way makes a file of its own; one that is refused is left out.
 LEAVES = """
@@ -74,6 +75,7 @@ def set_ids(folder: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("network", [False, True])
+@attack("B15")
 async def test_no_file_with_the_rights_of_its_owner_is_left_behind(den: Den, network: bool) -> None:
     """A copy of a program with mode 6755 in the workspace serves every user of the machine."""
     ended = await den.python(LEAVES, allow_network=network)

@@ -7,6 +7,7 @@ import pytest
 
 from sandbox.den import SECRET, Den
 from sandbox.test_files import READ, WRITE
+from support.requirements import attack
 from switchboard.sandbox.walls.guarded_names import is_protected, is_secret
 from switchboard.sandbox.walls.inventory import inventory
 
@@ -38,6 +39,7 @@ def changed(paths: list[str]) -> list[str]:
     return [each for each in paths if "changed" in Path(each).read_text()]
 
 
+@attack("B23")
 async def test_secrets_are_hidden_at_any_depth(den: Den) -> None:
     paths = written(den, HIDDEN, SECRET)
     examples = written(den, (".env.example", "app/.env.sample"), "an example")
@@ -46,6 +48,7 @@ async def test_secrets_are_hidden_at_any_depth(den: Den) -> None:
     assert {path for path, found in said.items() if found == SECRET} == set()
 
 
+@attack("B23")
 async def test_what_instructs_tools_and_agents_is_kept_at_any_depth(den: Den) -> None:
     den.repository()
     kept = written(den, KEPT, "as it was")
@@ -99,6 +102,12 @@ def test_a_large_workspace_is_looked_through_nearest_first_and_quickly_again(den
 
 def test_names() -> None:
     assert all(map(is_secret, (".env.production", ".env_x", "id_ed25519", "x.p12", ".netrc")))
-    assert not any(map(is_secret, (".env.example", "environment.py", "env", "x.pem", "key.py")))
+    keys = ("x.pem", "tls.key", "id_github", "AuthKey_1.p8")
+    assert all(map(is_secret, keys))
+    # What is made of an example is none, wherever its name says so.
+    assert all(map(is_secret, ("prod-default.env", "app.template.env", ".env.default.local")))
+    assert not any(map(is_secret, (".env.example", "environment.py", "env", "key.py", "id_map.py")))
+    assert not any(map(is_secret, ("cacert.pem", "ca-bundle.pem", "fullchain.pem", "id_rsa.pub")))
+    assert not any(map(is_secret, (".env.local.example", "example.env")))
     assert not is_protected(".mypy_cache", in_repository=True)
     assert not is_protected(".anything", in_repository=False)

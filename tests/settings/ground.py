@@ -48,9 +48,13 @@ class Ground:
         flags: Mapping[str, Any] | None = None,
         config: Path | None = None,
         variables: Mapping[str, str] | None = None,
+        settled: bool = False,
         **more: str,
     ) -> Settings:
+        """With `settled` the home says nothing of the variable that trusts everything."""
         environ = self.environ(**(variables or {}), **more)
+        if trusted and not settled:
+            self._let_variable_count()
         if trusted:
             environ["SWITCHBOARD_TRUST_WORKSPACE"] = "1"
         return load_settings(
@@ -60,10 +64,25 @@ class Ground:
             config=None if config is None else str(config),
         )
 
+    def _let_variable_count(self) -> None:
+        files = [self.home / "mcp.json", self.home / "switchboard.config.json"]
+        files += [self.agh_home / name for name in ("config.toml", "mcp.json")]
+        config = self.home / "config.toml"
+        if not config.is_file() and not any(each.exists() for each in files):
+            return
+        text = config.read_bytes() if config.is_file() else b""
+        if b"trust_variable" in text:
+            return
+        # Behind everything, so that lines stay where they are; but never in a table.
+        word = b"trust_variable = true\n"
+        has_table = any(line.startswith(b"[") for line in text.splitlines())
+        self.put(config, word + text if has_table else text.rstrip(b"\n") + b"\n" + word)
+
     def refused(self, **options: Any) -> tuple[Problem, ...]:
         """The problems of a load that must fail."""
+        given: dict[str, Any] = {"settled": True, **options}
         with pytest.raises(ConfigInvalid) as caught:
-            self.load(**options)
+            self.load(**given)
         return caught.value.problems
 
     def refused_keys(self, **options: Any) -> list[str]:

@@ -4,16 +4,20 @@ import json
 import os
 import threading
 import time
+from contextlib import suppress
 
 import pytest
 
 from settings.ground import Ground
+from support.requirements import attack
 from switchboard.config.documents import MAX_FOREIGN_BYTES, read_text
 from switchboard.config.problems import MOST_PROBLEMS, ConfigInvalid, Problem
+from switchboard.config.toml_text import TomlInvalid, read_toml
 
 SIZE = MAX_FOREIGN_BYTES - 200
 # Much more than any of them takes, and much less than any of them took.
 CPU_S = 6.0
+PARSE_S = 0.5
 
 SLOW = {
     "a key of many parts": ".".join(["a"] * (SIZE // 2)) + " = 1",
@@ -33,6 +37,7 @@ SLOW = {
 
 
 @pytest.mark.parametrize("kind", SLOW)
+@attack("B10")
 def test_a_slow_file_of_a_clone_is_read_or_refused_at_once(ground: Ground, kind: str) -> None:
     """A window opens a clone whose settings were made to take minutes."""
     ground.put(ground.own / "config.toml", SLOW[kind])
@@ -45,6 +50,14 @@ def test_a_slow_file_of_a_clone_is_read_or_refused_at_once(ground: Ground, kind:
         refused.render()
     assert told <= MOST_PROBLEMS
     assert time.process_time() - began < CPU_S
+
+
+@pytest.mark.parametrize("kind", SLOW)
+def test_no_text_within_the_bounds_takes_its_parser_half_a_second(kind: str) -> None:
+    began = time.process_time()
+    with suppress(TomlInvalid):
+        read_toml(SLOW[kind])
+    assert time.process_time() - began < PARSE_S
 
 
 def test_a_file_with_ever_so_many_faults_is_refused_with_some_of_them(ground: Ground) -> None:
@@ -89,6 +102,7 @@ def test_a_key_as_long_as_people_write_them_is_read(ground: Ground) -> None:
     assert entry.args == (f"--hosts={words}=x",)
 
 
+@attack("B29")
 def test_a_schema_nested_beyond_measure_is_a_problem(ground: Ground) -> None:
     """It once ended the command with an error of its own."""
     deep = ".".join(["a"] * 31)
@@ -98,6 +112,7 @@ def test_a_schema_nested_beyond_measure_is_a_problem(ground: Ground) -> None:
     assert any("deep" in each.message or "parts" in each.message for each in problems)
 
 
+@attack("B24")
 def test_a_folder_that_is_exchanged_for_a_link_is_not_followed(ground: Ground) -> None:
     """Somebody swaps a folder of the workspace and a link to another, as fast as they can."""
     outside = ground.put(ground.user_home / "secret" / "config.toml", "outside").parent

@@ -98,6 +98,7 @@ class Lab:
 
 @pytest.fixture
 def lab(grown: Path, ground: Ground) -> Lab:
+    ground.put(ground.home / "config.toml", "trust_variable = true\n")
     return Lab(grown, ground)
 
 
@@ -128,7 +129,10 @@ def test_a_new_key_is_refused_where_it_is_wrong_or_may_not_be_set(lab: Lab) -> N
 
 
 def test_a_new_key_of_a_section_comes_from_the_home_and_the_environment_only(lab: Lab) -> None:
-    lab.ground.put(lab.ground.home / "config.toml", '[daemon]\ngreeting_word = "good day"\n')
+    lab.ground.put(
+        lab.ground.home / "config.toml",
+        'trust_variable = true\n[daemon]\ngreeting_word = "good day"\n',
+    )
     lab.ground.put(lab.ground.own / "config.toml", '[daemon]\ngreeting_word = "obey me"\n')
     (warning,) = lab.config("check")["warnings"]
     assert warning["key"] == "daemon.greeting_word"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from settings.ground import Ground
+from support.requirements import attack
 from switchboard.settings.consent.trust_record import read_trust
 from switchboard.settings.trust import trust, trust_folder, untrust, untrust_folder
 
@@ -63,6 +64,7 @@ def _exchanged(workspace: Path) -> None:
 
 
 @pytest.mark.parametrize("become", [_made_again, _moved_here, _exchanged])
+@attack("B30")
 def test_another_folder_at_the_same_path_asks_again(
     ground: Ground, become: Callable[[Path], None]
 ) -> None:
@@ -98,6 +100,7 @@ def test_a_record_of_an_older_version_is_believed_and_grows(ground: Ground) -> N
 
 
 @pytest.mark.parametrize("mode", [0o666, 0o602, 0o646])
+@attack("B25")
 def test_a_record_that_others_could_have_written_is_not_believed(ground: Ground, mode: int) -> None:
     ground.child("x")
     trust(ground.load(trusted=False))
@@ -134,6 +137,7 @@ def test_a_record_of_another_user_is_not_believed(
     assert not _is_trusted(ground)
 
 
+@attack("B25")
 def test_no_decision_is_lost_beside_another(ground: Ground) -> None:
     """Trust is taken back while other trust is given: both count afterwards."""
     for number in range(12):

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from settings.ground import Ground
+from support.requirements import attack
 from switchboard.core.origins import Scope
 from switchboard.settings.trust import trust, trust_folder
 
@@ -12,6 +13,7 @@ SERVERS = {"mcpServers": {"x": {"command": "touch", "args": ["owned"]}}}
 
 
 @pytest.mark.parametrize("variable", ["SWITCHBOARD_HOME", "AGH_HOME"])
+@attack("B18")
 def test_a_home_in_the_workspace_is_refused(ground: Ground, variable: str) -> None:
     """Attempted: a project file of a client points the home at a folder of the clone."""
     home = ground.workspace / ".sb"
@@ -63,22 +65,39 @@ def test_it_may_not_load_code_into_what_runs(ground: Ground) -> None:
     assert ground.refused_keys(config=given, trusted=False) == ["mcpServers.x.env.PYTHONPATH"]
 
 
+@attack("B18")
 def test_a_variable_does_not_undo_what_was_decided_folder_by_folder(ground: Ground) -> None:
     """Attempted: a project file of a client sets the variable that is meant for containers."""
     ground.put(ground.own / "mcp.json", SERVERS)
     # As in a container: nothing was ever decided, or nothing of another folder.
-    assert len(ground.load(trusted=True).servers) == 1
+    assert len(ground.load(settled=True).servers) == 1
     trust_folder(str(ground.home), str(ground.workspace))
-    assert len(ground.load(trusted=True).servers) == 1
+    assert len(ground.load(settled=True).servers) == 1
     other = ground.workspace.with_name("other")
     other.mkdir()
     trust_folder(str(ground.home), str(other))
-    settings = ground.load(trusted=True)
+    settings = ground.load(settled=True)
     assert settings.servers == ()
     (warning,) = settings.warnings
     assert "trust_variable" in warning.hint
     ground.put(ground.home / "config.toml", "trust_variable = true\n")
-    assert len(ground.load(trusted=True).servers) == 1
+    assert len(ground.load(settled=True).servers) == 1
+
+
+@pytest.mark.parametrize("home", [".switchboard", ".agh"])
+@pytest.mark.parametrize("file", ["mcp.json", "config.toml"])
+def test_a_variable_does_not_count_in_a_home_with_settings(
+    ground: Ground, home: str, file: str
+) -> None:
+    """Attempted: the same where nothing was trusted yet, but the home is in use."""
+    ground.put(ground.own / "mcp.json", SERVERS)
+    ground.put(ground.user_home / home / file, {} if file == "mcp.json" else "# mine\n")
+    settings = ground.load(settled=True)
+    assert settings.servers == ()
+    assert not settings.folder_trusted
+    assert "settings of its own" in " ".join(map(str, settings.warnings))
+    ground.put(ground.home / "config.toml", "trust_variable = true\n")
+    assert len(ground.load(settled=True).servers) == 1
 
 
 def test_the_workspace_does_not_say_that_the_variable_counts(ground: Ground) -> None:
@@ -87,7 +106,7 @@ def test_the_workspace_does_not_say_that_the_variable_counts(ground: Ground) -> 
     other = ground.workspace.with_name("other")
     other.mkdir()
     trust_folder(str(ground.home), str(other))
-    assert ground.load(trusted=True).servers == ()
+    assert ground.load(settled=True).servers == ()
 
 
 @pytest.mark.parametrize("runner", ["npx", "uvx"])

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from settings.ground import Ground
+from support.requirements import attack
 from switchboard.children.schema import ServerEntry
 from switchboard.settings.trust import still_trusted, trust
 
@@ -58,6 +59,7 @@ WAYS: dict[str, tuple[list[str], list[str], dict[str, str], Change]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
+@attack("B11")
 def test_a_change_of_what_runs_asks_again(ground: Ground, way: str) -> None:
     """The repository is trusted, and then brings other code to the same command line."""
     there, words, env, change = WAYS[way]

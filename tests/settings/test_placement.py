@@ -47,10 +47,11 @@ def test_one_that_needs_the_workspace_waits_until_the_folder_is_trusted(ground: 
     (left_out,) = settings.omitted
     assert left_out.entry.name == "x"
     assert "not trusted" in left_out.reason
-    assert left_out.hint == "switchboard trust"
+    assert left_out.hint == "switchboard trust --folder"
     # `config check`, `list` and `doctor` tell what is warned of.
     (warning,) = settings.warnings
-    assert (warning.path, warning.hint) == (str(ground.home / "mcp.json"), "switchboard trust")
+    assert warning.path == str(ground.home / "mcp.json")
+    assert warning.hint == "switchboard trust --folder"
     entry = only(loaded(ground, trusted=True))
     assert (entry.neutral, entry.apart_from) == (False, "")
 
@@ -120,6 +121,22 @@ def test_a_link_does_not_hide_that_a_program_lies_in_the_workspace(ground: Groun
         ["env", "A=1", "some-server"],
         ["node", "-r", "some-module", "/opt/server.js"],
         ["node", "-"],
+        # Attempted: behind another program, whatever that is.
+        ["flock", "/tmp/lock", "npx", "-y", "some-package"],
+        ["prlimit", "--nofile=64", "/usr/bin/npx", "some-package"],
+        ["prlimit", "python3", "-m", "module"],
+        ["unshare", "-r", "bash", "/opt/start.sh"],
+        ["node", "/usr/lib/node_modules/npm/bin/npx-cli.js", "some-package"],
+        ["node", "/opt/x/node_modules/tsx/dist/cli.mjs", "/opt/server.ts"],
+        ["script", "-qc", "npx -y some-package", "/dev/null"],
+        ["script", "-qc", "cd /opt && make serve", "/dev/null"],
+        ["python3", "-c", "import subprocess; subprocess.run(['npx', 'some-package'])"],
+        ["python3", "/opt/wrapper.py", "uvx", "some-package"],
+        ["op", "run", "--", "python3.12", "-m", "server"],
+        ["some-wrapper", "make"],
+        # Interpreters of which nobody knows what they take.
+        ["perl", "-e", "exec @ARGV", "some-server"],
+        ["lua", "/opt/server.lua"],
     ],
     ids=" ".join,
 )
@@ -130,6 +147,35 @@ def test_runners_start_elsewhere_also_where_the_folder_is_trusted(
     home(ground, command=command, args=args)
     assert only(loaded(ground, trusted=True)).neutral
     home(ground, command=command, args=args, start_in="workspace")
+    assert not only(loaded(ground, trusted=True)).neutral
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["some-server"],
+        ["/opt/bin/some-server", "--transport", "stdio"],
+        ["mcp-server-git", "--repository", "."],
+        ["mcp-server-time", "--local-timezone", "Europe/Berlin"],
+        ["some-server", "--about", "It is time to make notes"],
+        ["python3", "/opt/server.py", "--name", "x"],
+        ["python3", "-I", "-m", "server"],
+        ["node", "--no-warnings", "/opt/server.js", "/srv"],
+        ["node", "/opt/x/node_modules/some-server/dist/index.js"],
+        ["bash", "/opt/start.sh"],
+    ],
+    ids=" ".join,
+)
+def test_in_a_trusted_folder_other_programs_start_there(ground: Ground, words: list[str]) -> None:
+    """The working directory stays the workspace where nothing is taken from it unasked."""
+    command, *args = words
+    home(ground, command=command, args=args)
+    assert not only(loaded(ground, trusted=True)).neutral
+
+
+def test_a_folder_that_is_worked_on_may_have_any_name(ground: Ground) -> None:
+    (ground.user_home / "go").mkdir()
+    home(ground, command="some-server", args=[str(ground.user_home / "go")])
     assert not only(loaded(ground, trusted=True)).neutral
 
 
@@ -162,8 +208,8 @@ def test_the_home_of_the_user_is_no_strange_folder(ground: Ground) -> None:
     entries = {each.name: each for each in loaded(ground, trusted=False).servers}
     assert entries["x"].apart_from == ""
     assert entries["x"].neutral
-    if "y" in entries:
-        assert not entries["y"].neutral
+    assert set(entries) == {"x", "y"}
+    assert not entries["y"].neutral
 
 
 def test_a_workspace_cannot_say_it_of_a_server_of_its_user(ground: Ground) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from settings.ground import Ground
+from support.requirements import attack
 from switchboard.settings.secret_rules import loads_code
 
 LOADING = [
@@ -26,6 +27,7 @@ def test_variables_of_a_server_itself_are_not(name: str) -> None:
 
 
 @pytest.mark.parametrize("field", ["env", "secret_env"])
+@attack("B9")
 def test_neither_as_it_is_nor_looked_up(ground: Ground, field: str) -> None:
     entry = {"command": "python3", field: {"PYTHONUSERBASE": "env:PWD"}}
     ground.put(ground.own / "mcp.json", {"mcpServers": {"x": entry}})

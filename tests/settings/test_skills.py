@@ -104,7 +104,7 @@ def test_a_name_that_no_skill_has_is_warned_of(ground: Ground, name: str) -> Non
     ground.put(ground.home / "skills" / "docs" / "mcp.json", sidecar(x={"command": "a"}))
     ground.put(ground.home / "docs" / "mcp.json", sidecar(x={"command": "a"}))
     activate(ground, name)
-    settings = ground.load()
+    settings = ground.load(settled=True)
     assert commands(settings) == {}
     (told,) = [each for each in settings.warnings if f"no skill `{name}`" in each.message]
     place = (str(ground.home / "config.toml"), 2, "skills.active")

@@ -264,3 +264,16 @@ def test_flags_reach_every_setting_that_has_one(ground: Ground) -> None:
     )
     assert settings.introspection.mode == "full"
     assert settings.listener == Listener(transport="http", host="::1", port=2, allow_remote=True)
+
+
+@requirement("S2.19", "S2.25")
+def test_timeouts_may_stand_in_either_file(ground: Ground) -> None:
+    assert ground.load().timeouts.rpc_ms == 60_000
+    ground.put(ground.home / "config.toml", "[timeouts]\nrpc_ms = 300_000\n")
+    assert ground.load().timeouts.rpc_ms == 300_000
+    ground.put(ground.workspace / "switchboard.config.json", {"timeouts": {"rpcMs": 90_000}})
+    assert ground.load().timeouts.rpc_ms == 90_000
+    ground.put(ground.home / "config.toml", "[timeouts]\nrpcMs = 1\n")
+    [problem] = ground.refused()
+    assert (problem.key, problem.line) == ("timeouts.rpcMs", 2)
+    assert "did you mean `rpc_ms`?" in problem.hint

@@ -20,7 +20,7 @@ from fakes.boards import (
 )
 from fakes.nursery import SCRIPTED
 from support.processes import mentioning
-from support.requirements import requirement
+from support.requirements import attack, requirement
 from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
 from switchboard.core.calls import WireBlock
@@ -102,6 +102,7 @@ async def test_an_excluded_subtool_is_refused_before_the_child_is_started(
 
 
 @pytest.mark.parametrize("spelling", ["Echo", " echo", "ECHO\t", "\u00a0echo", "hidden"])
+@attack("N11")
 async def test_another_spelling_of_what_is_denied_does_not_reach_the_child(
     spelling: str, tmp_path: Path
 ) -> None:
@@ -135,6 +136,7 @@ async def test_wrong_arguments_are_refused_before_the_child_is_started(
         assert mentioning(str(tmp_path)) == []
 
 
+@attack("N7")
 async def test_an_unknown_subtool_is_named_with_what_was_probably_meant(tmp_path: Path) -> None:
     own = {"echo": SuiteSettings(deny=("fail",))}
     async with serving(tmp_path, echo_server(), suites=own) as desk:

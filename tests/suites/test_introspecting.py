@@ -28,7 +28,7 @@ async def test_introspect_gives_name_summary_and_schema_as_json_in_one_text_bloc
         outcome = await desk.call("echo_suite", {"action": "introspect"})
         [block] = outcome.blocks
         shown = json.loads(text_of(outcome))
-        assert list(shown) == ["tools"]
+        assert list(shown) == ["tools", "instructions"]
         assert all(list(tool) == ["name", "summary", "inputSchema"] for tool in shown["tools"])
         by_name = {tool["name"]: tool for tool in shown["tools"]}
         assert by_name["add"] == {

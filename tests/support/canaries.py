@@ -14,7 +14,9 @@ WRITTEN_BY_PEOPLE = frozenset(
 )
 # What an engine keeps of its own conversations is its own, also where we say where.
 WRITTEN_BY_ENGINES = frozenset({"conversations"})
-_NOT_OURS = WRITTEN_BY_PEOPLE | WRITTEN_BY_ENGINES
+# What Python makes of the sources that people write.
+WRITTEN_BY_PYTHON = frozenset({"bytecode"})
+_NOT_OURS = WRITTEN_BY_PEOPLE | WRITTEN_BY_ENGINES | WRITTEN_BY_PYTHON
 # Nothing of ours is in there, and much of others.
 _LARGE = frozenset({".git", "node_modules", "site-packages"})
 _CORE = re.compile(r"core(\.\d+)?")

@@ -119,10 +119,12 @@ async def run_codex(
     servers: Mapping[str, Json],
     *,
     model_name: str = "mock-model",
+    server_env: Mapping[str, str] | None = None,
 ) -> Finished:
     """Run one prompt in Codex, with these servers and all their tools approved.
 
-    What Codex knows of a model by its name decides whether it keeps tools back for a search.
+    What Codex knows of a model by its name decides whether it keeps tools back for a search. It
+    passes little of its environment on to servers; `server_env` is what they are given besides.
     """
     provider = {"name": "loopback", "base_url": f"{model.url}/v1", "wire_api": "responses"}
     settings: Json = {
@@ -134,7 +136,7 @@ async def run_codex(
             name: {
                 **entry,
                 "default_tools_approval_mode": "approve",
-                "env": workspace.env,
+                "env": dict(workspace.env if server_env is None else server_env),
                 "required": True,
                 "startup_timeout_sec": STARTING_S,
             }
@@ -142,6 +144,13 @@ async def run_codex(
         },
     }
     overrides = [f"{key}={_toml(value)}" for key, value in settings.items()]
+    return await run_codex_with(program, workspace, "", *overrides)
+
+
+async def run_codex_with(
+    program: Path, workspace: Workspace, settings: str, *overrides: str
+) -> Finished:
+    """Run one prompt in Codex with this `config.toml` of its user, and what overrides it."""
     arguments = [
         *("exec", "--json", "--skip-git-repo-check", "--ephemeral", "--strict-config"),
         *("-C", str(workspace.root), "-s", "read-only"),
@@ -150,6 +159,7 @@ async def run_codex(
     ]
     PRIVATE.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=PRIVATE, prefix="codex-", ignore_cleanup_errors=True) as home:
+        (Path(home) / "config.toml").write_text(settings, "utf-8")
         return await _run([program, *arguments], workspace, {**workspace.env, "CODEX_HOME": home})
 
 

@@ -1,10 +1,12 @@
-"""The requirement mark: it ties a test to the sentences of the seeds that the test proves.
+"""The marks that tie a test to what it proves: sentences of the seeds, and attacks that fail.
 
-The sentences stand in `tests/requirements/seed<N>.txt`, one line an id. A mark with an id that is
-not there fails when the test module is imported, so a typing error can never count as coverage.
+They stand in `tests/requirements/seed<N>.txt` and `attacks.txt`, one line an id. A mark with an id
+that is not there fails when the test module is imported, so a typing error can never count as
+coverage.
 """
 
 import re
+from collections.abc import Container
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +16,11 @@ import pytest
 MANIFEST = Path(__file__).parents[1] / "requirements"
 LAST_OF_SEED = {0: 153, 1: 78, 2: 108, 3: 121, 4: 91}
 
+# How many there are of each kind, from 1 on, and those of which only some are ours to prove.
+ATTACKS = {"B": 32, "N": 13, "R": 4, "S": 8, "D": 10, "W": 4, "A": 7, "F": 5, "X": 2}
+SINGLE_ATTACKS = ("H20", "H21", "H22", "H23", "H24", "H31", "H33", "H60", "H64")
+
+_ATTACK = re.compile(r"(?P<id>[A-Z]\d{1,2}) (?P<says>\S.*)")
 _LINE = re.compile(r"(?P<id>S[0-4]\.\d{2,3})(?P<soft>~?) (?P<says>\S.*)")
 
 
@@ -46,11 +53,34 @@ def manifest() -> dict[str, Requirement]:
     return found
 
 
+@cache
+def attacks() -> dict[str, str]:
+    """Give what each attack attempts, by its id."""
+    found: dict[str, str] = {}
+    path = MANIFEST / "attacks.txt"
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+        match = _ATTACK.fullmatch(line)
+        if line and not line.startswith("#"):
+            if match is None or match["id"] in found:
+                raise ValueError(f"{path}:{number}: not a line for one new attack")
+            found[match["id"]] = match["says"]
+    return found
+
+
 def requirement(*ids: str) -> pytest.MarkDecorator:
     """Mark a test as proof of these ids."""
-    known = manifest()
+    return _mark("requirement", ids, manifest())
+
+
+def attack(*ids: str) -> pytest.MarkDecorator:
+    """Mark a test as proof that these attacks get nowhere."""
+    return _mark("attack", ids, attacks())
+
+
+def _mark(kind: str, ids: tuple[str, ...], known: Container[str]) -> pytest.MarkDecorator:
     if unknown := [id_ for id_ in ids if id_ not in known]:
-        raise ValueError(f"no such requirement: {', '.join(unknown)} (see {MANIFEST})")
+        raise ValueError(f"no such {kind}: {', '.join(unknown)} (see {MANIFEST})")
     if not ids:
-        raise ValueError("a requirement mark names at least one id")
+        raise ValueError(f"a mark of a {kind} names at least one id")
+    # One mark for both, so that one record says which of them have a passing test.
     return pytest.mark.requirement(*ids)

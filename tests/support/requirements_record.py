@@ -1,4 +1,4 @@
-"""Which requirement has a passing test: the record of test runs, and the summary printed from it.
+"""Which requirement or attack has a passing test: the record of runs, and what is told of it.
 
 The record keeps one entry a test, so that a run of a few tests renews those entries only. A run of
 the whole suite starts the record afresh.
@@ -11,7 +11,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Self
 
-from support.requirements import LAST_OF_SEED, manifest
+from support.requirements import LAST_OF_SEED, attacks, manifest
 
 RECORD = Path(__file__).parents[2] / ".run" / "requirements.json"
 
@@ -29,12 +29,18 @@ class Record:
         self._passed[test] = passed and self._passed.get(test, True)
 
     def proven(self) -> list[str]:
-        """Give the ids that have a passing test and none that fails, in the manifest's order."""
+        """Give the ids that have a passing test and none that fails, in the manifests' order."""
         verdicts: defaultdict[str, list[bool]] = defaultdict(list)
         for test, ids in self._ids.items():
             for id_ in ids:
                 verdicts[id_].append(self._passed[test])
-        return [id_ for id_ in manifest() if verdicts[id_] and all(verdicts[id_])]
+        known = (*manifest(), *attacks())
+        return [id_ for id_ in known if verdicts[id_] and all(verdicts[id_])]
+
+    def open_attacks(self) -> list[str]:
+        """Give the attacks of which no test has shown that they get nowhere."""
+        proven = set(self.proven())
+        return [id_ for id_ in attacks() if id_ not in proven]
 
     def save(self, path: Path = RECORD, *, afresh: bool) -> None:
         """Write the record; unless it starts afresh, what other runs left there stays."""
@@ -72,7 +78,13 @@ def summary(record: Record, *, missing: bool) -> str:
         if missing:
             lines.extend(f"  {req.id}{' (soft)' * req.soft} {req.says}" for req in open_)
     total = sum(LAST_OF_SEED.values())
-    lines.append(f"all:    {len(proven):3} of {total}")
+    lines.append(f"all:    {len(proven - attacks().keys()):3} of {total}")
+    unshown = record.open_attacks()
+    lines.append(
+        f"attacks: {len(attacks()) - len(unshown)} of {len(attacks())} have a passing test"
+    )
+    if missing:
+        lines.extend(f"  {id_} {attacks()[id_]}" for id_ in unshown)
     return "\n".join(lines)
 
 

@@ -39,6 +39,8 @@ def commands_provider(
     reaper: Reaper,
     events: Events,
     sandbox: Sandbox | None = None,
+    *,
+    guard: Guard | None = None,
 ) -> CommandsProvider:
     source = source_of("commands")
     context = Context(
@@ -50,7 +52,7 @@ def commands_provider(
         state=State(),
         book=SecretBook(),
         sandbox=sandbox,
-        open_way_out=Egress(events, _nobody_asks),
+        open_way_out=Egress(events, _nobody_asks if guard is None else lambda: guard),
     )
     return cast("CommandsProvider", source.build(context))
 

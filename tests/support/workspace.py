@@ -20,6 +20,7 @@ SCRIPTS = Path(sys.prefix) / "bin"
 SWITCHBOARD = SCRIPTS / "switchboard"
 NODE_MODULES = CHECKOUT / "tests" / "node" / "node_modules"
 
+_COUNTS = "\ntrust_variable = true\n"
 _GATE = "ENABLE_MCP_SERVER_SURFACE"
 
 
@@ -88,6 +89,8 @@ class Workspace:
         folder = self.settings if scope == "workspace" else self.home
         path = folder / "mcp.json"
         path.write_text(json.dumps({"mcpServers": servers}, indent=2), "utf-8")
+        if scope == "home" and not (self.home / "config.toml").exists():
+            self._settle()
         return path
 
     def config_toml(self, text: str, *, scope: Scope = "workspace") -> Path:
@@ -97,7 +100,18 @@ class Workspace:
             self.env.pop(_GATE, None)
         path = folder / "config.toml"
         path.write_text(text, "utf-8")
+        if scope == "home":
+            self._settle(text)
         return path
+
+    def _settle(self, text: str = "") -> None:
+        """Let the variable count that trusts everything, also in a home with settings."""
+        if "trust_variable" in text or "SWITCHBOARD_TRUST_WORKSPACE" not in self.env:
+            return
+        # Behind everything, so that lines stay where they are; but never in a table.
+        has_table = any(line.startswith("[") for line in text.splitlines())
+        parts = (_COUNTS.lstrip(), text) if has_table else (text, _COUNTS)
+        (self.home / "config.toml").write_text("".join(parts), "utf-8")
 
     def config_json(self, tree: Json) -> Path:
         """Write `switchboard.config.json`."""

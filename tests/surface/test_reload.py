@@ -11,10 +11,12 @@ from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.core.events import ChildExited, ChildStarted, ConfigRejected
 from switchboard.daemon.board.reload import Reloader
 from switchboard.settings.sections import Settings
+from switchboard.settings.usable import StandIns
 
 
 def reloader(desk: Desk, settings: Settings | Exception) -> Reloader:
-    def load() -> Settings:
+    def load(last_good: StandIns) -> Settings:
+        del last_good
         if isinstance(settings, Exception):
             raise settings
         return settings

@@ -4,14 +4,15 @@ from boarded import Boarded, called, simple
 from yardlab import Json
 
 from support.mcp_stdio import StdioClient, talking_to
+from support.reading import read_it, reply
 
 
 async def decided(client: StdioClient, name: str, decision: str) -> tuple[str, Json]:
     """Call a tool and answer the question that comes; gives the question and the result."""
     number = client.begin("tools/call", {"name": f"switchyard_{name}", "arguments": {}})
     asked = await client.message("elicitation/create")
-    answer = {"action": "accept", "content": {"decision": decision}}
-    client.send({"jsonrpc": "2.0", "id": asked["id"], "result": answer})
+    await read_it()
+    client.send({"jsonrpc": "2.0", "id": asked["id"], "result": reply(decision)})
     return asked["params"]["message"], (await client.answer_to(number))["result"]
 
 
@@ -27,7 +28,7 @@ async def test_what_changes_something_is_asked_for_and_what_reads_is_not(board: 
         assert (await client.request("resources/read", {"uri": uri}))["contents"]
         question, refused = await decided(client, "up", "deny")
         assert "switchyard.toml" in question
-        assert "HIGH" in question
+        assert "Risk: HIGH" in question
         assert refused["_meta"]["switchboard/error"]["reason"] == "approval-denied"
         assert lab.ours() == []
         assert not lab.home.exists()

@@ -155,7 +155,7 @@ async def test_what_a_child_offered_is_remembered(home: Path) -> None:
 def test_an_upgraded_file_is_one_of_this_version(home: Path) -> None:
     Database(str(home)).close()
     with closing(sqlite3.connect(home / "state" / "approvals.db")) as database:
-        assert database.execute("PRAGMA user_version").fetchone() == (4,)
+        assert database.execute("PRAGMA user_version").fetchone() == (5,)
         owners = database.execute("SELECT id, owner_id FROM questions ORDER BY id").fetchall()
     assert ("waitsone", "999999999:1:pid:[1]") in owners
     assert ("waitstwo", "") in owners

@@ -93,6 +93,7 @@ async def test_to_trust_the_whole_workspace_gives_programs_no_secret_of_the_vaul
         other=server(child_command("echo_child"), secret_env={"X": "env:OF_THIS_SESSION"}),
     )
     own.put(own.own / "mcp.json", (own.own / "mcp.json").read_text("utf-8"))
+    own.put(own.home / "config.toml", "trust_variable = true\n")
     variables = {"SWITCHBOARD_TRUST_WORKSPACE": "1", "OF_THIS_SESSION": "its own"}
     async with desk_of(own, **variables) as desk:
         fault = await desk.fault("github_suite", action="introspect")
@@ -172,8 +173,7 @@ async def test_a_secret_for_one_address_is_not_sent_to_another(
             assert good.calls[-1]["x-key"] == CANARY
         # The file is the same; what fills it leads elsewhere.
         async with desk_of(own, API_URL=evil.url) as desk:
-            fault = await desk.fault("api_suite", action="introspect")
-        assert fault.reason == "secret-not-granted"
+            assert "api_suite" not in desk.names
         assert evil.all == []
         # Another address in the file, or another secret in the header, waits for its user.
         for text in (

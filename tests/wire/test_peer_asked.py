@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from fakes.pipes import FakePipe
+from support.requirements import attack
 from switchboard.wire.messages import MessageId, Parts, RpcError
 from switchboard.wire.peer import Answer, Peer
 from switchboard.wire.pipes import Loss
@@ -189,6 +190,7 @@ async def test_every_part_of_a_batch_is_answered(desk: Desk) -> None:
     ],
     ids=["of numbers", "of one too many", "of a hundred thousand"],
 )
+@attack("D2")
 async def test_a_batch_beyond_measure_is_refused_whole_at_once(desk: Desk, batch: bytes) -> None:
     noted: list[str] = []
     pipe = FakePipe()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from support.requirements import requirement
+from support.requirements import attack, requirement
 from switchboard.wire.frames import MAX_MESSAGE_BYTES
 from switchboard.wire.messages import MessageId, Parts
 from switchboard.wire.peer import Peer
@@ -127,6 +127,7 @@ async def test_an_answer_of_many_megabytes_passes_byte_for_byte() -> None:
         assert await ends.read(len(expected)) == expected
 
 
+@attack("D5")
 async def test_a_client_that_does_not_read_is_not_read_and_memory_stays_bounded() -> None:
     """200 MB of answers are asked for; a few megabytes of them may wait here, and no more."""
     answers = 0
@@ -208,6 +209,7 @@ async def test_what_was_sent_before_the_end_still_goes_out(wait: bool) -> None:
         assert await ends.read() == b""
 
 
+@attack("D3")
 async def test_others_take_their_turn_while_a_flood_is_worked_off() -> None:
     """In its order, to the last message, with the end behind it."""
     seen: list[int] = []

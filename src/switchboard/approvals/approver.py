@@ -59,3 +59,14 @@ class Approver:
                 "this command was started by the client that asks, which cannot answer itself",
                 hint="type it in a terminal of your own",
             )
+
+    def check_no_client(self, clients: Iterable[tuple[int, int]]) -> None:
+        """Raise a fault when a client, whatever it asks for, is among those who started this."""
+        if {(each.pid, each.began) for each in self.chain} & set(clients):
+            raise Fault(
+                FaultCode.PERMISSION_DENIED,
+                "own-consent",
+                "this command was started by a client of Switchboard, "
+                "which cannot agree for a person",
+                hint="type it in a terminal of your own",
+            )

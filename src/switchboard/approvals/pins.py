@@ -45,7 +45,7 @@ class Pins:
         self._known = {
             (tool, server, fingerprint)
             for tool, server, fingerprint in self._known
-            if PinKey(server, fingerprint, tool.name) != _key(launch)
+            if PinKey(server, fingerprint, tool.name) != pin_key(launch)
         }
         if (client := living(client_pid)) is not None:
             await self._store.wanted(held, client.pid, client.began)
@@ -54,7 +54,7 @@ class Pins:
     async def _pin(self, launch: Launch) -> Held | None:
         tool = launch.tool
         text = kept(self._by_value(_readable(tool)))
-        return await self._store.pin(_key(launch), definition_hash(tool), text, older_hash(tool))
+        return await self._store.pin(pin_key(launch), definition_hash(tool), text, older_hash(tool))
 
     async def held_among(self, launches: Sequence[Launch]) -> frozenset[ToolSpec]:
         """Those tools that are not as they were pinned: their words are shown to nobody.
@@ -81,15 +81,16 @@ class Pins:
         """What the server has changed of a tool since a call of it was last agreed to."""
         if not launch.is_foreign:
             return ()
-        found = await self._store.unsettled(_key(launch))
+        found = await self._store.unsettled(pin_key(launch))
         return difference(*found, is_short=True) if found is not None else ()
 
     async def settle(self, launch: Launch) -> None:
         """Somebody has agreed to a call of this tool as it is now."""
-        await self._store.settle(_key(launch))
+        await self._store.settle(pin_key(launch))
 
 
-def _key(launch: Launch) -> PinKey:
+def pin_key(launch: Launch) -> PinKey:
+    """Which tool of which server, as what it is started."""
     return PinKey(launch.server, _launched_as(launch), launch.tool.name)
 
 

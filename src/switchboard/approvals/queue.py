@@ -15,6 +15,11 @@ from switchboard.core.stores import ApprovalStore, Owners, Posted
 WAIT_S = 120.0
 TTL_S = 300.0
 PENDING_PER_SESSION = 3
+# Over HTTP a client chooses its name, and how many sessions it opens: all that come with one token
+# from one address have so many together, and all such clients so many in a workspace. The rest of
+# its places is for those who are attached to it.
+PENDING_PER_ENTRANCE = 16
+PENDING_OVER_HTTP = 48
 PENDING_PER_WORKSPACE = 64
 PENDING_IN_ALL = 1_024
 # A question that waits so long gives way to another where there is no room for both.

@@ -11,24 +11,26 @@ from msgspec import Raw, Struct
 from switchboard.approvals.digest import call_digest, trust_digest
 from switchboard.approvals.queue import WAIT_S, new_id
 from switchboard.approvals.queue_asker import HOLD_S
-from switchboard.approvals.symlinks import is_of_the_system, links_in
+from switchboard.approvals.risk import may_last
+from switchboard.approvals.symlinks import is_of_the_system, links_in, outside
 from switchboard.approvals.trust import TrustBook, bound_session, is_lasting, subject_of
-from switchboard.approvals.wording import (
+from switchboard.approvals.wording.arguments import (
     MAX_ARGUMENTS,
-    effects_in_words,
-    prompt_of,
+    brief_arguments,
     shown_arguments,
     shown_text,
 )
+from switchboard.approvals.wording.effects import does, effects_in_words
+from switchboard.approvals.wording.prompt import prompt_of
 from switchboard.core.calls import Call
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch, Wish
 from switchboard.core.principal import Principal, this_user
-from switchboard.core.privacy.cleaning import cleaned, cleaned_line, written_out
+from switchboard.core.privacy.cleaning import blanks_counted, cleaned, cleaned_line, written_out
 from switchboard.core.privacy.redaction import redacted_arguments, redacted_text
 from switchboard.core.privacy.secret_names import is_secret_name
 from switchboard.core.privacy.secrets import NO_SECRETS, Redact
-from switchboard.core.questions import Facts, Question, Risk
+from switchboard.core.questions import Extent, Facts, Question, Risk
 from switchboard.core.sessions import Session
 from switchboard.core.strict import canonical, read_strictly
 from switchkit.processes import living
@@ -80,6 +82,8 @@ class ApprovalRequests:
         # The same where whoever asks waits as long.
         ttl_s: float | None = None,
         user: Principal | None = None,
+        # What is written as `~`.
+        user_home: str = "",
     ) -> None:
         self._launch_of = launch_of
         self._trust = trust
@@ -89,6 +93,7 @@ class ApprovalRequests:
         self._wait_s = WAIT_S if wait_s is None else wait_s
         self._ttl_s = ttl_s
         self._user = user or this_user()
+        self._user_home = user_home
         self._principal = f"uid:{self._user.uid}"
 
     def make(
@@ -101,7 +106,7 @@ class ApprovalRequests:
         # A copy, which nobody else holds: these bytes are read, hashed, shown and sent.
         frozen = bytes(call.arguments)
         too_long = len(frozen) > _MOST_BYTES
-        if too_long and risk.is_high:
+        if too_long and risk.must_ask:
             raise _too_long(len(frozen))
         bound = self._bind(call, launch, frozen)
         session = call.session
@@ -110,10 +115,11 @@ class ApprovalRequests:
             _schema(launch),
             self._by_value,
         )
-        if shown.places:
-            hidden = ", ".join(map(written_out, shown.places))
-            risk = Risk(level=risk.level, reasons=(*risk.reasons, f"it hides arguments: {hidden}"))
+        facts = self._facts(session, launch, bound.cwd, shown.value)
+        if facts.outside and launch.wish is None:
+            risk = msgspec.structs.replace(risk, level="high")
         exactly, rest = _taken_out(shown.value, launch.wish, bound.cwd)
+        brief, is_whole = brief_arguments(rest)
         now = self._clock()
         pid = self._client_pid(session)
         client = living(pid) if pid > 0 else None
@@ -123,25 +129,30 @@ class ApprovalRequests:
             id=new_id(),
             digest=bound.digest,
             session_id=bound_session(session),
+            entrance=session.entrance,
             call_id=call.id,
             tool=written_out(launch.tool.name),
             suite=call.via.name if call.via is not None else "",
             **_wanted(launch.wish),
-            exactly=_reviewable(shown_text(exactly), risk),
+            exactly=blanks_counted(_reviewable(shown_text(exactly), risk)),
             chosen_for=self._words(call.chosen_for),
             title=self._by_value(cleaned_line(launch.tool.title, _MAX_TITLE))
             if launch.wish is None
             else "",
             workspace=session.workspace,
             client=cleaned_line(_client(session), _MAX_TITLE),
-            facts=self._facts(session, launch, bound.cwd, shown.value),
+            facts=facts,
             risk=risk,
             description=self._words(
                 launch.wish.reason if launch.wish is not None else launch.tool.description
             ),
             changes=tuple(map(self._by_value, changes)),
-            arguments=_reviewable(shown_arguments(rest), risk),
-            offers=("once", "session") if is_lasting(session) else ("once",),
+            # The limit counts every blank.
+            arguments=blanks_counted(_reviewable(shown_arguments(rest), risk)),
+            brief=blanks_counted(brief),
+            brief_is_whole=is_whole,
+            hidden=shown.places,
+            offers=_offers(session, launch),
             asked_at=now,
             expires_at=now + (self._wait_s if self._ttl_s is None else self._ttl_s),
             patience_s=hold if patience is None else patience * _SHARE_OF_PATIENCE,
@@ -151,7 +162,7 @@ class ApprovalRequests:
                 (each.pid, each.began) for pid in session.on_behalf_of if (each := living(pid))
             ),
         )
-        question = msgspec.structs.replace(question, prompt=prompt_of(question))
+        question = msgspec.structs.replace(question, prompt=prompt_of(question, self._user_home))
         call = msgspec.structs.replace(call, arguments=Raw(frozen))
         return ApprovalRequest(call, launch, question)
 
@@ -206,6 +217,7 @@ class ApprovalRequests:
             env=env,
             secrets=tuple(sorted({*launch.secrets, *(launch.env.keys() - env.keys())})),
             effects=effects_in_words(launch),
+            does=does(launch),
             sandbox=launch.sandbox,
             network=launch.network,
             hosts=launch.hosts,
@@ -218,6 +230,9 @@ class ApprovalRequests:
                 for text, real in links_in(shown, cwd).items()
                 if not is_of_the_system(os.path.join(cwd, text), real)
             ),
+            outside=()
+            if launch.wish is not None or launch.runs.startswith(("http://", "https://"))
+            else tuple(map(self._by_value, outside(shown, cwd, session.workspace))),
             tainted_by=tuple(
                 written_out(f"{source.server}/{source.tool}")
                 for source in self._trust.tainted_by(session)
@@ -225,6 +240,12 @@ class ApprovalRequests:
                 if source != subject_of(launch)
             ),
         )
+
+
+def _offers(session: Session, launch: Launch) -> tuple[Extent, ...]:
+    if not is_lasting(session):
+        return ("once",)
+    return ("once", "session", "always") if may_last(launch) else ("once", "session")
 
 
 def _wanted(wish: Wish | None) -> dict[str, Any]:
@@ -269,6 +290,6 @@ def _too_long(length: int) -> Fault:
 def _reviewable(text: str, risk: Risk) -> str:
     if len(text) <= MAX_ARGUMENTS:
         return text
-    if risk.is_high:
+    if risk.must_ask:
         raise _too_long(len(text))
     return f"{text[:MAX_ARGUMENTS]}\n… and {len(text) - MAX_ARGUMENTS:,} characters more"

@@ -3,34 +3,39 @@
 A server's own annotations are claims of somebody we do not know. They can raise a risk. They lower
 it in one case only: a tool that says that it only reads does not ask. What holds a server to that
 word is the pin of its definition, and a user who does not believe it can say so for the server.
+
+Whether a person has to agree (`must_ask`) and how it is graded for that person are two things: most
+of what asks is of the medium grade, or the word would say nothing. The grades are in `grades`.
 """
 
 from functools import lru_cache
 
+from switchboard.approvals.grades import grade
 from switchboard.core.launches import Launch
 from switchboard.core.origins import Scope
 from switchboard.core.privacy.orders import gives_orders
 from switchboard.core.questions import Risk
-from switchboard.core.tools import Effects
+from switchboard.core.tools import Effects, ToolSpec
 
-_LOW = Risk(level="low")
+ORDERS = "its description gives the model orders that you may not be meant to see"
+SILENT = "the server does not say that this tool only reads"
+
 # A file of a repository may not switch off the questions about what it starts.
 _THE_USER = frozenset({Scope.HOME, Scope.ENVIRONMENT, Scope.FLAG})
 
 
-# A server has the same launch for every call of a tool, until something changes.
-@lru_cache(maxsize=1_024)
 def assess(launch: Launch) -> Risk:
     """The risk of a call, with a reason for each thing that raises it."""
     if launch.wish is not None:
         return Risk(level="high", reasons=(launch.wish.risk,))
     reasons = tuple(_of_a_server(launch) if launch.is_foreign else _of_a_command(launch))
-    return Risk(level="high", reasons=reasons) if reasons else _LOW
+    level, why = grade(launch, is_suspect=ORDERS in reasons, must_ask=bool(reasons))
+    return Risk(level=level, reasons=(*reasons, *why), must_ask=bool(reasons))
 
 
 def asks(launch: Launch, risk: Risk) -> bool:
     """Whether a person has to agree."""
-    if risk.level == "high":
+    if risk.must_ask:
         return True
     if launch.requires_approval is True:
         return True
@@ -55,19 +60,44 @@ def is_open_world(launch: Launch) -> bool:
     return open_world is True or "network" in launch.side_effects
 
 
+def may_last(launch: Launch) -> bool:
+    """Whether a lasting rule may answer for a tool: one that is silent about itself.
+
+    What is declared to write, to destroy or to use the network, and what runs with the sandbox
+    profile `none`, is asked about in each session, whatever the user wrote down.
+    """
+    if launch.wish is not None:
+        return False
+    effects = launch.tool.effects
+    declares = effects.read_only is False or effects.destructive is True or effects.open_world
+    if launch.is_foreign:
+        reasons = _of_a_server(launch)
+        return not declares and not launch.declares_network and reasons in ([], [SILENT])
+    return not declares and not _of_a_command(launch)
+
+
 def _of_a_server(launch: Launch) -> list[str]:
     effects = launch.tool.effects
     if not launch.trusts_annotations:
         return ["what this server says of its tools does not count here"]
-    if gives_orders(f"{launch.tool.title}\n{launch.tool.description}") or gives_orders(
-        bytes(launch.tool.input_schema).decode("utf-8", "replace")
-    ):
-        return ["its description gives the model orders that you may not be meant to see"]
+    if is_ordering(launch.tool):
+        return [ORDERS]
     if only_reads(effects):
         return []
     if effects.destructive is True:
         return ["the server says that this tool can destroy things"]
-    return ["the server does not say that this tool only reads"]
+    if effects.read_only is False:
+        return ["the server says that this tool changes things"]
+    return [SILENT]
+
+
+# By the very definition, which a server has until it changes it: to read it takes a third of what a
+# call takes in all.
+@lru_cache(maxsize=1_024)
+def is_ordering(tool: ToolSpec) -> bool:
+    """Whether what a tool says of itself gives a model orders."""
+    schema = bytes(tool.input_schema).decode("utf-8", "replace")
+    return gives_orders(f"{tool.title}\n{tool.description}") or gives_orders(schema)
 
 
 def _of_a_command(launch: Launch) -> list[str]:

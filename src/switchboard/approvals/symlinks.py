@@ -1,4 +1,4 @@
-"""Paths among arguments that lead elsewhere than they say."""
+"""Paths among arguments that lead elsewhere than they say, or out of where the call is made."""
 
 # Strings of other programs, not paths of ours.
 
@@ -13,6 +13,7 @@ _MAX_PATH = 4_096
 # More than fit into arguments that a person can review.
 _MAX_TEXTS = 2_048
 _FILE_URL = "file://"
+_ELSEWHERE = ("/", "../", "~/")
 # Where the system keeps its programs and libraries, much of it behind links of its own: a shell is
 # named `/bin/sh` wherever it lies. Nobody but root can make a link there.
 _SYSTEM = ("/bin/", "/sbin/", "/lib/", "/lib32/", "/lib64/", "/usr/")
@@ -39,6 +40,36 @@ def links_in(arguments: Any, cwd: str) -> dict[str, str]:
         if real != os.path.normpath(named):
             found[text] = real
     return found
+
+
+def outside(arguments: Any, cwd: str, workspace: str) -> tuple[str, ...]:
+    """Every text that is a path out of the folder and of the workspace, as it is written.
+
+    One that begins at the root is a path if something of its first name is there: `/repos/x` may
+    be anything.
+    """
+    within = tuple(f"{os.path.realpath(each)}/" for each in (cwd, workspace) if each)
+    found: dict[str, None] = {}
+    for count, text in enumerate(_texts(arguments)):
+        path = text.removeprefix(_FILE_URL)
+        if count >= _MAX_TEXTS:
+            break
+        if not path.startswith(_ELSEWHERE) or len(path) > _MAX_PATH or "\0" in path:
+            continue
+        if path.startswith("/") and not _begins_here(path):
+            continue
+        named = path if path.startswith("~") else os.path.normpath(os.path.join(cwd, path))
+        if not f"{named}/".startswith(within):
+            found[text] = None
+    return tuple(found)
+
+
+def _begins_here(path: str) -> bool:
+    first = path.lstrip("/").partition("/")[0]
+    try:
+        return os.path.lexists(f"/{first}")
+    except OSError:
+        return False
 
 
 def is_of_the_system(path: str, real: str) -> bool:

@@ -10,17 +10,20 @@ from typing import Any, cast
 from msgspec import Raw
 
 from switchboard.children.authorization import OfferLogin
-from switchboard.children.connection import ChildLimits, Connection
+from switchboard.children.connection import Connection
 from switchboard.children.conversation import Conversation
 from switchboard.children.inbound.server_requests import ServerRequests
-from switchboard.children.link import Link, OpenLink
+from switchboard.children.link import Link, MakePeer, OpenLink
 from switchboard.children.listings.listing import Kind, Listing, ToolListing
 from switchboard.children.listings.listing_cache import ListingCache
 from switchboard.children.listings.listings import Listings
+from switchboard.children.reaching.child_limits import ChildLimits
 from switchboard.children.reaching.sign_of_life import SignOfLife
 from switchboard.children.schema import ServerEntry
 from switchboard.children.subscriptions import Subscriptions, Tell
 from switchboard.core.channel import Channel
+from switchboard.core.clock import Clock
+from switchboard.core.events import ChildSetApart
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Events
@@ -49,20 +52,38 @@ class Child:
         self.calls = 0
         self._tasks = TaskSet()
         self._requests = ServerRequests(entry.name)
+        audience = self._requests.audience
+        self._events = events
+        self._is_own = is_own
+        # Whether it asks without saying whom: then a session has a child of its own, but for the
+        # one that it was alone with, which keeps this one.
+        self.is_set_apart = False
+        self.kept_for = ""
+        self._open_link = open_link
         self.connection = Connection(
-            entry, self._requests, limits=limits, open_link=open_link, events=events, is_own=is_own
+            entry, self._requests, limits=limits, open_link=self._open, events=events, is_own=is_own
         )
         self.conversation = Conversation(
             self.connection, self._requests, events, self._tasks, offer_login
         )
-        self._sign_of_life = SignOfLife(self.connection)
+        self._sign_of_life = SignOfLife(self.connection, lambda: audience.answers)
         self.listings = Listings(self.conversation.fetch, self._tasks, cache)
         self._subscriptions = Subscriptions(self.conversation.ask_plainly, self._tasks)
         self.conversation.is_repeatable = self._is_repeatable
         self._requests.on_changed = self.listings.changed
         self._requests.on_updated = self._subscriptions.updated
+        self._requests.on_question = self._set_apart
+        self.connection.on_starting = audience.begin_anew
         self.connection.on_started = self._started
+        self.connection.on_late = audience.answered
+        self.connection.workload = lambda: (audience.callers(), audience.answers > 0)
         self.connection.is_needed = self._subscriptions.__bool__
+
+    async def _open(self, entry: ServerEntry, make_peer: MakePeer, *, timeout_s: float) -> Link:
+        link = await self._open_link(entry, make_peer, timeout_s=timeout_s)
+        # Before it is greeted: it may want to reach something while it starts.
+        link.attend(self._requests.audience.only)
+        return link
 
     def _started(self, link: Link) -> None:
         self.conversation.begin(link)
@@ -93,16 +114,29 @@ class Child:
         """Its tools as the process lists them that a call would reach; it is started for that."""
         if self.connection.link is None:
             with self._requests.audience.waiting(channel):
-                await self.conversation.with_login(channel, self.connection.ready)
+                caller = channel.holder if channel is not None else ""
+                ready = partial(self.connection.ready, caller)
+                await self.conversation.with_login(channel, ready)
         return await self.tools(channel)
 
     def leave(self, session_id: str) -> None:
         """A session that it served has ended."""
         self._requests.audience.leave(session_id)
+        self.connection.back_offs.leave(session_id)
 
-    def doubt(self) -> None:
-        """A call ran out of time: find out whether it works, or hangs."""
-        self._tasks.start(self._sign_of_life.want())
+    def _set_apart(self, method: str, session_id: str) -> None:
+        self.kept_for = session_id
+        if not self.is_set_apart and not self._is_own:
+            self.is_set_apart = True
+            self._events.emit(ChildSetApart(child=self.entry.label, method=method))
+
+    def doubt(self, clock: Clock, limit_s: float | None) -> None:
+        """A call ran out of time: find out whether it works, or hangs.
+
+        One whose client was content with less than its limit says little about the child.
+        """
+        had_its_time = limit_s is not None and clock.allowed_s >= limit_s
+        self._tasks.start(self._sign_of_life.want(had_its_time=had_its_time))
 
     async def _is_repeatable(self, tool: str) -> bool:
         """Whether it says so itself, and its word counts."""

@@ -1,28 +1,30 @@
 """The connection to one child: made when needed, ended when idle, made anew after a crash."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import asynccontextmanager, suppress
-
-from msgspec import Struct
+from functools import partial
 
 from switchboard.children.faults import (
-    fault_from_back_off,
     fault_from_end,
     fault_from_loss,
     fault_from_old_protocol,
     fault_from_rpc,
     fault_from_timeout,
 )
-from switchboard.children.greeting import Greeting, NotModern, client_capabilities, greet
-from switchboard.children.inbound.handler import InboundHandler
-from switchboard.children.inbound.unreadable_answers import fail_unreadable
+from switchboard.children.greeting import Greeting, NotModern, client_capabilities
+from switchboard.children.inbound.handler import InboundHandler, LastProcess
+from switchboard.children.inbound.unreadable_answers import Nonsense
 from switchboard.children.link import Link, OpenLink
-from switchboard.children.reaching.back_off import BackOff
+from switchboard.children.reaching.back_off import SHORT_WAIT_S, BackOffs
+from switchboard.children.reaching.child_limits import ChildLimits
 from switchboard.children.reaching.interruption import Interruption
 from switchboard.children.reaching.recovery import Recovery, reach
 from switchboard.children.schema import Protocol, ServerEntry
-from switchboard.children.secrets.lookup import LookedUp
+from switchboard.children.secrets.lookup import LookedUp, hints_for
+from switchboard.children.starting.first_words import greet_opened
+from switchboard.children.starting.silent_start import StrayLines, fault_from_silence
+from switchboard.children.starting.start_stage import StartStage
 from switchboard.core.events import (
     ChildExited,
     ChildFailed,
@@ -33,25 +35,13 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Events
 from switchboard.core.sessions import Session
-from switchboard.wire.messages import RpcError
+from switchboard.wire.messages import MessageId, RpcError
 from switchboard.wire.peer import Peer
 from switchboard.wire.pending import PeerLost
 from switchboard.wire.pipes import Loss, Pipe
 
-# A wait this short is not worth an error.
-_SHORT_WAIT_S = 1.0
 # How long last answers of a link that is given up may hold up the end.
 _BURIAL_S = 2.0
-
-
-class ChildLimits(Struct, frozen=True, kw_only=True):
-    """How long things may take. `idle_s` of 0 keeps an idle child running."""
-
-    spawn_s: float = 8.0
-    rpc_s: float = 60.0
-    idle_s: float = 600.0
-    # The longest that a call may take while its child reports progress.
-    longest_s: float = 3_600.0
 
 
 class Connection:
@@ -69,10 +59,12 @@ class Connection:
         is_own: bool = False,
     ) -> None:
         self.entry = entry
+        self.stage = StartStage(entry)
         self.limits = limits
         self._open_link = open_link
         self._events = events
         self._inbound = inbound
+        self._processes = LastProcess(inbound)
         self._is_own = is_own
         self._loop = asyncio.get_running_loop()
         self._tasks = TaskSet()
@@ -84,8 +76,8 @@ class Connection:
         self._unused: asyncio.Event | None = None
         self._is_remote = entry.transport != "stdio"
         # To knock at a remote server costs little; it is tried as soon as somebody wants it.
-        longest = {"longest_s": _SHORT_WAIT_S} if self._is_remote else {}
-        self._back_off = BackOff(self._loop.time, **longest)
+        longest = {"longest_s": SHORT_WAIT_S} if self._is_remote else {}
+        self.back_offs = BackOffs(self._loop.time, **longest)
         self._next_id: Callable[[], int] = lambda: 1
         self._was_reached = False
         # Whether the last series of tries to reach it was in vain.
@@ -100,8 +92,14 @@ class Connection:
         self.last_fault: Fault | None = None
         # The session that used it last. A process keeps what it was told when it started.
         self.client: Session | None = None
+        # Called before a process is started: what it says then is not said by the last one.
+        self.on_starting: Callable[[], None] = lambda: None
         # Called with each new link: nothing that the last process was told holds any more.
         self.on_started: Callable[[Link], None] = lambda _: None
+        # Asked when it ends by itself: whom it worked for, and whether it had answered anybody.
+        self.workload: Callable[[], tuple[Collection[str], bool]] = lambda: ((), False)
+        # Told of the answer to a request of ours that nobody waits for any more.
+        self.on_late: Callable[[MessageId], None] = lambda _: None
         # Whether somebody counts on it although no request waits.
         self.is_needed: Callable[[], bool] = lambda: False
 
@@ -140,7 +138,7 @@ class Connection:
 
     async def lost(self, link: Link, lost: PeerLost) -> Fault:
         """What to tell somebody whose answer will not come."""
-        fault = await fault_from_loss(self.entry.name, link, lost.loss)
+        fault = await fault_from_loss(self.entry, link, lost.loss)
         if self._is_remote and lost.loss.reason != "too-large":
             fault = Interruption(
                 "remote-interrupted",
@@ -163,10 +161,15 @@ class Connection:
     def ready_link(self) -> Link | None:
         """The link, where nothing has to be looked at before it is used."""
         link = self.link
-        return link if link is None or link.secrets is None else None
+        return link if link is None or (link.secrets is None and self.back_offs.is_calm) else None
 
-    async def ready(self) -> Link:
-        """The link to the child; whoever comes first starts it, the rest wait with them."""
+    async def ready(self, caller: str = "") -> Link:
+        """The link to the child; whoever comes first starts it, the rest wait with them.
+
+        A session whose calls keep ending it waits, also where another has started it since.
+        """
+        if self.link is None or not self.back_offs.is_calm:
+            await self.back_offs.wait_out(caller, self.entry.name, self.last_fault)
         while (link := self.link) is not None:
             if link.secrets is None or not await self._is_outdated(link, link.secrets):
                 return link
@@ -191,6 +194,7 @@ class Connection:
 
     def _start_ended(self, task: "asyncio.Task[Link]") -> None:
         self._starting = None
+        self.stage.over()
         self._last_used = self._loop.time()
         self._check_unused()
         # Nobody may be left who waits for it.
@@ -198,17 +202,16 @@ class Connection:
             task.exception()
 
     async def _start(self) -> Link:
-        await self._wait_out_back_off()
+        self.on_starting()
         began = self._loop.time()
         try:
             link, greeting = await self._open_with_patience()
         except Fault as fault:
-            if fault.reason != "child-backing-off":
-                # After a login the same call works at once.
-                if fault.code is not FaultCode.UNAUTHENTICATED:
-                    self._back_off.fail()
-                self.last_fault = fault
-                self._is_down = True
+            # After a login the same call works at once.
+            if fault.code is not FaultCode.UNAUTHENTICATED:
+                self.back_offs.start_failed()
+            self.last_fault = fault
+            self._is_down = True
             self._events.emit(
                 ChildFailed(child=self.entry.label, reason=fault.reason, message=fault.message)
             )
@@ -241,19 +244,17 @@ class Connection:
             raise interruption.given_up() from interruption
 
     async def _open_and_greet(self, mode: Protocol) -> tuple[Link, Greeting]:
-        link = await self._open_link(self.entry, self._make_peer, timeout_s=self.limits.spawn_s)
+        self.stage.open()
+        with hints_for(self.client):
+            link = await self._open_link(self.entry, self._make_peer, timeout_s=self.limits.spawn_s)
+        self.stage.greet()
         try:
-            async with asyncio.timeout(self.limits.rpc_s):
-                ours = client_capabilities(self.client, self.entry.scope, is_own=self._is_own)
-                greeting = await greet(link.peer, mode, ours)
-            # It may have ended behind its last word, before anybody could be told.
-            if link.peer.pending.lost is not None:
-                raise PeerLost(link.peer.pending.lost)
+            ours = client_capabilities(self.client, self.entry.scope, is_own=self._is_own)
+            greeting = await greet_opened(link, mode, ours, within_s=self.limits.rpc_s)
         except TimeoutError:
+            mute = await fault_from_silence(self.entry, link, self._stray, self.limits.rpc_s)
             await self._close(link)
-            raise fault_from_timeout(
-                self.entry.name, "answer", self.limits.rpc_s, "child-start-timeout"
-            ) from None
+            raise mute from None
         except RpcError as error:
             await self._close(link)
             raise fault_from_rpc(self.entry.name, error, link.hidden) from error
@@ -277,37 +278,34 @@ class Connection:
             return link, greeting
 
     def _make_peer(self, pipe: Pipe) -> Peer:
+        stray = self._stray = StrayLines()
+        inbound = self._inbound if self._is_remote else self._processes.next()
+        nonsense = Nonsense(self.entry, self._events, self._is_ready, self.on_late)
         peer: Peer = Peer(
             pipe,
-            on_request=self._inbound.request,
-            on_notification=self._inbound.notification,
+            on_request=inbound.request,
+            on_notification=inbound.notification,
             on_lost=lambda loss: self._on_lost(peer, loss),
-            on_junk=lambda message: fail_unreadable(peer, self.entry.name, message),
+            on_junk=lambda message: nonsense.junk(peer, message, stray.note),
         )
+        peer.pending.on_late = partial(nonsense.late, peer)
         if self._is_remote:
             # The last link may still bring answers, which no id of the next may be mistaken for.
             peer.pending.next_id = self._next_id()
             self._next_id = lambda: peer.pending.next_id
         return peer
 
-    async def _wait_out_back_off(self) -> None:
-        wait = self._back_off.wait_s()
-        if wait > _SHORT_WAIT_S:
-            raise fault_from_back_off(
-                self.entry.name, self._back_off.failures, wait, self.last_fault
-            )
-        if wait > 0:
-            await asyncio.sleep(wait)
+    def _is_ready(self, peer: Peer) -> bool:
+        return self.link is not None and self.link.peer is peer
 
     # Ending
 
     def _on_lost(self, peer: Peer, loss: Loss) -> None:
-        link = self.link
         # The end of a link that is not in use is known to whoever gave it up.
-        if link is None or link.peer is not peer:
+        if (link := self.link) is None or link.peer is not peer:
             return
         self.link = None
-        self._back_off.fail(lived_s=self._loop.time() - self._started_at)
+        self.back_offs.ended(*self.workload(), lived_s=self._loop.time() - self._started_at)
         self._burials.start(self._bury(link, loss, expected=False))
         if self.is_needed() and not self._ended:
             # Who follows a resource does not ask again by itself.
@@ -321,7 +319,7 @@ class Connection:
         await self._close(link)
         ended, private = await link.diagnosis()
         if not expected:
-            self.last_fault = await fault_from_loss(self.entry.name, link, loss)
+            self.last_fault = await fault_from_loss(self.entry, link, loss)
         self._events.emit(
             ChildExited(
                 child=self.entry.label,
@@ -354,10 +352,11 @@ class Connection:
         self.link = None
         self._burials.start(self._bury(link, Loss(message="idle"), expected=True))
 
-    async def stop(self) -> None:
-        """End the process; whoever comes next starts another."""
+    async def stop(self, why: str) -> None:
+        """End the process; whoever comes next starts another, whoever waits is told why."""
         link, self.link = self.link, None
         if link is not None:
+            link.peer.lose(Loss(reason="stopped", message=why))
             await self._bury(link, Loss(message="stopped"), expected=True)
 
     async def wait_until_unused(self) -> None:

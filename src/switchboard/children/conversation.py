@@ -78,8 +78,6 @@ class Conversation:
         """A new process has been told nothing yet."""
         self._level = ""
         self._requests.link = link
-        self._requests.audience.begin_anew()
-        link.peer.pending.on_late = self._requests.audience.answered
 
     # For clients
 
@@ -158,7 +156,7 @@ class Conversation:
     async def _ready_for(self, channel: Channel | None) -> Link:
         """While it starts, it may ask whoever waits for it."""
         with self._requests.audience.waiting(channel):
-            return await self._connection.ready()
+            return await self._connection.ready(channel.holder if channel is not None else "")
 
     async def _send(
         self,
@@ -179,15 +177,20 @@ class Conversation:
             tail = b',"_meta":{%b"progressToken":%d}}' % (said, token)
         else:
             tail = b',"_meta":{%b%b"progressToken":%d}}' % (channel.meta, said, token)
-            audience.begin(token, channel)
+        audience.begin(token, channel)
         try:
-            return await peer.request(method, (*params, more, tail))
+            result = await peer.request(method, (*params, more, tail))
         except (Interruption, PeerLost) as error:
             failure = error
         except asyncio.CancelledError:
             if channel is not None:
                 audience.abandon(token)
             raise
+        else:
+            audience.answers += 1
+            if channel is not None and not self._connection.back_offs.is_calm:
+                self._connection.back_offs.answered(channel.holder)
+            return result
         finally:
             if channel is not None:
                 audience.end(token)

@@ -1,17 +1,16 @@
 """The exact environment of a stdio child: a short base, what its entry declares, its secrets."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+from switchboard.children.http.proxy import PROXY_NAMES
 from switchboard.children.schema import ServerEntry
+from switchboard.children.starting.bytecode import bytecode_variables
+from switchboard.children.starting.runner_variables import patterns_of, runner_variables
 from switchboard.children.starting.runners import taken_from_folder
-from switchboard.ipc.environment import BASE_NAMES, OF_ONE_PROCESS
+from switchboard.ipc.environment import BASE_NAMES, CERTIFICATE_NAMES, PLACE_NAMES
 from switchkit.commands import search_path
 
-# By these a program finds the settings and the logins of its user.
-_OF_THE_USER = ("HOME", "USER", "LOGNAME")
-# Other with every window.
-_OF_A_WINDOW = frozenset({"TERM", *OF_ONE_PROCESS})
 # Lists of folders from which programs load code.
 _SEARCHED = ("PYTHONPATH", "NODE_PATH", "LD_LIBRARY_PATH", "PERL5LIB", "RUBYLIB", "CLASSPATH")
 # Without network a package runner would try again for a minute, and then not say why.
@@ -35,14 +34,47 @@ def child_environment(
     entry: ServerEntry, environ: Mapping[str, str], secrets: Mapping[str, str]
 ) -> dict[str, str]:
     """The environment to start the child with. `secrets` are the variables that were looked up."""
-    env = _inherited(entry, environ) if entry.inherit_env else base_environment(environ)
+    env = _inherited(entry, environ) if entry.inherit_env else _usual(entry, environ)
     if entry.sandbox_profile != "none" and not (entry.allow_network or entry.egress):
         env.update(offline(entry.command, entry.args))
     env.update(entry.env)
     env.update(secrets)
+    env.update(bytecode_variables(entry.bytecode))
     if "PATH" in env:
         env["PATH"] = searched(env["PATH"], entry.apart_from)
     return env
+
+
+def names_for(entry: ServerEntry) -> Iterator[str]:
+    """What a client is asked for because of this server: no hello carries what may be secret."""
+    # The way out of chosen hosts leads through the proxy of their user.
+    if entry.transport != "stdio" or entry.egress or _finds_network(entry):
+        yield from PROXY_NAMES
+    if _finds_network(entry):
+        yield from patterns_of((entry.command, *entry.args))
+
+
+def _usual(entry: ServerEntry, environ: Mapping[str, str]) -> dict[str, str]:
+    """What a server is given without asking: how the network is reached, and where things are."""
+    env = base_environment(environ)
+    names: list[str] = []
+    if entry.sandbox_profile == "none":
+        names += PLACE_NAMES
+    if _finds_network(entry):
+        names += (*CERTIFICATE_NAMES, *PROXY_NAMES)
+        env.update(runner_variables((entry.command, *entry.args), environ))
+    env.update({name: environ[name] for name in names if name in environ})
+    return env
+
+
+def _finds_network(entry: ServerEntry) -> bool:
+    """Whether it reaches the network by itself: one with chosen hosts is told another way."""
+    is_confined = entry.sandbox_profile != "none"
+    return (
+        entry.transport == "stdio"
+        and not entry.egress
+        and not (is_confined and not entry.allow_network)
+    )
 
 
 def offline(command: str, args: tuple[str, ...]) -> dict[str, str]:
@@ -59,21 +91,3 @@ def _inherited(entry: ServerEntry, environ: Mapping[str, str]) -> dict[str, str]
             if not env[name]:
                 del env[name]
     return env
-
-
-def account_of(entry: ServerEntry, environ: Mapping[str, str]) -> bytes:
-    """What of an environment decides in whose name a child acts: whose lists it would give.
-
-    Holds secrets: it is to be hashed, with a salt, before it is written anywhere. What is looked up
-    in a vault is not in it: that is the same for everybody who has the home.
-    """
-    if entry.inherit_env:
-        seen = {name: value for name, value in environ.items() if name not in _OF_A_WINDOW}
-    else:
-        seen = {name: environ[name] for name in _OF_THE_USER if name in environ}
-    texts = (*entry.secret_env.values(), *entry.headers.values())
-    names = (text.removeprefix("env:") for text in texts if text.startswith("env:"))
-    seen |= {name: environ.get(name, "") for name in names}
-    # Variables are bytes, and need not be text.
-    parts = (f"{name}={value}" for name, value in sorted(seen.items()))
-    return "\0".join(parts).encode("utf-8", "surrogateescape")

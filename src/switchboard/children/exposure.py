@@ -4,10 +4,10 @@ from typing import Literal
 
 from msgspec import Struct
 
-from switchboard.children.schema import Exposure, Framing, Protocol, Sharing
+from switchboard.children.schema import Exposure, Framing, Likeness, Protocol, Sharing
 
-IntrospectionMode = Literal["summary", "full"]
-ResultMode = Literal["json", "passthrough"]
+IntrospectionMode = Literal["summary", "full", "auto"]
+ResultMode = Literal["json", "compact", "passthrough"]
 
 
 class SuiteSettings(Struct, frozen=True, kw_only=True):
@@ -21,12 +21,14 @@ class SuiteSettings(Struct, frozen=True, kw_only=True):
     allow: tuple[str, ...] | None = None
     deny: tuple[str, ...] = ()
     summary_max_chars: int | None = None
-    result_mode: ResultMode = "json"
+    # `None` leaves it to what all suites have.
+    result_mode: ResultMode | None = None
     rpc_timeout_ms: int | None = None
     idle_ms: int | None = None
     framing: Framing | None = None
     protocol: Protocol | None = None
     scope: Sharing | None = None
+    share: Likeness | None = None
     inherit_env: bool | None = None
     expose: Exposure | None = None
     tool_prefix: str | None = None
@@ -34,8 +36,16 @@ class SuiteSettings(Struct, frozen=True, kw_only=True):
     natural_language: bool | None = None
 
 
+class Results(Struct, frozen=True, kw_only=True):
+    """How suites answer with what their children said."""
+
+    mode: ResultMode = "json"
+
+
 class Introspection(Struct, frozen=True, kw_only=True):
     """How much `introspect` says of each subtool."""
 
     mode: IntrospectionMode = "summary"
     summary_max_chars: int = 160
+    # Commands show people everything; what a host would cut for its model is given in fewer words.
+    is_bounded: bool = True

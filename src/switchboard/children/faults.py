@@ -1,8 +1,10 @@
 """A child's ends and errors, as faults."""
 
 from switchboard.children.link import Link
+from switchboard.children.schema import ServerEntry
+from switchboard.children.starting.known_causes import known_cause
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.privacy.excerpts import client_excerpt
+from switchboard.core.privacy.excerpts import client_excerpt, server_words
 from switchboard.core.privacy.secrets import Redact, without_secrets
 from switchboard.wire.messages import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from switchboard.wire.pipes import Loss
@@ -20,7 +22,7 @@ def fault_from_timeout(name: str, doing: str, limit_s: float, reason: str) -> Fa
 
 def fault_from_rpc(name: str, error: RpcError, hidden: Redact) -> Fault:
     """It answered with an error of the protocol."""
-    message = f"`{name}` answered: {client_excerpt(error.message, hidden)}"
+    message = f"`{name}` answered: {server_words(error.message, hidden)}"
     if error.code == INVALID_PARAMS:
         return Fault(FaultCode.INVALID_ARGUMENT, "child-rejected", message)
     if error.code == METHOD_NOT_FOUND:
@@ -48,13 +50,24 @@ def fault_from_unreadable(name: str) -> Fault:
     )
 
 
+def fault_from_stray(name: str) -> Fault:
+    """It answered, but not what it was asked."""
+    return Fault(
+        FaultCode.INTERNAL,
+        "result-malformed",
+        f"`{name}` sent an answer with an id that it was not given, while one call waited",
+        hint="tell whoever maintains the server: an answer has the id of its request",
+    )
+
+
 def discreet_error(error: RpcError, hidden: Redact) -> RpcError:
     """The same error with nothing in its data that no client may read."""
     return RpcError(error.code, error.message, without_secrets(error.data, hidden))
 
 
-async def fault_from_loss(name: str, link: Link, loss: Loss) -> Fault:
+async def fault_from_loss(entry: ServerEntry, link: Link, loss: Loss) -> Fault:
     """It went away."""
+    name = entry.name
     if loss.reason == "too-large":
         return Fault(
             FaultCode.RESOURCE_EXHAUSTED,
@@ -69,6 +82,13 @@ async def fault_from_loss(name: str, link: Link, loss: Loss) -> Fault:
             f"`{name}` was ended: {loss.message}",
             hint="it is started again on the next call",
         )
+    if loss.reason == "stopped":
+        return Fault(
+            FaultCode.UNAVAILABLE,
+            "child-stopped",
+            f"`{name}` went away before it answered: {loss.message}",
+            hint="call it again, if what it did meanwhile may be done twice",
+        )
     ended, private = await link.diagnosis()
     excerpt = client_excerpt(private, link.hidden)
     if (denied := link.denial()) is not None:
@@ -79,12 +99,14 @@ async def fault_from_loss(name: str, link: Link, loss: Loss) -> Fault:
             hint=denied.hint,
             details={**denied.details, **({"stderr": excerpt} if excerpt else {})},
             private=private,
+            owner=denied.owner,
         )
+    cause = known_cause(entry.command, private) if entry.command else None
     return Fault(
         FaultCode.UNAVAILABLE,
         "child-exited",
-        f"`{name}` went away before it answered: {ended}",
-        hint="it is started again on the next call",
+        f"`{name}` went away before it answered: {ended}" + (f": {cause.what}" if cause else ""),
+        hint=cause.fix if cause else "it is started again on the next call",
         details={"stderr": excerpt} if excerpt else None,
         private=private,
     )
@@ -128,6 +150,16 @@ def fault_from_end(name: str) -> Fault:
         "child-ended",
         f"`{name}` is not configured any more",
         hint="list the tools again",
+    )
+
+
+def fault_from_exchange(name: str) -> Fault:
+    """What it runs was exchanged between the look at it and its first answer."""
+    return Fault(
+        FaultCode.PERMISSION_DENIED,
+        "server-changed",
+        f"a file that `{name}` runs was exchanged while it started, so it was ended",
+        hint="find out what writes there, look with `switchboard trust`, then call again",
     )
 
 

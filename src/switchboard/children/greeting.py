@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from switchboard import __version__
+from switchboard.children.listings.legible import plain
 from switchboard.children.schema import Protocol, Sharing
 from switchboard.core.sessions import Era, Session
 from switchboard.wire.eras import (
@@ -17,6 +18,7 @@ from switchboard.wire.eras import (
     LATEST_MODERN,
     MODERN_VERSIONS,
     PROTOCOL_VERSION_KEY,
+    SERVER_INFO_KEY,
     UNSUPPORTED_PROTOCOL_VERSION,
 )
 from switchboard.wire.messages import RpcError, encode
@@ -39,6 +41,9 @@ class Greeting(Struct, frozen=True, kw_only=True):
     era: Era = Era.HANDSHAKE
     protocol: str = ""
     capabilities: dict[str, Any] = {}
+    # Its name for people, and how it wants to be used; empty where it does not say.
+    title: str = ""
+    instructions: str = ""
     # What every request of the modern era says of itself; empty for the other.
     meta: bytes = b""
 
@@ -52,13 +57,33 @@ class Greeting(Struct, frozen=True, kw_only=True):
         return isinstance(declared, dict) and bool(cast("dict[str, Any]", declared).get(part))
 
 
-class _Initialized(Struct, rename="camel"):
-    protocol_version: str
+class _About(Struct, rename="camel"):
+    """What a server says of itself. Nonsense in it is no reason to do without the server."""
+
+    server_info: Any = None
+    instructions: Any = None
+    meta: Any = msgspec.field(name="_meta", default=None)
+
+    @property
+    def title(self) -> str:
+        """Its name for people, in letters that are seen."""
+        info = _member(self.meta, SERVER_INFO_KEY) or self.server_info
+        title = _member(info, "title")
+        return plain(title) if isinstance(title, str) else ""
+
+    @property
+    def manual(self) -> str:
+        """Its instructions, likewise."""
+        return plain(self.instructions) if isinstance(self.instructions, str) else ""
+
+
+class _Initialized(_About, rename="camel"):
+    protocol_version: str = ""
     capabilities: dict[str, Any] = {}
 
 
-class _Discovered(Struct, rename="camel"):
-    supported_versions: list[str]
+class _Discovered(_About, rename="camel"):
+    supported_versions: list[str] = []
     capabilities: dict[str, Any] = {}
 
 
@@ -148,6 +173,8 @@ async def _discover(peer: Peer) -> Greeting:
     if not mutual:
         raise NotModern
     return Greeting(
+        title=found.title,
+        instructions=found.manual,
         era=Era.MODERN,
         protocol=mutual[-1],
         capabilities=found.capabilities,
@@ -174,10 +201,12 @@ async def _handshake(peer: Peer, capabilities: Mapping[str, Any]) -> Greeting:
     }
     answer = await peer.request("initialize", (encode(params),))
     agreed = _read(_Initialized, answer)
-    if agreed is None:
+    if agreed is None or not agreed.protocol_version:
         raise RpcError(0, "its answer to `initialize` makes no sense")
     peer.notify("notifications/initialized")
     return Greeting(
+        title=agreed.title,
+        instructions=agreed.manual,
         era=Era.HANDSHAKE,
         protocol=agreed.protocol_version,
         capabilities=agreed.capabilities,
@@ -190,6 +219,10 @@ async def knock(peer: Peer, greeting: Greeting) -> None:
         await _ask_what_it_is(peer, greeting.protocol)
     else:
         await peer.request("ping")
+
+
+def _member(value: Any, name: str) -> Any:
+    return cast("dict[str, Any]", value).get(name) if isinstance(value, dict) else None
 
 
 T = TypeVar("T")

@@ -6,6 +6,7 @@ from typing import Protocol
 from switchboard.children.redaction import Redaction
 from switchboard.children.schema import ServerEntry
 from switchboard.children.secrets.lookup import LookedUp
+from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault
 from switchboard.wire.peer import Peer
 from switchboard.wire.pipes import Pipe
@@ -42,6 +43,14 @@ class Link(Protocol):
     @property
     def answered_at(self) -> float:
         """When the other side last answered, by the clock of the loop, where that is known."""
+        ...
+
+    def attend(self, channel: Callable[[], Channel | None]) -> None:
+        """Whose call it works for now, where that is plain, for what a person has to be told."""
+        ...
+
+    async def doubt(self) -> Fault | None:
+        """Once it has answered: why it may not be what was looked at before its start."""
         ...
 
     async def diagnosis(self) -> tuple[str, str]:

@@ -8,69 +8,36 @@ import asyncio
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Protocol
 
 import msgspec
 
 from switchboard.children.accounts.account_children import AccountChildren
+from switchboard.children.accounts.acting_for import account_of
 from switchboard.children.accounts.choice import AccountChoice
 from switchboard.children.authorization import Authorization, Authorizations
 from switchboard.children.child import Child
-from switchboard.children.connection import ChildLimits
-from switchboard.children.environment import account_of, child_environment
+from switchboard.children.environment import child_environment
 from switchboard.children.faults import fault_from_change
 from switchboard.children.link import Link, MakePeer
 from switchboard.children.listings.listing_cache import ListingCache, ListingCaches
-from switchboard.children.schema import ServerEntry, by_account
+from switchboard.children.reaching.child_limits import ChildLimits
+from switchboard.children.schema import ServerEntry, as_a_process, by_account
 from switchboard.children.secrets.lookup import LookedUp, SecretSource
 from switchboard.children.secrets.texts import injected_secrets, secret_headers, secret_variables
+from switchboard.children.sharing.sources import ChildSource, OwnChildren, SharedChild
 from switchboard.children.starting.sandboxes import NoSandboxes, Sandboxes
 from switchboard.children.starting.start_folder import make_own_folder
-from switchboard.children.stdio import open_stdio
+from switchboard.children.starting.watched_start import WatchedStart
+from switchboard.children.stdio import StdioLink, open_stdio
 from switchboard.core.channel import Channel
 from switchboard.core.loop.tasks import TaskSet, close_all
-from switchboard.core.origins import Origin
 from switchboard.core.ports import Events
 from switchboard.core.privacy.secrets import SecretBook
-from switchboard.core.sessions import Session
 from switchboard.procs.outlet import OpenWayOut, WayOut
+from switchboard.procs.stderr_log import StderrLog
 from switchboard.wire.messages import encode
 from switchkit.commands import lies_in, search_path
 from switchkit.reaper_client import Reaper
-
-
-class ChildSource(Protocol):
-    """Where the child of one server comes from, for whichever session asks."""
-
-    @property
-    def cwd(self) -> str:
-        """Where its children run."""
-        ...
-
-    @property
-    def limits(self) -> ChildLimits:
-        """How long things may take."""
-        ...
-
-    @property
-    def accounts(self) -> AccountChoice | None:
-        """Which account a request uses; nothing for a server that has none."""
-        ...
-
-    def of(self, session: Session) -> Child:
-        """The child that serves this session. Starts nothing.
-
-        Raises a fault where the account cannot be decided.
-        """
-        ...
-
-    def shown_to(self, session: Session) -> Child | None:
-        """The child whose listings the session is shown; nothing where no account is decided."""
-        ...
-
-    def children(self) -> Iterable[Child]:
-        """Those that it has given."""
-        ...
 
 
 class ChildPool:
@@ -87,6 +54,8 @@ class ChildPool:
         shared: "ChildPool | None" = None,
         caches: ListingCaches | None = None,
         is_trusted: Callable[[ServerEntry], bool] = lambda _: True,
+        # Begun before that question, and asked once the child has answered.
+        start_watch: Callable[[ServerEntry], WatchedStart | None] = lambda _: None,
         sandboxes: Sandboxes = NoSandboxes(),  # noqa: B008 - it holds nothing
         # What no child may tell, whoever started it; what is looked up here is noted in it.
         book: SecretBook | None = None,
@@ -94,8 +63,11 @@ class ChildPool:
         logins: Callable[[], Authorizations] | None = None,
         # Opens the way out of a server with hosts of its own.
         egress: OpenWayOut | None = None,
+        # Where the stderr of a server is kept for its user.
+        log_of: Callable[[ServerEntry], StderrLog | None] = lambda _: None,
     ) -> None:
         self._egress = egress
+        self._log_of = log_of
         self._environ = environ
         self.book = book if book is not None else SecretBook()
         self._secrets = secrets
@@ -103,8 +75,11 @@ class ChildPool:
         self._reaper = reaper
         self._sessions = sessions
         self._shared = shared
+        # Where the children are that are shared whatever the environment, if there are any.
+        self.loose: ChildPool | None = None
         self._caches = caches
         self._is_trusted = is_trusted
+        self._start_watch = start_watch
         self.sandboxes = sandboxes
         self._logins = logins
         # By the key of the server and the session that it belongs to, if any.
@@ -120,12 +95,15 @@ class ChildPool:
             home = self._environ.get("HOME") or "/"
             return AccountChildren(sources, AccountChoice(entry, home))
         if entry.scope == "session":
-            return _OwnChildren(self, entry, limits)
+            return OwnChildren(self, _key(entry, limits), entry, limits)
+        if entry.share == "loose" and self.loose is not None:
+            return self.loose.source(entry, limits)
         # What a workspace wrote stays in it: trust in it says nothing of other folders.
         if entry.scope == "user" and self._shared is not None and not entry.fingerprint:
             home = self._environ.get("HOME") or "/"
-            return self._shared.source(_of_all_folders(entry, home, self._environ), limits)
-        return _OneChild(self, entry, limits)
+            entry = _of_all_folders(entry, home, self._environ)
+            return SharedChild(self, self._shared, _key(entry, limits), entry, limits)
+        return SharedChild(self, self, _key(entry, limits), entry, limits)
 
     def child(self, entry: ServerEntry, limits: ChildLimits) -> Child:
         """The child of this entry for whoever shares it. Starts nothing."""
@@ -192,9 +170,29 @@ class ChildPool:
             yield session_id, child
 
     async def _open(self, entry: ServerEntry, make_peer: MakePeer, *, timeout_s: float) -> Link:
-        # Asked again at every start: a script can change after the settings were loaded.
-        if not await asyncio.to_thread(self._is_trusted, entry):
+        watch = await asyncio.to_thread(self._looked_at, entry)
+        try:
+            link = await self._open_trusted(entry, make_peer, timeout_s=timeout_s)
+        except BaseException:
+            if watch is not None:
+                watch.close()
+            raise
+        if isinstance(link, StdioLink):
+            link.start_watch = watch
+        return link
+
+    def _looked_at(self, entry: ServerEntry) -> WatchedStart | None:
+        """Look again at every start: a script can change after the settings were loaded."""
+        watch = self._start_watch(entry) if entry.transport == "stdio" else None
+        if not self._is_trusted(entry):
+            if watch is not None:
+                watch.close()
             raise fault_from_change(entry.name)
+        return watch
+
+    async def _open_trusted(
+        self, entry: ServerEntry, make_peer: MakePeer, *, timeout_s: float
+    ) -> Link:
         if entry.transport == "stdio":
             secrets = LookedUp(entry, secret_variables(entry), self._secrets, self.book.learn)
             env = child_environment(entry, self._environ, await secrets.values())
@@ -214,6 +212,7 @@ class ChildPool:
                     book=self.book,
                     way_out=way_out,
                     notes=self.sandboxes.notes,
+                    log=self._log_of(entry),
                     timeout_s=timeout_s,
                 )
             except BaseException:
@@ -241,6 +240,7 @@ class ChildPool:
         runs = " ".join((entry.command, *entry.args))
         return self._egress(
             *(entry, self._environ, injected.values),
+            bound=runs,
             runs=runs,
             cwd=cwd,
             hide=self.book,
@@ -278,52 +278,6 @@ class ChildPool:
             await self._tasks.aclose()
 
 
-class _OneChild:
-    """The same child for every session."""
-
-    __slots__ = ("_child", "cwd", "limits")
-    accounts = None
-
-    def __init__(self, pool: ChildPool, entry: ServerEntry, limits: ChildLimits) -> None:
-        self.limits = limits
-        self.cwd = pool.sandboxes.run_folder(entry)
-        self._child = pool.child(entry, limits)
-
-    def of(self, session: Session) -> Child:
-        self._child.connection.client = session
-        return self._child
-
-    shown_to = of
-
-    def children(self) -> Iterable[Child]:
-        return (self._child,)
-
-
-class _OwnChildren:
-    """A child for each session."""
-
-    __slots__ = ("_entry", "_key", "_pool", "cwd", "limits")
-    accounts = None
-
-    def __init__(self, pool: ChildPool, entry: ServerEntry, limits: ChildLimits) -> None:
-        self._pool = pool
-        self.limits = limits
-        self.cwd = pool.sandboxes.run_folder(entry)
-        self._key = _key(entry, limits)
-        self._entry = entry
-
-    def of(self, session: Session) -> Child:
-        owner = self._pool.owner(session.id)
-        child = self._pool.child_by_key(self._key, self._entry, self.limits, owner)
-        child.connection.client = session
-        return child
-
-    shown_to = of
-
-    def children(self) -> Iterable[Child]:
-        return self._pool.children_by_key(self._key)
-
-
 def _of_all_folders(entry: ServerEntry, home: str, environ: Mapping[str, str]) -> ServerEntry:
     """The entry for whoever shares it: it starts in the home of the user, and knows no workspace.
 
@@ -356,14 +310,4 @@ def _key(entry: ServerEntry, limits: ChildLimits) -> bytes:
 
     What it offers is remembered under this.
     """
-    plain = msgspec.structs.replace(
-        entry,
-        expose="suite",
-        tool_prefix="",
-        relay=True,
-        natural_language=False,
-        natural_only=False,
-        instructions="",
-        origin=Origin(),
-    )
-    return encode((plain, limits))
+    return encode((as_a_process(entry), limits))

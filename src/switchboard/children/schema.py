@@ -13,9 +13,13 @@ Framing = Literal["auto", "newline", "content-length"]
 Protocol = Literal["auto", "handshake", "modern"]
 # Who shares a running child: nobody, every session of a workspace, or every session of a user.
 Sharing = Literal["session", "workspace", "user"]
+# With whom: sessions that would start it with the same environment, or all of its scope.
+Likeness = Literal["strict", "loose"]
 # What keeps the process in bounds; `none` is today's way of servers, which nothing confines.
 SandboxProfile = Literal["default", "seatbelt", "none"]
 SandboxFallback = Literal["none", "landlock"]
+# What a kind of program needs in its sandbox on top. `browser`: Unix sockets of its own.
+SandboxFeature = Literal["browser"]
 # Where the process starts: empty where the entry leaves it to us.
 StartIn = Literal["", "workspace", "neutral"]
 # How a child's tools are shown: behind one tool, or one by one under their own names.
@@ -58,6 +62,8 @@ class Seal(Struct, frozen=True, kw_only=True):
     cwd: str = ""
     # Where programs are looked for that are named without a folder.
     path: str = ""
+    # Whether it is kept from bytecode beside sources when it starts, so that only those count.
+    shuts_bytecode: bool = False
     # False where the user trusts the whole workspace, whatever it holds.
     binding: bool = True
 
@@ -87,10 +93,14 @@ class ServerEntry(Struct, frozen=True, kw_only=True):
     start_in: StartIn = ""
     neutral: bool = False
     apart_from: str = ""
+    # Where Python keeps bytecode for a server that runs code of a workspace: that which lies beside
+    # the code is not read. Empty for any other. See `starting.bytecode`.
+    bytecode: str = ""
     inherit_env: bool = False
     framing: Framing = "auto"
     protocol: Protocol = "auto"
     scope: Sharing = "workspace"
+    share: Likeness = "strict"
     expose: Exposure = "suite"
     # Put before the names of tools that are shown one by one.
     tool_prefix: str = ""
@@ -109,6 +119,8 @@ class ServerEntry(Struct, frozen=True, kw_only=True):
     read_roots: tuple[str, ...] = ()
     writable_roots: tuple[str, ...] = ()
     read_env_files: bool = False
+    # From the user's own files alone.
+    sandbox_features: tuple[SandboxFeature, ...] = ()
     # What a confined process may use at most: `memory`, `processes`, `files`, `cpu`, `disk`.
     limits: dict[str, int | str] | None = None
     # The hosts that it may reach from a sandbox that has no other network, and whether a person is
@@ -126,6 +138,8 @@ class ServerEntry(Struct, frozen=True, kw_only=True):
     suite_description: str = ""
     # Which values of `env` and `headers` have `${vault:…}` in them: `env.NAME`, `headers.NAME`.
     templates: tuple[str, ...] = ()
+    # Which values are filled with variables of the user, and with which: `env.NAME`, `args`.
+    filled: dict[str, tuple[str, ...]] = {}
     # The secrets that its user has given to exactly this server. One that needs no trust has its
     # own without.
     grants: tuple[str, ...] = ()
@@ -145,3 +159,17 @@ def by_account(entry: ServerEntry) -> tuple[ServerEntry, ...]:
     return tuple(
         replace(entry, auth=each.auth, accounts=(), account=each.name) for each in entry.accounts
     ) or (entry,)
+
+
+def as_a_process(entry: ServerEntry) -> ServerEntry:
+    """What makes two entries the same server, wherever written and however its tools are shown."""
+    return replace(
+        entry,
+        expose="suite",
+        tool_prefix="",
+        relay=True,
+        natural_language=False,
+        natural_only=False,
+        instructions="",
+        origin=Origin(),
+    )

@@ -68,11 +68,21 @@ class ServerLaunches(dict[ToolSpec, Launch]):
             env=entry.env,
             secrets=(*entry.secret_env, *entry.headers),
             env_hash=self._env_hash,
-            sandbox=entry.weaker_sandbox or entry.sandbox_profile,
+            sandbox=_sandbox(entry),
             network=entry.allow_network or bool(entry.egress) or entry.sandbox_profile == "none",
             hosts=reachable(entry.egress, asks=entry.egress_ask),
             limits=limits_in_words(entry.limits or {}) if entry.sandbox_profile != "none" else (),
             writable_roots=entry.writable_roots,
+            configured_by=entry.origin.scope,
+            declares_network=entry.allow_network or bool(entry.egress),
             trusts_annotations=entry.trust_annotations,
         )
         return launch
+
+
+def _sandbox(entry: ServerEntry) -> str:
+    """The sandbox as people are told of it."""
+    profile = entry.weaker_sandbox or entry.sandbox_profile
+    if entry.sandbox_profile == "none" or not entry.sandbox_features:
+        return profile
+    return f"{profile} for a {', '.join(entry.sandbox_features)}"

@@ -1,22 +1,27 @@
 """A child that is a process of ours, spoken to over its standard streams."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
+from switchboard.children.faults import fault_from_exchange
 from switchboard.children.link import MakePeer
 from switchboard.children.redaction import Redaction
 from switchboard.children.schema import ServerEntry
 from switchboard.children.secrets.lookup import LookedUp
 from switchboard.children.starting.containers import in_container
 from switchboard.children.starting.start_folder import command_line, fault_from_old_python
+from switchboard.children.starting.watched_start import WatchedStart
+from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.procs.containers import ContainerStart
 from switchboard.procs.outlet import WayOut
 from switchboard.procs.spawn import Running, SpawnSpec, Wrap, spawn
+from switchboard.procs.stderr_log import LoggedTail, StderrLog
 from switchboard.procs.stop import stop
+from switchboard.wire.frames import FrameStyle
 from switchboard.wire.peer import Peer
 from switchboard.wire.pipes import Loss, StreamPipe
 from switchkit.reaper_client import Reaper
@@ -26,6 +31,18 @@ _LAST_WORDS_S = 0.1
 _LAST_WORDS = 2_000
 # More is read than is told, so that no secret is cut in two before it is found.
 _READ_WORDS = 16_000
+
+
+class _WalledPipe(StreamPipe):
+    """The pipe of a confined process, which is heard while its walls stand."""
+
+    def __init__(self, running: Running, *, style: FrameStyle) -> None:
+        super().__init__(style=style)
+        self._running = running
+
+    def data_received(self, data: bytes) -> None:
+        if self._running.stands():
+            super().data_received(data)
 
 
 class StdioLink:
@@ -38,6 +55,8 @@ class StdioLink:
     way_out: WayOut | None = None
     # Removed with it.
     container: ContainerStart | None = None
+    # Closed once it has been asked.
+    start_watch: WatchedStart | None = None
 
     def __init__(
         self,
@@ -68,12 +87,28 @@ class StdioLink:
         # A grandchild may hold the pipe open, so its end cannot be waited for.
         asyncio.get_running_loop().call_later(_LAST_WORDS_S, self._pipe.lose, Loss())
 
+    def attend(self, channel: Callable[[], Channel | None]) -> None:
+        if self.way_out is not None:
+            self.way_out.attend(channel)
+
+    async def doubt(self) -> Fault | None:
+        watch, self.start_watch = self.start_watch, None
+        if watch is None:
+            return None
+        try:
+            has_moved = await asyncio.to_thread(watch.moved)
+        finally:
+            watch.close()
+        return fault_from_exchange(self._entry.name) if has_moved else None
+
     async def diagnosis(self) -> tuple[str, str]:
         await asyncio.wait({self._running.exited}, timeout=_LAST_WORDS_S * 2)
         errors = self._running.errors
         last_words = self.hidden.end_of(
             errors.text(_READ_WORDS), _LAST_WORDS, is_cut=errors.seen_bytes > _READ_WORDS
         )
+        if not self._running.stands():
+            last_words = ""
         if not self._running.exited.done():
             return "it closed its output", last_words
         status = self._running.exited.result()
@@ -90,6 +125,8 @@ class StdioLink:
         return self._running.appeared()
 
     async def aclose(self) -> None:
+        if self.start_watch is not None:
+            self.start_watch.close()
         await self.peer.aclose()
         await stop(self._running, close_input=self._pipe.close)
         self._pipe.abort(Loss(message="closed"))
@@ -114,6 +151,8 @@ async def open_stdio(
     way_out: WayOut | None = None,
     # Where containers are noted for whoever comes after us.
     notes: str = "",
+    # Where its stderr is kept for its user.
+    log: StderrLog | None = None,
     timeout_s: float,
 ) -> StdioLink:
     """Start the child's process and connect to it."""
@@ -133,13 +172,18 @@ async def open_stdio(
         spec = msgspec.structs.replace(spec, argv=marked)
         await container.note(run.engine, spec, folder=notes, reaper=reaper)
     try:
-        running = await spawn(spec, reaper=reaper, timeout_s=timeout_s)
+        errors = LoggedTail(log, book) if log is not None else None
+        running = await spawn(spec, reaper=reaper, timeout_s=timeout_s, errors=errors)
     except BaseException:
         if container is not None:
             # Nobody waits: its client may only be ending.
             asyncio.ensure_future(container.remove(is_unsure=True))  # noqa: RUF006 - it holds itself
         raise
-    pipe = StreamPipe(style="content-length" if entry.framing == "content-length" else "newline")
+    if errors is not None:
+        errors.started(running.pid)
+        running.exited.add_done_callback(lambda exited: errors.ended(exited.result()))
+    style: FrameStyle = "content-length" if entry.framing == "content-length" else "newline"
+    pipe = StreamPipe(style=style) if wrap is None else _WalledPipe(running, style=style)
     peer = make_peer(pipe)
     pipe.attach(peer)
     loop = asyncio.get_running_loop()

@@ -17,6 +17,8 @@ from switchboard.cli.request import CommandRequest
 from switchboard.cli.table import VERBS, loaded
 from switchboard.config.environ import process_environ
 from switchboard.config.problems import ConfigInvalid
+from switchboard.ipc.new_home import told
+from switchboard.ipc.paths import home_from
 from switchkit.suggest import did_you_mean
 from switchboard.core.faults import Fault
 
@@ -67,10 +69,20 @@ def _run(words: Sequence[str], environ: dict[str, str], printer: Printer) -> int
         environ["SWITCHBOARD_HOME"] = home
     if skills := arguments.one("skill"):
         environ["SWITCHBOARD_SKILLS"] = skills
+    home = home_from(environ)
+    had_home = os.path.lexists(home)
     request = CommandRequest(
-        arguments=arguments, environ=environ, talk=printer.talk, show=printer.show
+        arguments=arguments,
+        environ=environ,
+        talk=printer.talk,
+        show=printer.show,
+        had_home=had_home,
     )
-    return printer.show(module.run(request))
+    try:
+        return printer.show(module.run(request))
+    finally:
+        if not had_home and os.path.lexists(home):
+            told(home)
 
 
 def _verb_for_options(options: list[str]) -> tuple[str, list[str]]:

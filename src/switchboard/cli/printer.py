@@ -3,11 +3,11 @@
 import io
 import sys
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 import msgspec
 
+from switchboard.cli.moments import local_time
 from switchboard.cli.report import ErrorReport, Report
 from switchkit.cli.columns import fitted
 from switchkit.cli.style import Style, columns_of, is_terminal, safe_for_terminals, style_for
@@ -122,9 +122,4 @@ class Printer:
 
 def _for_people(key: str, value: Any) -> Any:
     """A moment as people read it: by their own clock."""
-    if not key.endswith("_at") or not isinstance(value, str):
-        return value
-    try:
-        return f"{datetime.fromisoformat(value).astimezone():%Y-%m-%d %H:%M:%S}"
-    except ValueError:
-        return value
+    return local_time(value) if key.endswith("_at") and isinstance(value, str) else value

@@ -17,13 +17,17 @@ def columns(
     *,
     right: Sequence[int] = (),
     elastic: Sequence[int] = (),
+    spare: Sequence[int] = (),
 ) -> Iterator[str]:
     """A table with a heading, each column as wide as its widest cell.
 
-    With `elastic` columns it fits into the terminal: their cells are cut as far as it takes.
+    With `elastic` columns it fits into the terminal: their cells are cut as far as it takes, and
+    `spare` columns are left out where even that is too wide.
     """
     width = style.columns if elastic else 0
-    first, *others = plain_columns((heads, *rows), right=right, width=width, elastic=elastic)
+    first, *others = plain_columns(
+        (heads, *rows), right=right, width=width, elastic=elastic, spare=spare
+    )
     yield style.bold(first)
     yield from others
 

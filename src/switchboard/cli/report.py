@@ -76,7 +76,7 @@ class ErrorReport(Report, frozen=True, kw_only=True, tag="switchboard.error/1"):
                     reason=error.reason,
                     message=error.message,
                     hint=error.hint,
-                    details=dict(error.details),
+                    details=dict(error.details_for_owner),
                 )
 
     def exit_code(self) -> int:

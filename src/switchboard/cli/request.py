@@ -19,6 +19,8 @@ class CommandRequest(Struct, frozen=True, kw_only=True, eq=False):
     talk: Talk
     # Prints a report before the verb is done, as a server that stays does.
     show: Callable[[Report], int]
+    # Whether there was a home before: whoever makes one now comes from no earlier version.
+    had_home: bool = True
 
     @property
     def workspace(self) -> str | None:

@@ -10,7 +10,6 @@ from msgspec import Struct
 from switchboard.config.json_text import JsonInvalid, read_json
 from switchboard.config.key_positions import KeyPath, Spot, Spots, dotted, spot_at
 from switchboard.config.problems import Problem, Severity
-from switchboard.config.toml_text import TomlInvalid, read_toml
 from switchboard.core.origins import Origin, Scope
 from switchkit.files import open_beneath
 
@@ -104,24 +103,44 @@ def read_text(
 
 
 def read_json_document(
-    path: str, scope: Scope, problems: list[Problem], *, within: str = ""
+    path: str,
+    scope: Scope,
+    problems: list[Problem],
+    *,
+    within: str = "",
+    text: str | None = None,
 ) -> Document | None:
-    """Read a strict JSON file whose root is an object; what is wrong goes to `problems`."""
-    return _read_document(path, scope, problems, within, _json_tree)
+    """Read a strict JSON file whose root is an object; what is wrong goes to `problems`.
+
+    `text` is read in place of what the file holds now.
+    """
+    return _read_document(path, scope, problems, within=within, parse=_json_tree, read=text)
 
 
 def read_toml_document(
-    path: str, scope: Scope, problems: list[Problem], *, within: str = ""
+    path: str,
+    scope: Scope,
+    problems: list[Problem],
+    *,
+    within: str = "",
+    text: str | None = None,
 ) -> Document | None:
-    """Read a TOML file; what is wrong goes to `problems`."""
-    return _read_document(path, scope, problems, within, _toml_tree)
+    """Read a TOML file; what is wrong goes to `problems`. `text` stands in for what it holds."""
+    return _read_document(path, scope, problems, within=within, parse=_toml_tree, read=text)
 
 
 def _read_document(
-    path: str, scope: Scope, problems: list[Problem], within: str, parse: _Parse
+    path: str,
+    scope: Scope,
+    problems: list[Problem],
+    *,
+    within: str,
+    parse: _Parse,
+    read: str | None,
 ) -> Document | None:
-    most = MAX_FOREIGN_BYTES if scope in _FOREIGN else MAX_BYTES
-    read = read_text(path, problems, within=within, most=most)
+    if read is None:
+        most = MAX_FOREIGN_BYTES if scope in _FOREIGN else MAX_BYTES
+        read = read_text(path, problems, within=within, most=most)
     parsed = None if read is None else parse(path, read, problems)
     if read is None or parsed is None:
         return None
@@ -155,6 +174,9 @@ def _json_tree(
 def _toml_tree(
     path: str, text: str, problems: list[Problem]
 ) -> tuple[dict[str, Any], Spots] | None:
+    # Most workspaces have no TOML, and everyone waits for the first listing.
+    from switchboard.config.toml_text import TomlInvalid, read_toml  # noqa: PLC0415
+
     try:
         return read_toml(text)
     except TomlInvalid as refused:

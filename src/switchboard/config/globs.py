@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from fnmatch import translate
 
-_MAGIC = re.compile(r"[*?\[]")
+_MAGIC = frozenset("*?[")
 _BRACES = r"\{([^{}]*)\}"
 _SKIPPED = frozenset({"node_modules", ".git"})
 # A pattern such as `**/*` in a huge tree must not hang the start.
@@ -52,7 +52,7 @@ def watched_folders(root: str, patterns: tuple[str, ...]) -> list[str]:
         parts = [part for part in pattern.removeprefix("!").split("/") if part not in ("", ".")]
         fixed: list[str] = []
         for part in parts[:-1]:
-            if _MAGIC.search(part) or "{" in part:
+            if not _MAGIC.isdisjoint(part) or "{" in part:
                 break
             fixed.append(part)
         folders.add(os.path.join(root, *fixed))
@@ -65,7 +65,7 @@ def _alternatives(pattern: str) -> list[str]:
     pending = [pattern]
     while pending and len(done) + len(pending) <= _MAX_PATTERNS:
         current = pending.pop()
-        found = re.search(_BRACES, current)
+        found = re.search(_BRACES, current) if "{" in current else None
         if found is None:
             done.append(current)
             continue
@@ -87,8 +87,10 @@ def _walk(folder: str, parts: list[str], budget: list[int]) -> Iterator[str]:
             if name not in _SKIPPED and not os.path.islink(inner) and os.path.isdir(inner):
                 yield from _walk(inner, parts, budget)
         return
-    if _MAGIC.search(part) is None:
+    if _MAGIC.isdisjoint(part):
         names = [part]
+    elif part == "*":
+        names = [name for name in _entries(folder, budget) if not name.startswith(".")]
     else:
         wanted = re.compile(translate(part))
         names = [

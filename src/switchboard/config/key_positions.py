@@ -1,12 +1,14 @@
 """Places in a text: where a key of the parsed tree was written."""
 
-from bisect import bisect_left
 from typing import Any, Protocol, cast
 
 from msgspec import Struct
 
 # The way from the root of a tree to a value: names of members and indexes of items.
 KeyPath = tuple[str | int, ...]
+# So many places are counted from the start of the text. For more the lines are counted once, or a
+# file with many problems would be counted through for each.
+_FEW = 32
 
 
 class Spot(Struct, frozen=True):
@@ -31,6 +33,7 @@ class OffsetSpots:
 
     def __init__(self, text: str, tree: Any, table: dict[int, dict[Any, int]]) -> None:
         self._text = text
+        self._found = 0
         self._lines: list[int] | None = None
         self._tree = tree
         self._table = table
@@ -45,8 +48,15 @@ class OffsetSpots:
             value = value[step]
         if offset < 0:
             return spot_at(self._text, _start(self._text))
+        self._found += 1
+        if self._found <= _FEW:
+            return spot_at(self._text, offset)
+        return self._from_table(offset)
+
+    def _from_table(self, offset: int) -> Spot:
+        from bisect import bisect_left  # noqa: PLC0415 - few files have that much to tell
+
         if self._lines is None:
-            # Counted once: a file with many problems would be counted through for each.
             self._lines = [at for at, letter in enumerate(self._text) if letter == "\n"]
         line = bisect_left(self._lines, offset)
         return Spot(line + 1, offset - (self._lines[line - 1] if line else -1))

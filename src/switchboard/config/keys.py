@@ -77,6 +77,8 @@ class Section(Struct, frozen=True, kw_only=True):
     # A struct with an attribute for each key; its defaults are those of the keys.
     into: type[Struct] | None = None
     file: FileName = "config.toml"
+    # Other files that take the same table, each with its own spelling of the keys.
+    also: tuple[FileName, ...] = ()
     # How messages name it: `[logging]` unless said otherwise.
     noun: str = ""
     about: str = ""
@@ -96,7 +98,7 @@ class Section(Struct, frozen=True, kw_only=True):
         return {
             field.spelled(file): field
             for field in self.fields
-            if file in (field.files if field.files is not None else (self.file,))
+            if file in (field.files if field.files is not None else (self.file, *self.also))
         }
 
     def shape(self, file: FileName | None = None, **other: Any) -> Table:
@@ -112,9 +114,9 @@ class Section(Struct, frozen=True, kw_only=True):
             unknown=self.unknown,
         )
 
-    def kind(self) -> Table | Members:
-        """What stands under its name in its own file."""
-        shape = self.shape()
+    def kind(self, file: FileName | None = None) -> Table | Members:
+        """What stands under its name in its own file, or in another one that takes it."""
+        shape = self.shape(file)
         return Members(value=shape, about=self.about) if self.is_named else shape
 
     def default(self, field: Field) -> Any:

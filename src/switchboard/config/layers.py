@@ -78,6 +78,11 @@ class MergedLayers:
         """The place of a layer in that order; a higher one outranks the others."""
         return self._ranks[id(layer)]
 
+    def origin_of(self, at: KeyPath) -> Origin | None:
+        """Where a key is set; nothing if nobody has set it."""
+        layer = self.layer_of(at)
+        return None if layer is None else layer.origin(at)
+
     def layer_of(self, at: KeyPath) -> Layer | None:
         """The layer that set a key, or the thing around it."""
         for length in range(len(at), 0, -1):

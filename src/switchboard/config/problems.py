@@ -51,9 +51,16 @@ class ConfigInvalid(Exception):
     """The configuration cannot be used. Carries every problem that was found."""
 
     def __init__(
-        self, problems: Iterable[Problem], *, workspace: str = "", user_home: str = ""
+        self,
+        problems: Iterable[Problem],
+        *,
+        workspace: str = "",
+        user_home: str = "",
+        # The files that were read; without a broken one the others may be of use.
+        files: Iterable[str] = (),
     ) -> None:
         self.problems: tuple[Problem, ...] = tuple(problems)
+        self.files = frozenset(files)
         self.workspace = workspace
         self.user_home = user_home
         super().__init__(f"{counted(self.problems)} in the configuration")

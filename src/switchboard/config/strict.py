@@ -52,6 +52,8 @@ class Text(Struct, frozen=True, kw_only=True):
     pattern: str = ""
     # What the pattern asks for, in words.
     says: str = ""
+    # What people write around such a text, which is its first group.
+    around: str = ""
     empty: bool = True
     # An empty string, or one with `${`, is judged later: when layers are merged and expanded.
     later: bool = False
@@ -87,7 +89,9 @@ class Text(Struct, frozen=True, kw_only=True):
             return False
         if self.pattern and re.fullmatch(self.pattern, value) is None:
             found = "" if self.private else f", not {quoted(value)}"
-            report.say(at, f"{_name(at)} must be {self.says}{found}")
+            near = re.fullmatch(self.around, value) if self.around else None
+            hint = f"write `{near[1]}`" if near and re.fullmatch(self.pattern, near[1]) else ""
+            report.say(at, f"{_name(at)} must be {self.says}{found}", hint)
             return False
         return True
 
@@ -186,6 +190,11 @@ class Either(Struct, frozen=True, kw_only=True):
 
     def check(self, value: Any, at: KeyPath, report: ProblemReport) -> bool:
         is_first = isinstance(value, list if isinstance(self.first, Items) else str)
+        if isinstance(value, str) and not is_first:
+            # Neither of both, and most likely the one item of a list.
+            message = f"{_name(at)} must be {self.wanted()}, not a string"
+            report.say(at, message, "put it in square brackets")
+            return False
         kind = self.first if is_first else cast("Kind", self.other)
         return kind.check(value, at, report)
 

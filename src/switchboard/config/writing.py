@@ -1,9 +1,13 @@
 """Replacing a file as a whole: either the old text or the new one, never half of it."""
 
 import os
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchkit.files import make_folder, replace_file
+
+_PERMISSIONS = 0o777
 
 
 def refuse_linked_folders(path: str, within: str) -> None:
@@ -46,3 +50,33 @@ def write_whole(path: str, text: str, *, mode: int) -> None:
                 )
             ]
         ) from refused
+
+
+@contextmanager
+def put_back_on_failure(path: str) -> Generator[None]:
+    """What is done with the file within is undone when something goes wrong, or is interrupted."""
+    refuse_link(path)
+    folder = os.path.dirname(path)
+    is_new_folder = not os.path.lexists(folder)
+    before: bytes | None = None
+    mode = 0
+    with suppress(OSError), open(path, "rb") as file:
+        before = file.read()
+        mode = os.fstat(file.fileno()).st_mode & _PERMISSIONS
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            if before is None:
+                os.unlink(path)
+            elif before != _now(path):
+                replace_file(path, before, mode=mode)
+        if is_new_folder:
+            with suppress(OSError):
+                os.rmdir(folder)
+        raise
+
+
+def _now(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()

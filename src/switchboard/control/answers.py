@@ -7,6 +7,7 @@ from msgspec import Raw, Struct
 from switchboard.control.status import SessionStatus
 from switchboard.core.audit import AuditRow
 from switchboard.core.egress import EgressRow
+from switchboard.core.log_lines import LogLine
 from switchboard.core.questions import Extent
 from switchboard.core.stores import Held, Posted
 
@@ -33,6 +34,15 @@ class Changed(Struct, frozen=True):
     count: int
 
 
+class ServerLogLines(Struct, frozen=True, kw_only=True):
+    """What a server printed on stderr, oldest first, and the number to ask on after."""
+
+    lines: tuple[LogLine, ...] = ()
+    last: int = 0
+    # Whether the daemon has ever started it.
+    is_known: bool = True
+
+
 class WaitingApprovals(Struct, frozen=True, kw_only=True):
     """Calls that wait for a person or did, and tools that their servers have changed."""
 
@@ -48,12 +58,16 @@ class Decision(Struct, frozen=True, kw_only=True):
     verdict: Literal["approved", "denied"]
     extent: Extent
     tool: str
+    # The host that the tool may reach, or may not, where it was about one.
+    host: str = ""
 
 
 class EgressRows(Struct, frozen=True, kw_only=True):
     """What servers reached and were refused, the latest last."""
 
     rows: tuple[EgressRow, ...] = ()
+    # Whether there was a no, of a short while ago, that holds no more.
+    forgotten: bool = False
 
 
 class AuditRows(Struct, frozen=True, kw_only=True):

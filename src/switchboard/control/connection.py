@@ -27,6 +27,10 @@ class SocketConnection:
         self._unsent = bytearray()
         self._taken: asyncio.Future[None] | None = None
         self._files: list[int] = []
+        # Makes room for open files, right before they are received.
+        self.make_room: Callable[[], object] | None = None
+        # Whether files were sent that could not be received.
+        self.has_lost_files = False
         self.pid = pid
         self.gone: asyncio.Future[None] = self._loop.create_future()
         sock.setblocking(False)
@@ -59,13 +63,17 @@ class SocketConnection:
         return files
 
     def _read(self) -> None:
+        if self.make_room is not None:
+            self.make_room()
+            self.make_room = None
         try:
-            data, files, _, _ = socket.recv_fds(self._sock, _CHUNK, _MAX_FILES, RECEIVE_CLOSED)
+            data, files, flags, _ = socket.recv_fds(self._sock, _CHUNK, _MAX_FILES, RECEIVE_CLOSED)
         except BlockingIOError:
             return
         except OSError:
-            data, files = b"", []
+            data, files, flags = b"", [], 0
         self._files += files
+        self.has_lost_files |= bool(flags & socket.MSG_CTRUNC)
         if len(self._files) > _MAX_FILES or not data:
             self.close()
             return

@@ -1,10 +1,12 @@
 """What waits for a person, and what a person decides, whoever brings the answer here."""
 
+import asyncio
 import time
 
 from switchboard.approvals.approver import Approver
 from switchboard.control.answers import Decision, WaitingApprovals
 from switchboard.control.requests import ApprovalsRequest, DecideRequest
+from switchboard.control.served_clients import clients_of, served_now
 from switchboard.core.audit import AuditApproval, AuditRecord, new_record
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.privacy.cleaning import written_out
@@ -15,7 +17,8 @@ from switchboard.core.stores import ApprovalStore, AuditStore, Held, Posted
 class Decisions:
     """The approvals of one home, and the log that tells of decisions on changed tools."""
 
-    def __init__(self, store: ApprovalStore, audit: AuditStore) -> None:
+    def __init__(self, store: ApprovalStore, audit: AuditStore, home: str) -> None:
+        self._home = home
         self._store = store
         self._audit = audit
 
@@ -32,16 +35,27 @@ class Decisions:
     async def decide(
         self, request: DecideRequest, approver: Approver, *, by: str = "cli"
     ) -> Decision:
-        """Take the answer of a person. Raises a fault, also when the asking client gives it."""
+        """Take the answer of a person. Raises a fault, also when a client gives it."""
         found = await self._find(request.id)
         verdict: Verdict = "approved" if request.approves else "denied"
         if isinstance(found, Held):
             await self._decide_definition(found, request, approver, by)
-            kind, tool = "definition", written_out(found.tool)
+            kind, tool, host = "definition", written_out(found.tool), ""
         else:
             await self._decide_call(found, request, approver, by)
-            kind, tool = "call", found.question.tool
-        return Decision(id=request.id, kind=kind, verdict=verdict, extent=request.extent, tool=tool)
+            kind, tool, host = "call", found.question.tool, found.question.host
+        return Decision(
+            id=request.id,
+            kind=kind,
+            verdict=verdict,
+            extent=request.extent,
+            tool=tool,
+            host=host,
+        )
+
+    async def _check_no_client(self, approver: Approver) -> None:
+        """Those who ask are known by their question; another client is no person either."""
+        approver.check_no_client(clients_of(await asyncio.to_thread(served_now, self._home)))
 
     async def _find(self, wanted: str) -> Posted | Held:
         posted = await self._store.find(wanted)
@@ -61,7 +75,11 @@ class Decisions:
         self, posted: Posted, request: DecideRequest, approver: Approver, by: str
     ) -> None:
         question = posted.question
-        if request.extent not in question.offers:
+        # To refuse for good is offered about hosts: a tool that is never wanted is hidden instead.
+        is_offered = (
+            request.approves or request.extent == "once" or "session" not in question.offers
+        )
+        if request.extent not in question.offers or not is_offered:
             raise Fault(
                 FaultCode.FAILED_PRECONDITION,
                 "no-session",
@@ -72,6 +90,7 @@ class Decisions:
             raise _decided_already(posted.state)
         if request.approves:
             approver.check(question)
+            await self._check_no_client(approver)
         if request.only_check:
             return
         answer = Answer(
@@ -90,6 +109,7 @@ class Decisions:
     ) -> None:
         if request.approves:
             approver.check_clients(await self._store.clients(held))
+            await self._check_no_client(approver)
         if request.only_check:
             return
         # What cannot be written down is not acted on.

@@ -37,7 +37,19 @@ class ChildRequest(ControlRequest, frozen=True, kw_only=True, tag="child"):
 
     action: Literal["start", "stop", "restart"]
     name: str
+    # With those that all workspaces share.
     workspace: str = ""
+    # Refuse while calls are under way, which would end without an answer.
+    only_unused: bool = False
+
+
+class LogsRequest(ControlRequest, frozen=True, kw_only=True, tag="logs"):
+    """What one server printed on stderr after a line; waits for more if there is none yet."""
+
+    name: str
+    workspace: str
+    after: int = 0
+    wait_s: float = 0.0
 
 
 class CallRequest(ControlRequest, frozen=True, kw_only=True, tag="call"):
@@ -47,6 +59,8 @@ class CallRequest(ControlRequest, frozen=True, kw_only=True, tag="call"):
     name: str
     subtool: str = ""
     arguments: Raw = _NO_ARGUMENTS
+    # Arguments as they were typed, `key=value`, over those: see `typed_arguments`.
+    pairs: tuple[str, ...] = ()
     # Whose login at the server is to be used, where there are several.
     account: str = ""
     # Whether whoever calls can put a question to a person.
@@ -145,6 +159,8 @@ class EgressRequest(ControlRequest, frozen=True, kw_only=True, tag="egress"):
     """What one server with chosen hosts reached and was refused, or all of them."""
 
     name: str = ""
+    # A host and port that it may be asked about again, although somebody said no.
+    forget: str = ""
 
 
 class ReloadRequest(ControlRequest, frozen=True, kw_only=True, tag="reload"):
@@ -153,6 +169,9 @@ class ReloadRequest(ControlRequest, frozen=True, kw_only=True, tag="reload"):
 
 class DrainRequest(ControlRequest, frozen=True, kw_only=True, tag="drain"):
     """Take no client any more, and end with the last one."""
+
+    # Leave the clients that are here to another daemon, each once nothing of it is open.
+    hands_back: bool = False
 
 
 class StopRequest(ControlRequest, frozen=True, kw_only=True, tag="stop"):
@@ -191,6 +210,7 @@ AnyRequest = (
     | SessionsRequest
     | EventsRequest
     | ChildRequest
+    | LogsRequest
     | CallRequest
     | IntrospectRequest
     | TokensRequest

@@ -26,14 +26,21 @@ class SessionStatus(Struct, frozen=True, kw_only=True):
 class BoardStatus(Struct, frozen=True, kw_only=True):
     """One running configuration."""
 
+    # By which it is told apart from others of the same workspace.
+    number: int = 0
     workspace: str
     config: str = ""
+    # The variables in which its sessions differ from those of the first board of the same
+    # workspace, so that the two share no server. Names alone.
+    differs: tuple[str, ...] = ()
     servers: int
     tools: int
     sessions: int
     age_s: float
     # Why the files as they are now are not used.
     problem: str = ""
+    # The servers that cannot be used, with the reason.
+    left_out: dict[str, str] = {}
 
 
 class ChildStatus(Struct, frozen=True, kw_only=True):
@@ -45,6 +52,9 @@ class ChildStatus(Struct, frozen=True, kw_only=True):
     scope: str
     workspace: str = ""
     session: str = ""
+    # The boards that lead to it, and the clients there.
+    boards: tuple[int, ...] = ()
+    clients: tuple[str, ...] = ()
     transport: str
     is_running: bool
     # Its own process, also in a sandbox, and the memory of that one.

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from switchboard.core.faults import Fault, FaultCode
 
 
 class Failure(Struct, frozen=True, kw_only=True):
-    """Why a suite could not be asked."""
+    """Why a suite could not be asked, as its owner is told at a terminal."""
 
     code: str
     reason: str
@@ -23,7 +23,7 @@ class Failure(Struct, frozen=True, kw_only=True):
             reason=fault.reason,
             message=fault.message,
             hint=fault.hint,
-            details=dict(fault.details),
+            details=dict(fault.details_for_owner),
         )
 
     def fault(self) -> Fault:
@@ -45,11 +45,14 @@ class CallAnswer(Struct, frozen=True, kw_only=True):
 
 
 class Subtool(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One tool of a suite."""
+    """One tool of a suite. The last three are told of a tool that was asked for by its name."""
 
     name: str
     summary: str
     input_schema: Raw
+    title: str | UnsetType = UNSET
+    annotations: Raw | UnsetType = UNSET
+    output_schema: Raw | UnsetType = UNSET
 
 
 class IntrospectedSuite(Struct, frozen=True, kw_only=True):
@@ -57,6 +60,8 @@ class IntrospectedSuite(Struct, frozen=True, kw_only=True):
 
     suite: str
     tools: tuple[Subtool, ...] = ()
+    # What the server says of its use.
+    instructions: str = ""
     failure: Failure | None = None
 
 

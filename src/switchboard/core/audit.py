@@ -74,6 +74,9 @@ class AuditRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     bytes_stdout: int | None = None
     bytes_stderr: int | None = None
     bytes_result: int | None = None
+    # What a model wrote for the call, and what it reads of the answer; estimated.
+    tokens_args: int | None = None
+    tokens_result: int | None = None
     reason: str = ""
     # The suite that the call came through, and who runs the tool.
     via: str = ""

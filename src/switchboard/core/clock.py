@@ -27,6 +27,7 @@ class Clock(Struct, eq=False):
     _paused_at: float = 0.0
     _can_extend: bool = False
     _is_extended: bool = False
+    _was_touched: bool = False
 
     def start(
         self,
@@ -47,6 +48,11 @@ class Clock(Struct, eq=False):
         self._paused_at = now
 
     @property
+    def has_signs_of_life(self) -> bool:
+        """Whether the call has shown any, or waits for a person: its client knows more than us."""
+        return self._was_touched or bool(self._paused)
+
+    @property
     def allowed_s(self) -> float:
         """How long the call was let run."""
         if not self._is_extended or self._loop is None:
@@ -65,6 +71,7 @@ class Clock(Struct, eq=False):
 
     def touch(self) -> None:
         """Begin the time anew: there was a sign of life."""
+        self._was_touched = True
         if self._can_extend:
             self._extend()
 

@@ -47,7 +47,10 @@ class EgressHost(Struct, frozen=True, kw_only=True):
 
     @property
     def variable(self) -> str:
-        """The variable that holds a placeholder of what is injected."""
+        """The variable that holds a placeholder of what is injected.
+
+        Two references may share it. What the placeholder stands for depends on the host.
+        """
         return re.split(r"[:/]", self.inject)[-1]
 
     def fits(self, host: str, port: int) -> bool:
@@ -105,6 +108,11 @@ def split_host(text: str, default_port: int) -> tuple[str, int]:
     if not 0 < port <= _HIGHEST_PORT:
         raise ValueError("this is no port")
     return canonical_host(found[1]), port
+
+
+def shown_host(host: str, port: int) -> str:
+    """A host and port as a file writes them."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def egress_from(written: Sequence[str] | Mapping[str, Mapping[str, Any]]) -> tuple[EgressHost, ...]:

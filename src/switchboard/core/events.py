@@ -65,6 +65,21 @@ class ChildToolsSkipped(Struct, frozen=True, kw_only=True):
     positions: tuple[int, ...]
 
 
+class ChildTalkedNonsense(Struct, frozen=True, kw_only=True):
+    """A server said what is no message of the protocol. Told once for each of its starts."""
+
+    child: str
+    what: str
+
+
+class ChildSetApart(Struct, frozen=True, kw_only=True):
+    """A shared server asks questions without saying whom: each session gets one of its own now."""
+
+    child: str
+    # What it asked.
+    method: str
+
+
 class ProtectedFilesAppeared(Struct, frozen=True, kw_only=True):
     """What would run something outside of a sandbox later is there since a program ran in one."""
 
@@ -132,6 +147,8 @@ class ApprovalAsked(Struct, frozen=True, kw_only=True):
     approval_id: str
     digest: str
     risk: str
+    # Where it is about a host that is not on a list: which one.
+    host: str = ""
 
 
 class ApprovalDecided(Struct, frozen=True, kw_only=True):
@@ -223,6 +240,8 @@ Event = (
     | ChildExited
     | ChildFailed
     | ChildToolsSkipped
+    | ChildSetApart
+    | ChildTalkedNonsense
     | ProtectedFilesAppeared
     | EgressRefused
     | NamesClashed

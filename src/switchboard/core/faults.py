@@ -38,6 +38,7 @@ class Fault(Exception):
         hint: str = "",
         details: Mapping[str, Any] | None = None,
         private: str = "",
+        owner: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(message)
         self.code = code
@@ -46,9 +47,19 @@ class Fault(Exception):
         self.hint = hint
         self.details = details or {}
         self.private = private
+        # What is told beside the details at the user's own terminal, and nowhere else.
+        self.owner = owner or {}
 
     def __str__(self) -> str:
         return f"{self.code}: {self.message}"
+
+    @property
+    def details_for_owner(self) -> Mapping[str, Any]:
+        """The details at the user's own terminal, where output of programs keeps its paths."""
+        told = {**self.details, **self.owner}
+        if self.private and "stderr" in self.details:
+            told["stderr"] = self.private
+        return told
 
 
 class ScopeMissing(Fault):

@@ -83,6 +83,10 @@ class Launch(Struct, frozen=True, kw_only=True, eq=False):
     side_effects: tuple[str, ...] = ()
     # False: what the server says of its own tools counts for nothing.
     trusts_annotations: bool = True
+    # Whose file it is from. Rules that name a server are for those of the user alone.
+    configured_by: Scope = Scope.WORKSPACE
+    # Whether its entry gives a server in a sandbox a network.
+    declares_network: bool = False
     # What was configured; `None` when nobody said.
     requires_approval: bool | None = None
     # Who said so. Only the user's own word can lift an approval.

@@ -1,7 +1,7 @@
 """Names that every client accepts: letters, digits, `_` and `-`, at most 64."""
 
 import re
-from zlib import crc32
+from binascii import crc32
 
 MAX_TOOL_NAME = 64
 _HASH_CHARS = 8
@@ -30,7 +30,12 @@ def fold(name: str) -> str:
 
 def is_reserved(key: str) -> bool:
     """Whether a member of `_meta` is in our name or in the protocol's, however it is spelt."""
-    return key.strip().casefold().startswith(("switchboard/", "io.modelcontextprotocol/"))
+    return is_in_our_name(key) or is_of_the_protocol(key)
+
+
+def is_of_the_protocol(key: str) -> bool:
+    """The same for the protocol alone: what the two ends note for each other, and no tool says."""
+    return key.strip().casefold().startswith("io.modelcontextprotocol/")
 
 
 def is_in_our_name(key: str) -> bool:

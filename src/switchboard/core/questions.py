@@ -6,26 +6,32 @@ from msgspec import Struct
 
 Verdict = Literal["approved", "denied", "cancelled", "expired"]
 # How long an answer holds: for this call, for every call of this tool until the session ends, or
-# for good, where a host is asked about.
+# for good, where a host is asked about or a lasting rule may stand.
 Extent = Literal["once", "session", "always"]
-RiskLevel = Literal["low", "high"]
+RiskLevel = Literal["low", "medium", "high"]
 # Who decided when an approval was used by another call, which came first.
 USED = "use"
+# The same when nobody decided, and the client had answered without asking its user.
+UNATTENDED = "unattended"
 
+
+# The session of a question about a host, before the name of who wants to reach it.
+HOST_SESSION = "egress:"
 
 # What every question begins with that a client is to show its user.
 ASKING = "Switchboard asks: "
 
 
 class Risk(Struct, frozen=True, kw_only=True):
-    """How much harm a call could do, and why we think so."""
+    """How much harm a call could do, and why we think so.
+
+    The level is a word for people. Whether somebody has to be asked does not hang on it.
+    """
 
     level: RiskLevel
     reasons: tuple[str, ...] = ()
-
-    @property
-    def is_high(self) -> bool:
-        return self.level == "high"
+    # Whether a person has to agree whatever the configuration says.
+    must_ask: bool = True
 
 
 class Facts(Struct, frozen=True, kw_only=True):
@@ -43,6 +49,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     env: dict[str, str] = {}
     secrets: tuple[str, ...] = ()
     effects: tuple[str, ...] = ()
+    # The same in a word or two, as a question begins: `WRITES`.
+    does: str = ""
     sandbox: str = "none"
     network: bool = True
     # Where that network leads, where it is one of chosen hosts.
@@ -54,6 +62,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     writable: tuple[str, ...] = ()
     # Paths among the arguments that lead elsewhere, as `path -> where it leads`.
     links: tuple[str, ...] = ()
+    # Paths among them that are outside of the folder and of the workspace.
+    outside: tuple[str, ...] = ()
     # Tools of the open world whose results this session has read.
     tainted_by: tuple[str, ...] = ()
 
@@ -65,6 +75,9 @@ class Question(Struct, frozen=True, kw_only=True):
     # Binds the answer to exactly what would run; what is agreed to is this and nothing else.
     digest: str
     session_id: str
+    # Where it came in, for clients that choose their name and number of sessions themselves: one
+    # token and address. Empty for those that were attached here.
+    entrance: str = ""
     call_id: str
     tool: str
     suite: str = ""
@@ -89,6 +102,11 @@ class Question(Struct, frozen=True, kw_only=True):
     changes: tuple[str, ...] = ()
     # JSON, with secrets taken out.
     arguments: str = "{}"
+    # The same in one short line, and whether nothing is left out of it.
+    brief: str = ""
+    brief_is_whole: bool = True
+    # The places of those that are taken out because the tool marks them as secrets.
+    hidden: tuple[str, ...] = ()
     offers: tuple[Extent, ...] = ("once",)
     # The whole question as plain text, for askers that can show text only.
     prompt: str = ""
@@ -102,6 +120,11 @@ class Question(Struct, frozen=True, kw_only=True):
     client_began: int = 0
     # Those on whose behalf it asks, each with its number and when it began: as little may they.
     principals: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def host(self) -> str:
+        """The host that is asked about, where it is about one."""
+        return self.exactly if self.session_id.startswith(HOST_SESSION) else ""
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -123,16 +146,17 @@ class Approval(Struct, frozen=True, kw_only=True):
     # What was agreed to.
     digest: str
     mode: Extent
-    # `client`, `cli`, or `trust` for a call that an earlier answer covers.
+    # `client`, `cli`, `trust` for a call that an earlier answer of the session covers, or `rule`.
     channel: str
 
 
 class Asker(Protocol):
     """One way to ask a person."""
 
-    async def ask(self, question: Question, /) -> Answer:
+    async def ask(self, question: Question, /) -> Answer | None:
         """Ask, and wait no longer than the question allows.
 
-        Raises a fault when the answer has to be fetched later.
+        Nothing when a program has answered that asked nobody. Raises a fault when the answer has
+        to be fetched later.
         """
         ...

@@ -30,6 +30,21 @@ class PinKey(Struct, frozen=True):
     tool: str
 
 
+class LastingRule(Struct, frozen=True, kw_only=True):
+    """That a tool needs no further yes, as long as it and its server are as they were."""
+
+    id: str
+    key: PinKey
+    # The hash of the tool's definition.
+    definition: str
+    # The command line, or the address of a remote server, for whoever reads the rules.
+    runs: str
+    made_at: float
+    # The way the answer came, and the processes of whoever gave it in the queue.
+    made_by: str
+    chain: str = ""
+
+
 class Held(Struct, frozen=True, kw_only=True):
     """A definition that was changed and that nobody has agreed to yet."""
 
@@ -154,6 +169,22 @@ class ApprovalStore(Protocol):
 
     async def settle(self, key: PinKey, /) -> None:
         """Somebody has agreed to a call of this tool as it is now."""
+        ...
+
+    async def add_rule(self, rule: LastingRule, /) -> None:
+        """From now on a tool needs no further yes. Takes the place of an earlier rule for it."""
+        ...
+
+    async def rule(self, key: PinKey, definition: str, /) -> LastingRule | None:
+        """The rule for exactly this definition of a tool."""
+        ...
+
+    async def rules(self) -> list[LastingRule]:
+        """Every rule, by server and tool."""
+        ...
+
+    async def drop_rule(self, rule_id: str, /) -> bool:
+        """Take a rule back. False when there is none of that id."""
         ...
 
     def subscribe(self) -> Subscription:

@@ -15,6 +15,8 @@ ArgumentsCheck = Callable[[Raw], None]
 FaultText = Callable[[Fault], str]
 # What else a listing tells one session of a tool. Two that are equal tell everybody the same.
 Particulars = Callable[[Session], dict[str, Any]]
+# How a tool is described to one session, which is told the same for as long as it lasts.
+Wording = Callable[[Session], str]
 
 
 class Effects(Struct, frozen=True, kw_only=True):
@@ -56,7 +58,13 @@ class ToolSpec(Struct, frozen=True, kw_only=True, eq=False):
     # Whether a host may keep it back until somebody searches for it.
     can_wait: bool = False
     particulars: Particulars | None = None
+    # In place of the description, where not everybody is told the same.
+    wording: Wording | None = None
     # For a tool whose answers have a shape that its failures keep to.
     fault_text: FaultText | None = None
     # The whole entry of a server's listing, which may say more than the members above.
     listed: Raw | None = None
+
+    def described_to(self, session: Session) -> str:
+        """The description as a listing tells it to a session."""
+        return self.description if self.wording is None else self.wording(session)

@@ -8,11 +8,12 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from switchboard.approvals.client_programs import clients_above
 from switchboard.control.connection import SocketConnection
-from switchboard.core.faults import Fault
+from switchboard.control.served_clients import noted
+from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Boards
 from switchboard.core.sessions import Session
@@ -20,20 +21,47 @@ from switchboard.daemon.ancestors import Acting, acting_for, runs_above
 from switchboard.daemon.board.instructions import bridge_words, instructions_for
 from switchboard.daemon.board.lease import CurrentBoard
 from switchboard.daemon.board.registry import BoardHandle
+from switchboard.daemon.held_files import too_many_files
 from switchboard.daemon.hello import Hello
 from switchboard.daemon.logs.stderr import write_failure
+from switchboard.daemon.sessions.client_programs import clients_above
+from switchboard.ipc.ledger import Ledger
 from switchboard.ipc.lines import Gone
-from switchboard.ipc.protocol import BEAT, END, GREETING_S, LISTENING, MAX_HELLO_BYTES, STREAMS
+from switchboard.ipc.protocol import (
+    BACK,
+    BEAT,
+    DECLINED,
+    END,
+    GREETING_S,
+    LISTENING,
+    MAX_HELLO_BYTES,
+    STREAMS,
+)
 from switchboard.settings.sections import Settings
+from switchboard.surface.kept_streams import KeptStreams
+from switchboard.surface.resuming import checkpoint_from, checkpoint_of, resume
 from switchboard.surface.stdio import StreamClient, connect
 from switchboard.wire.frames import MAX_MESSAGE_BYTES
 from switchboard.wire.pipes import CLIENT_UNREAD_BYTES, Loss, StreamPipe
+from switchkit.platform.system import stream_of
 from switchkit.processes import parent_of
 
 if TYPE_CHECKING:
     from switchboard.control.api import Control
     from switchboard.daemon.http_attachment import ServeHandedOver
     from switchboard.runs.service import RunService
+
+
+# How often it is looked whether nothing of a client is open any more.
+_LOOK_AGAIN_S = 0.02
+
+
+class Handed(NamedTuple):
+    """The streams of a client, and the files of their ledger, if there is one."""
+
+    reading: int
+    writing: int
+    ledger: tuple[int, ...]
 
 
 class Attachment:
@@ -54,6 +82,9 @@ class Attachment:
         self._bridged = bridged
         self._connection = connection
         self._leaving: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        # A client whose streams can be left to another daemon.
+        self._kept: tuple[StreamClient, KeptStreams] | None = None
+        self._is_handed_back = False
         # The clients that are served through it.
         self.sessions: Callable[[], Iterable[Session]] = tuple
         self.hello = hello
@@ -83,15 +114,38 @@ class Attachment:
         if not self._leaving.done():
             self._leaving.set_result(None)
 
+    def hand_back(self, *, at_once: bool = False) -> None:
+        """Leave the client to another daemon, as soon as nothing of it is open.
+
+        At once, what is open fails. Others than clients are served on, or end.
+        """
+        if self._kept is None:
+            if at_once:
+                self.dismiss()
+            return
+        client, streams = self._kept
+        if client.gone.done() or self._leaving.done():
+            return
+        if at_once or client.is_idle:
+            self._is_handed_back = True
+            streams.detach()
+            self._connection.say(BACK)
+            self.dismiss()
+        else:
+            asyncio.get_running_loop().call_later(_LOOK_AGAIN_S, self.hand_back)
+
     async def stay(self, control: "Callable[[], Control]") -> None:
         """Serve until the process, its client or the daemon wants to end.
 
         Most are shims, which need no control.
         """
         line = await self._connection.line(MAX_MESSAGE_BYTES, GREETING_S)
+        if self._connection.has_lost_files:
+            self._decline(line)
+            return
         match self._connection.take_files(), line + b"\n":
-            case [reading, writing], words if words == STREAMS:
-                await self._serve_streams(reading, writing)
+            case [reading, writing, *ledger], words if words == STREAMS and len(ledger) in (0, 2):
+                await self._serve_streams(Handed(reading, writing, tuple(ledger)))
             case [listening], _:
                 await self._serve_socket(listening, line, control())
             case [], _:
@@ -101,28 +155,48 @@ class Attachment:
                     os.close(number)
                 raise Gone
 
-    async def _serve_streams(self, reading: int, writing: int) -> None:
+    def _decline(self, line: bytes) -> None:
+        """Say that what was handed over has not come: whoever did it has it still."""
+        for number in self._connection.take_files():
+            os.close(number)
+        if line + b"\n" == STREAMS:
+            self._connection.say(f"{DECLINED} {too_many_files()}")
+            return
+        from switchboard.control.messages import fault_line  # noqa: PLC0415 - shims ask nothing
+
+        short = Fault(
+            FaultCode.RESOURCE_EXHAUSTED,
+            "too-many-files",
+            f"the daemon cannot take the socket: {too_many_files()}",
+            hint="end some clients, or raise the limit and type `switchboard daemon restart`",
+        )
+        self._connection.say(fault_line(short).decode().rstrip("\n"))
+
+    async def _serve_streams(self, handed: Handed) -> None:
         """Serve the client whose streams a shim has handed over."""
         runtime = self.board.runtime
         if self._bridged is None:
             await self._serve_client(
-                reading, writing, runtime.boards, lambda: instructions_for(runtime), runtime.warm
+                handed, runtime.boards, lambda: instructions_for(runtime), runtime.warm
             )
             return
         words = bridge_words(self._bridged)
         async with runtime.view(self._bridged) as view:
-            await self._serve_client(reading, writing, CurrentBoard(view), lambda: words)
+            await self._serve_client(handed, CurrentBoard(view), lambda: words)
 
     async def _serve_client(
         self,
-        reading: int,
-        writing: int,
+        handed: Handed,
         boards: Boards,
         instructions: Callable[[], str],
         on_listed: Callable[[], None] | None = None,
     ) -> None:
         runtime, acting = self.board.runtime, self.acting
-        pipe = StreamPipe(style=None, unread=CLIENT_UNREAD_BYTES)
+        # Before the streams are used: the shim may have closed its own by now.
+        above = clients_above(self.pid, stream_of(os.getpid(), handed.reading))
+        ledger = Ledger(*handed.ledger) if handed.ledger else None
+        before = checkpoint_from(ledger.checkpoint() if ledger else b"")
+        pipe = StreamPipe(style=before.framing, unread=CLIENT_UNREAD_BYTES)
         client = StreamClient(
             pipe,
             boards,
@@ -132,23 +206,38 @@ class Attachment:
             via="daemon",
             on_listed=on_listed,
             client_pid=parent_of(self.pid),
-            on_behalf_of=(*acting.pids, *clients_above(self.pid)[1:]),
+            on_behalf_of=(*acting.pids, *above[1:]),
             acts_for=acting.words,
             depth=self._depth,
             is_pinned=self.hello.is_pinned,
         )
         self.sessions = lambda: (client.endpoint.session,)
         runtime.on_changed.add(client.endpoint.changed)
+        streams: KeptStreams | None = None
+        if ledger is not None:
+            streams = KeptStreams(
+                pipe, ledger, handed.reading, handed.writing, partial(checkpoint_of, client)
+            )
+            self._kept = (client, streams)
         try:
-            with contextlib.suppress(OSError, ValueError):
-                await connect(pipe, reading, writing)
+            with (
+                noted(runtime.settings.home, self.pid, above),
+                contextlib.suppress(OSError, ValueError),
+            ):
+                if streams is None:
+                    await connect(pipe, handed.reading, handed.writing)
+                else:
+                    streams.open(partial(resume, client, before))
                 await self._until_left(client.gone)
         finally:
             runtime.on_changed.discard(client.endpoint.changed)
             await client.aclose()
             # Both ends: unlike a process, a daemon does not close what it forgets.
             pipe.abort(Loss(message="closed"))
-            self._connection.say(f"{END} 0")
+            if streams is not None:
+                streams.close()
+            if not self._is_handed_back:
+                self._connection.say(f"{END} 0")
 
     async def _serve_socket(self, number: int, line: bytes, control: "Control") -> None:
         """Serve HTTP on a socket that is bound already, until the other end says anything."""
@@ -157,20 +246,24 @@ class Attachment:
         try:
             # The HTTP stack takes a while to load, and the loop has others to serve.
             serve = await asyncio.to_thread(_http_stack)
-            async with (
-                serve(
-                    self.board.runtime,
-                    number,
-                    line,
-                    control.over_http(),
-                    depth=self._depth,
-                    is_pinned=self.hello.is_pinned,
-                ) as surface,
-                TaskSet() as tasks,
-            ):
-                self.sessions = surface.sessions
-                self._connection.say(LISTENING)
-                await self._until_left(tasks.start(self._connection.line(MAX_HELLO_BYTES, None)))
+            runtime = self.board.runtime
+            with noted(runtime.settings.home, self.pid, clients_above(self.pid), is_open=True):
+                async with (
+                    serve(
+                        runtime,
+                        number,
+                        line,
+                        control.over_http(),
+                        depth=self._depth,
+                        is_pinned=self.hello.is_pinned,
+                    ) as surface,
+                    TaskSet() as tasks,
+                ):
+                    self.sessions = surface.sessions
+                    self._connection.say(LISTENING)
+                    await self._until_left(
+                        tasks.start(self._connection.line(MAX_HELLO_BYTES, None))
+                    )
             last_word = f"{END} 0"
         except Fault as fault:
             last_word = fault_line(fault).decode()

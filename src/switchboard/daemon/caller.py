@@ -7,8 +7,8 @@ a view of its own on the board, over the same children.
 import asyncio
 import os
 import time
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import msgspec
@@ -16,7 +16,6 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from switchboard import __version__
-from switchboard.approvals.client_programs import asking_program
 from switchboard.children.exposure import SuiteSettings
 from switchboard.control.api import Hear
 from switchboard.control.requests import USAGE, CallRequest, IntrospectRequest
@@ -29,6 +28,7 @@ from switchboard.control.tools import (
     Subtool,
     TokensAnswer,
 )
+from switchboard.control.typed_arguments import typed_arguments
 from switchboard.core.board import Board
 from switchboard.core.calls import Call, Outcome, TextBlock
 from switchboard.core.events import ApprovalAsked, Event, SessionClosed, SessionOpened
@@ -38,15 +38,19 @@ from switchboard.core.sessions import ChosenAccount, Era, Session
 from switchboard.core.tools import ToolSpec
 from switchboard.core.visibility import Visibility
 from switchboard.daemon.ancestors import NOBODY, Acting, runs_above
+from switchboard.daemon.board.assemble import usable_here
 from switchboard.daemon.board.runtime import Runtime
+from switchboard.daemon.desk.start_news import telling_starts
+from switchboard.daemon.sessions.client_programs import asking_program
 from switchboard.settings.sections import Settings
-from switchboard.settings.server_names import suite_for
+from switchboard.settings.server_names import server_left_out, suite_for
 from switchboard.settings.validate import shown_name
 from switchboard.surface.results import outcome_parts
 
 
 class _Introspection(Struct):
     tools: tuple[Subtool, ...]
+    instructions: str = ""
 
 
 class Caller:
@@ -74,10 +78,17 @@ class Caller:
 
         self._runtime.events.subscribe(notice)
         try:
-            async with self._runtime.view(settings) as board:
-                suite, tool, arguments = _wanted(board, settings, request)
+            async with (
+                telling_starts(self._runtime.reachable, hear),
+                self._runtime.view(settings) as board,
+            ):
+                suite, tool, _ = _wanted(board, settings, request)
                 self._use(request.account, suite, tool)
-                outcome = await self._call(board, suite or tool, arguments, asker, hear)
+                if request.pairs:
+                    request = await self._typed(board, suite, tool, request)
+                _, _, arguments = _wanted(board, settings, request)
+                with self._attended(settings, suite, tool, asker, hear):
+                    outcome = await self._call(board, suite or tool, arguments, asker, hear)
         except Fault as fault:
             if self._calls:
                 fault.details = {**fault.details, "call_id": self._call_id}
@@ -90,27 +101,34 @@ class Caller:
             outcome.on_delivered()
         return CallAnswer(suite=suite, tool=tool, result=result, call_id=self._call_id)
 
-    async def introspect(self, request: IntrospectRequest) -> IntrospectAnswer:
+    async def introspect(
+        self, request: IntrospectRequest, *, hear: Hear | None = None
+    ) -> IntrospectAnswer:
         """The tools of one suite, or everything that can be called. Raises a fault."""
         settings = _as_suites(self._runtime.settings)
         if request.full:
             settings = _in_full(settings)
-        async with self._runtime.view(settings) as board:
+        async with (
+            telling_starts(self._runtime.reachable, hear),
+            self._runtime.view(settings) as board,
+        ):
             suites, others = _divided(board, settings)
             if spec := others.get(request.name):
                 _refuse_subtool(request.name, request.subtool)
                 self._use(request.account, "", request.name)
-                return IntrospectAnswer(tools=(_described(spec),), tool=request.name)
+                return IntrospectAnswer(tools=(_described(spec, self._session),), tool=request.name)
             if request.name:
                 suite = suite_for(settings, request.name)
                 self._use(request.account, suite, request.subtool)
                 # A single failure is the command's own, and is raised.
-                tools = await self._subtools(board, suite, request.subtool)
-                asked = IntrospectedSuite(suite=suite, tools=tools)
+                asked = await self._subtools(board, suite, request.subtool)
                 return IntrospectAnswer(suites=(asked,), tool=request.subtool)
             return IntrospectAnswer(
-                suites=await self._introspected(board, suites),
-                tools=tuple(map(_described, others.values())),
+                suites=(
+                    *await self._introspected(board, suites),
+                    *await asyncio.to_thread(_unusable, settings),
+                ),
+                tools=tuple(_described(spec, self._session) for spec in others.values()),
             )
 
     async def tokens(self) -> TokensAnswer:
@@ -132,7 +150,7 @@ class Caller:
                 lists = settings.suites.get(entry.name, SuiteSettings())
                 visible = Visibility(lists.allow, lists.deny)
                 shown = (
-                    (_described(suites[each.suite]),)
+                    (_described(suites[each.suite], self._session),)
                     if entry.expose == "suite"
                     else tuple(
                         replace(tool, name=entry.tool_prefix + tool.name)
@@ -151,6 +169,27 @@ class Caller:
                 )
         return TokensAnswer(servers=tuple(servers))
 
+    @contextmanager
+    def _attended(
+        self, settings: Settings, suite: str, tool: str, asker: Asker | None, hear: Hear | None
+    ) -> Generator[None]:
+        """Have this command told of hosts that what it calls wants to reach."""
+        name, asks = tool, True
+        if suite:
+            named = (
+                each for each in settings.servers if shown_name(each, settings.suites) == suite
+            )
+            entry = next(named, None)
+            name, asks = (entry.name, entry.egress_ask) if entry is not None else ("", False)
+        if hear is None or not asks:
+            yield
+            return
+        # Few have hosts that are asked about.
+        from switchboard.daemon.board.egress_questions import Attendant  # noqa: PLC0415
+
+        with self._runtime.engine.egress.attended(name, Attendant(hear, asker)):
+            yield
+
     def _use(self, account: str, suite: str, tool: str) -> None:
         """Use the login of an account. Raises a fault for what is no server's."""
         if not account:
@@ -159,6 +198,20 @@ class Caller:
             message = f"`{tool}` is not of a server, so it has no accounts"
             raise Fault(FaultCode.INVALID_ARGUMENT, USAGE, message)
         self._session = replace(self._session, account=ChosenAccount(account))
+
+    async def _typed(
+        self, board: Board, suite: str, tool: str, request: CallRequest
+    ) -> CallRequest:
+        """The request with its pairs read by the schema of the tool. Raises a fault."""
+        if suite:
+            (found,) = (await self._subtools(board, suite, tool)).tools
+            raw = found.input_schema
+        else:
+            raw = board.catalog.tools[tool].input_schema
+        schema: dict[str, Any] = msgspec.json.decode(raw)
+        given: dict[str, Any] = msgspec.json.decode(request.arguments)
+        typed = typed_arguments(request.pairs, schema, tool, given)
+        return replace(request, arguments=Raw(msgspec.json.encode(typed)))
 
     @property
     def _call_id(self) -> str:
@@ -174,6 +227,8 @@ class Caller:
     ) -> Outcome:
         spec = board.catalog.tools.get(tool)
         if spec is None:
+            # A server that cannot run here says so itself.
+            await asyncio.to_thread(lambda: suite_for(usable_here(self._runtime.settings), tool))
             raise Fault(
                 FaultCode.NOT_FOUND,
                 "unknown-tool",
@@ -198,17 +253,18 @@ class Caller:
 
         async def one(suite: str) -> IntrospectedSuite:
             try:
-                return IntrospectedSuite(suite=suite, tools=await self._subtools(board, suite))
+                return await self._subtools(board, suite)
             except Fault as fault:
                 return IntrospectedSuite(suite=suite, failure=Failure.of(fault))
 
         return tuple(await asyncio.gather(*map(one, suites)))
 
-    async def _subtools(self, board: Board, suite: str, subtool: str = "") -> tuple[Subtool, ...]:
+    async def _subtools(self, board: Board, suite: str, subtool: str = "") -> IntrospectedSuite:
         arguments = {"action": "introspect", **({"subtool": subtool} if subtool else {})}
         outcome = await self._call(board, suite, arguments)
         text = "".join(block.text for block in outcome.blocks if isinstance(block, TextBlock))
-        return msgspec.json.decode(text, type=_Introspection).tools
+        told = msgspec.json.decode(text, type=_Introspection)
+        return IntrospectedSuite(suite=suite, tools=told.tools, instructions=told.instructions)
 
 
 @asynccontextmanager
@@ -262,6 +318,18 @@ def _wanted(
     return suite, request.subtool, arguments
 
 
+def _unusable(settings: Settings) -> tuple[IntrospectedSuite, ...]:
+    """The servers that cannot run on this machine, with the reason."""
+    here = usable_here(settings)
+    return tuple(
+        IntrospectedSuite(
+            suite=shown_name(each.entry, settings.suites),
+            failure=Failure.of(server_left_out(each.entry.name, each.reason, each.hint)),
+        )
+        for each in here.omitted[len(settings.omitted) :]
+    )
+
+
 def _refuse_subtool(tool: str, subtool: str) -> None:
     """A tool that is in no suite has no tools of its own."""
     if subtool:
@@ -285,14 +353,21 @@ def _divided(
     )
 
 
-def _described(spec: ToolSpec) -> Subtool:
-    return Subtool(name=spec.name, summary=spec.description, input_schema=spec.input_schema)
+def _described(spec: ToolSpec, session: Session) -> Subtool:
+    text = spec.described_to(session)
+    return Subtool(name=spec.name, summary=text, input_schema=spec.input_schema)
 
 
 def _as_suites(settings: Settings) -> Settings:
-    """Every server a suite, also one that shows its tools to clients under their own names."""
+    """Every server a suite, also one that shows its tools to clients under their own names.
+
+    What is told of them is for people and programs, and as long as it is.
+    """
     servers = tuple(replace(entry, expose="suite") for entry in settings.servers)
-    return replace(settings, servers=servers)
+    introspection = replace(settings.introspection, is_bounded=False)
+    if introspection.mode == "auto":
+        introspection = replace(introspection, mode="summary")
+    return replace(settings, servers=servers, introspection=introspection)
 
 
 def _in_full(settings: Settings) -> Settings:

@@ -37,6 +37,7 @@ from switchboard.control.requests import (
     EgressRequest,
     EventsRequest,
     IntrospectRequest,
+    LogsRequest,
     ReloadRequest,
     RunCancelRequest,
     RunEventsRequest,
@@ -53,7 +54,6 @@ from switchboard.control.requests import (
 from switchboard.control.run_desk import run_answer
 from switchboard.control.status import (
     BoardStatus,
-    ChildStatus,
     DaemonStatus,
     LoginStatus,
     RunStatus,
@@ -65,13 +65,14 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Asker
 from switchboard.daemon.attachment import Attachment
 from switchboard.daemon.caller import Caller, open_caller
+from switchboard.daemon.desk.children import change_children, log_lines
 from switchboard.daemon.logs.recent_events import Tally
 from switchboard.daemon.logs.stderr import write_failure
+from switchboard.daemon.sessions.child_status import child_status
 from switchboard.daemon.state import DaemonState
 from switchboard.ipc.protocol import ABI
 from switchboard.procs.limits import leave_no_core
 from switchkit.platform.system import resident_bytes
-from switchkit.processes import program_behind
 
 if TYPE_CHECKING:
     from switchboard.daemon.board.guard import Guard
@@ -80,7 +81,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _NO_TALLY = Tally()
-_SILENT = "it does not answer"
 
 
 class DaemonControl:
@@ -129,13 +129,15 @@ class DaemonControl:
             case EventsRequest():
                 return EventList(tuple(Raw(line.encode()) for line in self.events(request.last)))
             case ChildRequest():
-                return await self._whole(self._child(request))
+                return await self._whole(change_children(self._children(), request))
+            case LogsRequest():
+                return await log_lines(self._state.shared_children.stderr_logs, request)
             case CallRequest():
                 async with self._caller() as caller:
                     return await caller.call(request, asker=asker, hear=hear)
             case IntrospectRequest():
                 async with self._caller() as caller:
-                    return await caller.introspect(request)
+                    return await caller.introspect(request, hear=hear)
             case TokensRequest():
                 async with self._caller() as caller:
                     return await caller.tokens()
@@ -154,11 +156,13 @@ class DaemonControl:
             case VaultLockRequest():
                 return self._lock()
             case EgressRequest():
-                return EgressRows(rows=self._state.shared_children.egress.rows(request.name))
+                egress = self._state.shared_children.egress
+                forgotten = bool(request.forget) and egress.forget(request.name, request.forget)
+                return EgressRows(rows=egress.rows(request.name), forgotten=forgotten)
             case ReloadRequest():
                 return await self._reload()
             case DrainRequest():
-                self._state.drain()
+                self._state.drain(hands_back=request.hands_back)
                 return Stopping(runs=tuple(self._runs_under_way()))
             case StopRequest():
                 ending = Stopping(runs=tuple(self._runs_under_way()))
@@ -191,7 +195,7 @@ class DaemonControl:
             sessions=tuple(self._sessions()),
             boards=tuple(self._boards()),
             children=tuple(
-                _status_of(child, workspace, session_id, is_connected=is_connected)
+                child_status(state, child, workspace, session_id, is_connected=is_connected)
                 for (child, workspace, session_id), is_connected in zip(
                     found, connected, strict=True
                 )
@@ -211,31 +215,6 @@ class DaemonControl:
         boards = tuple(self._state.boards)
         await asyncio.gather(*(board.reloader.reload() for board in boards))
         return Changed(len(boards))
-
-    # Children
-
-    async def _child(self, request: ChildRequest) -> Changed:
-        found = [
-            child
-            for child, workspace, _ in self._children()
-            if child.entry.name == request.name and request.workspace in {"", workspace}
-        ]
-        if not found:
-            raise Fault(
-                FaultCode.NOT_FOUND,
-                "unknown-child",
-                f"no board of this daemon has a child `{request.name}`",
-                hint="switchboard status",
-            )
-        for child in found:
-            if child.entry.account and not child.is_running:
-                # Of several accounts, those that are not in use may have no login.
-                continue
-            if request.action != "start":
-                await child.connection.stop()
-            if request.action != "stop":
-                await child.connection.ready()
-        return Changed(len(found))
 
     # Tools
 
@@ -281,7 +260,7 @@ class DaemonControl:
 
     @property
     def _decisions(self) -> Decisions:
-        return Decisions(self._guard.approvals, self._guard.audit)
+        return Decisions(self._guard.approvals, self._guard.audit, self._state.places.home)
 
     # The vault
 
@@ -349,6 +328,8 @@ class DaemonControl:
             settings = board.runtime.settings
             invalid = board.reloader.invalid
             yield BoardStatus(
+                number=board.number,
+                differs=self._state.boards.differences(board),
                 workspace=settings.workspace,
                 config=board.key.config,
                 servers=len(settings.servers),
@@ -356,6 +337,7 @@ class DaemonControl:
                 sessions=board.attachments,
                 age_s=_age(board.started_at),
                 problem=str(invalid.problems[0]) if invalid is not None else "",
+                left_out=board.runtime.assembly.left_out,
             )
 
     def _children(self) -> Iterator[tuple[Child, str, str]]:
@@ -365,33 +347,6 @@ class DaemonControl:
                 yield child, board.runtime.settings.workspace, session_id
         for child in self._state.shared_children.children():
             yield child, "", ""
-
-
-def _status_of(child: Child, workspace: str, session_id: str, *, is_connected: bool) -> ChildStatus:
-    weaker = child.entry.weaker_sandbox
-    is_confined = child.entry.sandbox_profile != "none"
-    inside = program_behind(child.pid, is_keeper=bool(weaker)) if is_confined else 0
-    pid = inside or child.pid
-    fault = child.connection.last_fault
-    # It is there, as far as we were told, and was just asked for a sign of life.
-    is_silent = not is_connected and child.connection.link is not None
-    return ChildStatus(
-        name=child.entry.name,
-        account=child.entry.account,
-        scope=child.entry.scope,
-        workspace=workspace,
-        session=session_id,
-        transport=child.entry.transport,
-        is_running=is_connected,
-        pid=pid,
-        sandbox_pid=child.pid if inside else 0,
-        weaker_sandbox=weaker,
-        age_s=round(child.connection.age_s, 3),
-        memory_bytes=(resident_bytes(pid) or 0) if pid else 0,
-        calls=child.calls,
-        under_way=child.connection.in_flight,
-        last_error=_SILENT if is_silent else fault.message if fault is not None else "",
-    )
 
 
 def _age(since: float) -> float:

@@ -4,10 +4,11 @@ import asyncio
 import contextlib
 import os
 import socket
-from errno import ECONNABORTED
+from errno import ECONNABORTED, EMFILE
 
 from switchboard.control.connection import OnConnection, SocketConnection
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.daemon.held_files import HeldFiles
 from switchboard.daemon.logs.stderr import write_line
 from switchboard.ipc.paths import DaemonPlaces
 from switchkit.files import NotPrivate, make_private_folder
@@ -18,6 +19,9 @@ _BACKLOG = 1024
 # How long nobody is let in after no more files could be opened. The loop would else be told of the
 # same waiting client over and over.
 _PAUSE_S = 0.5
+# So many are let in all the same, one after the other: commands are answered, and clients are told
+# that there is no room for what they would hand over.
+_SPARE_FILES = 4
 
 
 class DaemonSocket:
@@ -53,6 +57,7 @@ class DaemonSocket:
         self._is_aside = False
         self._is_open = True
         self._is_short_of_files = False
+        self._spare = HeldFiles(_SPARE_FILES)
         self._on_connection: OnConnection | None = None
         self._pause: asyncio.TimerHandle | None = None
 
@@ -76,6 +81,7 @@ class DaemonSocket:
 
     def _resume(self) -> None:
         self._pause = None
+        self._spare.fill()
         asyncio.get_running_loop().add_reader(self._sock, self._accept)
 
     def _accept(self) -> None:
@@ -89,9 +95,12 @@ class DaemonSocket:
             except OSError as error:
                 if error.errno == ECONNABORTED:
                     continue
+                if error.errno == EMFILE and self._spare.give(1):
+                    continue
                 self._rest(error)
                 return
-            self._is_short_of_files = False
+            if self._spare.fill():
+                self._is_short_of_files = False
             try:
                 pid = check_peer(sock)
             except (NotPrivate, OSError):
@@ -133,5 +142,6 @@ class DaemonSocket:
             if os.stat(self._path).st_ino == self._inode:
                 os.unlink(self._path)
         self._sock.close()
+        self._spare.close()
         if not self._is_aside:
             os.close(self._lock)

@@ -53,15 +53,16 @@ def _built(environ: Mapping[str, str], more: Sequence[Subscriber]) -> Daemon:
         directives=settings.logging.filter if settings else "info",
     )
     keeping = settings.keeping if settings else Keeping()
-    return Daemon(
-        DaemonState(
-            places,
-            log=log,
-            idle_s=keeping.idle_ms / 1000,
-            more=more,
-            run_limits=settings.runs if settings else None,
-        )
+    state = DaemonState(
+        places,
+        log=log,
+        idle_s=keeping.idle_ms / 1000,
+        more=more,
+        run_limits=settings.runs if settings else None,
     )
+    # What a client starts is started without its proxies, so these are the person's own.
+    state.shared_children.egress.own_environ = environ
+    return Daemon(state)
 
 
 def _home_settings(environ: Mapping[str, str], home: str) -> Settings | None:

@@ -6,13 +6,16 @@ import signal
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
-from switchboard.approvals.client_programs import clients_above
+from switchboard.control.served_clients import noted
 from switchboard.daemon.ancestors import runs_above
 from switchboard.daemon.board.instructions import instructions_for
 from switchboard.daemon.board.reload import Load, serving
 from switchboard.daemon.board.runtime import Runtime
+from switchboard.daemon.sessions.client_programs import clients_above
 from switchboard.ipc.environment import depth_of
+from switchboard.ipc.protocol import LEDGER_VARIABLE
 from switchboard.settings.sections import Settings
+from switchboard.surface.resuming import SessionCheckpoint, checkpoint_from, resume
 from switchboard.surface.stdio import StreamClient, connect, own_streams
 from switchboard.wire.pipes import CLIENT_UNREAD_BYTES, StreamPipe
 
@@ -35,9 +38,11 @@ async def serve_stdio(
     is_pinned: bool = False,
 ) -> int:
     """Serve one client on our standard streams. `load` reads the settings again after a change."""
+    above = clients_above(os.getpid())
     async with serving(settings, environ, load) as runtime:
         # The framing of the client's first message is the framing of every answer.
-        pipe = StreamPipe(style=None, unread=CLIENT_UNREAD_BYTES)
+        before, heard = _left_to_us(environ)
+        pipe = StreamPipe(style=before.framing, unread=CLIENT_UNREAD_BYTES)
         client = StreamClient(
             pipe,
             runtime.boards,
@@ -46,16 +51,38 @@ async def serve_stdio(
             instructions=lambda: instructions(runtime),
             on_listed=runtime.warm,
             client_pid=os.getppid(),
-            on_behalf_of=clients_above(os.getpid())[1:],
+            on_behalf_of=above[1:],
             depth=runs_above(os.getpid(), depth_of(dict(environ))),
             is_pinned=is_pinned,
         )
         runtime.on_changed.add(client.endpoint.changed)
         stopped = until_signal()
-        await connect(pipe, *own_streams())
-        await asyncio.wait({client.gone, stopped}, return_when=asyncio.FIRST_COMPLETED)
-        await client.aclose()
+
+        def begin() -> None:
+            resume(client, before)
+            if heard:
+                pipe.data_received(heard)
+
+        with noted(settings.home, os.getpid(), above):
+            await connect(pipe, *own_streams(), begin)
+            await asyncio.wait({client.gone, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            await client.aclose()
     return 0
+
+
+def _left_to_us(environ: Mapping[str, str]) -> tuple[SessionCheckpoint, bytes]:
+    """How a session stood that a daemon served before, and what was read and not heard yet."""
+    files = environ.get(LEDGER_VARIABLE, "")
+    if not files:
+        return SessionCheckpoint(), b""
+    # Only here: mostly there is a daemon, and a first listing waits for every import.
+    from switchboard.ipc.ledger import Ledger  # noqa: PLC0415
+
+    ledger = Ledger(*map(int, files.split(",")))
+    try:
+        return checkpoint_from(ledger.checkpoint()), ledger.heard()
+    finally:
+        ledger.close()
 
 
 def until_signal() -> "asyncio.Future[int]":

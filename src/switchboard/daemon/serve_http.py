@@ -6,11 +6,13 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from switchboard.control.served_clients import noted
 from switchboard.daemon.ancestors import runs_above
 from switchboard.daemon.board.instructions import instructions_for
 from switchboard.daemon.board.reload import Load, serving
 from switchboard.daemon.board.runtime import Runtime
 from switchboard.daemon.serve import until_signal
+from switchboard.daemon.sessions.client_programs import clients_above
 from switchboard.ipc.environment import depth_of
 from switchboard.settings.sections import Settings
 from switchboard.surface.http.access import Access, hosts_of
@@ -74,8 +76,9 @@ async def serve_http(
     async with serving(settings, environ, load) as runtime:
         stopped = until_signal()
         depth = runs_above(os.getpid(), depth_of(dict(environ)))
-        async with serve_socket(runtime, listening, access, depth=depth, is_pinned=is_pinned):
-            if ready is not None:
-                ready(url_of(listening))
-            await stopped
+        with noted(settings.home, os.getpid(), clients_above(os.getpid()), is_open=True):
+            async with serve_socket(runtime, listening, access, depth=depth, is_pinned=is_pinned):
+                if ready is not None:
+                    ready(url_of(listening))
+                await stopped
     return 0

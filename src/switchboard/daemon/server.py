@@ -15,9 +15,11 @@ from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet, close_all
 from switchboard.daemon.attachment import Attachment
 from switchboard.daemon.board.registry import BoardHandle, EndlessQuestions
+from switchboard.daemon.held_files import HeldFiles, hold_for_client, too_many_files
 from switchboard.daemon.hello import Hello, NoHello, read_hello, read_values
 from switchboard.daemon.logs.stderr import keep_small, write_failure
 from switchboard.daemon.serve import until_signal
+from switchboard.daemon.sessions.host_environment import as_person_has_it
 from switchboard.daemon.state import DaemonState
 from switchboard.ipc.lines import Gone
 from switchboard.ipc.protocol import (
@@ -47,6 +49,9 @@ _TIDY_S = 1.0
 _LAST_CALLS_S = 5.0
 # So long a daemon that makes way for another waits for its runs.
 _LAST_RUNS_S = 3600.0
+# What a client hands over: one stream for each direction, and the two files of their ledger, which
+# are open once more while they are mapped.
+_FILES_OF_CLIENT = 6
 
 
 class Daemon:
@@ -96,8 +101,7 @@ class Daemon:
             elif not _is_same_folder(hello.home, self._state.places.home):
                 connection.say(f"{DECLINED} it serves another home, `{self._state.places.home}`")
             else:
-                # Our word for it, so that two words for one home make no two boards.
-                await self._attach(connection, replace(hello, home=self._state.places.home))
+                await self._take_in(connection, hello)
         except (Gone, NoHello, TimeoutError):
             # It left, or was nobody we know: there is nothing to say to it.
             pass
@@ -122,7 +126,19 @@ class Daemon:
             self._state.drain()
             connection.say(DRAINING)
 
-    async def _attach(self, connection: SocketConnection, hello: Hello) -> None:
+    async def _take_in(self, connection: SocketConnection, hello: Hello) -> None:
+        """Serve a client if there is room for its streams, and for those who are here already."""
+        held = hold_for_client(_FILES_OF_CLIENT)
+        if held is None:
+            connection.say(f"{DECLINED} {too_many_files()}")
+            return
+        try:
+            # Our word for it, so that two words for one home make no two boards.
+            await self._attach(connection, replace(hello, home=self._state.places.home), held)
+        finally:
+            held.close()
+
+    async def _attach(self, connection: SocketConnection, hello: Hello, held: HeldFiles) -> None:
         board = await self._board_for(connection, hello)
         if board is None:
             return
@@ -138,6 +154,7 @@ class Daemon:
         self._state.attachments.add(attachment)
         board.enter()
         try:
+            connection.make_room = held.close
             connection.say(READY)
             await attachment.stay(lambda: self._control(connection, attachment))
         finally:
@@ -152,7 +169,7 @@ class Daemon:
             return read_values(await connection.line(MAX_ENVIRONMENT_BYTES, GREETING_S))
 
         try:
-            return await self._state.boards.board_for(hello, ask)
+            return await self._state.boards.board_for(*as_person_has_it(hello, ask, connection.pid))
         except ConfigInvalid:
             # The shim reads the same files, and tells its user what is wrong with them.
             why = "the configuration cannot be used as it is"
@@ -213,7 +230,11 @@ class Daemon:
         state = self._state
         state.socket.close()
         for attachment in tuple(state.attachments):
-            attachment.dismiss()
+            if state.stopping.done():
+                attachment.dismiss()
+            else:
+                # A signal ends this process, not its clients.
+                attachment.hand_back(at_once=True)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_LAST_CALLS_S):
                 while state.attachments:  # noqa: ASYNC110 - each of them ends by itself

@@ -2,11 +2,13 @@
 
 import os
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 
-from switchboard.children.http.proxy import PROXY_NAMES
+from switchboard.children.environment import names_for
 from switchboard.children.secrets.texts import references_of
 from switchboard.config.locate import WORKSPACE_VARIABLE
 from switchboard.daemon.hello import Hello
+from switchboard.ipc.environment import FAMILY_END
 from switchboard.ipc.protocol import EVERYTHING
 from switchboard.providers.table import TABLE, configured
 from switchboard.settings.fields import VARIABLE_NAMES
@@ -73,9 +75,16 @@ def names_in(settings: Settings) -> set[str]:
     ):
         names.add("VAULT_TOKEN")
     names.update(_names_of_sources(settings))
-    if any(entry.transport != "stdio" for entry in settings.servers):
-        names |= PROXY_NAMES
+    for entry in settings.servers:
+        names.update(names_for(entry))
     return names
+
+
+def is_named(name: str, names: AbstractSet[str]) -> bool:
+    """Whether a variable is one of these, or of a family that is one of them."""
+    return name in names or any(
+        each.endswith(FAMILY_END) and name.startswith(each[:-1]) for each in names
+    )
 
 
 def wants_everything(settings: Settings) -> bool:

@@ -42,6 +42,9 @@ class DaemonState:
         self.shared_children.egress.clients = lambda: [
             session.client_pid for each in self.attachments for session in each.sessions()
         ]
+        self.shared_children.egress.workspaces = lambda: {
+            session.workspace for each in self.attachments for session in each.sessions()
+        }
         # What is done to the end, whoever asked for it is there or not.
         self.unfinished = TaskSet()
         self.is_draining = False
@@ -50,11 +53,17 @@ class DaemonState:
         self.stopping: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.socket = DaemonSocket(places)
 
-    def drain(self) -> None:
-        """Take no client any more; those who are here finish in peace, and commands are heard."""
+    def drain(self, *, hands_back: bool = False) -> None:
+        """Take no client any more; those who are here finish in peace, and commands are heard.
+
+        With `hands_back` those who have nothing open are left to another daemon.
+        """
         self.is_draining = True
         self.drains_since = self.drains_since or time.monotonic()
         self.socket.step_aside()
+        if hands_back:
+            for attachment in tuple(self.attachments):
+                attachment.hand_back()
 
     def stop(self) -> None:
         """End every session and then the daemon."""

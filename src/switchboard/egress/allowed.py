@@ -3,9 +3,22 @@
 import ipaddress
 from collections.abc import Iterable
 
+from msgspec import Struct
+
 from switchboard.core.egress import EgressHost
 from switchboard.egress.refusals import EgressRefusal
 from switchboard.wire.ip_addresses import kind_of
+
+
+class Destination(Struct, frozen=True, kw_only=True):
+    """Where a connection goes, and what lets it."""
+
+    host: str
+    port: int
+    # The line of the list, or the person's yes.
+    rule: EgressHost
+    # An address that is not public, and that a person agreed to.
+    agreed: str = ""
 
 
 class AllowedHosts:
@@ -23,12 +36,14 @@ class AllowedHosts:
         """Whether a host is on the list, whatever the port."""
         return any(each.fits(host, each.port or 443) for each in self._hosts)
 
-    def check_address(self, host: str, port: int, address: str) -> None:
+    def check_address(self, to: Destination, address: str) -> None:
         """A name on the list may lead to the public web; anywhere else only a listed address.
 
-        The owner of a name decides what it stands for, so a name says nothing of a network.
+        The owner of a name decides what it stands for, so a name says nothing of a network. An
+        address that a person was shown and agreed to is as good as one on the list.
         """
-        if kind_of(address) == "public":
+        host, port = to.host, to.port
+        if kind_of(address) == "public" or address in (to.agreed, to.rule.host):
             return
         if self._is_listed(address, port) or (host == "localhost" and _is_loopback(address)):
             return
@@ -39,6 +54,7 @@ class AllowedHosts:
             f'if that is meant, "{shown}" has to be on the list, too',
             host,
             port,
+            address=address,
         )
 
     def _is_listed(self, address: str, port: int) -> bool:

@@ -9,6 +9,7 @@ import ipaddress
 import os
 import ssl
 from collections.abc import Mapping
+from functools import lru_cache
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -21,6 +22,8 @@ _LIFETIME = dt.timedelta(days=30)
 # Clocks differ.
 _EARLIER = dt.timedelta(days=1)
 _MOST_BUNDLE = 4 << 20
+# A wildcard stands for any number of names, and a child may invent them.
+_MOST_HOSTS = 64
 
 
 class ChildAuthority:
@@ -51,17 +54,16 @@ class ChildAuthority:
             .sign(self._key, hashes.SHA256())
         )
         self.pem = self._certificate.public_bytes(serialization.Encoding.PEM)
-        self._contexts: dict[str, ssl.SSLContext] = {}
+        # One key for every host: only this child is shown it, and it is ours either way.
+        self._host_key = ec.generate_private_key(ec.SECP256R1())
+        self._contexts = lru_cache(maxsize=_MOST_HOSTS)(self._context)
 
     def context(self, host: str) -> ssl.SSLContext:
-        """What we show a child that wants to talk to a host."""
-        known = self._contexts.get(host)
-        if known is None:
-            known = self._contexts[host] = self._context(host)
-        return known
+        """What we show a child that wants to talk to a host. The last ones are kept."""
+        return self._contexts(host)
 
     def _context(self, host: str) -> ssl.SSLContext:
-        key = ec.generate_private_key(ec.SECP256R1())
+        key = self._host_key
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host[:64])])
         authority = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
         certificate = (

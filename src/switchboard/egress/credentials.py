@@ -1,15 +1,13 @@
-"""Credentials that are put on at our edge, and taken out of what comes back."""
+"""Credentials that are put on at our edge."""
 
 import base64
 import binascii
 import re
 import secrets
-from collections.abc import Iterable
 
 from msgspec import Struct
 
-from switchboard.core.privacy.secret_forms import forms_of
-from switchboard.core.privacy.secrets import SHORTEST
+from switchboard.egress.blackout import HiddenForms
 
 Headers = list[tuple[bytes, bytes]]
 _AUTHORIZATION = b"authorization"
@@ -21,11 +19,13 @@ def new_placeholder() -> str:
     return f"egress-{secrets.token_hex(16)}"
 
 
-class Credential(Struct, frozen=True):
+class Credential(Struct, frozen=True, eq=False):
     """A placeholder, and what it stands for at one host."""
 
     placeholder: str
     value: str
+    # How it may stand in an answer.
+    forms: HiddenForms
 
     def put_on(self, headers: Headers) -> Headers:
         """The headers with the credential where the placeholder is, or as a bearer token.
@@ -53,50 +53,3 @@ class Credential(Struct, frozen=True):
 
     def __repr__(self) -> str:
         return "Credential()"
-
-
-class Blackout:
-    """Takes values out of a stream of bytes, each letter by a star, so that lengths stay.
-
-    What may be the beginning of a value is kept back until it is known whether it is one.
-    """
-
-    def __init__(self, values: Iterable[str]) -> None:
-        forms = {
-            form.encode("utf-8", "surrogatepass")
-            for value in values
-            for form in forms_of(value)
-            if len(form) >= SHORTEST
-        }
-        self._forms = tuple(sorted(forms, key=lambda form: (-len(form), form)))
-        self._pattern = re.compile(b"|".join(map(re.escape, self._forms))) if forms else None
-        self._held = b""
-
-    def whole(self, data: bytes) -> bytes:
-        """A text that comes at once."""
-        if self._pattern is None:
-            return data
-        return self._pattern.sub(lambda found: b"*" * len(found[0]), data)
-
-    def feed(self, data: bytes) -> bytes:
-        """What can be passed on of everything so far."""
-        told = self.whole(self._held + data)
-        begun = self._begun_in(told)
-        end = len(told) - begun
-        told, self._held = told[:end], told[end:]
-        return told
-
-    def flush(self) -> bytes:
-        """What is left, once nothing comes after it."""
-        told, self._held = self._held, b""
-        return told
-
-    def _begun_in(self, data: bytes) -> int:
-        longest = 0
-        for form in self._forms:
-            most = min(len(form) - 1, len(data))
-            for size in range(most, longest, -1):
-                if data.endswith(form[:size]):
-                    longest = size
-                    break
-        return longest

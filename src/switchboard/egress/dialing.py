@@ -11,10 +11,11 @@ from msgspec import Struct
 
 from switchboard.children.http.proxy import proxy_for
 from switchboard.core.egress import canonical_host
-from switchboard.egress.allowed import AllowedHosts
+from switchboard.egress.allowed import AllowedHosts, Destination
 from switchboard.egress.limits import EgressLimits
 from switchboard.egress.refusals import Unreached
 from switchboard.egress.resolving import HostResolver
+from switchboard.egress.session_variables import SessionVariables
 from switchboard.wire.http_hosts import in_url, is_loopback
 
 _OK = 200
@@ -35,89 +36,94 @@ class Upstream(Struct, frozen=True, eq=False):
 
 
 class Dialer:
-    """Connects for one child. The environment is that of the session, for its own proxy."""
+    """Connects for one child. The variables are those of the session, for its own proxy."""
 
     def __init__(
         self,
         allowed: AllowedHosts,
         resolver: HostResolver,
-        environ: Mapping[str, str],
+        variables: SessionVariables,
         limits: EgressLimits,
     ) -> None:
         self._allowed = allowed
         self._resolver = resolver
-        self._environ = environ
+        self._variables = variables
         self._limits = limits
         self._trusted: ssl.SSLContext | None = None
 
-    async def tunnel(self, host: str, port: int) -> Upstream:
+    async def tunnel(self, to: Destination) -> Upstream:
         """A connection for bytes that we do not look into. Raises `EgressRefusal`."""
-        return await self._bounded(host, port, self._open(host, port, tls=False, tunnelled=True))
+        return await self._bounded(to, self._open(to, tls=False, tunnelled=True))
 
-    async def tls(self, host: str, port: int) -> Upstream:
+    async def tls(self, to: Destination) -> Upstream:
         """A connection with the certificate of the host checked by us. Raises `EgressRefusal`."""
-        return await self._bounded(host, port, self._open(host, port, tls=True, tunnelled=True))
+        return await self._bounded(to, self._open(to, tls=True, tunnelled=True))
 
-    async def plain(self, host: str, port: int) -> Upstream:
+    async def plain(self, to: Destination) -> Upstream:
         """A connection for a plain request. Raises `EgressRefusal`."""
-        return await self._bounded(host, port, self._open(host, port, tls=False, tunnelled=False))
+        return await self._bounded(to, self._open(to, tls=False, tunnelled=False))
 
-    async def _bounded(
-        self, host: str, port: int, opening: Coroutine[Any, Any, Upstream]
-    ) -> Upstream:
-        where = f"{in_url(host)}:{port}"
+    async def _bounded(self, to: Destination, opening: Coroutine[Any, Any, Upstream]) -> Upstream:
+        where = f"{in_url(to.host)}:{to.port}"
         try:
             async with asyncio.timeout(self._limits.connect_s):
                 return await opening
         except TimeoutError:
-            raise Unreached("timeout", f"{where} did not answer in time", host, port) from None
+            why, says = "timeout", f"{where} did not answer in time"
         except ssl.SSLCertVerificationError:
-            says = f"the certificate of {where} is not one that can be believed"
-            raise Unreached("certificate", says, host, port) from None
+            why, says = "certificate", f"the certificate of {where} is not one that can be believed"
+            if left_out := self._variables.left_out:
+                says += f" (`{left_out}` names a file of the workspace, which is not read)"
+        except ssl.SSLError:
+            why, says = "tls", f"{where} does not speak TLS"
+            if to.rule.inject:
+                says += "; a credential travels over TLS only"
         except (OSError, EOFError, ValueError):
-            raise Unreached("unreachable", f"{where} cannot be reached", host, port) from None
+            why, says = "unreachable", f"{where} cannot be reached"
+        raise Unreached(why, says, to.host, to.port) from None
 
-    async def _open(self, host: str, port: int, *, tls: bool, tunnelled: bool) -> Upstream:
+    async def _open(self, to: Destination, *, tls: bool, tunnelled: bool) -> Upstream:
         secure = await self._context() if tls else None
-        scheme = "https" if tunnelled else "http"
-        proxy = None if is_loopback(host) else proxy_for(scheme, host, self._environ)
+        proxy = None if is_loopback(to.host) else self._proxy(to, "https" if tunnelled else "http")
         if proxy is not None:
-            if _is_address(host):
-                self._allowed.check_address(host, port, host)
+            if _is_address(to.host):
+                self._allowed.check_address(to, to.host)
             # A name is looked up by that proxy, and only it knows what the name stands for.
-            return await self._through(proxy, host, port, secure, tunnelled=tunnelled)
-        addresses = await self._resolver.addresses(host, port)
+            return await self._through(proxy, to, secure, tunnelled=tunnelled)
+        addresses = await self._resolver.addresses(to.host, to.port)
         for address in addresses:
-            self._allowed.check_address(host, port, address)
-        failure: OSError = OSError("no address")
-        for address in addresses:
-            try:
-                # The very address that was checked: a second look could find another one.
-                opened = await asyncio.open_connection(
-                    address,
-                    port,
-                    ssl=secure,
-                    server_hostname=host if secure is not None else None,
-                )
-                return Upstream(*opened)
-            except ssl.SSLError:
-                raise
-            except OSError as error:
-                failure = error
-        raise failure
+            self._allowed.check_address(to, address)
+        # The very addresses that were checked: a second look could find others.
+        return Upstream(*await _first(addresses, to.port, secure, to.host))
+
+    def _proxy(self, to: Destination, scheme: str) -> str | None:
+        """The person's own proxy. With a credential on, the client's word for it is not enough."""
+        if not to.rule.inject:
+            return proxy_for(scheme, to.host, self._variables.environ)
+        own = proxy_for(scheme, to.host, self._variables.own)
+        if own is None and proxy_for(scheme, to.host, self._variables.environ) is not None:
+            raise Unreached(
+                "proxy-not-yours",
+                f"{to.host} gets a credential, and only the client's environment names the proxy "
+                "on the way; name it in `env` of this server in your home",
+                to.host,
+                to.port,
+            )
+        return own
 
     async def _through(
-        self, proxy: str, host: str, port: int, secure: ssl.SSLContext | None, *, tunnelled: bool
+        self, proxy: str, to: Destination, secure: ssl.SSLContext | None, *, tunnelled: bool
     ) -> Upstream:
         where = urlsplit(proxy)
+        host, port = to.host, to.port
         if where.scheme not in ("http", "https") or not where.hostname:
             says = f"your own proxy is not one of HTTP, so {host} cannot be reached through it"
             raise Unreached("proxy", says, host, port)
         by_tls = await self._context() if where.scheme == "https" else None
-        usual = 443 if by_tls is not None else 80
-        reader, writer = await asyncio.open_connection(
-            where.hostname, where.port or usual, ssl=by_tls
-        )
+        its_port = where.port or (443 if by_tls is not None else 80)
+        # Looked up like every name: also that of a proxy may have a silent name server.
+        addresses = await self._resolver.addresses(where.hostname, its_port)
+        reader, writer = await _first(addresses, its_port, by_tls, where.hostname)
         headers: list[tuple[str, str]] = []
         if where.username is not None:
             login = f"{unquote(where.username)}:{unquote(where.password or '')}"
@@ -158,8 +164,25 @@ class Dialer:
     async def _context(self) -> ssl.SSLContext:
         if self._trusted is None:
             # Reading every authority of the machine takes a while.
-            self._trusted = await asyncio.to_thread(trusted_authorities, self._environ)
+            self._trusted = await asyncio.to_thread(trusted_authorities, self._variables.environ)
         return self._trusted
+
+
+async def _first(
+    addresses: list[str], port: int, secure: ssl.SSLContext | None, name: str
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection to the first address that has somebody. Raises OSError."""
+    failure: OSError = OSError("no address")
+    for address in addresses:
+        try:
+            return await asyncio.open_connection(
+                address, port, ssl=secure, server_hostname=name if secure is not None else None
+            )
+        except ssl.SSLError:
+            raise
+        except OSError as error:
+            failure = error
+    raise failure
 
 
 def trusted_authorities(environ: Mapping[str, str]) -> ssl.SSLContext:

@@ -12,8 +12,10 @@ import h11
 from msgspec import Struct
 
 from switchboard.core.egress import EgressHost, split_host
-from switchboard.egress.credentials import Blackout, Credential
-from switchboard.egress.dialing import Dialer, Upstream
+from switchboard.egress.allowed import Destination
+from switchboard.egress.blackout import Blackout
+from switchboard.egress.credentials import Credential
+from switchboard.egress.dialing import Upstream
 from switchboard.egress.http_side import Headers, HttpSide, passed_on
 from switchboard.egress.limits import EgressLimits
 from switchboard.egress.refusals import EgressRefusal, Malformed, Unreached
@@ -22,11 +24,15 @@ from switchboard.wire.http_hosts import in_url
 
 # The credential of a host now. Raises `EgressRefusal`.
 CredentialOf = Callable[[EgressHost], Awaitable[Credential | None]]
+# A connection, with TLS or without. Raises `EgressRefusal`.
+Dial = Callable[[Destination, bool], Awaitable[Upstream]]
 
 _SWITCHING = 101
 _HTTPS, _HTTP = 443, 80
 # With a credential on, an answer has to be one that we can read.
 _NOT_WITH_CREDENTIAL = frozenset({b"accept-encoding", b"range", b"if-range"})
+# Read by many frameworks in the place of the method.
+_OVERRIDES = frozenset({b"x-http-method-override", b"x-http-method", b"x-method-override"})
 
 
 class RequestTarget(Struct, frozen=True):
@@ -52,12 +58,12 @@ class HttpExchange:
     def __init__(
         self,
         child: HttpSide,
-        dialer: Dialer,
+        dial: Dial,
         credential_of: CredentialOf,
         limits: EgressLimits,
     ) -> None:
         self._child = child
-        self._dialer = dialer
+        self._dial = dial
         self._credential_of = credential_of
         self._limits = limits
         self.meter = Meter()
@@ -65,14 +71,8 @@ class HttpExchange:
     async def carry(self, request: h11.Request, target: RequestTarget, rule: EgressHost) -> None:
         """Pass a request on, and its answer back. Raises `EgressRefusal` before it begins."""
         check_request(request)
-        method = request.method.decode("ascii", "replace")
-        if rule.methods and method not in rule.methods:
-            raise EgressRefusal(
-                "method-not-listed",
-                f"{method} is not among the methods for {target.host}",
-                target.host,
-                target.port,
-            )
+        if rule.methods:
+            _check_method(request, target, rule)
         credential = await self._credential_of(rule)
         headers = [each for each in passed_on(list(request.headers)) if each[0] != b"host"]
         if credential is not None:
@@ -80,8 +80,8 @@ class HttpExchange:
             headers = [*credential.put_on(headers), (b"Accept-Encoding", b"identity")]
         if self._child.http.they_are_waiting_for_100_continue:
             await self._child.send(h11.InformationalResponse(status_code=100, headers=[]))
-        dial = self._dialer.tls if target.is_tls else self._dialer.plain
-        upstream = await dial(target.host, target.port)
+        to = Destination(host=target.host, port=target.port, rule=rule)
+        upstream = await self._dial(to, target.is_tls)
         side = HttpSide(h11.CLIENT, upstream.reader, upstream.writer, self._limits)
         try:
             await self._exchange(side, _written(request, headers, target, upstream), credential)
@@ -133,13 +133,13 @@ class HttpExchange:
             event = await side.head()
         if not isinstance(event, h11.Response):
             raise Malformed("it does not answer")
-        hide = Blackout([credential.value]) if credential is not None else None
+        hide = Blackout(credential.forms) if credential is not None else None
         headers = passed_on(list(event.headers))
         if hide is not None:
             encoding = dict(headers).get(b"content-encoding", b"identity").strip().lower()
             if encoding not in (b"identity", b""):
                 raise Malformed("it is compressed")
-            headers = [(name, hide.whole(value)) for name, value in headers]
+            headers = [(hide.whole(name), hide.whole(value)) for name, value in headers]
         await self._child.send(
             h11.Response(
                 status_code=event.status_code,
@@ -157,6 +157,20 @@ class HttpExchange:
         if hide is not None and (rest := hide.flush()):
             await self._child.send(h11.Data(data=rest))
         await self._child.send(h11.EndOfMessage())
+
+
+def _check_method(request: h11.Request, target: RequestTarget, rule: EgressHost) -> None:
+    """The method is one of the list, and no header asks for another. Raises `EgressRefusal`."""
+    method = request.method.decode("ascii", "replace")
+    why, says = "", ""
+    if method not in rule.methods:
+        why, says = "method-not-listed", f"{method} is not among the methods for {target.host}"
+    elif named := next((name for name, _ in request.headers if name in _OVERRIDES), b""):
+        shown = named.decode("ascii", "replace")
+        why = "method-override"
+        says = f"`{shown}` is not passed on to {target.host}, which has a list of methods"
+    if why:
+        raise EgressRefusal(why, says, target.host, target.port)
 
 
 def check_request(request: h11.Request) -> None:

@@ -106,7 +106,7 @@ class HttpSide:
         await self.send(
             h11.Response(
                 status_code=refused.status,
-                reason=refused.phrase.encode(),
+                reason=refused.status_line.encode("ascii", "replace"),
                 headers=[
                     ("Content-Type", "text/plain; charset=utf-8"),
                     ("Content-Length", str(len(text))),

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, cast
 
 import h11
 from msgspec import Struct
+from msgspec.structs import replace
 
 from switchboard.core.egress import EgressHost, EgressOutcome
 from switchboard.core.loop.tasks import TaskSet
-from switchboard.egress.allowed import AllowedHosts
-from switchboard.egress.dialing import Dialer
+from switchboard.egress.allowed import AllowedHosts, Destination
+from switchboard.egress.dialing import Dialer, Upstream
 from switchboard.egress.exchange import (
     CredentialOf,
     HttpExchange,
@@ -26,12 +27,14 @@ from switchboard.egress.http_side import HttpSide
 from switchboard.egress.limits import EgressLimits
 from switchboard.egress.refusals import EgressRefusal, Malformed, Unreached
 from switchboard.egress.tunnel import Meter, relay
+from switchboard.wire.http_hosts import in_url
 
 if TYPE_CHECKING:
     from switchboard.egress.certificates import ChildAuthority
 
-# Whether a person lets a child reach a host that is not on its list.
-AskFor = Callable[[str, int], Awaitable[bool]]
+# Asks a person whether a child may reach a host that is not on its list. Without a word it may;
+# else it raises an `EgressRefusal` that says why not.
+AskFor = Callable[[str, int], Awaitable[None]]
 # Told what became of each wish.
 Note = Callable[["Noted"], None]
 
@@ -151,8 +154,11 @@ class ChildProxy:
         rule = await self._judged(host, port)
         if rule.inject and not is_tls:
             # A credential is never sent in the clear, whatever the child speaks with us.
-            is_tls, port = True, _HTTPS if port == _HTTP else port
-        exchange = HttpExchange(side, self._dialer, self._credential_of, self._limits)
+            is_tls = True
+            if port == _HTTP:
+                port = _HTTPS
+                rule = await self._judged(host, port)
+        exchange = HttpExchange(side, self._dial, self._credential_of, self._limits)
         try:
             await exchange.carry(request, RequestTarget(host, port, path, is_tls), rule)
         except EgressRefusal as refused:
@@ -167,7 +173,8 @@ class ChildProxy:
         if rule.is_inspected:
             await self._look_into(side, host, port)
             return
-        upstream = await self._dialer.tunnel(host, port)
+        to = Destination(host=host, port=port, rule=rule)
+        upstream = await self._agreed(self._dialer.tunnel, to)
         try:
             await side.send(h11.Response(status_code=200, headers=[], reason=b"OK"))
             if early := side.http.trailing_data[0]:
@@ -207,15 +214,33 @@ class ChildProxy:
         rule = self._allowed.find(host, port)
         if rule is not None:
             return rule
-        if self._ask is not None and await self._ask(host, port):
+        if self._ask is not None:
+            await self._ask(host, port)
             return EgressHost(host=host, port=port)
         if self._allowed.knows(host):
             raise EgressRefusal(
-                "port-not-listed", f"port {port} of {host} is not on the list", host, port
+                "port-not-listed", f"port {port} of {in_url(host)} is not on the list", host, port
             )
-        raise EgressRefusal(
-            "host-not-listed", f"{host} is not on the list of this server", host, port
-        )
+        says = f"{in_url(host)}:{port} is not on the list of this server"
+        raise EgressRefusal("host-not-listed", says, host, port)
+
+    async def _dial(self, to: Destination, is_tls: bool) -> Upstream:
+        return await self._agreed(self._dialer.tls if is_tls else self._dialer.plain, to)
+
+    async def _agreed(
+        self, dial: Callable[[Destination], Awaitable[Upstream]], to: Destination
+    ) -> Upstream:
+        """Dial, and where a name leads to an address that is not public, ask about that one.
+
+        Only now: to look a name up before anybody agreed to it would tell its owner something.
+        """
+        try:
+            return await dial(to)
+        except EgressRefusal as refused:
+            if not refused.address or self._ask is None:
+                raise
+            await self._ask(refused.address, to.port)
+            return await dial(replace(to, agreed=refused.address))
 
     async def _answer(self, side: HttpSide, refused: EgressRefusal, meter: Meter) -> None:
         outcome: EgressOutcome = "failed" if isinstance(refused, Unreached) else "refused"

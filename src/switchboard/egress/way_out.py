@@ -5,21 +5,25 @@ import contextlib
 import socket
 from collections.abc import Awaitable, Callable, Mapping
 from io import FileIO
+from typing import Protocol
 
 from msgspec import Struct
 
+from switchboard.core.channel import Channel
 from switchboard.core.egress import EgressHost
 from switchboard.core.events import EgressRefused
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.ports import Events
 from switchboard.egress.allowed import AllowedHosts
+from switchboard.egress.blackout import HiddenForms
 from switchboard.egress.credentials import Credential, new_placeholder
 from switchboard.egress.dialing import Dialer
 from switchboard.egress.limits import LIMITS, EgressLimits
-from switchboard.egress.proxy import AskFor, ChildProxy, Noted
+from switchboard.egress.proxy import ChildProxy, Noted
 from switchboard.egress.record import EgressRecord
 from switchboard.egress.refusals import Unreached
 from switchboard.egress.resolving import HostResolver
+from switchboard.egress.session_variables import SessionVariables
 from switchboard.egress.variables import (
     AUTHORITY_FILE,
     BUNDLE_FILE,
@@ -29,9 +33,24 @@ from switchboard.egress.variables import (
 )
 from switchboard.procs.outlet import Outlet
 
-# The values of what is injected now, by the names of their variables. Raises a fault.
+# The values of what is injected now, by their references. Raises a fault.
 LookUp = Callable[[], Awaitable[Mapping[str, str]]]
 _MOST_TOLD = 5
+
+
+class Questions(Protocol):
+    """Asks a person about hosts that are not on the list."""
+
+    async def ask(self, host: str, port: int) -> None:
+        """Return once it may be reached. Raises an `EgressRefusal` that says why not."""
+        ...
+
+    async def aclose(self) -> None:
+        """The process has ended: nothing that it asked waits any more."""
+        ...
+
+    # The call that the process works for, where that is plain.
+    channel: Callable[[], Channel | None]
 
 
 class WayOutSpec(Struct, frozen=True, kw_only=True, eq=False):
@@ -40,9 +59,9 @@ class WayOutSpec(Struct, frozen=True, kw_only=True, eq=False):
     server: str
     hosts: tuple[EgressHost, ...]
     # Of the session: its own proxy, and whom it believes.
-    environ: Mapping[str, str]
+    variables: SessionVariables
     look_up: LookUp
-    ask: AskFor | None = None
+    questions: Questions | None = None
     limits: EgressLimits = LIMITS
 
 
@@ -56,6 +75,8 @@ class ProxiedWayOut:
         self._record = record
         self._events = events
         self._refused: dict[tuple[str, int, str], str] = {}
+        self._hidden: dict[str, HiddenForms] = {}
+        # By variable: what one stands for is decided at each host, by the reference there.
         self._placeholders = {
             each.variable: new_placeholder() for each in spec.hosts if each.inject
         }
@@ -67,7 +88,7 @@ class ProxiedWayOut:
             authority = ChildAuthority()
             files = {
                 AUTHORITY_FILE: authority.pem,
-                BUNDLE_FILE: bundle(authority.pem, spec.environ),
+                BUNDLE_FILE: bundle(authority.pem, spec.variables.environ),
             }
             variables = authority_variables()
         self.env: Mapping[str, str] = {
@@ -78,12 +99,12 @@ class ProxiedWayOut:
         allowed = AllowedHosts(spec.hosts)
         self._proxy = ChildProxy(
             allowed,
-            Dialer(allowed, resolver, spec.environ, spec.limits),
+            Dialer(allowed, resolver, spec.variables, spec.limits),
             note=self._note,
             credential_of=self._credential_of,
             limits=spec.limits,
             authority=authority,
-            ask=spec.ask,
+            ask=None if spec.questions is None else spec.questions.ask,
         )
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
@@ -125,7 +146,11 @@ class ProxiedWayOut:
             values = await self._spec.look_up()
         except Fault as fault:
             raise Unreached("credential", fault.message, rule.host, rule.port) from None
-        return Credential(self._placeholders[rule.variable], values[rule.variable])
+        value = values[rule.inject]
+        hidden = self._hidden.get(rule.inject)
+        if hidden is None or hidden.value != value:
+            hidden = self._hidden[rule.inject] = HiddenForms(value)
+        return Credential(self._placeholders[rule.variable], value, hidden)
 
     def _note(self, noted: Noted) -> None:
         server, meter = self._spec.server, noted.meter
@@ -162,6 +187,11 @@ class ProxiedWayOut:
             details={"refused": named},
         )
 
+    def attend(self, channel: Callable[[], Channel | None]) -> None:
+        """The call that the process works for now is told where it waits for a person."""
+        if self._spec.questions is not None:
+            self._spec.questions.channel = channel
+
     async def aclose(self) -> None:
         """End every connection, and the proxy. Once is enough; twice does no harm."""
         self._taking.cancel()
@@ -169,3 +199,5 @@ class ProxiedWayOut:
         self._ours.close()
         self.outlet.handover.close()
         await self._proxy.aclose()
+        if self._spec.questions is not None:
+            await self._spec.questions.aclose()

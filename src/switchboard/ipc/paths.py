@@ -59,12 +59,17 @@ class DaemonPlaces:
 
 def places_from(environ: "dict[str, str]", home: str = "") -> DaemonPlaces:
     """The places that an environment, or a home given by hand, means."""
+    return DaemonPlaces(home_from(environ, home))
+
+
+def home_from(environ: "dict[str, str]", home: str = "") -> str:
+    """The home itself."""
     user_home = environ.get("HOME") or os.path.expanduser("~")
     chosen = home or environ.get("SWITCHBOARD_HOME") or os.path.join(user_home, ".switchboard")
     if chosen == "~" or chosen.startswith("~/"):
         chosen = user_home + chosen[1:]
     # Through links: whichever way a window came to its home, it is the same one.
-    return DaemonPlaces(os.path.realpath(chosen))
+    return os.path.realpath(chosen)
 
 
 def _digest(text: str) -> str:

@@ -1,8 +1,9 @@
 """The words that a shim and a daemon exchange, and how long each waits for the other.
 
 The conversation is lines of text. The client says hello; the daemon may ask for environment
-variables (`need NAME …`, answered with one JSON object), and then says one of the words below. Only
-after `ready` does the shim hand over its streams; a command may then hand over a listening socket,
+variables (`need NAME PREFIX* …`, answered with one JSON object), and then says one of the words
+below. Only after `ready` does the shim hand over its streams, with a ledger of them; `declined` as
+the next word says that they were lost on the way. A command may then hand over a listening socket,
 or say what it wants to know (`control.requests`).
 """
 
@@ -10,7 +11,7 @@ from switchboard import __version__
 
 MAGIC = "switchboard"
 # Rises with every change of the words themselves; the version covers everything else.
-PROTOCOL = 3
+PROTOCOL = 6
 ABI = f"{__version__}/{PROTOCOL}"
 
 CLIENT = "client"
@@ -18,6 +19,9 @@ CONTROL = "control"
 
 # Names the open file on which a new daemon says that it listens, or why it cannot.
 READY_VARIABLE = "SWITCHBOARD_READY_FD"
+
+# Names the open files of a ledger (`ipc.ledger`) from which a session goes on.
+LEDGER_VARIABLE = "SWITCHBOARD_LEDGER_FDS"
 
 # From the daemon.
 NEED = "need"
@@ -34,6 +38,8 @@ BEAT = "beat"
 # It serves the socket that it was handed.
 LISTENING = "listening"
 END = "end"
+# It leaves the streams to whoever comes next.
+BACK = "back"
 
 # From the client.
 DRAIN = "drain"

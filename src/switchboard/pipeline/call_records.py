@@ -10,6 +10,7 @@ from switchboard.core.audit import AuditApproval, AuditRecord, appeared_note, ca
 from switchboard.core.calls import Call, Figures, Outcome, TextBlock
 from switchboard.core.faults import Fault
 from switchboard.core.stores import AuditStore
+from switchboard.core.tokens import estimated_tokens
 from switchboard.core.tools import ToolSpec
 
 _MOST_NAMES = 32
@@ -31,6 +32,16 @@ class _Declared(Struct):
     properties: dict[str, Raw] = {}
 
 
+class _Text(Struct):
+    text: str = ""
+
+
+class _Result(Struct, rename="camel"):
+    structured_content: Raw | None = None
+    content: list[_Text] = []
+
+
+_read_result = msgspec.json.Decoder(_Result).decode
 _read_declared = msgspec.json.Decoder(_Declared).decode
 
 
@@ -126,8 +137,12 @@ def finished(
     reason: str = "",
     figures: Figures | None = None,
     result_bytes: int | None = None,
+    tokens: tuple[int, int] | None = None,
 ) -> AuditRecord:
-    """That a call has ended: everything that its first record says, and how it went."""
+    """That a call has ended: everything that its first record says, and how it went.
+
+    `tokens` are what a model wrote and read.
+    """
     now = stamp(ended)
     return msgspec.structs.replace(
         begun,
@@ -137,6 +152,8 @@ def finished(
         status=status,
         reason=reason,
         bytes_result=result_bytes,
+        tokens_args=tokens[0] if tokens else None,
+        tokens_result=tokens[1] if tokens else None,
         exit_status=figures.exit_status if figures else None,
         bytes_stdout=figures.bytes_stdout if figures else None,
         bytes_stderr=figures.bytes_stderr if figures else None,
@@ -160,6 +177,22 @@ def size_of(outcome: Outcome) -> int:
     for block in outcome.blocks:
         size += len(block.text) if isinstance(block, TextBlock) else len(block.raw)
     return size
+
+
+def tokens_of(outcome: Outcome) -> int:
+    """What a model reads of an answer: its structured content if there is some, else its texts."""
+    if outcome.raw is None:
+        if outcome.structured is not None:
+            return estimated_tokens(bytes(outcome.structured))
+        texts = (block.text for block in outcome.blocks if isinstance(block, TextBlock))
+        return sum(map(estimated_tokens, texts))
+    try:
+        read = _read_result(outcome.raw)
+    except msgspec.MsgspecError:
+        return estimated_tokens(bytes(outcome.raw))
+    if read.structured_content is not None:
+        return estimated_tokens(bytes(read.structured_content))
+    return sum(estimated_tokens(block.text) for block in read.content)
 
 
 def _declared_by(tool: ToolSpec) -> frozenset[str]:

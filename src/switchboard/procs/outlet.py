@@ -6,6 +6,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from switchboard.core.channel import Channel
 from switchboard.core.egress import EgressHost
 from switchboard.core.faults import Fault
 from switchboard.core.privacy.secrets import Redact
@@ -39,6 +40,10 @@ class WayOut(Protocol):
         """What its start needs."""
         ...
 
+    def attend(self, channel: Callable[[], Channel | None]) -> None:
+        """The call that the process works for now is told where it waits for a person."""
+        ...
+
     async def aclose(self) -> None:
         """End it, and every connection through it."""
         ...
@@ -54,6 +59,8 @@ class ReachingEntry(Protocol):
     @property
     def egress_ask(self) -> bool: ...
     @property
+    def env(self) -> Mapping[str, str]: ...
+    @property
     def fingerprint(self) -> str: ...
 
 
@@ -66,13 +73,14 @@ class OpenWayOut(Protocol):
         environ: Mapping[str, str],
         look_up: Callable[[], Awaitable[Mapping[str, str]]],
         *,
+        bound: str,
         runs: str,
         cwd: str,
         hide: Redact,
     ) -> WayOut:
         """With the environment of the session, and what looks up what is put on at the edge.
 
-        `runs` and `cwd` tell a person what it is about, without what `hide` takes out. Raises a
-        fault.
+        `bound` is what the entry runs, as it is written: an answer for good holds for that. `runs`
+        and `cwd` tell a person what it is about, without what `hide` takes out. Raises a fault.
         """
         ...

@@ -80,10 +80,12 @@ class ProcessRun:
         return replace(self.so_far(), denial=running.denial())
 
     def so_far(self) -> ProcessEnd:
-        """What is known of it now."""
+        """What is known of it now. Of one whose walls have fallen no word is told."""
         stdout, hidden = self._stdout.kept()
         stderr, more = self._stderr.kept()
         running = self._running
+        if running is not None and not running.stands():
+            stdout = stderr = ""
         has_ended = running is not None and running.exited.done()
         return ProcessEnd(
             status=running.exited.result() if running is not None and has_ended else None,

@@ -18,7 +18,7 @@ from switchboard.procs.outlet import Outlet
 from switchboard.procs.tail import Tail
 from switchboard.procs.wall_watch import WallWatch
 from switchboard.procs.wrapped import Vigil, Wrapped
-from switchkit.commands import resolved_command
+from switchkit.commands import resolved_command, words_in_command
 from switchkit.platform import Unknown
 from switchkit.platform.system import open_exit, signal_exactly
 from switchkit.processes import Family, ProcessTable, began
@@ -96,6 +96,8 @@ class Running:
             os.close(self._exit)
             self._exit = -1
         if self._walls is not None:
+            # Before anybody takes what it left for its answer.
+            self._walls.stands()
             self._walls.stop()
         if not self.exited.done():
             self.exited.set_result(self._process.wait())
@@ -119,6 +121,10 @@ class Running:
         if is_walled and number != signal.SIGKILL and self.pid in table.processes:
             spared = frozenset((self.pid, *table.children(self.pid)))
         self._family.send(table, number, spared)
+
+    def stands(self) -> bool:
+        """Whether its walls, if it has any, stand up to now: then its words may be passed on."""
+        return self._walls is None or self._walls.stands()
 
     def denial(self) -> Fault | None:
         """Once it has ended: what its sandbox denied it, if that is why."""
@@ -276,7 +282,7 @@ def _fault_from_os_error(spec: SpawnSpec, error: OSError) -> Fault:
         message, hint = "its working directory does not exist", "create it or correct the entry"
     elif missing:
         message = f"the command `{_label(spec)}` was not found"
-        hint = "install it, or give its full path as `command`"
+        hint = words_in_command(spec.argv[0]) or "install it, or give its full path as `command`"
     elif isinstance(error, PermissionError):
         message = f"the command `{_label(spec)}` may not be executed"
         hint = "make the file executable"

@@ -1,6 +1,7 @@
 """Looks after the walls of one process, on the loop, and has it end when one has fallen."""
 
 import asyncio
+import select
 from collections.abc import Callable
 
 from switchboard.core.faults import Fault
@@ -21,6 +22,7 @@ class WallWatch:
         self._loop = asyncio.get_running_loop()
         self._listens = False
         self._ended = False
+        self._next: asyncio.TimerHandle | None = None
         # Why it was made to end.
         self.breach: Fault | None = None
 
@@ -30,6 +32,19 @@ class WallWatch:
             self._look()
         else:
             self._listen()
+
+    def stands(self) -> bool:
+        """Whether nothing has fallen up to now, for whoever is about to pass on what it said.
+
+        What it could read since a guard was lost was told to us before it could read it.
+        """
+        if not self._ended and self._has_news():
+            self._look()
+        return self.breach is None
+
+    def _has_news(self) -> bool:
+        handle = self._vigil.handle
+        return handle is None or bool(select.select([handle], (), (), 0)[0])
 
     def stop(self) -> None:
         """It has ended."""
@@ -43,14 +58,16 @@ class WallWatch:
         if self._ended:
             return
         self._deafen()
+        if self._next is not None:
+            self._next.cancel()
         self.breach = self._vigil.look()
         if self.breach is not None:
             self.stop()
             self._fall()
         elif self._vigil.handle is None:
-            self._loop.call_later(_ROUND_S, self._look)
+            self._next = self._loop.call_later(_ROUND_S, self._look)
         else:
-            self._loop.call_later(_PAUSE_S, self._listen)
+            self._next = self._loop.call_later(_PAUSE_S, self._listen)
 
     def _listen(self) -> None:
         if not self._ended and self._vigil.handle is not None:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from switchboard.children.listings.held_tools import Held
-    from switchboard.children.pool import ChildSource
     from switchboard.children.schema import ServerEntry
+    from switchboard.children.sharing.sources import ChildSource
     from switchboard.core.ports import Directory, Events, Next, Provider
     from switchboard.core.privacy.secrets import SecretBook
     from switchboard.procs.outlet import OpenWayOut

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # What `Source.read` makes of the configuration.
 S = TypeVar("S", bound=Struct)
 # `own` needs no trust: the user wrote it into the home, or named it on the command line.
-Trust = Literal["own", "trusted", "waiting"]
+Trust = Literal["own", "trusted", "waiting", "changed"]
 # What kind of thing the user trusts: a server, a program, or a file that names programs.
 ItemKind = Literal["server", "command", "project", "agent"]
 

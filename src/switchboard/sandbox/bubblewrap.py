@@ -26,6 +26,7 @@ from switchboard.sandbox.roots import Roots, checked_roots
 from switchboard.sandbox.seccomp import MACHINES, seccomp_filter
 from switchboard.sandbox.walls.inventory import inventory
 from switchboard.sandbox.walls.mounts import Mount, MountPlan, planned
+from switchboard.sandbox.walls.sockets import hidden_sockets, refuse_shared_network
 from switchboard.sandbox.walls.verified import Checkpoint
 from switchkit.commands import resolved_command
 from switchkit.platform.system import scratch_file
@@ -75,6 +76,8 @@ def wrapped_in_bubblewrap(
     """The command line that runs a program in a sandbox. Raises a fault or OSError."""
     command = resolved_command(argv[0], cwd=confinement.cwd, path=confinement.path)
     opened = None
+    if confinement.has_own_sockets:
+        refuse_shared_network(confinement)
     if outlet is not None:
         confinement, opened = with_interpreter(confinement), opened_outlet(outlet)
     roots = checked_roots(confinement, command)
@@ -86,10 +89,12 @@ def wrapped_in_bubblewrap(
         arguments += ["--setenv", name, value]
     if opened is not None:
         arguments += opened.arguments
+    # Of a network in which nobody else is.
+    has_sockets = opened is not None or confinement.has_own_sockets
     program = seccomp_filter(
         MACHINES[bubblewrap.machine],
-        # Sockets of a network in which nobody else is.
-        allow_network=confinement.allow_network or opened is not None,
+        allow_network=confinement.allow_network or has_sockets,
+        unix_sockets=confinement.has_own_sockets,
     )
     reading, writing = os.pipe()
     orders_to = FileIO(writing, "wb")
@@ -143,7 +148,8 @@ def mount_plan(roots: Roots, confinement: SandboxPolicy) -> MountPlan:
 
 def _mounts(roots: Roots, confinement: SandboxPolicy) -> dict[str, list[Mount]]:
     """What is mounted where. A path has one entry, and what is opened wins over what is hidden."""
-    opened = {*(place for place, _ in roots.readable), *roots.writable, *roots.unchanging}
+    writable = (*roots.writable, *roots.caches)
+    opened = {*(place for place, _ in roots.readable), *writable, *roots.unchanging}
     shown = () if roots.ground is None else roots.ground.folders
     mounts = {path: [Mount("read-only", path, path)] for path in shown}
     mounts |= {path: [Mount("empty", path, size=size)] for path, size in _scratch()}
@@ -171,6 +177,10 @@ def _mounts(roots: Roots, confinement: SandboxPolicy) -> dict[str, list[Mount]]:
     for path in roots.writable:
         found = guards(path, read_env_files=confinement.read_env_files)
         mounts[path] = [Mount("writable", path, path), *map(_guarding, found)]
+    mounts |= {path: [Mount("writable", path, path)] for path in roots.caches}
+    if confinement.has_own_sockets:
+        for path, sockets in hidden_sockets(roots, confinement).items():
+            mounts[path] += sockets
     return mounts
 
 
@@ -197,7 +207,9 @@ def _adapted(env: Mapping[str, str], roots: Roots) -> dict[str, str]:
     """The environment, with a temporary folder that can be written inside."""
 
     def fits(folder: str) -> bool:
-        return folder in SCRATCH or any(is_within(folder, each) for each in roots.writable)
+        return folder in SCRATCH or any(
+            is_within(folder, each) for each in (*roots.writable, *roots.caches)
+        )
 
     return {
         name: _TMP if name in _TEMPORARY and not fits(value) else value

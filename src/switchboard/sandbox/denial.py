@@ -39,9 +39,11 @@ _NETWORK = _says(
     errno.EAFNOSUPPORT,
     errno.ENETUNREACH,
     also=r"\bEAI_AGAIN\b|getaddrinfo ENOTFOUND|name resolution|name or service not known|"
-    r"ENOTCACHED|only-if-cached|network connectivity is disabled|"
+    r"ENOTCACHED|only-if-cached|network connectivity is disabled|was not found in the cache|"
     r"(?:could not|couldn't|unable to|failed to) resolve|unknown host|no such host|dns error",
 )
+# Chromium, about the first socket that it makes.
+_BROWSER = re.compile(r"process_singleton\w*\.cc")
 _ENV_FILE = re.compile(r"(?:^|[\s/'\"`:])\.env(?:\.\w+)?\b")
 
 
@@ -57,8 +59,9 @@ _WAYS = {
         "sandbox-network",
         "it wanted the network, which is off in its sandbox",
         "allow_network",
-        "if it may reach the network: `allow_network = true`; a package that is installed already "
-        "needs none, if its own program is the `command`",
+        "if it may reach the network: `allow_network = true`; a server from a package runner "
+        "needs it until it has started once, and then starts from its cache; a package that is "
+        "installed needs none, if its own program is the `command`",
     ),
     "write": _Way(
         "sandbox-write",
@@ -85,6 +88,12 @@ _WAYS = {
         "read_roots",
         "if it may read there, add the folder to `read_roots`",
     ),
+    "browser": _Way(
+        "sandbox-features",
+        "it started a browser, which needs Unix sockets",
+        "sandbox_features",
+        'if it may have a browser: `sandbox_features = ["browser"]`, in your home',
+    ),
     "limit": _Way(
         "sandbox-limit",
         "it used more than its `limits` allow",
@@ -98,6 +107,9 @@ _WAYS = {
         'no key opens it; `sandbox_profile = "none"` in your own configuration runs it without',
     ),
 }
+
+
+_PATH = re.compile(r"/[^\s'\"`:,)]+")
 
 
 def denial(status: int, stderr: str, confinement: SandboxPolicy) -> Fault | None:
@@ -115,7 +127,17 @@ def denial(status: int, stderr: str, confinement: SandboxPolicy) -> Fault | None
         hint=way.hint,
         details={"knob": way.knob, "status": status},
         private=stderr,
+        owner=_folder_in(stderr, confinement) if found == "read" else None,
     )
+
+
+def _folder_in(stderr: str, confinement: SandboxPolicy) -> dict[str, str] | None:
+    """The folder that it wanted to read in, by its own last words."""
+    for line in reversed(stderr.splitlines()):
+        if _way_of_line(line, confinement) == "read":
+            named = _PATH.search(line)
+            return {"folder": os.path.dirname(named[0])} if named else None
+    return None
 
 
 def _way(status: int, stderr: str, confinement: SandboxPolicy) -> str | None:
@@ -129,6 +151,8 @@ def _way(status: int, stderr: str, confinement: SandboxPolicy) -> str | None:
 
 
 def _way_of_line(line: str, confinement: SandboxPolicy) -> str | None:
+    if _BROWSER.search(line) and not confinement.has_own_sockets:
+        return "browser"
     if not confinement.allow_network and _NETWORK.search(line):
         return "network"
     if _WRITE.search(line):
@@ -144,8 +168,12 @@ def _is_hidden(line: str, confinement: SandboxPolicy) -> bool:
     """Whether a line names something that is there, and that the sandbox does not show."""
     home = os.path.realpath(confinement.home)
     roots = (confinement.cwd, *confinement.writable_roots, *confinement.read_roots)
-    opened = [os.path.realpath(each) for each in (*roots, confinement.state_dir) if each]
-    for match in re.finditer(r"/[^\s'\"`:,)]+", line):
+    opened = [
+        os.path.realpath(each)
+        for each in (*roots, confinement.state_dir, confinement.cache_dir)
+        if each
+    ]
+    for match in _PATH.finditer(line):
         path = os.path.normpath(match[0])
         if is_below(path, home):
             hidden = True

@@ -12,6 +12,8 @@ from switchboard.sandbox.limits import Limits
 Profile = Literal["default", "seatbelt", "none"]
 # What takes the place of bubblewrap where that cannot work, if the user has chosen so.
 Fallback = Literal["none", "landlock"]
+# What some kinds of programs need on top. `browser`: Unix sockets of its own.
+Feature = Literal["browser"]
 
 
 class SandboxPolicy(Struct, frozen=True, kw_only=True):
@@ -24,12 +26,15 @@ class SandboxPolicy(Struct, frozen=True, kw_only=True):
     profile: Profile = "default"
     fallback: Fallback = "none"
     allow_network: bool = False
+    features: tuple[Feature, ...] = ()
     # Whether its folder stays as it is, apart from what is opened in it.
     only_reads: bool = False
     writable_roots: tuple[str, ...] = ()
     read_roots: tuple[str, ...] = ()
     # Where it may keep what outlives it: caches, and data of its own.
     state_dir: str = ""
+    # Where package runners keep what they have fetched, for one command line alone.
+    cache_dir: str = ""
     # Folders that stay hidden wherever they lie and whatever is opened around them.
     hidden: tuple[str, ...] = ()
     # Whether it may read `.env` files.
@@ -39,6 +44,11 @@ class SandboxPolicy(Struct, frozen=True, kw_only=True):
     # The search path by which commands are found, and whose folders are opened. From whoever owns
     # the configuration: a caller who could choose it would choose what is opened.
     path: str = ""
+
+    @property
+    def has_own_sockets(self) -> bool:
+        """Whether it may make Unix sockets, and so has to be kept from those of the host."""
+        return "browser" in self.features
 
 
 class ConfinedEntry(Protocol):
@@ -77,6 +87,8 @@ class Surroundings(Struct, frozen=True, kw_only=True):
         only_reads: bool = False,
         around: tuple[str, ...] = (),
         state_dir: str = "",
+        cache_dir: str = "",
+        features: tuple[Feature, ...] = (),
     ) -> SandboxPolicy:
         """What a process of an entry may touch. It may also read what is `around` it."""
         return SandboxPolicy(
@@ -90,6 +102,8 @@ class Surroundings(Struct, frozen=True, kw_only=True):
             read_roots=(*around, *self._folders(entry.read_roots)),
             writable_roots=self._folders(entry.writable_roots),
             state_dir=state_dir,
+            cache_dir=cache_dir,
+            features=features,
             hidden=(self.home,),
             read_env_files=entry.read_env_files,
             limits=entry.limits or {},

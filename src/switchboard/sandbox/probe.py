@@ -34,8 +34,9 @@ _INSTALL = (
     "`sudo dnf install bubblewrap` (Fedora), `sudo pacman -S bubblewrap` (Arch)"
 )
 _IN_A_CONTAINER = (
-    "allow unprivileged user namespaces; in a container allow them in its seccomp profile and "
-    "leave `/proc` unmasked"
+    "allow unprivileged user namespaces; in a container pass `--security-opt seccomp=unconfined "
+    "--security-opt apparmor=unconfined --security-opt systempaths=unconfined` to `docker run`, or "
+    "`--security-opt seccomp=unconfined --security-opt unmask=ALL` to `podman run`"
 )
 _APPARMOR = "kernel.apparmor_restrict_unprivileged_userns"
 # A setting of the kernel, the value that forbids what bubblewrap needs, and who has it so.

@@ -12,7 +12,7 @@ from switchboard.sandbox.paths import is_below, is_led_through, is_within
 from switchboard.sandbox.policy import SandboxPolicy
 from switchboard.sandbox.programs import program_folders
 from switchboard.sandbox.refusals import refused_root
-from switchboard.sandbox.walls.ground import ShownMachine, ground
+from switchboard.sandbox.walls.ground import ShownMachine, ground, shown_machine
 
 # The kernel's own folders are made anew inside; those of the machine must not come back.
 _KERNEL = ("/proc", "/sys", "/dev")
@@ -30,6 +30,8 @@ class Roots(Struct, frozen=True, kw_only=True):
     writable: tuple[str, ...]
     # The working directory of a program that only reads. Its secrets stay hidden all the same.
     unchanging: tuple[str, ...] = ()
+    # Writable, and of no concern to anybody outside, so that nothing in them is guarded.
+    caches: tuple[str, ...] = ()
     # What of the machine shows; everything where there is none.
     ground: ShownMachine | None = None
 
@@ -44,6 +46,7 @@ def checked_roots(
     homes = _homes(confinement.home)
     own = tuple(os.path.realpath(path) for path in confinement.hidden if os.path.isdir(path))
     state = confinement.state_dir and _root("the state folder", confinement.state_dir, homes)
+    cache = confinement.cache_dir and _root("the cache folder", confinement.cache_dir, homes)
     cwd = _root("the working directory", confinement.cwd, homes)
     further = [_root("`writable_roots`", path, homes) for path in confinement.writable_roots]
     given = [_root("`read_roots`", path, homes, or_file=True) for path in confinement.read_roots]
@@ -60,11 +63,13 @@ def checked_roots(
             raise _refused("a folder of Switchboard's own", each)
     opened = {path: path for path in given}
     # The working directory too where this program only reads it: others may write there.
-    base = base or ground()
+    # Daemons of the machine listen on sockets outside of the folders of programs, such as `/var`.
+    base = base or (shown_machine() if confinement.has_own_sockets else ground())
     opened |= _tools(confinement, command, (*homes, *SCRATCH), given, (cwd, *writable), base=base)
     if confinement.allow_network:
         opened |= _resolver()
-    shown = {*opened, cwd, *writable}
+    caches = (cache,) if cache else ()
+    shown = {*opened, cwd, *writable, *caches}
     secrets = machine_secrets()
     if base is not None:
         # What does not show need not be hidden.
@@ -83,6 +88,7 @@ def checked_roots(
         readable=tuple(opened.items()),
         writable=tuple(dict.fromkeys(writable)),
         unchanging=unchanging,
+        caches=caches,
         ground=base,
     )
 

@@ -3,9 +3,11 @@
 import os
 from collections.abc import Callable, Mapping
 from functools import cache
+from typing import Protocol
 
 from msgspec.structs import replace
 
+from switchboard.core.egress import EgressHost
 from switchboard.core.faults import Fault
 from switchboard.procs.outlet import Outlet
 from switchboard.procs.spawn import SpawnSpec, Wrap
@@ -13,7 +15,8 @@ from switchboard.procs.wrapped import Wrapped
 from switchboard.sandbox.bubblewrap import wrapped_in_bubblewrap
 from switchboard.sandbox.denial import denial
 from switchboard.sandbox.landlock.probe import Landlock, LandlockProbe
-from switchboard.sandbox.landlock.wrapped import wrapped_in_landlock
+from switchboard.sandbox.landlock.wrapped import NO_PROCESSES, wrapped_in_landlock
+from switchboard.sandbox.limits import Limits, most_processes
 from switchboard.sandbox.policy import Fallback, Profile, SandboxPolicy
 from switchboard.sandbox.probe import Bubblewrap, Probe, Unusable
 from switchboard.sandbox.seatbelt import PROGRAM, wrapped_in_seatbelt
@@ -21,6 +24,23 @@ from switchboard.sandbox.walls.guarded_names import PROTECTED
 from switchkit.commands import resolved_command
 
 _MAC = "Darwin"
+_CHOICE = (
+    'or choose a weaker sandbox with `sandbox_fallback = "landlock"` in the `config.toml` of your '
+    "home"
+)
+
+
+class Confined(Protocol):
+    """What a server, or a command tool, says of its sandbox."""
+
+    @property
+    def sandbox_profile(self) -> Profile: ...
+    @property
+    def sandbox_fallback(self) -> Fallback: ...
+    @property
+    def egress(self) -> tuple[EgressHost, ...]: ...
+    @property
+    def limits(self) -> Limits | None: ...
 
 
 class Sandbox:
@@ -80,6 +100,23 @@ class Sandbox:
         found = self.look(fallback)
         return found if isinstance(found, Unusable) else None
 
+    def refusal_of(self, entry: Confined) -> Unusable | None:
+        """Why this one cannot run here, or None. Names what the user may choose instead."""
+        refusal = self.refusal(entry.sandbox_profile, entry.sandbox_fallback)
+        if refusal is not None:
+            return refusal if refusal is _ONLY_ON_MAC else self._with_choice(refusal, entry)
+        if not self.weaker(entry.sandbox_profile, entry.sandbox_fallback):
+            return None
+        if entry.egress:
+            return NO_OUTLET
+        return NO_PROCESSES if most_processes(entry.limits or {}) is not None else None
+
+    def _with_choice(self, refusal: Unusable, entry: Confined) -> Unusable:
+        is_choice = entry.sandbox_fallback == "none" and self._system != _MAC
+        if not is_choice or not isinstance(self._landlock.look(), Landlock):
+            return refusal
+        return Unusable(why=refusal.why, fix=f"{refusal.fix}; {_CHOICE}")
+
     def wrap(
         self,
         argv: tuple[str, ...],
@@ -94,6 +131,8 @@ class Sandbox:
         """
         if outlet is not None and (policy.profile == "none" or self._system == _MAC):
             raise NO_OUTLET.fault()
+        if policy.features and self._system == _MAC:
+            raise NO_FEATURES.fault()
         if policy.profile == "none":
             return Wrapped(argv=argv, env=env, cwd=policy.cwd)
         if (refusal := self.refusal(policy.profile, policy.fallback)) is not None:
@@ -107,6 +146,8 @@ class Sandbox:
         if isinstance(found, Landlock):
             if outlet is not None:
                 raise NO_OUTLET.fault()
+            if policy.features:
+                raise NO_FEATURES.fault()
             return _explained(wrapped_in_landlock(argv, policy, env, found), policy)
         return _explained(wrapped_in_bubblewrap(argv, policy, env, found, outlet), policy, outlet)
 
@@ -148,6 +189,11 @@ _ONLY_ON_MAC = Unusable(
 NO_OUTLET = Unusable(
     why="`egress` needs the sandbox of Linux, bubblewrap: only that has a network of its own",
     fix="remove `egress`, or run it where bubblewrap works",
+)
+NO_FEATURES = Unusable(
+    why="`sandbox_features` needs the sandbox of Linux, bubblewrap: only that keeps Unix sockets "
+    "of its own apart from those of the machine",
+    fix="remove `sandbox_features`, or run it where bubblewrap works",
 )
 _NO_SEATBELT = Unusable(
     why=f"`{PROGRAM}` is missing", fix="it is a part of macOS: update the system"

@@ -80,7 +80,7 @@ def seatbelt_profile(roots: Roots, confinement: SandboxPolicy) -> Profile:
     for path in roots.hidden:
         profile.rule("deny", "file-read* file-write*", "subpath", "HIDDEN", path)
     opened = [path for _, path in roots.readable]
-    for path in _ways((*opened, *roots.writable, *roots.unchanging), roots.homes):
+    for path in _ways((*opened, *roots.writable, *roots.caches, *roots.unchanging), roots.homes):
         # To enter a folder one has to see that the folders above it are there.
         profile.rule("allow", "file-read-metadata", "literal", "WAY", path)
     for path in opened:
@@ -89,11 +89,13 @@ def seatbelt_profile(roots: Roots, confinement: SandboxPolicy) -> Profile:
         profile.rule("allow", "file-read*", "subpath", "READ", path)
         for each in hidden_files(path, read_env_files=confinement.read_env_files):
             profile.rule("deny", "file-read*", "literal", "HIDDEN", each)
-    for path in roots.writable:
+    for path in (*roots.caches, *roots.writable):
         profile.rule("allow", "file-read* file-write*", "subpath", "WRITE", path)
         # A root that is renamed away takes its protection along.
         profile.rule("deny", "file-write-unlink", "literal", "WRITE", path)
-        for guard in guards(path, read_env_files=confinement.read_env_files):
+        is_cache = path in roots.caches
+        found = [] if is_cache else guards(path, read_env_files=confinement.read_env_files)
+        for guard in found:
             _guard(profile, guard, path)
     if confinement.allow_network:
         profile.add(_NETWORK)

@@ -132,8 +132,18 @@ _DENIED_WITHOUT_NAMESPACES = (
 _PRLIMIT = (302, 261)
 
 
-def seccomp_filter(machine: Machine, *, allow_network: bool, has_namespaces: bool = True) -> bytes:
-    """The filter as bubblewrap and the kernel read it."""
+def seccomp_filter(
+    machine: Machine,
+    *,
+    allow_network: bool,
+    has_namespaces: bool = True,
+    unix_sockets: bool = False,
+) -> bytes:
+    """The filter as bubblewrap and the kernel read it.
+
+    Unix sockets are for whoever has a network and mounts of its own: the first hides abstract
+    ones of the host, the second those with a path.
+    """
     at = machine.column
     families = _FAMILIES_WITH_NETWORK if allow_network else ()
     program = [
@@ -167,7 +177,8 @@ def seccomp_filter(machine: Machine, *, allow_network: bool, has_namespaces: boo
         makes = [_load(_ARGUMENTS[argument - 1]), _jump(_IF_ANY_BIT, _MAKES_FILE, 1, 0)]
         program += _block(numbers[at], [*makes, _give(_ALLOW), *_no_set_id(argument)])
     program += _block(_IOCTL[at], _choice(_ARGUMENT_1, _TERMINAL_INPUT, errno.EPERM, deny=True))
-    program += _block(_SOCKET[at], _choice(_ARGUMENT_0, families, errno.EAFNOSUPPORT))
+    of_families = _choice(_ARGUMENT_0, families, errno.EAFNOSUPPORT)
+    program += _block(_SOCKET[at], [*(_own_sockets() if unix_sockets else ()), *of_families])
     # A pair is how programs talk to their own children; it leads nowhere else.
     program += _block(
         _SOCKETPAIR[at],
@@ -182,6 +193,12 @@ def seccomp_filter(machine: Machine, *, allow_network: bool, has_namespaces: boo
 
 def _refusal(number: int) -> int:
     return _REFUSE | number
+
+
+def _own_sockets() -> list[bytes]:
+    """Unix sockets that are connected. Logs and service managers take datagrams, browsers none."""
+    kinds = _choice(_ARGUMENT_1, _BOUND_KINDS, errno.EPERM, bits=_KIND_BITS)
+    return [_load(_ARGUMENT_0), _jump(_IF_EQUAL, _UNIX, 0, len(kinds)), *kinds]
 
 
 def _no_set_id(argument: int) -> list[bytes]:

@@ -11,7 +11,8 @@ from switchboard.config.locate import find_places
 from switchboard.procs.containers import container_notes
 from switchboard.procs.spawn import SpawnSpec, Wrap
 from switchboard.procs.wrapped import Wrapped
-from switchboard.sandbox.policy import ConfinedEntry, Surroundings
+from switchboard.sandbox.package_caches import with_caches
+from switchboard.sandbox.policy import ConfinedEntry, Feature, Surroundings
 from switchkit.commands import resolved_command
 from switchkit.files import make_private_folder
 
@@ -27,9 +28,17 @@ class ConfinedServer(ConfinedEntry, Protocol):
     @property
     def scope(self) -> str: ...
     @property
+    def command(self) -> str: ...
+    @property
+    def args(self) -> tuple[str, ...]: ...
+    @property
+    def env(self) -> Mapping[str, str]: ...
+    @property
     def cwd(self) -> str: ...
     @property
     def neutral(self) -> bool: ...
+    @property
+    def sandbox_features(self) -> tuple[Feature, ...]: ...
 
 
 class ServerSandbox:
@@ -50,19 +59,30 @@ class ServerSandbox:
         def wrap(spec: SpawnSpec) -> Wrapped:
             surroundings = self._surroundings
             state_dir = _state_dir(entry, surroundings)
-            make_private_folder(state_dir)
-            env = {**spec.env, STATE_VARIABLE: state_dir}
+            cache_dir = _cache_dir(entry, surroundings)
+            for folder in (state_dir, cache_dir):
+                make_private_folder(folder)
+            env = {**with_caches(spec.env, cache_dir, entry.env), STATE_VARIABLE: state_dir}
             # By the server's own search path, whose folders are not opened: an entry says what it
             # opens where everybody looks for it.
             path = spec.env.get("PATH") or os.defpath
             command = resolved_command(spec.argv[0], cwd=spec.cwd, path=path)
-            policy = surroundings.policy(entry, cwd=self.run_folder(entry), state_dir=state_dir)
+            policy = surroundings.policy(
+                entry,
+                cwd=self.run_folder(entry),
+                state_dir=state_dir,
+                cache_dir=cache_dir,
+                features=entry.sandbox_features,
+            )
             return sandbox.wrap((command, *spec.argv[1:]), policy, env, spec.outlet)
 
         return wrap
 
     def run_folder(self, entry: ConfinedServer) -> str:
         """Where the process of a server runs, and so what a person is shown who has to agree."""
+        if entry.sandbox_features and entry.sandbox_profile != "none":
+            # Programs of a workspace listen on sockets in it, now or later.
+            return _state_dir(entry, self._surroundings)
         if entry.neutral:
             return _neutral_folder(entry, self._surroundings)
         if entry.sandbox_profile == "none" or entry.scope != "user":
@@ -100,6 +120,16 @@ def _neutral_folder(entry: ConfinedServer, surroundings: Surroundings) -> str:
 
 def _state_dir(entry: ConfinedServer, surroundings: Surroundings) -> str:
     return os.path.join(surroundings.home, "state", _folder_name(entry, surroundings))
+
+
+def _cache_dir(entry: ConfinedServer, surroundings: Surroundings) -> str:
+    """One for each command line: what one program wrote is never run in the place of another.
+
+    Not in the state folder, where the server could leave it ready for what its entry says later.
+    """
+    line = "\0".join((entry.command, *entry.args)).encode()
+    digest = hashlib.sha256(line).hexdigest()[:16]
+    return os.path.join(surroundings.home, "caches", _folder_name(entry, surroundings), digest)
 
 
 def _folder_name(entry: ConfinedServer, surroundings: Surroundings) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from switchboard.children.exposure import Introspection
+from switchboard.children.exposure import Introspection, Results
 from switchboard.config.environ import Variable
 from switchboard.config.keys import Field, Section
 from switchboard.config.locate import DEFAULT_GLOBS
@@ -20,13 +20,14 @@ from switchboard.settings.files.server_shapes import PROVIDERS, TOML_SERVERS
 from switchboard.settings.sections import (
     Interpreting,
     Keeping,
+    LastingAnswers,
     Listener,
     Logging,
     LoginOptions,
     Timeouts,
     ToolFilters,
 )
-from switchboard.settings.server_fields import SUITE
+from switchboard.settings.server_fields import RESULT_MODES, SUITE
 from switchboard.settings.workspace_limits import narrowed_suites, narrowed_tools
 from switchboard.vault.options import VaultOptions
 
@@ -41,7 +42,7 @@ ROOT = Section(name="", fields=(
     Field("enable_mcp_server_surface", _GATE, workspace="tightens", means="guard"),
     # From the widest on: a workspace may only go further down.
     Field("approval_channel", Text(choices=("any", "console", "none"), about=(
-        "Who may approve calls of high risk: the client too, the console only, nobody.")),
+        "Who may approve calls that must ask: the client too, the console only, nobody.")),
         default="any", workspace="tightens"),
     Field("approval_timeout", Whole(minimum=1, maximum=86_400, about=(
         "Seconds that a question about a call waits for an answer. Silence is no.")),
@@ -53,7 +54,7 @@ ROOT = Section(name="", fields=(
         "Trust whatever the workspace holds, for containers and CI.")), files=(),
         workspace="never", variables=("SWITCHBOARD_TRUST_WORKSPACE",), flag="trust_workspace"),
     Field("trust_variable", Truth(about=(
-        "Let `SWITCHBOARD_TRUST_WORKSPACE` count although other folders were trusted.")),
+        "Let `SWITCHBOARD_TRUST_WORKSPACE` count in a home that has settings or trusted folders.")),
         default=False, workspace="never"),
     Field("mcp_servers", TOML_SERVERS),
     Field("providers", PROVIDERS, workspace="never",
@@ -161,6 +162,13 @@ LOGIN = Section(name="login", into=LoginOptions, fields=(
         workspace="never", variables=("SWITCHBOARD_CLIENT_METADATA_URL",)),
 ))
 
+APPROVALS = Section(name="approvals", into=LastingAnswers, fields=(
+    Field("allow", Items(item=Text(
+        pattern=r"[^.\s]+\.\S+", says="a name as `server.tool`, with `*` for any"), about=(
+        "Tools of your own servers that say nothing of themselves and need no question.")),
+        workspace="never"),
+))
+
 SKILLS = Section(name="skills", fields=(
     Field("active", Items(item=_WORD, about="Skills whose servers are used."), workspace="never",
         variables=("SWITCHBOARD_SKILLS",)),
@@ -174,7 +182,8 @@ DISCOVERY = Section(name="", file="switchboard.config.json", fields=(
 ))
 
 TIMEOUTS = Section(
-    name="timeouts", file="switchboard.config.json", noun="`timeouts`", into=Timeouts, fields=(
+    name="timeouts", file="switchboard.config.json", also=("config.toml",), noun="`timeouts`",
+    into=Timeouts, fields=(
         Field("child_spawn_ms", Whole(minimum=1, about="The start of a child's process.")),
         Field("rpc_ms", Whole(minimum=1, about="One request to a child.")),
         Field("idle_ms", Whole(about=(
@@ -183,11 +192,21 @@ TIMEOUTS = Section(
     ),
 )
 
+RESULTS = Section(
+    name="results", file="switchboard.config.json", also=("config.toml",), noun="`results`",
+    into=Results, fields=(
+        Field("mode", Text(choices=RESULT_MODES, about=(
+            "What all suites answer with: the JSON of a result, the same without what says nothing "
+            "more, or the contents as the child gives them."))),
+    ),
+)
+
 INTROSPECTION = Section(
     name="introspection", file="switchboard.config.json", noun="`introspection`",
     into=Introspection, fields=(
-        Field("mode", Text(choices=("summary", "full"), about=(
-            "How much `introspect` says of each subtool.")), flag="introspection_mode"),
+        Field("mode", Text(choices=("summary", "full", "auto"), about=(
+            "How much `introspect` says of each subtool; `auto` leaves schemas out of long answers."
+            )), flag="introspection_mode"),
         Field("summary_max_chars", Whole(minimum=1, about="The longest summary of a subtool.")),
     ),
 )
@@ -195,8 +214,8 @@ INTROSPECTION = Section(
 
 # Without the sections of providers. Problems of variables are told in this order.
 SECTIONS = (
-    *(LISTENER, LOGGING, ROOT, DAEMON, RUNS, NATURAL, VAULT, LOGIN, TOOLS, SKILLS),
-    *(DISCOVERY, replace(SUITE, admit=narrowed_suites), TIMEOUTS, INTROSPECTION),
+    *(LISTENER, LOGGING, ROOT, DAEMON, RUNS, NATURAL, VAULT, LOGIN, APPROVALS, TOOLS, SKILLS),
+    *(DISCOVERY, replace(SUITE, admit=narrowed_suites), TIMEOUTS, RESULTS, INTROSPECTION),
 )
 _BY_NAME = {section.name: section for section in SECTIONS if section.name}
 _OF_PROVIDERS = {row.section: key for key, row in TABLE.items() if row.section}
@@ -226,6 +245,14 @@ OTHER_SPELLINGS = {
     for section in SECTIONS
     for field in section.fields
     if field.means
+}
+
+
+# Sections of another file that `config.toml` may hold as well: how the tree spells their keys.
+SPELLED_IN_TREE = {
+    section.name: {field.name: field.spelled(section.file) for field in section.fields}
+    for section in SECTIONS
+    if "config.toml" in section.also
 }
 
 

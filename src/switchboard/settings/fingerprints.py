@@ -11,7 +11,9 @@ import msgspec
 from msgspec.structs import replace
 
 from switchboard.children.schema import Seal, ServerEntry
+from switchboard.children.starting.bytecode import shuts_bytecode
 from switchboard.config.keys import Section
+from switchboard.settings.consent.trust_record import UNBOUND
 from switchboard.settings.server_fields import SERVER
 
 _VERSION = "switchboard.trust/2"
@@ -37,6 +39,7 @@ def sealed(
             "name": entry.name,
             "shown": dict(shown),
             **_bound_fields(entry),
+            **_filling(entry),
         }
     )
     words = (entry.command, *entry.args)
@@ -44,7 +47,14 @@ def sealed(
         # What a model is told decides what runs.
         words += (entry.instructions,)
     own = entry.env.get("PATH", "")
-    seal = Seal(stated=stated, words=words, cwd=entry.cwd, path=own or path, binding=binding)
+    seal = Seal(
+        stated=stated,
+        words=words,
+        cwd=entry.cwd,
+        path=own or path,
+        shuts_bytecode=shuts_bytecode(words),
+        binding=binding,
+    )
     return replace(entry, fingerprint=fingerprint(seal, workspace), seal=seal)
 
 
@@ -75,6 +85,19 @@ def _bound_fields(entry: ServerEntry) -> dict[str, Any]:
     return found if entry.sandbox_profile == "none" else {**found, "sandbox": sandbox}
 
 
+def _filling(entry: ServerEntry) -> dict[str, Any]:
+    """Which values are more than they say. The same words in another file may not be.
+
+    Nothing where there are none, so that older prints stay as they are.
+    """
+    found: dict[str, Any] = {}
+    if entry.filled:
+        found["filled"] = entry.filled
+    if entry.templates:
+        found["templates"] = sorted(entry.templates)
+    return found
+
+
 def bound_values(section: Section, values: Mapping[str, Any]) -> dict[str, Any]:
     """Of the values that a file writes, those that trust is bound to, by the rows of the table."""
     bound = {key for key, row in section.fields_of(section.file).items() if row.bound != "no"}
@@ -82,11 +105,18 @@ def bound_values(section: Section, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def fingerprint(seal: Seal, workspace: str) -> str:
-    """The digest of what is stated and of what the files of the workspace hold right now."""
+    """The digest of what is stated and of what the files of the workspace hold right now.
+
+    `UNBOUND` where they hold too much to be told apart: no record ever has that.
+    """
     # Few servers come from a workspace, and everyone waits for the first listing.
+    from switchboard.settings.consent.looking import Unbound  # noqa: PLC0415
     from switchboard.settings.consent.sealed_files import digests_of_files  # noqa: PLC0415
 
-    return _digest({"stated": seal.stated, "files": digests_of_files(seal, workspace)})
+    try:
+        return _digest({"stated": seal.stated, "files": digests_of_files(seal, workspace)})
+    except Unbound:
+        return UNBOUND
 
 
 def seal_of(
@@ -98,10 +128,14 @@ def seal_of(
     words: tuple[str, ...],
     cwd: str,
     binding: bool,
+    is_shut: bool = False,
 ) -> Seal:
-    """What decides what an entry runs, as it is written. Its command line is run in `cwd`."""
+    """What decides what an entry runs, as it is written. Its command line is run in `cwd`.
+
+    `is_shut`: whoever starts it keeps it from bytecode beside sources.
+    """
     stated = _digest({"kind": kind, "workspace": workspace, "name": name, "fields": dict(fields)})
-    return Seal(stated=stated, words=words, cwd=cwd, binding=binding)
+    return Seal(stated=stated, words=words, cwd=cwd, shuts_bytecode=is_shut, binding=binding)
 
 
 def _digest(what: dict[str, Any]) -> str:

@@ -12,24 +12,27 @@ from switchboard.config.locate import expand_user
 from switchboard.core.egress import egress_from, written_egress
 from switchboard.core.origins import Origin
 from switchboard.settings.fields import (
+    APPROVALS,
     DAEMON,
     INTROSPECTION,
     LISTENER,
     LOGGING,
     LOGIN,
     NATURAL,
+    RESULTS,
     RUNS,
     TIMEOUTS,
     VAULT,
 )
 from switchboard.settings.sections import ToolFilters
-from switchboard.settings.server_fields import OVERRIDES, SERVER, SUITE
+from switchboard.settings.server_fields import OVERRIDES, SERVER, SUITE, profile_of
 from switchboard.settings.server_rules import transport_of
 from switchboard.vault.options import VaultOptions
 
 Tree = Mapping[str, Any]
 _SECTIONS = {
     "introspection": INTROSPECTION,
+    "results": RESULTS,
     "timeouts": TIMEOUTS,
     "listener": LISTENER,
     "logging": LOGGING,
@@ -37,6 +40,7 @@ _SECTIONS = {
     "runs": RUNS,
     "interpreting": NATURAL,
     "login": LOGIN,
+    "approvals": APPROVALS,
 }
 
 
@@ -50,8 +54,7 @@ def entry_from_fields(name: str, fields: Tree, origin: Origin, workspace: str) -
     }
     if "egress" in values:
         values["egress"] = egress_from(values["egress"])
-        # What chooses its hosts has a sandbox, unless it says itself that it has none.
-        values.setdefault("sandbox_profile", "default")
+    values["sandbox_profile"] = profile_of(fields)
     if "auth" in values:
         values["auth"] = auth_from_fields(values["auth"])
     if "accounts" in values:

@@ -5,7 +5,6 @@ No stage prints and none stops at the first problem: what is wrong is collected 
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 from msgspec import Struct
@@ -15,7 +14,7 @@ from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
 from switchboard.config.documents import Document, read_json_document, read_toml_document
 from switchboard.config.environ import environment_layer, flags_layer
-from switchboard.config.globs import pattern_fault, watched_folders
+from switchboard.config.globs import pattern_fault
 from switchboard.config.layers import Layer, MergedLayers
 from switchboard.config.locate import (
     DEFAULT_GLOBS,
@@ -28,9 +27,11 @@ from switchboard.config.locate import (
 )
 from switchboard.config.problems import MOST_PROBLEMS, ConfigInvalid, Problem
 from switchboard.core.origins import Origin, Scope
-from switchboard.providers.table import TABLE, is_called_for, source_of, watched_for
+from switchboard.providers.table import TABLE, is_called_for, source_of
 from switchboard.settings import freeze
-from switchboard.settings.consent.trust_record import read_trust
+from switchboard.settings.consent.looking import one_look
+from switchboard.settings.consent.switched_off import SwitchedOff, left_off, read_switched_off
+from switchboard.settings.consent.trust_record import TrustRecord, read_trust
 from switchboard.settings.fields import FLAGS, variables_in
 from switchboard.settings.files.child_files import child_layers
 from switchboard.settings.files.file_layers import (
@@ -42,20 +43,24 @@ from switchboard.settings.files.file_layers import (
 )
 from switchboard.settings.files.layer_merge import lay_all
 from switchboard.settings.files.misplaced_children import misplaced_children
-from switchboard.settings.files.wrapped_child import is_original, wrapper_above
+from switchboard.settings.files.watched_files import sealed_files, watched_files
 from switchboard.settings.placing.homes import check_homes, scope_of_given, trusts_everything
 from switchboard.settings.placing.placement import with_places
-from switchboard.settings.sections import ReadFile, Settings
+from switchboard.settings.sections import Omission, ReadFile, Settings
 from switchboard.settings.servers import Resolution, merged_servers
+from switchboard.settings.usable import NOTHING_INSTEAD, StandIns
 from switchboard.settings.validate import omissions
 
 
 class Loading:
     """The load under way: what each stage leaves for the next."""
 
-    def __init__(self, environ: Mapping[str, str], flags: Mapping[str, Any]) -> None:
+    def __init__(
+        self, environ: Mapping[str, str], flags: Mapping[str, Any], stand_ins: StandIns
+    ) -> None:
         self.environ = environ
         self.flags = flags
+        self.stand_ins = stand_ins
         self.problems: list[Problem] = []
         self.warnings: list[Problem] = []
         self.places = Places(user_home="", home="", agh_home="", workspace="")
@@ -64,6 +69,7 @@ class Loading:
         self.layers: list[Layer] = []
         self.patterns: tuple[str, ...] = DEFAULT_GLOBS
         self.merged = MergedLayers()
+        self.switched_off = SwitchedOff()
 
 
 def load_settings(
@@ -73,13 +79,20 @@ def load_settings(
     flags: Mapping[str, Any] = {},
     config: str | None = None,
     is_home: bool = False,
+    stand_ins: StandIns = NOTHING_INSTEAD,
 ) -> Settings:
     """The settings of a workspace, or `ConfigInvalid` with every problem at once.
 
-    `is_home`: the workspace is the home itself, and what it holds starts nothing.
+    `is_home`: the workspace is the home itself, and what it holds starts nothing. `stand_ins`: what
+    is read in place of some files; nothing leaves them out.
     """
     settings, _ = load(
-        workspace=workspace, environ=environ, flags=flags, config=config, is_home=is_home
+        workspace=workspace,
+        environ=environ,
+        flags=flags,
+        config=config,
+        is_home=is_home,
+        stand_ins=stand_ins,
     )
     return settings
 
@@ -91,19 +104,22 @@ def load(
     flags: Mapping[str, Any] = {},
     config: str | None = None,
     is_home: bool = False,
+    stand_ins: StandIns = NOTHING_INSTEAD,
 ) -> tuple[Settings, Loading]:
     """The settings, and the layers that they came from."""
-    loading = Loading(environ, flags)
+    loading = Loading(environ, flags, stand_ins)
     _locate(loading, workspace, config)
     if not is_home:
         check_homes(loading.places, loading.problems)
     _read(loading)
     _parse(loading)
     _layer(loading)
-    settings = _freeze(loading)
-    _refuse(loading)
-    if names := loading.merged.tree.get("skills", {}).get("active"):
-        settings = _with_skills(loading, settings, names)
+    # All that a workspace names is looked at within one budget.
+    with one_look():
+        settings = _freeze(loading)
+        _refuse(loading)
+        if names := loading.merged.tree.get("skills", {}).get("active"):
+            settings = _with_skills(loading, settings, names)
     return with_places(settings), loading
 
 
@@ -116,21 +132,20 @@ def _locate(loading: Loading, workspace: str | None, config: str | None) -> None
         within = places.workspace if scope is Scope.WORKSPACE else ""
         loading.files.append(File(kind="given", path=path, scope=scope, within=within))
         # Any other file may be absent; one that was asked for by name may not.
-        if not os.path.lexists(path):
+        if path not in loading.stand_ins and not os.path.lexists(path):
             hint = "check the path given with `--config`"
             loading.problems.append(Problem(path=path, message="there is no such file", hint=hint))
 
 
 def _read(loading: Loading) -> None:
     for file in loading.files:
-        if file.kind in ("toml", "foreign_toml"):
-            document = read_toml_document(
-                file.path, file.scope, loading.problems, within=file.within
-            )
-        else:
-            document = read_json_document(
-                file.path, file.scope, loading.problems, within=file.within
-            )
+        text = loading.stand_ins.get(file.path)
+        if text is None and file.path in loading.stand_ins:
+            continue
+        is_toml = file.kind in ("toml", "foreign_toml")
+        document = (read_toml_document if is_toml else read_json_document)(
+            file.path, file.scope, loading.problems, within=file.within, text=text
+        )
         if document is not None:
             loading.documents.append((file, document))
 
@@ -182,7 +197,7 @@ def _freeze(loading: Loading) -> Settings:
         tree.get("trust_workspace", False),
         tree.get("trust_variable", False),
         record,
-        places.workspace,
+        places,
         loading.warnings,
     )
     resolution = Resolution(
@@ -201,7 +216,10 @@ def _freeze(loading: Loading) -> Settings:
         servers += own
         suites = {name: each for name, each in suites.items() if name not in covered} | own_suites
     sources = _sources(resolution)
-    omitted = omissions(servers, untrusted, suites, merged, loading.warnings)
+    loading.switched_off = read_switched_off(places.home, loading.warnings)
+    servers, untrusted, off = _switched(loading, servers, untrusted)
+    known = {*merged.tree.get("mcp_servers", {})}
+    omitted = [*omissions(servers, untrusted, suites, merged, loading.warnings, known=known), *off]
     left_out = {id(omission.entry) for omission in omitted}
     return Settings(
         workspace=places.workspace,
@@ -210,6 +228,7 @@ def _freeze(loading: Loading) -> Settings:
         folder_trusted=trusts_all or record.trusts_folder(places.workspace),
         servers=tuple(entry for entry in servers if id(entry) not in left_out),
         untrusted=tuple(entry for entry in untrusted if id(entry) not in left_out),
+        changed=_changed(untrusted, places.workspace, record),
         omitted=tuple(omitted),
         suites=suites,
         sources=sources,
@@ -217,7 +236,7 @@ def _freeze(loading: Loading) -> Settings:
         vault=freeze.vault_from_tree(tree, places.home, places.user_home),
         tools=freeze.tools_from_tree(tree, places.workspace, places.user_home),
         is_guarded=tree.get("guard", True),
-        guard_is_chosen="guard" in tree,
+        guard_from=merged.origin_of(("guard",)),
         approval_channel=tree.get("approval_channel", "any"),
         approval_timeout=tree.get("approval_timeout"),
         sandbox_fallback=tree.get("sandbox_fallback", "none"),
@@ -226,9 +245,12 @@ def _freeze(loading: Loading) -> Settings:
         providers=tree.get("providers", {}),
         allowed_marketplace_mcp=tuple(tree.get("skills", {}).get("allowed_marketplace_mcp", ())),
         files=_files(loading),
-        watched=_watched(
-            loading,
-            _sealed_files((*servers, *untrusted), places.workspace),
+        watched=watched_files(
+            loading.files,
+            _files(loading),
+            places,
+            loading.patterns,
+            sealed_files((*servers, *untrusted), places.workspace),
             *(source_of(key).watched(own, places.workspace) for key, own in sources.items()),
         ),
         warnings=(
@@ -236,6 +258,30 @@ def _freeze(loading: Loading) -> Settings:
             *loading.warnings,
         )[:MOST_PROBLEMS],
     )
+
+
+def _changed(
+    untrusted: Iterable[ServerEntry], workspace: str, record: TrustRecord
+) -> dict[str, str]:
+    names = record.names(workspace)
+    known = [entry for entry in untrusted if entry.name in names]
+    if not known:
+        return {}
+    # Few servers come from a workspace, and few of them change.
+    from switchboard.settings.consent.trusted_parts import changes_in_words  # noqa: PLC0415
+
+    return changes_in_words(known, workspace, record)
+
+
+def _switched(
+    loading: Loading, servers: Sequence[ServerEntry], untrusted: Sequence[ServerEntry]
+) -> tuple[list[ServerEntry], list[ServerEntry], list[Omission]]:
+    """What is left of both without what is switched off, and that."""
+    workspace = loading.places.workspace
+    servers, off = loading.switched_off.divided(workspace, servers)
+    untrusted, waiting = loading.switched_off.divided(workspace, untrusted)
+    gone = [left_off(entry, waits=False) for entry in off]
+    return servers, untrusted, [*gone, *(left_off(entry, waits=True) for entry in waiting)]
 
 
 def _replaced(loading: Loading, servers: Iterable[ServerEntry]) -> frozenset[str]:
@@ -284,14 +330,21 @@ def _with_skills(loading: Loading, settings: Settings, names: Sequence[str]) -> 
     ]
     scoped = servers_in_scope(settings, skills=skills)
     warnings += scoped.warnings
-    omitted = omissions(
-        scoped.servers, scoped.untrusted, settings.suites, loading.merged, loading.warnings
-    )
+    servers, untrusted, off = _switched(loading, scoped.servers, scoped.untrusted)
+    known = {each.name for each in (*scoped.servers, *scoped.untrusted)}
+    known |= {*loading.merged.tree.get("mcp_servers", {})}
+    omitted = [
+        *omissions(
+            servers, untrusted, settings.suites, loading.merged, loading.warnings, known=known
+        ),
+        *off,
+        *(each for each in settings.omitted if each.is_off),
+    ]
     left_out = {id(omission.entry) for omission in omitted}
     return replace(
         settings,
-        servers=tuple(each for each in scoped.servers if id(each) not in left_out),
-        untrusted=tuple(each for each in scoped.untrusted if id(each) not in left_out),
+        servers=tuple(each for each in servers if id(each) not in left_out),
+        untrusted=tuple(each for each in untrusted if id(each) not in left_out),
         omitted=tuple(omitted),
         skills=skills,
         replaced=scoped.replaced,
@@ -311,7 +364,10 @@ def _refuse(loading: Loading) -> None:
         order = {file.path: index for index, file in enumerate(loading.files)}
         errors.sort(key=lambda each: (order.get(each.path, len(order)), each.line, each.column))
         raise ConfigInvalid(
-            errors[:MOST_PROBLEMS], workspace=places.workspace, user_home=places.user_home
+            errors[:MOST_PROBLEMS],
+            workspace=places.workspace,
+            user_home=places.user_home,
+            files=(file.path for file in loading.files),
         )
 
 
@@ -336,26 +392,3 @@ def _files(loading: Loading) -> tuple[ReadFile, ...]:
         for layer in loading.layers
         if layer.document is not None
     )
-
-
-def _sealed_files(servers: Iterable[ServerEntry], workspace: str) -> list[str]:
-    seals = [each.seal for each in servers if each.seal is not None]
-    if not seals:
-        return []
-    # Few servers come from a workspace, and everyone waits for the first listing.
-    from switchboard.settings.consent.sealed_files import files_to_watch  # noqa: PLC0415
-
-    return [path for seal in seals for path in files_to_watch(seal, workspace)]
-
-
-def _watched(loading: Loading, *others: Iterable[str]) -> tuple[str, ...]:
-    files = [file.path for file in loading.files]
-    children = [file.path for file in _files(loading) if file.path not in files]
-    children += [wrapper_above(path) for path in children if is_original(path)]
-    folders = watched_folders(loading.places.workspace, loading.patterns)
-    trust = os.path.join(loading.places.home, "trust.json")
-    own = [os.path.join(loading.places.workspace, row.file) for row in TABLE.values() if row.file]
-    # Where nothing calls for a provider yet, too: a file may come.
-    finds = [path for row in TABLE.values() for path in watched_for(row, loading.places)]
-    scripts = chain.from_iterable(others)
-    return tuple(dict.fromkeys((*files, *children, *folders, trust, *own, *finds, *scripts)))

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from switchboard.children.exposure import Introspection, SuiteSettings
+from switchboard.children.exposure import Introspection, Results, SuiteSettings
 from switchboard.children.schema import SandboxFallback, ServerEntry
 from switchboard.config.documents import digest_of
 from switchboard.config.problems import Problem
@@ -70,6 +70,13 @@ class Interpreting(Struct, frozen=True, kw_only=True):
     max_tokens: int = 4_096
 
 
+class LastingAnswers(Struct, frozen=True, kw_only=True):
+    """What the user has said for good about calls of tools. Only the home may say."""
+
+    # Tools that are silent about themselves and need no yes: `server.tool`, with `*` for any.
+    allow: tuple[str, ...] = ()
+
+
 class LoginOptions(Struct, frozen=True, kw_only=True):
     """How we introduce ourselves where somebody logs in. Only the home may say."""
 
@@ -90,6 +97,15 @@ class ReadFile(Struct, frozen=True, kw_only=True):
         return digest_of(self.text)
 
 
+class BrokenFile(Struct, frozen=True, kw_only=True):
+    """A file that cannot be used as it is."""
+
+    path: str
+    problems: tuple[Problem, ...]
+    # Whether what it held before still counts.
+    serves_on: bool = False
+
+
 class Omission(Struct, frozen=True, kw_only=True):
     """A server that is declared and cannot be used."""
 
@@ -99,6 +115,8 @@ class Omission(Struct, frozen=True, kw_only=True):
     hint: str = ""
     # Nobody has trusted it either.
     waits: bool = False
+    # Its user has switched it off, so that nothing is wrong with it.
+    is_off: bool = False
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -114,12 +132,15 @@ class Settings(Struct, frozen=True, kw_only=True):
     servers: tuple[ServerEntry, ...] = ()
     # Servers of the workspace that its owner has not trusted yet: neither started nor shown.
     untrusted: tuple[ServerEntry, ...] = ()
+    # Those of them that were trusted once, with when, and what has changed since.
+    changed: dict[str, str] = {}
     # Servers that are in neither, because their suites could not be told apart.
     omitted: tuple[Omission, ...] = ()
     suites: dict[str, SuiteSettings] = {}
     # What each provider reads of its own section; see `providers.table`.
     sources: Mapping[str, Struct] = {}
     introspection: Introspection = Introspection()
+    results: Results = Results()
     timeouts: Timeouts = Timeouts()
     listener: Listener = Listener()
     logging: Logging = Logging()
@@ -129,11 +150,12 @@ class Settings(Struct, frozen=True, kw_only=True):
     interpreting: Interpreting = Interpreting()
     vault: VaultOptions = VaultOptions()
     login: LoginOptions = LoginOptions()
+    approvals: LastingAnswers = LastingAnswers()
     # Whether calls are judged, and written down.
     is_guarded: bool = True
-    # Whether anybody has said so, or the default decides.
-    guard_is_chosen: bool = False
-    # Whose answer counts for calls of high risk; see `approvals`.
+    # Where that is said; nowhere if the default decides.
+    guard_from: Origin | None = None
+    # Whose answer counts for calls that must ask; see `approvals`.
     approval_channel: Literal["any", "console", "none"] = "any"
     # Seconds that a question about a call waits; see there, where it is not said.
     approval_timeout: int | None = None
@@ -149,6 +171,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     # Those whose servers are among the servers above, the highest last.
     skills: tuple[Skill, ...] = ()
     files: tuple[ReadFile, ...] = ()
+    # Files that could not be used; see `usable`.
+    broken: tuple[BrokenFile, ...] = ()
     # Files and folders whose change makes a reload worth trying.
     watched: tuple[str, ...] = ()
     warnings: tuple[Problem, ...] = ()

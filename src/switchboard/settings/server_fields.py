@@ -1,5 +1,8 @@
 """The keys of a server, and of the suite that shows it, one row each. See `fields`."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from msgspec.structs import replace
 
 from switchboard.children.exposure import SuiteSettings
@@ -112,6 +115,7 @@ _HOST = Text(
     pattern=HOST_PATTERN,
     says="a host such as `api.example.com`, `*.example.com`, `10.0.0.5` or `[::1]`, with or "
     "without `:port`",
+    around=r"(?:[a-z]+://)?([^/?#@]+)[/?#]?.*",
 )
 EGRESS = Either(
     first=Items(item=_HOST),
@@ -142,7 +146,7 @@ SERVER = Section(
     into=ServerEntry,
     fields=(
         Field("transport", Text(choices=("stdio", "http", "sse"), about=(
-            "Without it, `command` means stdio and `url` means http.")),
+            "Without it, `command` means stdio and `url` means http; also written `type`.")),
             files=_DECLARED, bound="value"),
         Field("command", Text(empty=False, about="The program of a stdio server."),
             files=_DECLARED, bound="value"),
@@ -181,6 +185,10 @@ SERVER = Section(
         Field("scope", Text(choices=("session", "workspace", "user"), about=(
             "Who shares the running server: one session, all of a workspace, or all of a user.")),
             files=_SUITE, bound="value"),
+        Field("share", Text(choices=("strict", "loose"), about=(
+            "With whom: sessions whose environment is the same as far as it could see, or, `loose`,"
+            " all of its scope, in the environment of the first.")),
+            files=_SUITE, bound="unless-default"),
         Field("expose", _EXPOSE, files=_SUITE),
         Field("tool_prefix", Text(
             pattern=r"[A-Za-z0-9_-]{0,32}", says="letters, digits, `_` and `-`, at most 32",
@@ -205,6 +213,11 @@ SERVER = Section(
             files=_CHILD, bound="sandboxed"),
         Field("read_env_files", Truth(about="Let the server read `.env` files in its sandbox."),
             files=_CHILD, bound="sandboxed"),
+        # Dropped there: see `egress_rules`.
+        Field("sandbox_features", Items(item=Text(choices=("browser",)), about=(
+            "What the server needs in its sandbox on top: `browser` for one that starts a "
+            "browser; counts in your home only.")),
+            files=_DECLARED, bound="unless-default", workspace="never"),
         Field("limits", _LIMITS, files=_CHILD, bound="unless-default"),
         # Dropped there: see `egress_rules`.
         Field("egress", EGRESS, files=_DECLARED, bound="unless-default", workspace="never"),
@@ -226,10 +239,9 @@ SERVER = Section(
             alias="switchboardDescription", files=(".mcp.json",), bound="value"),
     ),
     notes={
-        "type": "write `transport`: `stdio`, `http` or `sse`",
         "cwd": "a server of this file always runs in the workspace",
-        "disabled": "remove the server, or move it to a file of its own",
-        "enabled": "remove the server, or move it to a file of its own",
+        "disabled": "whether a server is off is its user's choice: `switchboard disable NAME`",
+        "enabled": "whether a server is off is its user's choice: `switchboard disable NAME`",
         "tools": "this file declares servers only; choose subtools in `switchboard.config.json`",
         "timeout": "write `rpc_timeout_ms`",
         "serverUrl": "write `url`",
@@ -240,8 +252,16 @@ SERVER = Section(
 # What keeps the process of a server in bounds.
 SANDBOX = tuple(field for field in SERVER.fields if field.bound == "sandboxed")
 
+
+def profile_of(fields: Mapping[str, Any]) -> str:
+    """The sandbox that a server has: as written, else `default` where only a sandbox can do it."""
+    wants = not fields.get("url") and (fields.get("egress") or fields.get("limits"))
+    return str(fields.get("sandbox_profile") or ("default" if wants else "none"))
+
+
 # What a workspace may say of the suite of a server that is its user's own. Of its own servers it
 # may say everything: those wait for trust.
+RESULT_MODES = ("json", "compact", "passthrough")
 _TIGHTENED = ("relay", "rpc_timeout_ms")
 # fmt: off
 SUITE = Section(
@@ -262,8 +282,8 @@ SUITE = Section(
         Field("expose", Either(
             first=_EXPOSE, other=_EXPOSE_LISTS, about="How it is shown, and how much.")),
         Field("summary_max_chars", Whole(minimum=1, about="The longest summary of a subtool.")),
-        Field("result_mode", Text(choices=("json", "passthrough"), about=(
-            "Answer with JSON text, or with the contents as the child gives them.")),
+        Field("result_mode", Text(choices=RESULT_MODES, about=(
+            "What this suite answers with, instead of `results.mode`.")),
             workspace="never"),
         Field("idle_ms", Whole(about=(
             "Stop the child after so long without a call; 0 keeps it.")), workspace="tightens"),

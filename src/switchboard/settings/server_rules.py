@@ -12,12 +12,16 @@ from switchboard.config.placeholders import has_placeholder
 from switchboard.config.problems import Severity
 from switchboard.core.privacy.secret_names import is_secret_name
 from switchboard.settings.secret_rules import Say, judge_references, loads_code
-from switchboard.settings.server_fields import SANDBOX, WEB_URL
+from switchboard.settings.server_fields import SANDBOX, WEB_URL, profile_of
 
 _SURPRISING_KEYS = frozenset({"PATH", "ENV", "BROWSER"})
 _REMOTE = ("http", "sse")
 # What is opened in a sandbox.
-_SANDBOX_KEYS = tuple(field.name for field in SANDBOX if field.name != "sandbox_profile")
+_SANDBOX_KEYS = (
+    *(field.name for field in SANDBOX if field.name != "sandbox_profile"),
+    "limits",
+    "sandbox_features",
+)
 _MAX_NAME = 128
 _NO_PARTS = frozenset({"", ".", ".."})
 
@@ -119,7 +123,7 @@ def _judge_stdio(fields: Mapping[str, Any], say: Say) -> None:
             "error",
         )
     command = str(fields.get("command") or "")
-    if fields.get("sandbox_profile", "none") == "none":
+    if profile_of(fields) == "none":
         for field in _SANDBOX_KEYS:
             if fields.get(field):
                 message = f"`{field}` means nothing without a sandbox"
@@ -128,9 +132,14 @@ def _judge_stdio(fields: Mapping[str, Any], say: Say) -> None:
         say(
             ("command",),
             f"`{command}` fetches packages, and its sandbox has no network",
-            "set `allow_network`, or install the package and name its program",
+            "set `allow_network`, or install the package and name its program; one that has "
+            "started with a network before starts from its cache",
             "warning",
         )
+    if "browser" in (fields.get("sandbox_features") or ()) and fields.get("allow_network"):
+        message = "`browser` needs a network of its own, and `allow_network` shares the machine's"
+        hint = "remove `allow_network`, and list the hosts that it may reach in `egress`"
+        say(("sandbox_features",), message, hint, "error")
 
 
 def _judge_remote(fields: Mapping[str, Any], transport: str, say: Say) -> None:

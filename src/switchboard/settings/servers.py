@@ -1,6 +1,6 @@
 """Servers after merging: judged, trusted or not, expanded, frozen."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar, cast
 
@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import SandboxFallback, ServerEntry
-from switchboard.children.secrets.texts import references_of
+from switchboard.children.secrets.texts import grants_asked_by
 from switchboard.config.key_positions import KeyPath
 from switchboard.config.layers import Layer, MergedLayers
 from switchboard.config.locate import Places
@@ -23,10 +23,8 @@ from switchboard.config.problems import Problem, Severity
 from switchboard.core.origins import Scope
 from switchboard.settings import freeze
 from switchboard.settings.consent.trust_record import TrustRecord
-from switchboard.settings.fingerprints import bound_values, sealed
 from switchboard.settings.server_fields import OVERRIDES, SUITE
 from switchboard.settings.server_rules import Habits, judge
-from switchboard.settings.trust import granted_to
 
 T = TypeVar("T")
 
@@ -60,8 +58,19 @@ class Resolution(Struct, frozen=True, kw_only=True):
         """
         return self.record is not None and not self.record.holds(self.workspace, print_, references)
 
+    def leads_elsewhere(self, entry: ServerEntry) -> bool:
+        """Whether a filled address is another than that which its variables were given to."""
+        if self.record is None or not entry.filled:
+            return False
+        from switchboard.settings.trust import origin_of  # noqa: PLC0415 - as `sealed`
+
+        grant = self.record.grant(self.workspace, entry.fingerprint)
+        return grant is None or grant.to != origin_of(entry.url)
+
     def grants_of(self, entry: ServerEntry) -> tuple[str, ...]:
         """The secrets that the user of a workspace has given to a server of it."""
+        from switchboard.settings.trust import granted_to  # noqa: PLC0415 - as `sealed`
+
         return granted_to(entry, self.workspace, self.grants)
 
 
@@ -91,32 +100,53 @@ def merged_servers(
         if templates := _templates(merged, name, fields):
             entry = replace(entry, templates=templates)
         if is_theirs:
+            # Few servers come from a workspace, and everyone waits for the first listing.
+            from switchboard.settings.fingerprints import sealed  # noqa: PLC0415
+
+            entry = replace(entry, filled=dict(_fills(merged, ("mcp_servers", name), fields)))
             shown = _shown_words(merged, name)
             path = resolution.environ.get("PATH", "")
             entry = sealed(
                 entry, workspace, shown, path=path, binding=resolution.record is not None
             )
-            if resolution.waits(entry.fingerprint, references_of(entry)):
+            if resolution.waits(entry.fingerprint, grants_asked_by(entry)):
                 untrusted.append(entry)
                 continue
+        whole = entry
         if _is_toml(layers):
-            filled = _filled(resolution, ("mcp_servers", name), fields)
-            if filled != fields:
-                if not is_sound(filled, errors_only=True):
-                    continue
-                expanded = freeze.entry_from_fields(name, filled, origin, workspace)
-                entry = replace(
-                    expanded,
-                    fingerprint=entry.fingerprint,
-                    seal=entry.seal,
-                    templates=entry.templates,
-                )
-                resolution.variables.update(variables_in(fields))
+            whole = _with_variables(resolution, entry, fields, is_sound)
+        if whole is None:
+            continue
         if is_theirs:
-            entry = replace(entry, grants=resolution.grants_of(entry))
-        usable.append(entry)
+            if resolution.leads_elsewhere(whole):
+                untrusted.append(entry)
+                continue
+            whole = replace(whole, grants=resolution.grants_of(whole))
+        usable.append(whole)
     fallback = merged.tree.get("sandbox_fallback", "none")
     return _with_fallback(usable, fallback), _with_fallback(untrusted, fallback)
+
+
+def _with_variables(
+    resolution: Resolution,
+    entry: ServerEntry,
+    fields: dict[str, Any],
+    is_sound: Callable[..., bool],
+) -> ServerEntry | None:
+    """The entry with its placeholders filled; nothing if that makes no server of it."""
+    filled = _filled(resolution, ("mcp_servers", entry.name), fields)
+    if filled == fields:
+        return entry
+    if not is_sound(filled, errors_only=True):
+        return None
+    resolution.variables.update(variables_in(fields))
+    return replace(
+        freeze.entry_from_fields(entry.name, filled, entry.origin, resolution.workspace),
+        fingerprint=entry.fingerprint,
+        seal=entry.seal,
+        templates=entry.templates,
+        filled=entry.filled,
+    )
 
 
 def _with_fallback(entries: list[ServerEntry], fallback: SandboxFallback) -> list[ServerEntry]:
@@ -128,7 +158,7 @@ def _with_fallback(entries: list[ServerEntry], fallback: SandboxFallback) -> lis
 def _with_own_hosts(
     name: str, fields: dict[str, Any], layers: Sequence[Layer], problems: list[Problem]
 ) -> dict[str, Any]:
-    if "egress" not in fields and "egress_ask" not in fields:
+    if not {"egress", "egress_ask", "sandbox_features"} & fields.keys():
         return fields
     # Few servers have chosen hosts.
     from switchboard.settings.rules.egress_rules import without_foreign_egress  # noqa: PLC0415
@@ -151,8 +181,24 @@ def _templates(merged: MergedLayers, name: str, fields: Mapping[str, Any]) -> tu
     return tuple(found)
 
 
+def _fills(
+    merged: MergedLayers, at: KeyPath, fields: Mapping[str, Any], within: str = ""
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The values of a server that variables are filled into, by their places."""
+    for name, value in fields.items():
+        here, place = (*at, name), f"{within}{name}"
+        if isinstance(value, dict):
+            yield from _fills(merged, here, cast("dict[str, Any]", value), f"{place}.")
+            continue
+        layer = merged.layer_of(here)
+        if layer is not None and layer.expands and (names := [*variables_in(value)]):
+            yield place, tuple(dict.fromkeys(names))
+
+
 def _shown_words(merged: MergedLayers, name: str) -> dict[str, Any]:
     """What the workspace says of a suite: as much a part of what is trusted as the command."""
+    from switchboard.settings.fingerprints import bound_values  # noqa: PLC0415 - as `sealed`
+
     suite = bound_values(_WORDS, merged.tree.get("suites", {}).get(name, {}))
     layers = {key: merged.layers.get(("suites", name, key)) for key in suite}
     return {

@@ -6,10 +6,16 @@ from contextlib import suppress
 from msgspec import Struct
 
 from switchboard.children.schema import ServerEntry
-from switchboard.children.secrets.texts import references_of
+from switchboard.children.secrets.texts import grants_asked_by
 from switchboard.config.placeholders import Unfilled, expand
 from switchboard.providers.table import configured
-from switchboard.settings.consent.trust_record import SecretGrant, TrustRecord, changed_record
+from switchboard.settings.consent.looking import one_look
+from switchboard.settings.consent.trust_record import (
+    SecretGrant,
+    TrustRecord,
+    changed_record,
+    is_unbound,
+)
 from switchboard.settings.fingerprints import fingerprint
 from switchboard.settings.sections import Settings
 
@@ -81,10 +87,16 @@ def trust(
     wanted = None if names is None else set(names)
     done: list[Trusted] = []
     above = [(entry.name, "server", entry.fingerprint, grant_for(entry, environ)) for entry in also]
-    with changed_record(settings.home) as record:
+    known = {entry.fingerprint: entry for entry in (*settings.untrusted, *also)}
+    from switchboard.settings.consent.trusted_parts import trusted_now  # noqa: PLC0415 - as there
+
+    with one_look(), changed_record(settings.home) as record:
         for name, kind, print_, grant in (*_untrusted(settings, environ), *above):
+            if is_unbound(print_):
+                continue
             if (wanted is None or name in wanted) and (prints is None or print_ in prints):
-                record.add(settings.workspace, print_, name, grant)
+                parts = trusted_now(known.get(print_), settings.workspace)
+                record.add(settings.workspace, print_, name, grant, parts)
                 done.append(
                     Trusted(name=name, kind=kind, fingerprint=print_, workspace=settings.workspace)
                 )
@@ -130,7 +142,7 @@ def grant_for(entry: ServerEntry, environ: Mapping[str, str]) -> SecretGrant:
     url = entry.url
     with suppress(Unfilled):
         url = expand(url, environ) if entry.origin.path.endswith(".toml") else url
-    return SecretGrant(references=references_of(entry), to=origin_of(url))
+    return SecretGrant(references=grants_asked_by(entry), to=origin_of(url))
 
 
 def _untrusted(

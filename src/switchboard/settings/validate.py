@@ -1,6 +1,6 @@
 """What must hold between the sections of the configuration."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
@@ -8,7 +8,6 @@ from switchboard.config.layers import MergedLayers
 from switchboard.config.problems import Problem
 from switchboard.core.names import fold, suite_name, tool_name
 from switchboard.providers.table import is_reserved
-from switchboard.settings.rules.look_alikes import skeleton
 from switchboard.settings.sections import Omission
 from switchboard.settings.server_rules import RENAME_IT
 from switchkit.suggest import did_you_mean
@@ -20,9 +19,13 @@ def omissions(
     suites: Mapping[str, SuiteSettings],
     merged: MergedLayers,
     warnings: list[Problem],
+    *,
+    known: Collection[str],
 ) -> list[Omission]:
-    """The servers whose suites cannot be told apart, each with a warning."""
-    known = {entry.name for entry in (*servers, *untrusted)}
+    """The servers whose suites cannot be told apart, each with a warning.
+
+    `known` are the names of all servers, also of those that are not judged here.
+    """
     for name in suites:
         if name not in known:
             meant = did_you_mean(name, known)
@@ -75,10 +78,19 @@ def _look_alikes(
     seen: dict[str, ServerEntry] = {}
     for some in (servers, untrusted):
         for entry in sorted(some, key=lambda each: not each.name.isascii()):
-            twin = seen.setdefault(skeleton(entry.name), entry)
+            twin = seen.setdefault(_skeleton(entry.name), entry)
             # Names that differ only in case are judged by the names of their suites.
             if fold(twin.name) != fold(entry.name):
                 yield entry, twin
+
+
+def _skeleton(name: str) -> str:
+    if name.isascii():
+        return fold(name)
+    # Hardly any name is not, and everyone waits for the first listing.
+    from switchboard.settings.rules.look_alikes import skeleton  # noqa: PLC0415
+
+    return skeleton(name)
 
 
 RENAME = "choose another `suiteName` in `switchboard.config.json`"

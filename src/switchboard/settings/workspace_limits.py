@@ -12,7 +12,6 @@ from switchboard.config.layers import Layer, MergedLayers
 from switchboard.config.problems import Problem
 from switchboard.config.strict import Items, Truth
 from switchboard.core.origins import Scope
-from switchboard.sandbox.limits import narrowest
 from switchboard.settings.sections import Timeouts
 from switchboard.settings.server_fields import SANDBOX, SUITE
 
@@ -96,7 +95,7 @@ def narrowed_server(entry: ServerEntry, below: ServerEntry) -> ServerEntry:
         else:
             tighter[field.name] = theirs if ours == "none" else ours
     if below.limits:
-        tighter["limits"] = narrowest(entry.limits or {}, below.limits)
+        tighter["limits"] = _narrowest(entry.limits or {}, below.limits)
     return replace(entry, **tighter)
 
 
@@ -104,7 +103,14 @@ def with_users_limits(below: Mapping[str, Any], fields: Mapping[str, Any]) -> Ma
     """The fields that a workspace lays over a server of its user, which it may bound further."""
     if "limits" not in below or "limits" not in fields:
         return fields
-    return {**fields, "limits": narrowest(fields["limits"], below["limits"])}
+    return {**fields, "limits": _narrowest(fields["limits"], below["limits"])}
+
+
+def _narrowest(limits: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+    # Few servers have limits, and everyone waits for the first listing.
+    from switchboard.sandbox.limits import narrowest  # noqa: PLC0415
+
+    return narrowest(limits, others)
 
 
 def narrowed_suites(

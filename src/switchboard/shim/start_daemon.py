@@ -37,7 +37,7 @@ def start_daemon(places: DaemonPlaces, environ: "dict[str, str]") -> Line:
                 line = connect(places.socket, GREETING_S)
                 if line is None:
                     tried = True
-                    _start(places, environ, deadline)
+                    _start_or_join(places, environ, deadline)
                 continue
             line = connect(places.socket, GREETING_S)
             if line is None:
@@ -47,6 +47,19 @@ def start_daemon(places: DaemonPlaces, environ: "dict[str, str]") -> Line:
         return line
     finally:
         os.close(lock)
+
+
+def _start_or_join(places: DaemonPlaces, environ: "dict[str, str]", deadline: float) -> None:
+    try:
+        _start(places, environ, deadline)
+    except CannotStart:
+        # Another shim may have begun a start and ended since: what it started does not listen yet.
+        lock = open_lock(places.life_lock)
+        try:
+            if try_lock(lock):
+                raise
+        finally:
+            os.close(lock)
 
 
 def _start(places: DaemonPlaces, environ: "dict[str, str]", deadline: float) -> None:

@@ -94,6 +94,11 @@ class ClientChannel:
         return self._session.holder
 
     @property
+    def session(self) -> Session:
+        """Of the client."""
+        return self._session
+
+    @property
     def can_be_shown_forms(self) -> bool:
         """Whether the client can ask its user with a form."""
         declared = self._session.capabilities.get("elicitation")

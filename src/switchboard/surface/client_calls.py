@@ -83,6 +83,11 @@ class ClientCalls:
         except Fault as fault:
             raise error_from_fault(fault, call.id, session.era) from fault
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a call waits for an answer of its client."""
+        return not self._suspended_calls.is_empty
+
     def close(self) -> None:
         """The client is gone: no call waits for it any more."""
         if self._owns_suspended_calls:
@@ -97,7 +102,8 @@ class ClientCalls:
             if tool is None:
                 tool = await _shown(board, name, session, channel)
             if tool is None:
-                raise RpcError(INVALID_PARAMS, f"no tool `{name}`")
+                words = await _words_for_unknown(board, name, session, channel)
+                raise RpcError(INVALID_PARAMS, words)
             call = self._new_call(session, tool, arguments, channel)
             try:
                 outcome = await board.pipeline(call)
@@ -134,7 +140,7 @@ class ClientCalls:
             client_timeout_s=channel.timeout_s,
             clock=channel.clock,
             takes_tasks=session.era is Era.MODERN and takes_tasks(session),
-            asker=ChannelAsker(channel) if channel.can_be_shown_forms else None,
+            asker=ChannelAsker(channel, session) if channel.can_be_shown_forms else None,
         )
 
     # Requests that wait for their client
@@ -166,3 +172,15 @@ async def _shown(
     if "tools" not in board.listing or board.directory is None:
         return None
     return await board.directory().tool(name, session, channel)
+
+
+async def _words_for_unknown(
+    board: Board, name: str, session: Session, channel: ClientChannel
+) -> str:
+    """That there is no such tool, and how those are called that have this name at their server."""
+    words = f"no tool `{name}`"
+    if "tools" not in board.listing or board.directory is None:
+        return words
+    offers = await board.directory().offers("tools", session, channel)
+    meant = [f"`{offer.name}`" for offer in offers if offer.own == name]
+    return f"{words}: several servers have one, call {' or '.join(meant)}" if meant else words

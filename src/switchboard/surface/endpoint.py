@@ -1,11 +1,11 @@
 """The methods of MCP over the current board, for one connected client."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Raw, UnsetType
 
 from switchboard.core.contents import LISTINGS
 from switchboard.core.levels import LEVELS
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from switchboard.surface.tasks import ClientTasks
 
 _AFTER_ANSWER_S = 0.002
+_LISTED = ("tools", "prompts", "resources")
 
 
 class Endpoint:
@@ -61,6 +62,8 @@ class Endpoint:
         self._client = KnownClient(session, patience_s=patience_s)
         self._suspended_calls = suspended_calls
         self._subscriptions = ClientSubscriptions(sink)
+        # What the client began with, in the handshake era.
+        self._greeting = b""
 
     @property
     def session(self) -> Session:
@@ -122,6 +125,39 @@ class Endpoint:
         if not session_id or session_id == self.session.id:
             self._subscriptions.changed(kind)
 
+    # A session that goes on elsewhere
+
+    def introduction(self) -> Iterator[tuple[str, bytes]]:
+        """The requests, with params, that make another endpoint know what this one knows."""
+        if self._greeting:
+            yield "initialize", self._greeting
+        if self._client.log_level:
+            yield "logging/setLevel", encode({"level": self._client.log_level})
+        for uri in self._subscriptions.followed:
+            yield "resources/subscribe", encode({"uri": uri})
+
+    def listening(self) -> dict[MessageId, bytes]:
+        """The params of requests that stay open, by their ids."""
+        return self._subscriptions.asked
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a call of the client has come to a question that it is yet to answer."""
+        return "_calls" in vars(self) and self._calls.is_waiting
+
+    def changed_all(self) -> None:
+        """Every listing may be another now."""
+        with self._boards.lease() as board:
+            can = capabilities_of(board, is_modern=bool(self._client.is_modern))
+        for kind in _LISTED:
+            if kind in can:
+                self.changed(kind)
+
+    def renew(self, message_id: "MessageId | UnsetType") -> None:
+        """A request that stays open comes again, from another process."""
+        if message_id is not UNSET:
+            self._subscriptions.renewed.add(message_id)
+
     def close(self) -> None:
         """The client is gone: nothing is followed for it and no call waits for it any more."""
         self._subscriptions.close()
@@ -141,6 +177,7 @@ class Endpoint:
 
     def _initialize(self, params: Raw) -> Parts:
         version = self._client.shake_hands(initialize_from(params))
+        self._greeting = bytes(params)
         self._subscriptions.open()
         body = {"protocolVersion": version, "serverInfo": SERVER_INFO, **self._about()}
         return (encode(body),)

@@ -192,7 +192,7 @@ def discover_parts(versions: tuple[str, ...], body: dict[str, Any]) -> Parts:
 def _listed(spec: ToolSpec, session: Session) -> dict[str, Any]:
     tool: dict[str, Any] = {
         "name": spec.name,
-        "description": spec.description,
+        "description": spec.described_to(session),
         "inputSchema": spec.input_schema,
     }
     if spec.title:

@@ -1,6 +1,7 @@
 """A client on a pair of byte streams: our own standard streams, or a socket."""
 
 import asyncio
+import contextlib
 import os
 import stat
 import threading
@@ -8,14 +9,15 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from msgspec import Raw
+from msgspec import UNSET, Raw
 
 from switchboard.core.events import SessionClosed, SessionOpened
 from switchboard.core.loop.loop_file import loop_file
+from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Boards, Events
 from switchboard.core.sessions import Session
 from switchboard.surface.endpoint import Endpoint
-from switchboard.wire.messages import MessageId, Parts
+from switchboard.wire.messages import MessageId, Parts, RpcError, read_envelope
 from switchboard.wire.peer import Peer
 from switchboard.wire.pipes import Loss, StreamPipe
 
@@ -78,7 +80,9 @@ class StreamClient:
         is_pinned: bool = False,
     ) -> None:
         self._events = events
-        self._pipe = pipe
+        self.pipe = pipe
+        # What the client once asked, asked again for it.
+        self._renewals = TaskSet()
         # Who wants to know that an answer was read, by the id of the request.
         self._receipts: dict[MessageId, Callable[[], None]] = {}
         session = Session(
@@ -125,11 +129,11 @@ class StreamClient:
         self._receipts[message_id] = tell
 
     def when_told(self, tell: Callable[[], None], /) -> None:
-        self._pipe.when_taken(tell)
+        self.pipe.when_taken(tell)
 
     def _answered(self, message_id: MessageId) -> None:
         if tell := self._receipts.pop(message_id, None):
-            self._pipe.when_taken(tell)
+            self.pipe.when_taken(tell)
 
     async def request(self, method: str, params: Parts, /) -> Raw:
         return await self.peer.request(method, params)
@@ -140,8 +144,28 @@ class StreamClient:
         if not self.gone.done():
             self.gone.set_result(loss)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether neither side waits for the other, but for what stays open."""
+        listening = self.endpoint.listening()
+        if self.peer.pending or self.endpoint.is_waiting:
+            return False
+        return all(each in listening for each in self.peer.under_way())
+
+    def introduce(self, message: bytes) -> None:
+        """Take a request of the client that was answered before, and answer nobody."""
+        envelope = read_envelope(message)
+        if envelope.method is UNSET:
+            return
+        with contextlib.suppress(RpcError):
+            answer = self.endpoint.request(envelope.method, envelope.params, None)
+            if not isinstance(answer, tuple):
+                # What cannot be followed any more is told by nobody.
+                self._renewals.start(answer)
+
     async def aclose(self) -> None:
         """Say goodbye."""
+        await self._renewals.aclose()
         await self.peer.aclose()
 
 
@@ -155,15 +179,20 @@ def own_streams() -> tuple[int, int]:
     return reading, writing
 
 
-async def connect(pipe: StreamPipe, reading: int, writing: int) -> None:
+async def connect(
+    pipe: StreamPipe, reading: int, writing: int, begin: Callable[[], None] | None = None
+) -> None:
     """Begin to read and write on these descriptors, which are the loop's from now on.
 
-    A terminal, a plain file or `/dev/null` works too.
+    A terminal, a plain file or `/dev/null` works too. What `begin` does comes before the first byte
+    is read.
     """
     loop = asyncio.get_running_loop()
     out = _as_pipe(writing, outgoing=True)
     await loop.connect_write_pipe(pipe.outlet, loop_file(out, "wb"))
     pipe.goes_out_by(out)
+    if begin is not None:
+        begin()
     await loop.connect_read_pipe(lambda: pipe, loop_file(_as_pipe(reading, outgoing=False), "rb"))
 
 

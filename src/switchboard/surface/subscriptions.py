@@ -23,6 +23,7 @@ _ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 _UPDATED = "notifications/resources/updated"
 _TASK = "notifications/tasks"
 _MOST_FOLLOWED = 256
+_KINDS = ("tools", "prompts", "resources")
 
 
 class _Filter(Struct, rename="camel", omit_defaults=True):
@@ -61,12 +62,21 @@ class ClientSubscriptions:
         self._is_open = False
         # The modern era: requests that stay open, each with what it wants and where it is told.
         self._listeners: dict[MessageId, tuple[_Filter, Sink]] = {}
+        # What each of them asked, from its first step on.
+        self.asked: dict[MessageId, bytes] = {}
+        # Those that another process had open: since then a listing may have become another.
+        self.renewed: set[MessageId] = set()
         # The handshake era: how each resource stops being followed.
         self._followed: dict[str, Callable[[], None]] = {}
 
     def open(self) -> None:
         """A client of the handshake era is told of every listing that changes."""
         self._is_open = True
+
+    @property
+    def followed(self) -> tuple[str, ...]:
+        """The resources that a client of the handshake era follows."""
+        return tuple(self._followed)
 
     def changed(self, kind: str) -> None:
         """Tell the client that another listing is worth asking for."""
@@ -123,6 +133,7 @@ class ClientSubscriptions:
             wanted = _read_listen(params).notifications
         except msgspec.MsgspecError as error:
             raise RpcError(INVALID_PARAMS, str(error)) from None
+        self.asked[message_id] = bytes(params)
         ends: dict[str, Callable[[], None]] = {}
         about = _subscription(message_id)
 
@@ -146,12 +157,23 @@ class ClientSubscriptions:
                 wanted.task_ids = agreed
                 sink.notify(_ACKNOWLEDGED, (encode({"notifications": wanted, **about}),))
                 self._listeners[message_id] = (wanted, sink)
+                self._tell_renewed(message_id, wanted, sink)
                 await asyncio.get_running_loop().create_future()
         finally:
             self._listeners.pop(message_id, None)
+            self.asked.pop(message_id, None)
             for end in ends.values():
                 end()
         raise AssertionError("a subscription ends by being cancelled")
+
+    def _tell_renewed(self, message_id: MessageId, wanted: _Filter, sink: Sink) -> None:
+        if message_id in self.renewed:
+            self.renewed.discard(message_id)
+            for kind in _KINDS:
+                if wanted.wants(kind):
+                    sink.notify(
+                        f"notifications/{kind}/list_changed", (encode(_subscription(message_id)),)
+                    )
 
     def close(self) -> None:
         """Nothing is followed any more."""

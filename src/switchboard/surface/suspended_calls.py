@@ -112,7 +112,9 @@ class SuspendedCalls:
     def take(self, state: str, about: Any, channel: ClientChannel) -> SuspendedCall:
         """The call that waits under this state goes on over this channel. Raises RpcError."""
         suspended = self._suspended.get(state)
-        if suspended is None or suspended.about != about:
+        # Whoever has read the state of another is not who was asked.
+        is_same = suspended is not None and suspended.channel.holder == channel.holder
+        if suspended is None or not is_same or suspended.about != about:
             raise RpcError(INVALID_PARAMS, "`requestState` is unknown, spent or of another request")
         del self._suspended[state]
         suspended.channel.move(channel)
@@ -146,6 +148,11 @@ class SuspendedCalls:
             asyncio.get_running_loop().call_later(KEPT_S, self._suspended.pop, state, None)
         else:
             self._suspended.pop(state, None)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no call waits for its client."""
+        return all(suspended.is_over for suspended in self._suspended.values())
 
     def _has_room(self) -> bool:
         if len(self._suspended) < _MOST_PARKED:

@@ -54,6 +54,13 @@ class FrameReader:
             raise
         return messages
 
+    def held(self) -> bytes:
+        """What a new reader would have to be fed with to go on from here."""
+        chunks = b"".join(self._chunks)
+        if self._missing is None:
+            return chunks
+        return b"Content-Length: %d\r\n\r\n%b" % (len(chunks) + self._missing, chunks)
+
     def _fresh(self, data: bytes, start: int, messages: list[bytes]) -> int:
         """Read what begins at `start`, where a message begins."""
         first = data[start]
@@ -64,7 +71,7 @@ class FrameReader:
         return self._line(data, start, messages)
 
     def _line(self, data: bytes, start: int, messages: list[bytes]) -> int:
-        end = data.find(b"\n", start)
+        end = _line_end(data, start)
         if end < 0:
             self._hold(data[start:])
             return len(data)
@@ -82,7 +89,7 @@ class FrameReader:
             self._drop()
             messages += self.feed(joined)
             return len(data)
-        end = data.find(b"\n", start)
+        end = _line_end(data, start)
         if end < 0:
             self._hold(data[start:])
             return len(data)
@@ -137,6 +144,16 @@ class FrameReader:
     def _drop(self) -> None:
         self._chunks.clear()
         self._held = 0
+
+
+def _line_end(data: bytes, start: int) -> int:
+    """Where the line at `start` ends, or -1.
+
+    A lone carriage return ends one where nothing came behind it: whoever writes it waits for an
+    answer, and within a line it is only white space.
+    """
+    end = data.find(b"\n", start)
+    return len(data) - 1 if end < 0 and data.endswith(b"}\r") else end
 
 
 def _may_be_header(data: bytes, start: int) -> bool:

@@ -172,6 +172,10 @@ class Peer:
         if self._on_answered is not None:
             self._on_answered(message_id)
 
+    def under_way(self) -> list[MessageId]:
+        """The requests that are still to be answered."""
+        return [each for each, (task, _) in self._under_way.items() if not task.cancelling()]
+
     def _cancel(self, message_id: MessageId) -> None:
         if message_id not in self._under_way:
             return

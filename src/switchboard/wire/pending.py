@@ -57,6 +57,11 @@ class Pending:
     def __contains__(self, message_id: MessageId) -> bool:
         return message_id in self._waiting
 
+    @property
+    def ids(self) -> tuple[MessageId, ...]:
+        """Those that wait."""
+        return tuple(self._waiting)
+
     async def ask(self, send: Send, method: str, params: Parts = NO_PARAMS) -> Raw:
         """Send a request and wait. Cancelling the wait cancels the request at the other side.
 
@@ -82,6 +87,10 @@ class Pending:
         if envelope.error and envelope.error != _NULL:
             raise error_from_raw(envelope.error)
         return envelope.result
+
+    def only(self) -> MessageId:
+        """The id of the only request that waits; None if there are several, or none."""
+        return next(iter(self._waiting)) if len(self._waiting) == 1 else None
 
     def take(self, message_id: MessageId, envelope: Envelope) -> None:
         """Take an answer in. One to nothing that we asked, or a second one, says nothing."""

@@ -36,7 +36,7 @@ UNREAD_S = 2.0
 class Loss(Struct, frozen=True, kw_only=True):
     """Why nothing more will come."""
 
-    reason: Literal["closed", "broken", "too-large", "not-reading"] = "closed"
+    reason: Literal["closed", "broken", "too-large", "not-reading", "stopped"] = "closed"
     message: str = "the other side closed the stream"
 
 
@@ -89,7 +89,7 @@ class StreamPipe(asyncio.Protocol):
     ) -> None:
         self._frames = FrameReader(limit)
         # None: answer in the framing of the first message that comes.
-        self._style = style
+        self._style: FrameStyle | None = style
         self._receiver: Receiver | None = None
         self._reading: Any = None
         self._writing: Any = None
@@ -117,6 +117,15 @@ class StreamPipe(asyncio.Protocol):
     def attach(self, receiver: Receiver) -> None:
         """Say who gets the messages. Comes before the first byte."""
         self._receiver = receiver
+
+    @property
+    def framing(self) -> FrameStyle | None:
+        """How messages are framed, once that is known."""
+        return self._style
+
+    def held(self) -> bytes:
+        """The beginning of a message that has not ended yet."""
+        return self._frames.held()
 
     def outlet(self) -> asyncio.BaseProtocol:
         """The protocol of the writing side when it is a transport of its own."""
@@ -248,13 +257,14 @@ class StreamPipe(asyncio.Protocol):
         if self._is_awaited:
             # Who asks one thing at a time waits for no further turn of the loop.
             self._is_awaited = False
-            self._flush()
+            self.flush()
         else:
             # One answer was sent at once; those that come with it go out together.
             self._scheduled = True
-            self._loop.call_soon(self._flush)
+            self._loop.call_soon(self.flush)
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Write what is queued."""
         self._scheduled = False
         batch, self._batch = self._batch, []
         writing = self._writing
@@ -267,8 +277,8 @@ class StreamPipe(asyncio.Protocol):
         if size <= _JOIN_BYTES:
             writing.write(b"".join(batch))
             return
-        for part in batch:
-            writing.write(part if type(part) is bytes else memoryview(part))
+        # At once: a process that is killed in between must not leave half a message.
+        writing.writelines([part if type(part) is bytes else memoryview(part) for part in batch])
 
     def _is_given_up(self) -> bool:
         """Whether the other side reads no more, and has been left."""
@@ -311,7 +321,7 @@ class StreamPipe(asyncio.Protocol):
     def close(self) -> None:
         if self._closing:
             return
-        self._flush()
+        self.flush()
         self._closing = True
         if self._writing is not None:
             self._writing.close()
@@ -326,7 +336,7 @@ class StreamPipe(asyncio.Protocol):
             if self._writing is not None:
                 self._writing.abort()
         else:
-            self._flush()
+            self.flush()
             self._closing = True
         for transport in (self._reading, self._writing):
             if transport is not None:

@@ -14,6 +14,7 @@ _MARK = b"\xef\xbb\xbf"
 # The id of an answer stands at one of its ends: before the result, or behind it.
 _ID = rb'"id"\s*:\s*(\d{1,15})\s*[,}]'
 _END_BYTES = 200
+_LOOKED_AT = 8_192
 
 
 def is_text(message: bytes) -> bool:
@@ -48,6 +49,17 @@ def _escapes() -> re.Pattern[bytes]:
 
 def _whole(escape: re.Match[bytes]) -> bytes:
     return _REPLACEMENT if escape["half"] else escape[0]
+
+
+def looks_like_answer(message: bytes) -> bool:
+    """Whether it was most likely meant to be one, in whatever letters: no banner, no line of a log.
+
+    UTF-16 and UTF-32 have a zero beside each letter of the protocol.
+    """
+    start = message[:_LOOKED_AT].replace(b"\0", b"")
+    end = message[-_LOOKED_AT:].replace(b"\0", b"")
+    said = start + end
+    return b'"jsonrpc"' in said and (b'"result"' in said or b'"error"' in said)
 
 
 def answered_id(message: bytes) -> MessageId:

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 _GAP = "  "
-# So much of a cell is left at least.
+# So much of a cell is left at least, and so much where another column can be left out instead.
 _LEAST = 8
+_ENOUGH = 16
 
 
 def columns(
@@ -13,26 +14,45 @@ def columns(
     right: Sequence[int] = (),
     width: int = 0,
     elastic: Sequence[int] = (),
+    spare: Sequence[int] = (),
 ) -> Iterator[str]:
     """Rows in columns, each as wide as its widest cell; those at `right` end at the right.
 
-    Where a `width` is given, cells of the `elastic` columns are cut until a row fits into it.
+    Where a `width` is given, cells of the `elastic` columns are cut until a row fits into it; the
+    first row, which is the heading, stays whole. Where that is not enough, `spare` columns are left
+    out, one after the other.
     """
     rows = [[visible(cell) for cell in row] for row in rows]
     widths = [max(_width(row[at]) for row in rows) for at in range(len(rows[0]))] if rows else []
-    room = width - len(_GAP) * (len(widths) - 1)
-    while width and sum(widths) > room:
-        # The widest gives way first, so that none is cut to nothing while others are whole.
-        widest = max(elastic, key=lambda at: widths[at])
-        if widths[widest] <= _LEAST:
+    heads = [_width(cell) for cell in rows[0]] if rows else []
+    least, enough = (
+        [
+            min(size, max(some, head)) if at in elastic else size
+            for at, (size, head) in enumerate(zip(widths, heads, strict=True))
+        ]
+        for some in (_LEAST, _ENOUGH)
+    )
+    shown = list(range(len(widths)))
+    for at in spare:
+        if not width or _whole(enough, shown) <= width:
             break
-        widths[widest] -= 1
+        shown.remove(at)
+    while width and _whole(widths, shown) > width:
+        # The widest gives way first, so that none is cut to nothing while others are whole.
+        cuttable = [at for at in elastic if at in shown and widths[at] > least[at]]
+        if not cuttable:
+            break
+        widths[max(cuttable, key=lambda at: widths[at])] -= 1
     for row in rows:
         padded = [
-            _padded(fitted(cell, size), size, at_right=at in right)
-            for at, (cell, size) in enumerate(zip(row, widths, strict=True))
+            _padded(fitted(row[at], widths[at]), widths[at], at_right=at in right) for at in shown
         ]
         yield _GAP.join(padded).rstrip()
+
+
+def _whole(widths: Sequence[int], shown: Sequence[int]) -> int:
+    """How wide a row of these columns is."""
+    return sum(widths[at] for at in shown) + len(_GAP) * (len(shown) - 1)
 
 
 def _padded(cell: str, width: int, *, at_right: bool) -> str:
@@ -54,9 +74,9 @@ def visible(text: str) -> str:
     )
 
 
-def counted(number: int, noun: str) -> str:
-    """`1 server`, `2 servers`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """`1 server`, `2 servers`; a plural that is formed in another way is given."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural or f'{noun}s'}"
 
 
 def fitted(text: str, width: int) -> str:
@@ -76,3 +96,17 @@ def _width(text: str) -> int:
     from unicodedata import east_asian_width  # noqa: PLC0415
 
     return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def wrapped(text: str, width: int) -> Iterator[str]:
+    """A line in as many rows of a terminal as it takes; nothing of it is left out."""
+    while _width(text) > width:
+        at = width
+        while _width(text[:at]) > width:
+            at -= 1
+        # At a blank, if there is one in the second half: a word is read as one.
+        blank = text.rfind(" ", width // 2, at)
+        cut = blank + 1 if blank > 0 else max(at, 1)
+        yield text[:cut].rstrip() if blank > 0 else text[:cut]
+        text = text[cut:]
+    yield text

@@ -1,10 +1,12 @@
 """Help, made from the same data that command lines are read by."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from textwrap import wrap
 
 from switchkit.cli.usage import Option, Program, Usage, Word
 
 _INDENT = "  "
+_COLUMNS = 80
 _VERSION = Option(name="version", short="-V", about="print the version")
 
 
@@ -34,15 +36,17 @@ def explanation(program: Program, usage: Usage) -> Iterator[str]:
     yield ""
     words = [_placeholder(word) for word in usage.words]
     rest = [f"-- {usage.rest}"] if usage.rest else []
-    yield " ".join(["usage:", program.name, usage.verb, *words, "[OPTIONS]", *rest])
+    line = " ".join(["usage:", program.name, usage.verb, *words, "[OPTIONS]", *rest])
+    yield from _wrapped(line, " " * len("usage: "))
     if told := [word for word in usage.words if word.about]:
         yield ""
         width = max(len(word.name) for word in told)
         for word in told:
-            yield f"{_INDENT}{word.name:{width}}  {word.about}"
+            yield from _described(f"{word.name:{width}}", word.about)
     if usage.details:
         yield ""
-        yield from usage.details.splitlines()
+        for line in usage.details.splitlines():
+            yield from _wrapped(line)
     if usage.options:
         yield ""
         yield "Options:"
@@ -72,4 +76,23 @@ def _options(options: tuple[Option, ...]) -> Iterator[str]:
     ]
     width = max(map(len, names), default=0)
     for name, option in zip(names, shown, strict=True):
-        yield f"{_INDENT}{name:{width}}  {option.about}"
+        yield from _described(f"{name:{width}}", option.about)
+
+
+def _described(name: str, about: str) -> Iterator[str]:
+    """A name, and what is said of it beside it, in as many lines as it takes."""
+    yield from _wrapped(f"{_INDENT}{name}  {about}", " " * (len(_INDENT) + len(name) + 2))
+
+
+def _wrapped(text: str, hanging: str = "") -> Iterator[str]:
+    """The text in lines that fit into any terminal, broken between words."""
+    if len(text) <= _COLUMNS:
+        yield text
+        return
+    yield from wrap(
+        text,
+        _COLUMNS,
+        subsequent_indent=hanging,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -14,19 +14,26 @@ _STEERING = (
 )
 
 
-# What is taken for the width of a terminal that does not know its own, and of what is none.
+# What is taken for the width of a terminal that does not know its own.
 COLUMNS = 80
 
 
 class Style:
     """Marks up text, or leaves it as it is."""
 
-    __slots__ = ("_is_on", "columns")
+    __slots__ = ("_home", "_is_on", "columns")
 
-    def __init__(self, *, is_on: bool = False, columns: int = COLUMNS) -> None:
+    def __init__(self, *, is_on: bool = False, columns: int = COLUMNS, home: str = "") -> None:
         self._is_on = is_on
-        # How wide the place is where the text goes.
+        # How wide the place is where the text goes; 0 where nothing has to fit, as in a pipe.
         self.columns = columns
+        self._home = home.rstrip(os.sep)
+
+    def paths(self, text: str) -> str:
+        """The text with `~` for the home of the user, where a path begins with it."""
+        if not self._home or self._home not in text:
+            return text
+        return re.sub(rf"(?<![\w./~-]){re.escape(self._home)}(?=/|$|[\s:,'\"])", "~", text)
 
     def bold(self, text: str) -> str:
         return self._marked(text, "1")
@@ -56,7 +63,12 @@ PLAIN = Style()
 def style_for(stream: TextIO, environ: Mapping[str, str]) -> Style:
     """Colour on a terminal, unless `NO_COLOR` is set or the terminal is a dumb one."""
     wanted = not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
-    return Style(is_on=wanted and is_terminal(stream), columns=columns_of(stream))
+    is_seen = is_terminal(stream)
+    return Style(
+        is_on=wanted and is_seen,
+        columns=columns_of(stream) if is_seen else 0,
+        home=environ.get("HOME", ""),
+    )
 
 
 def columns_of(stream: TextIO) -> int:

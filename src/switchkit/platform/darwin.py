@@ -46,6 +46,11 @@ def working_folder(pid: int) -> str | None:
     raise Unknown(f"the system does not tell where process {pid} stands")
 
 
+def stream_of(pid: int, number: int = 0) -> str:
+    del pid, number
+    return ""
+
+
 def resident_bytes(pid: int) -> int | None:
     del pid
     return None
@@ -108,3 +113,8 @@ def punch_hole(handle: int, length: int) -> bool:
 
 def unread_bytes(handle: int) -> int:
     raise Unknown(f"what was read of {handle} is known to its reader only")
+
+
+def widen_pipe(handle: int) -> None:
+    """Nothing: pipes grow by themselves."""
+    del handle

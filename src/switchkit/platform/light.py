@@ -14,6 +14,7 @@ _SOL_LOCAL, _LOCAL_PEERCRED, _LOCAL_PEERPID = 0, 1, 2
 _XUCRED_BYTES = 76
 # Linux: `struct ucred`.
 _UCRED_BYTES = 12
+_MOST_AT_ONCE = 64 * 1024
 
 
 def peer(sock: _socket.socket) -> "tuple[int, int]":
@@ -69,6 +70,32 @@ def wake_pipe() -> "tuple[int, int]":
     os.set_blocking(reading, False)
     os.set_blocking(writing, False)
     return reading, writing
+
+
+def nameless_file(folder: str) -> int:
+    """A new file that others can only have from us. Raises `OSError`.
+
+    In `folder` where the system has none that lie nowhere.
+    """
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("switchboard")
+    path = os.path.join(folder, os.urandom(8).hex())
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    os.unlink(path)
+    return file
+
+
+def send_from(file: int, number: int, count: int) -> int:
+    """Send what a file has from its position on, as much as a stream takes. Raises `OSError`.
+
+    The position moves with it. Linux does both at once; elsewhere a process can be killed between.
+    """
+    if sys.platform == "linux":
+        return os.sendfile(number, file, None, count)
+    at = os.lseek(file, 0, os.SEEK_CUR)
+    sent = os.write(number, os.pread(file, min(count, _MOST_AT_ONCE), at))
+    os.lseek(file, at + sent, os.SEEK_SET)
+    return sent
 
 
 def _number(raw: bytes) -> int:

@@ -23,6 +23,8 @@ _RENAMED = 0x100 | 0x40 | 0x80 | 0x200 | 0x01000000
 _GET_GENERATION = 0x80087601
 _EMPTY_PATH, _BIRTH_TIME, _BIRTH_AT = 0x1000, 0x800, 0x50
 _FIONREAD, _SIOCOUTQ = 0x541B, 0x5411
+_F_SETPIPE_SZ = 1031
+_WIDE_PIPE_BYTES = 1024 * 1024
 
 
 def pids() -> list[int]:
@@ -94,6 +96,15 @@ def working_folder(pid: int) -> str | None:
         return os.readlink(f"{_PROC}/{pid}/cwd")
     except OSError:
         return None
+
+
+def stream_of(pid: int, number: int = 0) -> str:
+    """Which pipe or socket a process has as its input, or under a number; "" for anything else."""
+    try:
+        link = os.readlink(f"{_PROC}/{pid}/fd/{number}")
+    except OSError:
+        return ""
+    return link if link.startswith(("pipe:", "socket:")) else ""
 
 
 def resident_bytes(pid: int) -> int | None:
@@ -293,3 +304,11 @@ def _read(path: str) -> bytes:
         return whole
     finally:
         os.close(handle)
+
+
+def widen_pipe(handle: int) -> None:
+    """Let many messages wait in a pipe, if it is one and the system lets us."""
+    try:
+        fcntl.fcntl(handle, _F_SETPIPE_SZ, _WIDE_PIPE_BYTES)
+    except OSError:
+        return

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from support.workspace import Json, Workspace, child_command
-from switchboard.children.connection import ChildLimits
 from switchboard.children.pool import ChildPool
+from switchboard.children.reaching.child_limits import ChildLimits
 from switchboard.children.secrets.lookup import EnvironmentSecrets
 from switchboard.core.bus import EventBus
 from switchboard.core.privacy.secrets import SecretBook

@@ -13,10 +13,10 @@ from support.mcp_stdio import META, Json, StdioClient, modern_meta, talking_to, 
 from support.models.loopback import ScriptedModel
 from support.models.responses import responses_model
 from support.models.script import say, use
+from support.reading import read_it, reply
 from support.workspace import NODE_MODULES, Workspace
 
 EVERYTHING = NODE_MODULES / "@modelcontextprotocol" / "server-everything" / "dist" / "index.js"
-ALLOW: Json = {"action": "accept", "content": {"decision": "allow_once"}}
 FILLED: Json = {"action": "accept", "content": {"name": "Ada", "check": True}}
 PATIENCE = 120.0
 
@@ -33,8 +33,8 @@ def agent(workspace: Workspace) -> None:
 
 def answer_to(params: Json) -> Json:
     """Agree to the call of the tool, and fill in what its server asks for."""
-    is_approval = "decision" in params["requestedSchema"]["properties"]
-    return ALLOW if is_approval else FILLED
+    is_approval = "name" not in params["requestedSchema"]["properties"]
+    return reply("allow_once") if is_approval else FILLED
 
 
 def check_asked(asked: list[Json]) -> None:
@@ -81,6 +81,7 @@ async def fill(client: StdioClient, asked: list[Json]) -> None:
     while True:
         message = await client.message("elicitation/create", patience=PATIENCE)
         asked.append(message["params"])
+        await read_it()
         result = answer_to(message["params"])
         client.send({"jsonrpc": "2.0", "id": message["id"], "result": result})
 
@@ -99,6 +100,7 @@ async def test_a_client_with_a_task_fills_in_the_form_of_a_server(workspace: Wor
                 new = {key: each["params"] for key, each in asked.items() if key not in seen}
                 seen |= new
                 if new:
+                    await read_it()
                     given = {key: answer_to(params) for key, params in new.items()}
                     answers = {"taskId": task_id, "inputResponses": given}
                     await client.request("tasks/update", answers)

@@ -13,8 +13,8 @@ from typing import Any
 from msgspec import Raw
 
 from switchboard.children.child import Child
-from switchboard.children.connection import ChildLimits
 from switchboard.children.pool import ChildPool
+from switchboard.children.reaching.child_limits import ChildLimits
 from switchboard.children.schema import ServerEntry
 from switchboard.children.secrets.lookup import EnvironmentSecrets
 from switchboard.core.bus import EventBus

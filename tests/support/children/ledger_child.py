@@ -64,8 +64,8 @@ class Ledger(TinyServer):
 
     def ask(self, args: Json) -> str:
         """Ask, and answer with the answer."""
-        decision: Json = {"type": "string", "enum": ["deny", "allow_once", "allow_session"]}
-        wanted: Json = {"type": "object", "properties": {"decision": decision}}
+        remember: Json = {"type": "string", "enum": ["once", "session", "always"]}
+        wanted: Json = {"type": "object", "properties": {"remember": remember}}
         meta = {"switchboard/approval": {"id": "abcdefgh", "digest": "0" * 64}}
         params = {"message": args["text"], "requestedSchema": wanted, "_meta": meta}
         self.send({"jsonrpc": "2.0", "id": "q", "method": "elicitation/create", "params": params})

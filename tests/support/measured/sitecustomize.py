@@ -13,7 +13,7 @@ import coverage
 
 _CHECKOUT = Path(__file__).parents[3]
 _VARIABLES = {
-    "COVERAGE_PROCESS_START": str(_CHECKOUT / "pyproject.toml"),
+    "COVERAGE_PROCESS_START": str(Path(__file__).with_name("coverage.ini")),
     "COVERAGE_FILE": str(_CHECKOUT / ".run" / "coverage" / "data"),
 }
 _spawn = os.posix_spawn

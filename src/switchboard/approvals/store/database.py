@@ -1,4 +1,4 @@
-"""The file that questions and pins lie in: private, and shared by every process of a user."""
+"""The file that questions, pins and rules lie in: private, shared by every process of a user."""
 
 import os
 
@@ -75,8 +75,26 @@ ALTER TABLE pins ADD COLUMN is_whole INTEGER NOT NULL DEFAULT 0;
 -- Where it was asked: each workspace has a queue of its own.
 ALTER TABLE questions ADD COLUMN workspace TEXT NOT NULL DEFAULT '';
 """
+_LASTING_RULES = """
+CREATE TABLE rules (
+    server TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    -- Of the definition that was agreed to.
+    hash TEXT NOT NULL,
+    id TEXT NOT NULL UNIQUE,
+    runs TEXT NOT NULL,
+    made_at REAL NOT NULL,
+    made_by TEXT NOT NULL,
+    chain TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (server, fingerprint, tool)
+) STRICT;
+"""
 # What each version brought: an older file is brought up to date, a newer one is let be.
-_STEPS = (_QUESTIONS_AND_PINS, _CHANGED_TOOLS, _OPAQUE_OWNERS, _WHOLE_DEFINITIONS)
+_STEPS = (
+    *(_QUESTIONS_AND_PINS, _CHANGED_TOOLS, _OPAQUE_OWNERS, _WHOLE_DEFINITIONS),
+    _LASTING_RULES,
+)
 
 
 class Database(SqliteFile):

@@ -8,6 +8,8 @@ import msgspec
 
 from switchboard.approvals.queue import (
     PENDING_IN_ALL,
+    PENDING_OVER_HTTP,
+    PENDING_PER_ENTRANCE,
     PENDING_PER_SESSION,
     PENDING_PER_WORKSPACE,
     STALE_S,
@@ -22,6 +24,24 @@ _KEPT_S = 24 * 3600.0
 # Clocks are adjusted by so much all the time.
 _SKEW_S = 5.0
 _read_question = msgspec.json.Decoder(Question).decode
+
+
+class _Waiting(msgspec.Struct, frozen=True):
+    """What counts of a question that waits."""
+
+    id: str
+    session_id: str
+    asked_at: float
+    workspace: str = ""
+    entrance: str = ""
+
+    @property
+    def asker(self) -> str:
+        """Who asks, under no name that a client could choose."""
+        return self.entrance or self.session_id
+
+
+_read_waiting = msgspec.json.Decoder(_Waiting).decode
 
 
 class QuestionTable:
@@ -136,33 +156,54 @@ class QuestionTable:
         gives way after a while. In a workspace whose queue is full it is the oldest question of
         whoever asks most.
         """
-        waiting = self._database.rows(
-            "SELECT id, session, workspace, asked_at FROM questions WHERE state = 'pending'"
-            " ORDER BY asked_at"
+        rows = self._database.rows(
+            "SELECT question FROM questions WHERE state = 'pending' ORDER BY asked_at"
         )
-        own = [row for row in waiting if row["session"] == question.session_id]
-        stale = self._clock() - STALE_S
+        waiting = [_read_waiting(row["question"]) for row in rows]
+        own = [each for each in waiting if each.session_id == question.session_id]
         if len(own) >= PENDING_PER_SESSION:
-            if "session" in question.offers or own[0]["asked_at"] > stale:
-                raise _too_many(len(own))
-            self._give_way(own[0]["id"])
-        beside = [row for row in waiting if row["workspace"] == question.workspace]
+            if "session" in question.offers or not self._is_stale(own[0]):
+                raise _too_many(len(own), "of this session")
+            waiting.remove(self._give_way(own[0]))
+        beside = [each for each in waiting if each.workspace == question.workspace]
+        if question.entrance:
+            same = [each for each in waiting if each.entrance == question.entrance]
+            if len(same) >= PENDING_PER_ENTRANCE:
+                beside = self._without_stale(beside, same, "of clients with this token and address")
+            web = [each for each in beside if each.entrance]
+            if len(web) >= PENDING_OVER_HTTP:
+                beside = self._without_stale(beside, web, "of HTTP clients of this workspace")
         if len(beside) >= PENDING_PER_WORKSPACE:
-            [(most, count)] = Counter(row["session"] for row in beside).most_common(1)
-            oldest = next(row for row in beside if row["session"] == most)
-            if count <= len(own) + 1 and oldest["asked_at"] > stale:
-                raise _too_many(len(own))
-            self._give_way(oldest["id"])
+            [(most, count)] = Counter(each.asker for each in beside).most_common(1)
+            oldest = next(each for each in beside if each.asker == most)
+            asker = question.entrance or question.session_id
+            mine = sum(each.asker == asker for each in beside)
+            if count <= mine + 1 and not self._is_stale(oldest):
+                raise _too_many(len(beside), "of this workspace")
+            self._give_way(oldest)
         elif len(waiting) >= PENDING_IN_ALL:
-            raise _too_many(len(own))
+            raise _too_many(len(waiting), "of all workspaces")
 
-    def _give_way(self, question_id: str) -> None:
+    def _without_stale(
+        self, beside: list[_Waiting], crowd: list[_Waiting], whose: str
+    ) -> list[_Waiting]:
+        """Those who are left once the oldest of a crowd has given way. Raises a fault."""
+        if not self._is_stale(crowd[0]):
+            raise _too_many(len(crowd), whose)
+        gone = self._give_way(crowd[0])
+        return [each for each in beside if each is not gone]
+
+    def _is_stale(self, question: _Waiting) -> bool:
+        return question.asked_at <= self._clock() - STALE_S
+
+    def _give_way(self, question: _Waiting) -> _Waiting:
         self._database.change(
             "UPDATE questions SET state = 'cancelled', decided_by = 'queue', decided_at = ?"
             " WHERE id = ? AND state = 'pending'",
             self._clock(),
-            question_id,
+            question.id,
         )
+        return question
 
     def _sweep(self) -> None:
         """Close what nobody can answer or use any more, and forget what is old."""
@@ -193,11 +234,11 @@ class QuestionTable:
         )
 
 
-def _too_many(own: int) -> Fault:
+def _too_many(waiting: int, whose: str) -> Fault:
     return Fault(
         FaultCode.RESOURCE_EXHAUSTED,
         "too-many-questions",
-        f"{own} questions of this session are already waiting for an answer",
+        f"{waiting} questions {whose} are already waiting for an answer",
         hint="have them answered first: switchboard approvals list",
     )
 

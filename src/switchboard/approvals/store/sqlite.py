@@ -11,6 +11,7 @@ from switchboard.approvals.store.database import Database, unusable
 from switchboard.approvals.store.owners import ProcessOwners
 from switchboard.approvals.store.pin_table import PinTable
 from switchboard.approvals.store.question_table import QuestionTable
+from switchboard.approvals.store.rule_table import RuleTable
 from switchboard.core.loop.worker_thread import WorkerThread
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class _Opened(NamedTuple):
     database: Database
     questions: QuestionTable
     pins: PinTable
+    rules: RuleTable
 
 
 def _asking(
@@ -43,6 +45,15 @@ def _pinning(
 ) -> Callable[Concatenate[SqliteApprovals, P], CoroutineType[Any, Any, T]]:
     async def run(self: SqliteApprovals, *args: P.args, **more: P.kwargs) -> T:
         return await self.run(lambda opened: method(opened.pins, *args, **more))
+
+    return run
+
+
+def _ruling(
+    method: Callable[Concatenate[RuleTable, P], T],
+) -> Callable[Concatenate[SqliteApprovals, P], CoroutineType[Any, Any, T]]:
+    async def run(self: SqliteApprovals, *args: P.args, **more: P.kwargs) -> T:
+        return await self.run(lambda opened: method(opened.rules, *args, **more))
 
     return run
 
@@ -67,6 +78,10 @@ class SqliteApprovals:
     refuse = _pinning(PinTable.refuse)
     unsettled = _pinning(PinTable.unsettled)
     settle = _pinning(PinTable.settle)
+    add_rule = _ruling(RuleTable.add_rule)
+    rule = _ruling(RuleTable.rule)
+    rules = _ruling(RuleTable.rules)
+    drop_rule = _ruling(RuleTable.drop_rule)
 
     def __init__(
         self, home: str, *, owners: Owners | None = None, clock: Callable[[], float] = time.time
@@ -103,6 +118,7 @@ class SqliteApprovals:
                 database,
                 QuestionTable(database, self._owners, clock=self._clock),
                 PinTable(database, clock=self._clock),
+                RuleTable(database),
             )
             self._seen = database.version()
         return self._opened

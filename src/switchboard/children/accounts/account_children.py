@@ -12,7 +12,7 @@ from switchboard.core.faults import Fault
 from switchboard.core.sessions import Session
 
 if TYPE_CHECKING:
-    from switchboard.children.pool import ChildSource
+    from switchboard.children.sharing.sources import ChildSource
 
 
 class AccountChildren:

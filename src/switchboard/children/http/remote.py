@@ -1,6 +1,6 @@
 """A child that runs elsewhere and is reached over HTTP."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import httpx2
 
@@ -13,6 +13,7 @@ from switchboard.children.link import MakePeer
 from switchboard.children.redaction import Redaction
 from switchboard.children.schema import ServerEntry
 from switchboard.children.secrets.lookup import LookedUp
+from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.wire.peer import Peer
@@ -37,6 +38,12 @@ class RemoteLink:
     @property
     def answered_at(self) -> float:
         return self._pipe.answered_at
+
+    def attend(self, channel: Callable[[], Channel | None]) -> None:
+        """Its network is not ours."""
+
+    async def doubt(self) -> Fault | None:
+        return None
 
     async def diagnosis(self) -> tuple[str, str]:
         return self._pipe.ended, ""

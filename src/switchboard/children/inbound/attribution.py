@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from typing import Any, cast
-from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Raw
@@ -74,6 +73,8 @@ def _check_page(url: str) -> None:
 
     A browser understands other schemes as commands, and shows the wrong host before an `@`.
     """
+    from urllib.parse import urlsplit  # noqa: PLC0415 - few are led to a page
+
     try:
         parts = urlsplit(url)
         is_page = (

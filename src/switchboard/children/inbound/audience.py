@@ -1,13 +1,14 @@
 """Whom a child may mean that does not say so: everybody whose words it may still have in mind."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
 
 from switchboard.core.channel import Channel
 from switchboard.wire.messages import MessageId
 
-# So long after the last request of a session a child may still say something about it. Longer would
-# keep from a session what is meant for it whenever another one has just been served.
+# So long after the last request of a session a log message may still be about it. Longer would keep
+# from a session what is meant for it whenever another one has just been served. What asks for an
+# answer waits for no time: see `alone`.
 LINGER_S = 1.0
 # So long a child may go on with a request that was called off, and that it does not answer.
 ABANDONED_S = 600.0
@@ -21,7 +22,10 @@ class Audience:
     not for another that happens to be alone.
     """
 
-    __slots__ = ("_abandoned", "_clock", "_left", "_served", "_starters", "channels")
+    __slots__ = (
+        *("_abandoned", "_clock", "_is_shared", "_left", "_served", "_starters", "_user"),
+        *("answers", "channels"),
+    )
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -35,10 +39,20 @@ class Audience:
         self._abandoned: dict[MessageId, tuple[str, float]] = {}
         # Sessions that have ended, and when.
         self._left: dict[str, float] = {}
+        # The first session that this process worked for, and whether there was another since.
+        self._user: str | None = None
+        self._is_shared = False
+        # How often this process has answered.
+        self.answers = 0
 
-    def begin(self, token: MessageId, channel: Channel) -> None:
-        """A request goes out."""
-        self.channels[token] = channel
+    def begin(self, token: MessageId, channel: Channel | None) -> None:
+        """A request goes out. Who has no channel cannot be asked, but can be meant."""
+        if channel is not None:
+            self.channels[token] = channel
+        if not self._is_shared:
+            user = channel.holder if channel is not None else ""
+            self._is_shared = self._user is not None and self._user != user
+            self._user = user
 
     def end(self, token: MessageId) -> None:
         """A request was answered, or can never be."""
@@ -57,7 +71,11 @@ class Audience:
             self._served[found[0]] = self._clock()
 
     def begin_anew(self) -> None:
-        """What the last process was asked is answered by none; another may know of it."""
+        """Another process starts, which has worked for nobody.
+
+        What the last one was asked is answered by none, but the next may have read of it.
+        """
+        self._user, self._is_shared, self.answers = None, False, 0
         for token in tuple(self._abandoned):
             self.answered(token)
 
@@ -87,6 +105,21 @@ class Audience:
         holders = {each.holder for each in under_way}
         holders.update(self._served, (holder for holder, _ in self._abandoned.values()))
         return channel if holders == {channel.holder} else None
+
+    def alone(self) -> Channel | None:
+        """The same, if this process has never worked for another session.
+
+        A thread or a timer that one request left behind may ask at any later time, also when its
+        session has ended. Only a process that knows nobody else cannot mean anybody else.
+        """
+        return None if self._is_shared else self.only()
+
+    def callers(self) -> Collection[str]:
+        """The sessions that the child works for, also those that do not wait any more."""
+        self._forget_old()
+        callers = {each.holder for each in self.channels.values()}
+        callers.update(holder for holder, _ in self._abandoned.values())
+        return callers
 
     def leave(self, session_id: str) -> None:
         """A session has ended. What it was answered was all that it wanted."""

@@ -1,8 +1,8 @@
 """What a child says of its own accord, and who is to hear it.
 
 A child that several sessions share does not say whom it means. What belongs to one request shows by
-its token or its stream; the rest goes to a client only when the child works, and has worked lately,
-for that one alone.
+its token or its stream. Of the rest, a log message goes to a client only when the child works, and
+has worked lately, for that one alone; a question only when it has never worked for another.
 """
 
 import asyncio
@@ -48,6 +48,12 @@ _NOBODY = (
     "`{}`: several clients share this server, or none is waiting, so it is unclear which one this "
     "is for; with `scope` set to `session` each client has a server of its own"
 )
+_APART = (
+    "`{}`: this server has worked for several clients, so it is unclear which one this is for; "
+    "call again: from now on each session has a server of its own, as with `scope` set to `session`"
+)
+# What a child of the handshake era has to ask in the middle of a call.
+_QUESTIONS = frozenset({"elicitation/create", "sampling/createMessage"})
 _CALLED_OFF = "the client went away or called its request off"
 
 
@@ -82,6 +88,8 @@ class ServerRequests:
         self._questions = count(1)
         # The questions that wait for an answer, each with the channels that it may be meant for.
         self._open: dict[asyncio.Task[Mapping[str, Raw]], Sequence[Channel]] = {}
+        # Told that it asks without saying whom, and for which session that can only be, if any.
+        self.on_question: Callable[[str, str], None] = lambda _, __: None
         self.on_changed: Callable[[str], None] = lambda _: None
         self.on_updated: Callable[[str], None] = lambda _: None
 
@@ -94,9 +102,7 @@ class ServerRequests:
             return (b"{}",)
         if method not in INPUT_METHODS:
             raise RpcError(METHOD_NOT_FOUND, f"`{method}` is not offered")
-        channel = self._channel()
-        if channel is None:
-            raise RpcError(METHOD_NOT_FOUND, _NOBODY.format(method))
+        channel = self._asked(method)
         channels = self.audience.under_way() if self._about() is None else (channel,)
         try:
             wanted = marked_input(self._child, method, params, self._hide)
@@ -106,6 +112,18 @@ class ServerRequests:
         if not self.rate.allows(channel.holder, (method,)):
             raise RpcError(INTERNAL_ERROR, TOO_FAST)
         return self._ask(channel, wanted, channels)
+
+    def _asked(self, method: str) -> Channel:
+        """Whom a question is for. Raises RpcError where that is unclear."""
+        is_unclear = self._about() is None and method in _QUESTIONS
+        channel = self.audience.alone() if is_unclear else self._channel()
+        if is_unclear and self.audience.under_way():
+            self.on_question(method, channel.session_id if channel is not None else "")
+            if channel is None:
+                raise RpcError(METHOD_NOT_FOUND, _APART.format(method))
+        if channel is None:
+            raise RpcError(METHOD_NOT_FOUND, _NOBODY.format(method))
+        return channel
 
     def refused(self, error: RpcError, channel: Channel | None) -> RpcError:
         """A child's refusal, marked if it is a question."""

@@ -6,8 +6,9 @@ from typing import Protocol, TypeVar
 
 from switchboard.children.child import Child
 from switchboard.children.listings.listing import Kind, Listing
-from switchboard.children.pool import ChildSource
+from switchboard.children.sharing.sources import ChildSource
 from switchboard.core.channel import Channel
+from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.sessions import Session
 
@@ -59,10 +60,11 @@ class ListingCollector:
         channel: Channel | None,
         *,
         is_enough: Callable[[], bool] = lambda: False,
+        failed: Callable[[H, Fault], None] = lambda _, __: None,
     ) -> list[tuple[H, Listing]]:
         """What each child lists, or listed before. One that cannot list is left out.
 
-        Its own fault is told elsewhere. Nobody is waited for once there `is_enough`.
+        `failed` is told why. Nobody is waited for once there `is_enough`.
         """
         found: dict[int, Listing] = {}
         waiting: dict[asyncio.Task[Listing], tuple[int, Child]] = {}
@@ -81,11 +83,11 @@ class ListingCollector:
         for task, (index, child) in waiting.items():
             if task in late:
                 self._await_late(task, kind, child, session)
-            elif task.done() and not task.cancelled() and task.exception() is None:
-                found[index] = task.result()
-            elif (known := child.listings.known(kind)) is not None:
-                # Another asked for the same, and was told first.
+            # Another may have asked for the same, and have been told first.
+            elif (known := _result(task) or child.listings.known(kind)) is not None:
                 found[index] = known
+            elif isinstance(fault := _failure(task), Fault):
+                failed(holders[index], fault)
         return [(holders[index], found[index]) for index in sorted(found)]
 
     def _await_late(
@@ -111,6 +113,15 @@ def known_listings(kind: Kind, holders: Sequence[H], session: Session) -> list[t
     children = ((each, each.children.shown_to(session)) for each in holders)
     known = ((each, child.listings.shown(kind)) for each, child in children if child is not None)
     return [(each, listing) for each, listing in known if listing is not None]
+
+
+def _result(task: "asyncio.Task[Listing]") -> Listing | None:
+    is_done = task.done() and not task.cancelled() and task.exception() is None
+    return task.result() if is_done else None
+
+
+def _failure(task: "asyncio.Task[Listing]") -> BaseException | None:
+    return task.exception() if task.done() and not task.cancelled() else None
 
 
 async def _first_of(

@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 
-from switchboard.children.pool import ChildSource
 from switchboard.children.server_launches import ServerLaunches
+from switchboard.children.sharing.sources import ChildSource
 from switchboard.core.faults import Fault
 from switchboard.core.launches import Launch
 from switchboard.core.sessions import Session

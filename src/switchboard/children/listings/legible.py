@@ -42,7 +42,7 @@ def legible(entry: Raw) -> Raw:
 def _shown(value: Any, most: int | None, *, is_text: bool = False) -> Any:
     """What is seen of a value, its texts cut after so many letters."""
     if isinstance(value, str):
-        return _plain(value, most) if is_text else value
+        return plain(value, most) if is_text else value
     if isinstance(value, list):
         return [_shown(each, most) for each in cast("list[Any]", value)]
     if isinstance(value, dict):
@@ -55,7 +55,8 @@ def _shown(value: Any, most: int | None, *, is_text: bool = False) -> Any:
     return value
 
 
-def _plain(text: str, most: int | None) -> str:
+def plain(text: str, most: int | None = MOST_LETTERS) -> str:
+    """A text without letters that nobody sees, and no longer than allowed."""
     text = _UNSEEN.sub("", _ANSI.sub("", text))
     if most is None or len(text) <= most:
         return text

@@ -1,12 +1,18 @@
 """Looks the secrets of a server up, off the loop, and again when they may have changed."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Protocol
 
 from switchboard.children.schema import ServerEntry
 from switchboard.children.secrets.texts import filled
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.sessions import Session
+
+_MISSING = "secret-missing"
+# How it names itself as a client.
+_CODEX = "codex"
 
 
 class SecretSource(Protocol):
@@ -142,7 +148,23 @@ def _missing(server: str, name: str, reference: str) -> Fault:
     kind, _, rest = reference.partition(":")
     return Fault(
         FaultCode.UNAUTHENTICATED,
-        "secret-missing",
+        _MISSING,
         f"the secret `{name}` of `{server}` has no value",
         hint=f"set `{rest}`" if kind == "env" else f"switchboard vault put {rest}",
+        details={"variable": rest} if kind == "env" else {},
     )
+
+
+@contextmanager
+def hints_for(session: Session | None) -> Generator[None]:
+    """A missing variable may well be set, and not be handed on by the client."""
+    try:
+        yield
+    except Fault as fault:
+        variable = fault.details.get("variable")
+        if fault.reason == _MISSING and variable and session and session.client.startswith(_CODEX):
+            fault.hint = (
+                f"set `{variable}`; Codex hands it on only if `env_vars` of"
+                f' `[mcp_servers.switchboard]` in its `config.toml` names it: `["{variable}"]`'
+            )
+        raise

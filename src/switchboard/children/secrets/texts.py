@@ -28,8 +28,11 @@ def secret_variables(entry: ServerEntry) -> dict[str, str]:
 
 
 def injected_secrets(entry: ServerEntry) -> dict[str, str]:
-    """What is put on at the edge for a server, by the variables that hold a placeholder."""
-    return {each.variable: each.inject for each in entry.egress if each.inject}
+    """What is put on at the edge for a server, by the references.
+
+    Not by variables: two references may share a name, and each belongs to its own hosts.
+    """
+    return {each.inject: each.inject for each in entry.egress if each.inject}
 
 
 def secret_headers(entry: ServerEntry) -> dict[str, str]:
@@ -54,6 +57,12 @@ def references_of(entry: ServerEntry) -> tuple[str, ...]:
         text = (entry.env if field == "env" else entry.headers)[name]
         found |= dict.fromkeys(vault_references_in(text))
     return tuple(found)
+
+
+def grants_asked_by(entry: ServerEntry) -> tuple[str, ...]:
+    """Everything of its user's that a server of a workspace has to be given: also each `${VAR}`."""
+    variables = (f"env:{name}" for names in entry.filled.values() for name in names)
+    return tuple(dict.fromkeys((*references_of(entry), *variables)))
 
 
 def filled(text: str, look_up: Callable[[str], str]) -> str:

@@ -1,6 +1,8 @@
 """Interpreters and package runners: what each takes from the folder that it starts in.
 
-Judged by name, as a command line is written. What is not known here is a program like any other.
+Judged by the words of a command line. A program that stands behind another one, whatever that is,
+counts as if it stood alone: nobody can list what starts other programs. Only a command line that
+names nothing of this kind is a program like any other.
 """
 
 import os
@@ -12,7 +14,7 @@ from typing import Literal
 # `settings`: modules, settings or programs in a way that nothing but another folder prevents.
 Taken = Literal["nothing", "modules", "settings"]
 
-_PYTHON = re.compile(r"(?:python|pypy)w?(\d+(?:\.\d+)*)?t?")
+_PYTHONS = ("python", "pypy")
 # fmt: off
 _SHELLS = frozenset((
     "ash", "bash", "busybox", "csh", "dash", "fish", "ksh", "mksh", "nu", "pwsh", "sh", "tcsh",
@@ -36,7 +38,23 @@ _RUNNERS = _FETCHERS | frozenset((
     "chpst", "chrt", "doas", "env", "ionice", "nice", "nohup", "setsid", "stdbuf", "su", "sudo",
     "taskset", "time", "timeout", "xargs",
 ))
+# Those of which nobody has found out what they take, and how to keep them from it: some look for
+# modules in their folder.
+_INTERPRETERS = frozenset((
+    "elixir", "erl", "escript", "groovy", "guile", "iex", "java", "jruby", "julia", "jshell",
+    "kotlin", "lua", "luajit", "octave", "osascript", "perl", "php", "racket", "rscript",
+    "ruby", "scala", "tclsh", "wish",
+))
+_TAKING = _RUNNERS | _INTERPRETERS | _SHELLS | _NODE
+# Words of a language too. In a text they count where a program may stand, in an argument of their
+# own always.
+_WORDS = frozenset((
+    "ant", "dart", "env", "fish", "gem", "go", "hatch", "invoke", "just", "make", "mix", "nice",
+    "ninja", "scala", "stack", "su", "swift", "task", "time", "wish",
+))
 # fmt: on
+# What a program may be named by, also in a text that somebody runs, and what may stand before it.
+_NAMES = re.compile(r"(^|[^\w\s.+/-]\s*|\b(?:do|exec|then)\s+)?([\w.+/-]+)", re.MULTILINE)
 # Options of Node that take nothing from a folder.
 _NODE_HARMLESS = (
     r"--(?:max-[a-z-]+=\d+|no-warnings|no-deprecation|enable-source-maps|trace-[a-z-]+|use-[a-z-]+)"
@@ -52,7 +70,14 @@ def name_of(command: str) -> str:
 
 def is_python(command: str) -> bool:
     """Whether a command is Python."""
-    return _PYTHON.fullmatch(name_of(command)) is not None
+    name = name_of(command)
+    # `python`, `pythonw`, `python3.13t`. By hand: everyone waits for the first listing, and it
+    # takes longer to compile a pattern.
+    for stem in _PYTHONS:
+        if name.startswith(stem):
+            version = name.removeprefix(stem).removeprefix("w").removesuffix("t")
+            return not version or all(part.isdecimal() for part in version.split("."))
+    return False
 
 
 def fetches_packages(command: str) -> bool:
@@ -63,7 +88,7 @@ def fetches_packages(command: str) -> bool:
 def taken_from_folder(command: str, args: Sequence[str]) -> Taken:
     """What a command line takes from the folder that it starts in, without being asked to."""
     name = name_of(command)
-    if name in _RUNNERS:
+    if name in _RUNNERS | _INTERPRETERS or any(map(_starts_another, args)):
         return "settings"
     if name in _SHELLS:
         return "nothing" if args and os.path.isabs(args[0]) else "settings"
@@ -91,6 +116,28 @@ def program_file(command: str, args: Sequence[str]) -> str:
     return script or (command if os.sep in command else "")
 
 
+def _starts_another(word: str) -> bool:
+    """Whether a word is, or as a text holds, the name of something that takes from its folder."""
+    for found in _NAMES.finditer(word):
+        before, each = found.groups()
+        name = name_of(each)
+        if name in _WORDS and before is None:
+            continue
+        if name in _TAKING or is_python(name) or _is_runner_of_node(each):
+            # A folder that is worked on may have any name.
+            return not (os.path.isabs(word) and os.path.isdir(word))
+    return False
+
+
+def _is_runner_of_node(path: str) -> bool:
+    """Whether a script is what a package runner is made of: `npx` is `npm/bin/npx-cli.js`."""
+    if not path.endswith((".js", ".cjs", ".mjs")):
+        return False
+    packages = path.split("/node_modules/")[1:]
+    owners = {each.partition("/")[0] for each in packages}
+    return bool(owners & _RUNNERS) or re.split("[-.]", name_of(path))[0] in _FETCHERS
+
+
 def _options(args: Sequence[str]) -> Sequence[str]:
     """The options before the first word that is none."""
     for index, each in enumerate(args):
@@ -113,38 +160,42 @@ def _taken_by_node(args: Sequence[str]) -> Taken:
 
 
 def _taken_by_python(args: Sequence[str]) -> Taken:
-    flags, rest = _python_words(args)
+    flags, _ = _python_words(args)
     if "I" in flags or "P" in flags:
         return "nothing"
-    if rest and not rest[0].startswith("-"):
-        # A script has its own folder in the place of the one that it starts in.
-        return "nothing"
-    return "modules"
+    # A script has its own folder in the place of the one that it starts in.
+    return "nothing" if _python_script(args) else "modules"
 
 
 def _python_script(args: Sequence[str]) -> str:
-    _, rest = _python_words(args)
-    return rest[0] if rest and not rest[0].startswith("-") else ""
+    at = python_options(args)
+    return args[at] if at < len(args) and not args[at].startswith("-") else ""
 
 
-def _python_words(args: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """The letters of its options, and what follows: a script, or nothing after `-m`, `-c`, `-`."""
+def python_options(args: Sequence[str]) -> int:
+    """How many words are options of Python: before its script, `-m`, `-c`, or what it reads."""
+    return _python_words(args)[1]
+
+
+def _python_words(args: Sequence[str]) -> tuple[str, int]:
+    """The letters of its options, and how many words they are."""
     flags = ""
     index = 0
     while index < len(args):
         word = args[index]
         if not word.startswith("-") or word in {"-", "--"}:
-            return flags, args[index:]
+            break
         if word.startswith("--"):
             # `--check-hash-based-pycs` alone has a value, and may have it in the same word.
             index += 2 if word == "--check-hash-based-pycs" else 1
             continue
+        begun = index
         for at, letter in enumerate(word[1:], 1):
             if letter in "mc":
-                return flags, ()
+                return flags, begun
             if letter in _PYTHON_TAKES_WORD:
                 index += 0 if word[at + 1 :] else 1
                 break
             flags += letter
         index += 1
-    return flags, ()
+    return flags, min(index, len(args))

@@ -1,6 +1,7 @@
 """The folder that the process of a server starts in, and what keeps it from taking of it."""
 
 from switchboard.children.schema import ServerEntry
+from switchboard.children.starting.bytecode import without_bytecode
 from switchboard.children.starting.runners import taken_from_folder
 from switchboard.core.faults import Fault, FaultCode
 from switchkit.commands import lies_in
@@ -12,9 +13,10 @@ _SAFE_PATH = "-P"
 
 
 def command_line(entry: ServerEntry) -> tuple[str, ...]:
-    """What to start: as it is written, but for what keeps modules of a workspace out."""
+    """What to start: as it is written, but for what keeps code of a workspace out."""
     shield = (_SAFE_PATH,) if _is_shielded(entry) else ()
-    return (entry.command, *shield, *entry.args)
+    words = (entry.command, *shield, *entry.args)
+    return without_bytecode(words, entry.bytecode) if entry.bytecode else words
 
 
 def _is_shielded(entry: ServerEntry) -> bool:

@@ -1,18 +1,14 @@
 """`switchboard audit`: what was done, by whom, with whose leave, and whether all of it is there."""
 
-import asyncio
 import os
 import re
 import select
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import TypeVar
 
 import msgspec
-from msgspec import Struct
 
 from switchboard.audit.filter import record_in
-from switchboard.audit.store import SqliteAudit
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.audit_reports import (
@@ -24,21 +20,15 @@ from switchboard.cli.verbs.parts.audit_reports import (
     AuditVerifyReport,
     PlacedRecord,
 )
-from switchboard.cli.verbs.parts.daemon_answer import daemon_answer
+from switchboard.cli.verbs.parts.auditing.audit_log import audit_answer_to, audit_pages
 from switchboard.control.answers import AuditRows
-from switchboard.control.records import audit_answer
 from switchboard.control.requests import (
-    AuditAfterRequest,
-    AuditQuestion,
     AuditRequest,
     VerifyRequest,
 )
 from switchboard.core.audit import Verification
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.ipc.paths import places_from
 from switchkit.cli.usage import Option, Usage, UsageError, Word
-
-T = TypeVar("T", bound=Struct)
 
 _LAST = 20
 # How soon a follower sees a new record.
@@ -100,7 +90,7 @@ def _tail(request: CommandRequest) -> Report:
     if not last.isdigit():
         raise UsageError("`--last` must be a whole number")
     fields = _filter_fields(request)
-    found = _answer(request, AuditRequest(last=int(last), **fields), AuditRows)
+    found = audit_answer_to(request, AuditRequest(last=int(last), **fields), AuditRows)
     newest = tuple(map(PlacedRecord.of, found.rows))
     if not request.arguments.has("follow"):
         return AuditReport(records=newest, unreadable=found.unreadable)
@@ -109,7 +99,7 @@ def _tail(request: CommandRequest) -> Report:
     for text in found.unreadable:
         request.talk.say(text)
     while True:
-        for page in _pages(request, fields, found.end):
+        for page in audit_pages(request, fields, found.end):
             found = page
             for row in page.rows:
                 request.show(AuditRecordReport.of(PlacedRecord.of(row)))
@@ -117,38 +107,11 @@ def _tail(request: CommandRequest) -> Report:
         select.select([], [], [], _LOOK_S)
 
 
-def _pages(request: CommandRequest, fields: dict[str, str], after: int = 0) -> Iterator[AuditRows]:
-    """All records after one, some at a time, oldest first."""
-    while True:
-        found = _answer(request, AuditAfterRequest(after=after, **fields), AuditRows)
-        yield found
-        if found.end == after:
-            return
-        after = found.end
-
-
-def _answer(request: CommandRequest, wanted: AuditQuestion, kind: type[T]) -> T:
-    """What the daemon says if one runs, else what lies on disk."""
-    answer = daemon_answer(request, wanted, kind)
-    if answer is None:
-        answer = asyncio.run(_own_answer(request, wanted))
-    assert isinstance(answer, kind)
-    return answer
-
-
-async def _own_answer(request: CommandRequest, wanted: AuditQuestion) -> Struct:
-    log = SqliteAudit(places_from(dict(request.environ)).home)
-    try:
-        return await audit_answer(log, wanted)
-    finally:
-        await log.aclose()
-
-
 def _show(request: CommandRequest) -> Report:
     which = request.arguments.word(1)
     if not which:
         raise UsageError("`WHICH` is missing", "switchboard audit tail")
-    found = _answer(request, AuditRequest(which=which), AuditRows)
+    found = audit_answer_to(request, AuditRequest(which=which), AuditRows)
     rows, told = found.rows, found.unreadable
     if not rows:
         raise Fault(
@@ -167,10 +130,12 @@ def _verify(request: CommandRequest) -> Report:
     if given is not None:
         match = _EXPECTED.fullmatch(given)
         if match is None:
-            raise UsageError("`--expect` takes what `audit verify` showed, such as `120:9f3c0a…`")
+            raise UsageError(
+                "`--expect` takes what `switchboard audit verify` showed, such as `120:9f3c0a…`"
+            )
         wanted = VerifyRequest(seq=int(match[1]), hash=match[2])
     request.talk.progress("checking every record …")
-    return AuditVerifyReport.of(_answer(request, wanted, Verification))
+    return AuditVerifyReport.of(audit_answer_to(request, wanted, Verification))
 
 
 def _export(request: CommandRequest) -> Report:
@@ -201,7 +166,7 @@ def _lines(request: CommandRequest, told: dict[str, None]) -> Iterator[AuditLine
 
     What could not be read is noted, once however many pages it is missing from.
     """
-    for page in _pages(request, _filter_fields(request)):
+    for page in audit_pages(request, _filter_fields(request)):
         told.update(dict.fromkeys(page.unreadable))
         for row in page.rows:
             if record_in(row) is not None:

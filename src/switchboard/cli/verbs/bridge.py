@@ -37,8 +37,8 @@ def run(request: CommandRequest) -> Report:
     request.check_directory()
     name, agent = request.arguments.word(0), request.arguments.one("agent") or ""
     agent = os.path.abspath(agent) if agent else ""
+    environ = dict(request.environ)
     if not request.is_in_process:
-        environ = dict(request.environ)
         flags = {
             "workspace": request.workspace or "",
             "config": request.config or "",
@@ -59,7 +59,7 @@ def run(request: CommandRequest) -> Report:
     from switchboard.settings.bridged import bridged  # noqa: PLC0415
 
     settings = bridged(settings_for(request), name, agent=agent)
-    serving = serve_stdio(settings, request.environ, instructions=lambda _: bridge_words(settings))
+    serving = serve_stdio(settings, environ, instructions=lambda _: bridge_words(settings))
     return Silent(code=run_loop(serving))
 
 

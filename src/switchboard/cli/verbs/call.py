@@ -23,6 +23,12 @@ USAGE = Usage(
     words=(
         Word(name="SUITE", about="a suite, the server behind it, or a tool of no suite"),
         Word(name="TOOL", about="one of the suite's tools", optional=True),
+        Word(
+            name="KEY=VALUE",
+            about="an argument, read as the tool's schema says; KEY:=JSON is taken as JSON",
+            optional=True,
+            many=True,
+        ),
     ),
     options=(
         Option(
@@ -35,6 +41,8 @@ USAGE = Usage(
     ),
     details="The exit code is 1 when the tool says that it failed.",
     examples=(
+        "switchboard call calc_suite add numbers=19 numbers=23",
+        "switchboard call notes_suite find text='to do' limit=5 'tags:=[\"home\"]'",
         "switchboard call calc_suite add --args '{\"numbers\": [19, 23]}'",
         "switchboard call notes_suite add_note --args @note.json",
         'switchboard call search --args \'{"pattern": "TODO"}\'',
@@ -92,10 +100,16 @@ class CallReport(Report, frozen=True, kw_only=True, tag="switchboard.call/1"):
 
 
 def run(request: CommandRequest) -> Report:
-    name, subtool = request.arguments.word(0), request.arguments.word(1)
+    name, *others = request.arguments.words
+    # No tool has `=` in its name.
+    subtool = others.pop(0) if others and "=" not in others[0] else ""
+    for word in others:
+        if "=" not in word:
+            raise UsageError(f"`{word}` is not an argument", "write it as `key=value`")
     wanted = CallRequest(
         name=name,
         subtool=subtool,
+        pairs=tuple(others),
         arguments=_arguments(request.arguments.one("args")),
         account=request.arguments.one("account") or "",
         asks=can_ask(),

@@ -17,7 +17,10 @@ from switchboard.ipc.paths import DaemonPlaces, places_from
 from switchkit.cli.columns import counted
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, UsageError, Word
+from switchkit.exits import has_ended
 
+# A daemon with nothing open ends in about a second.
+_HANDING_BACK_S = 5.0
 _ACTIONS = ("start", "stop", "restart", "logs", "run")
 _LINES = 50
 
@@ -48,8 +51,15 @@ class DaemonReport(Report, frozen=True, kw_only=True, tag="switchboard.daemon/1"
     others: tuple[int, ...] = ()
     # The runs of agents that ended with it, or that it waits for.
     runs: tuple[str, ...] = ()
+    # The one before, which still works on what its clients have open.
+    finishing: int = 0
     # Whether it did not answer, so that it could not end its runs itself.
     was_killed: bool = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether a daemon lets its runs come to their end."""
+        return self.state == "draining" or bool(self.finishing)
 
     def lines(self, style: Style) -> Iterator[str]:
         del style
@@ -63,8 +73,10 @@ class DaemonReport(Report, frozen=True, kw_only=True, tag="switchboard.daemon/1"
         }[self.state]
         for pid in self.others:
             yield f"one that was draining has stopped, process {pid}"
+        if self.finishing:
+            yield f"the one before ends when nothing is open any more, process {self.finishing}"
         if self.runs:
-            what = "waits for" if self.state == "draining" else "ended"
+            what = "waits for" if self.waits else "ended"
             yield f"it {what} {counted(len(self.runs), 'run')} of agents: {', '.join(self.runs)}"
 
     def notes(self, style: Style) -> Iterator[str]:
@@ -74,7 +86,7 @@ class DaemonReport(Report, frozen=True, kw_only=True, tag="switchboard.daemon/1"
                 " daemon, as `on_crash` of the agent says"
             )
             yield hint(style, "switchboard runs")
-        elif self.runs and self.state != "draining":
+        elif self.runs and not self.waits:
             yield "a run that was stopped is not taken up again, whatever its agent's `on_crash`"
             yield hint(style, f"switchboard runs show {self.runs[0]}")
 
@@ -101,11 +113,7 @@ def run(request: CommandRequest) -> Report:
         case "stop":
             return _stop(places, drain=request.arguments.has("drain"))
         case "restart":
-            # Those that drain go on: they end by themselves, with their last client.
-            stopped = _stop(places, is_alone=True)
-            return replace(
-                _start(places, request), runs=stopped.runs, was_killed=stopped.was_killed
-            )
+            return _restart(places, request)
         case "logs":
             return _logs(places, request)
         case _:
@@ -121,9 +129,34 @@ def _start(places: DaemonPlaces, request: CommandRequest) -> DaemonReport:
     return DaemonReport(state="started", home=places.home, pid=pid)
 
 
-def _stop(places: DaemonPlaces, *, drain: bool = False, is_alone: bool = False) -> DaemonReport:
+def _restart(places: DaemonPlaces, request: CommandRequest) -> DaemonReport:
+    """Start another daemon, and have the one before leave its clients to it.
+
+    Those that drain already go on: they end by themselves, with their last client.
+    """
+    before = running_daemon(places)
+    if before is None:
+        return _start(places, request)
+    try:
+        waits_for = before.answer(DrainRequest(), Stopping) or Stopping()
+    except Fault:
+        # It does not answer, or is ending.
+        stopped = before.stop()
+        return replace(
+            _start(places, request), runs=_ids(stopped.runs), was_killed=stopped.was_killed
+        )
+    started = _start(places, request)
+    for each in draining_daemons(places):
+        if each.pid == before.pid:
+            each.answer(DrainRequest(hands_back=True), Stopping)
+    if has_ended(before.pid, _HANDING_BACK_S):
+        return started
+    return replace(started, finishing=before.pid, runs=_ids(waits_for.runs))
+
+
+def _stop(places: DaemonPlaces, *, drain: bool = False) -> DaemonReport:
     client = running_daemon(places)
-    others = [] if is_alone else draining_daemons(places)
+    others = draining_daemons(places)
     if client is None:
         if not others:
             return DaemonReport(state="absent", home=places.home)

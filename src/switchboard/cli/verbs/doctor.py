@@ -5,6 +5,7 @@ import os
 import platform
 import shlex
 from collections.abc import Iterator, Mapping
+from functools import partial
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as version_of
 
@@ -15,14 +16,17 @@ from switchboard.children.secrets.texts import references_of, texts_with_secrets
 from switchboard.cli.render import hint, shown_origin
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import CommandRequest
+from switchboard.cli.verbs.parts.asking import tell_news
+from switchboard.cli.verbs.parts.doctor.surroundings import about_daemons, about_home, about_port
 from switchboard.cli.verbs.parts.egress.findings import egress_findings
-from switchboard.cli.verbs.parts.loading import settings_for
+from switchboard.cli.verbs.parts.loading import usable_for
 from switchboard.cli.verbs.parts.own_board import own_caller
 from switchboard.cli.verbs.parts.servers import program_of, target_of
 from switchboard.config.locate import find_places
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.control.requests import IntrospectRequest
 from switchboard.daemon.board.assemble import sandbox_refusals
+from switchboard.ipc.paths import places_from
 from switchboard.providers.source import Finding
 from switchboard.providers.table import configured
 from switchboard.sandbox.limits import limits_in_words
@@ -31,6 +35,7 @@ from switchboard.settings.sections import Settings
 from switchkit.cli.columns import counted, visible
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage
+from switchkit.commands import words_in_command
 
 USAGE = Usage(
     verb="doctor",
@@ -57,8 +62,12 @@ class DoctorReport(Report, frozen=True, kw_only=True, tag="switchboard.doctor/1"
     workspace: str
     home: str
     sandbox: str
+    # Whether calls are judged, and who says so; empty where the settings cannot be read.
+    guard: str = ""
     servers: int
     left_out: int = 0
+    # Those that their user has switched off.
+    off: int = 0
     # Where the vault is and what opens it; empty where there is none and nobody asks for one.
     vault: str = ""
     findings: tuple[Finding, ...]
@@ -71,13 +80,16 @@ class DoctorReport(Report, frozen=True, kw_only=True, tag="switchboard.doctor/1"
         names = ", ".join(f"{name} {number}" for name, number in self.versions.items())
         yield f"versions   {names}"
         yield f"loop       {self.loop}"
-        yield f"workspace  {self.workspace}"
-        yield f"home       {self.home}"
+        yield f"workspace  {style.paths(self.workspace)}"
+        yield f"home       {style.paths(self.home)}"
         yield f"sandbox    {self.sandbox}"
+        if self.guard:
+            yield f"guard      {self.guard}"
         if self.vault:
             yield f"vault      {self.vault}"
         left_out = f", {self.left_out} left out" if self.left_out else ""
-        yield f"servers    {self.servers}{left_out}"
+        off = f", {self.off} off" if self.off else ""
+        yield f"servers    {self.servers}{left_out}{off}"
         for server in self.started:
             yield f"started    {server.suite}: {counted(server.tools, 'tool')}"
         # Beside what every configuration has: what is there of each provider.
@@ -88,7 +100,8 @@ class DoctorReport(Report, frozen=True, kw_only=True, tag="switchboard.doctor/1"
         for finding in self._with("error", "warning"):
             yield ""
             mark = style.red if finding.severity == "error" else style.yellow
-            yield f"{mark(finding.severity + ':')} {finding.subject}: {finding.message}"
+            subject = style.paths(finding.subject)
+            yield f"{mark(finding.severity + ':')} {subject}: {finding.message}"
             if finding.hint:
                 yield hint(style, finding.hint)
         if not self._with("error", "warning"):
@@ -105,15 +118,19 @@ def run(request: CommandRequest) -> Report:
     started: tuple[Server, ...] = ()
     vault = ""
     try:
-        settings = settings_for(request)
+        settings = usable_for(request)
     except ConfigInvalid as error:
         findings += [_finding(each, error.workspace) for each in error.problems]
     if settings is not None:
+        broken = (each for file in settings.broken for each in file.problems)
+        findings += [_finding(each, settings.workspace) for each in broken]
         findings += [_finding(each, settings.workspace) for each in settings.warnings]
         findings += _about_trust(settings)
         findings += _about_folder(settings)
         findings += _about_servers(settings, request.environ)
         findings += _about_sandbox(settings)
+        listener = settings.listener
+        findings += about_port(listener.transport, listener.host, listener.port)
         if has_vault(settings):
             # Ciphers take a while to load, and few have a vault.
             from switchboard.cli.verbs.parts.vault.findings import vault_findings  # noqa: PLC0415
@@ -131,14 +148,18 @@ def run(request: CommandRequest) -> Report:
         if request.arguments.has("deep"):
             started = asyncio.run(_start(request, settings, findings))
     places = find_places(request.environ, request.workspace, [])
+    findings += about_home(places.home)
+    findings += about_daemons(places_from(dict(request.environ)))
     return DoctorReport(
         versions=_versions(),
         loop="uvloop" if "uvloop" in _versions() else "asyncio",
         workspace=places.workspace,
         home=places.home,
         sandbox=platform_sandbox().describe(settings.sandbox_fallback if settings else "none"),
+        guard=_guard(settings) if settings else "",
         servers=len(settings.servers) + len(settings.untrusted) if settings else 0,
-        left_out=len(settings.omitted) if settings else 0,
+        left_out=sum(not each.is_off for each in settings.omitted) if settings else 0,
+        off=sum(each.is_off for each in settings.omitted) if settings else 0,
         vault=vault,
         findings=tuple(findings),
         started=started,
@@ -153,12 +174,21 @@ def _finding(problem: Problem, workspace: str) -> Finding:
     )
 
 
+def _guard(settings: Settings) -> str:
+    origin = settings.guard_from
+    place = "by default"
+    if origin is not None:
+        place = f"from {shown_origin(origin.scope, origin.path, origin.line, settings.workspace)}"
+    return f"{'on' if settings.is_guarded else 'off'} ({place})"
+
+
 def _about_trust(settings: Settings) -> Iterator[Finding]:
     for entry in settings.untrusted:
+        why = visible(settings.changed.get(entry.name, "")) or "not trusted"
         yield Finding(
             severity="warning",
             subject=entry.name,
-            message=f"not trusted, so it is not shown; it would run `{visible(target_of(entry))}`",
+            message=f"{why}, so it is not shown; it would run `{visible(target_of(entry))}`",
             hint=f"switchboard trust {shlex.quote(entry.name)}",
         )
 
@@ -174,7 +204,9 @@ def _about_folder(settings: Settings) -> Iterator[Finding]:
                 if trusted
                 else "not trusted: your own servers start in empty folders, not here"
             ),
-            hint='`start_in = "workspace"` in an entry' if trusted else "switchboard trust",
+            hint='`start_in = "workspace"` in an entry'
+            if trusted
+            else "switchboard trust --folder",
         )
 
 
@@ -192,7 +224,8 @@ def _about_servers(settings: Settings, environ: Mapping[str, str]) -> Iterator[F
                 severity="error",
                 subject=entry.name,
                 message=f"the command `{entry.command}` was not found",
-                hint=f"install it, or: switchboard config explain mcp_servers.{entry.name}.command",
+                hint=words_in_command(entry.command)
+                or f"install it, or: switchboard config explain mcp_servers.{entry.name}.command",
             )
         for name, reference in texts_with_secrets(entry):
             kind, _, variable = reference.partition(":")
@@ -237,9 +270,11 @@ async def _start(
 ) -> tuple[Server, ...]:
     request.talk.progress(f"starting {counted(len(settings.servers), 'server')} …")
     async with own_caller(settings, request.environ) as caller:
-        suites = (await caller.introspect(IntrospectRequest())).suites
+        asked = caller.introspect(IntrospectRequest(), hear=partial(tell_news, request.talk))
+        suites = (await asked).suites
     for suite in suites:
-        if suite.failure:
+        # That a server is left out was told without a start.
+        if suite.failure and suite.failure.reason != "server-left-out":
             text = "".join(f"; {key}: {value}" for key, value in suite.failure.details.items())
             findings.append(
                 Finding(

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
+from switchboard.cli.moments import utc_time
 from switchboard.cli.render import as_json, hint
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import CommandRequest
@@ -67,14 +68,19 @@ def run(request: CommandRequest) -> Report:
     follow = request.arguments.has("follow")
     events = client.events(last=int(last), follow=follow)
     if not follow:
-        return EventsReport(events=tuple(events))
+        return EventsReport(events=tuple(map(_dated, events)))
     for event in events:
-        request.show(EventReport(event=event))
+        request.show(EventReport(event=_dated(event)))
     return Silent()
 
 
+def _dated(event: dict[str, Any]) -> dict[str, Any]:
+    """The event with its time as other reports write it, beside the number."""
+    return {**event, "time": utc_time(float(event["at"]))}
+
+
 def _shown(event: dict[str, Any], style: Style) -> str:
-    named = {"at", "event", "workspace"}
+    named = {"at", "time", "event", "workspace"}
     rest = " ".join(
         f"{name}={value if isinstance(value, str) else as_json(value)}"
         for name, value in event.items()

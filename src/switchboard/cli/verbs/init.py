@@ -8,6 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from switchboard.children.secrets.texts import references_of
 from switchboard.cli.render import hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
@@ -16,11 +17,12 @@ from switchboard.cli.verbs.parts.imports import (
     Candidate,
     ImportedServer,
     candidates,
+    outcome_of,
     take_over,
 )
 from switchboard.cli.verbs.parts.loading import places_for, settings_for
 from switchboard.cli.verbs.parts.servers import entries
-from switchboard.cli.verbs.parts.trusting.consent import TrustOffer, is_below_client, write_down
+from switchboard.cli.verbs.parts.trusting.consent import TrustOffer, why_no_consent, write_down
 from switchboard.config.problems import ConfigInvalid
 from switchboard.config.writing import refuse_linked_folders, write_whole
 from switchboard.settings.consent.own_folder import not_ones_own
@@ -52,7 +54,18 @@ _CONFIG = """\
 # Settings of Switchboard for this workspace. All of them: switchboard config show
 
 # Ask before a call that could do harm, and write down what runs: docs/approvals.md, docs/audit.md
-guard = true
+# That is so by default. With this line it is so here whatever the home of somebody says:
+# guard = true
+
+# Answer with a server's own contents. Without this a suite answers with the JSON of each result
+# (`json`), of which a model reads up to twice as much: docs/results.md
+[results]
+mode = "passthrough"
+
+# Let a call take five minutes without a sign of life, as hosts do. Without this it has one minute,
+# which is too short for crawls, builds and research.
+[timeouts]
+rpc_ms = 300_000
 """
 
 
@@ -87,6 +100,8 @@ class InitReport(Report, frozen=True, kw_only=True, tag="switchboard.init/1"):
             else:
                 verb = "would copy" if self.dry_run else "copied"
                 yield f"{verb} {server.name} from {server.file}"
+                if server.needs_workspace:
+                    yield f'  with `start_in = "workspace"`: {server.needs_workspace}'
         if self.folder_trusted:
             yield "trusted this folder: your own servers may start in it"
         for lines in self.clients:
@@ -94,6 +109,11 @@ class InitReport(Report, frozen=True, kw_only=True, tag="switchboard.init/1"):
             place = f"put into {lines.file}" if lines.file else "run"
             yield f"{style.bold(lines.client)}: {place}"
             yield from (f"  {line}" for line in lines.text.splitlines())
+            if lines.beside:
+                yield f"  and into {lines.beside_file or lines.file}:"
+                yield f"  {lines.beside}"
+            if lines.why:
+                yield f"  ({lines.why})"
 
     def notes(self, style: Style) -> Iterator[str]:
         yield ""
@@ -101,7 +121,11 @@ class InitReport(Report, frozen=True, kw_only=True, tag="switchboard.init/1"):
             yield hint(style, f"{self.folder_reason}; to let your servers start in it: {_TRUST}")
         if self.importable and not self.imported:
             yield hint(style, "other clients keep servers here: switchboard init --import")
-        elif any(not server.reason for server in self.imported) and not self.dry_run:
+        elif (copied := [each for each in self.imported if not each.reason]) and not self.dry_run:
+            files = ", ".join(dict.fromkeys(each.file for each in copied))
+            names = ", ".join(each.name for each in copied)
+            yield f"the clients of {files} still start these servers themselves: {names}"
+            yield hint(style, f"remove them from {files}, and put the lines above in their place")
             yield hint(style, "look at what would run, then: switchboard trust --all")
         else:
             yield hint(style, "switchboard add NAME -- COMMAND")
@@ -123,16 +147,16 @@ def run(request: CommandRequest) -> Report:
         path = os.path.join(folder, "mcp.json")
         for candidate in found:
             if dry_run:
-                reason = candidate.reason
+                why = candidate.reason
                 if candidate.name in taken:
-                    reason = reason or "a server of this name is already there"
-                server = ImportedServer(name=candidate.name, file=candidate.file, reason=reason)
+                    why = why or "a server of this name is already there"
+                server = outcome_of(candidate, why)
             else:
                 server = take_over(candidate, path, taken)
             imported.append(server)
             taken.add(candidate.name)
-    if not reason and not dry_run and is_below_client(request):
-        reason = "a client of Switchboard has prepared the folder"
+    if not reason and not dry_run:
+        reason = why_no_consent(request)
     if not reason and not dry_run:
         folder = folder_now(places.workspace)
         write_down(
@@ -150,7 +174,20 @@ def run(request: CommandRequest) -> Report:
         ),
         imported=tuple(imported),
         importable=sum(not candidate.reason for candidate in found),
-        clients=stdio_lines(program()),
+        clients=_clients(request),
+    )
+
+
+def _clients(request: CommandRequest) -> tuple[ClientLines, ...]:
+    """The lines for every host, by the configuration as it is now."""
+    settings = settings_for(request, trust_workspace="0")
+    entries_ = (*settings.servers, *settings.untrusted)
+    references = [each for entry in entries_ for each in references_of(entry)]
+    variables = {
+        name for kind, _, name in (each.partition(":") for each in references) if kind == "env"
+    }
+    return stdio_lines(
+        program(), is_guarded=settings.is_guarded, variables=variables | settings.variables
     )
 
 

@@ -24,7 +24,11 @@ USAGE = Usage(
             about="a suite, the server behind it, or a tool of no suite; all of them without it",
             optional=True,
         ),
-        Word(name="TOOL", about="show only this tool, with its whole schema", optional=True),
+        Word(
+            name="TOOL",
+            about="show this tool in full; several with commas",
+            optional=True,
+        ),
     ),
     options=(
         Option(name="full", about="show whole descriptions instead of summaries"),
@@ -51,10 +55,11 @@ class IntrospectReport(Report, frozen=True, kw_only=True, tag="switchboard.intro
         groups = [(each.suite, each.tools) for each in self.suites if not each.failure]
         groups += [("in no suite", self.tools)] if self.tools else []
         if self.tool:
-            ((_, (tool,)),) = groups
-            yield style.bold(tool.name)
-            yield tool.summary
-            yield as_json(tool.input_schema, indent=2)
+            for _, tools in groups:
+                for tool in tools:
+                    yield style.bold(tool.name)
+                    yield tool.summary
+                    yield as_json(tool.input_schema, indent=2)
             return
         for place, (name, tools) in enumerate(groups):
             if place:

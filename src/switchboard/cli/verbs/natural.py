@@ -26,7 +26,7 @@ def run(request: CommandRequest) -> Report:
     name = request.arguments.word(0)
     settings, load = followed_settings(request, transport="stdio")
     alone = _alone(settings, name)
-    served = serve_stdio(alone, request.environ, load=lambda: _alone(load(), name))
+    served = serve_stdio(alone, request.environ, load=lambda good: _alone(load(good), name))
     return Silent(code=run_loop(served))
 
 

@@ -96,7 +96,7 @@ class RunsReport(Report, frozen=True, kw_only=True, tag="switchboard.runs/1"):
                 )
                 for each in self.runs
             ]
-            yield from columns(heads, rows, style, elastic=(3, 4, 5))
+            yield from columns(heads, rows, style, elastic=(3, 4, 5), spare=(5,))
 
     def notes(self, style: Style) -> Iterator[str]:
         if not self.runs:

@@ -121,11 +121,16 @@ def _daemon_lines(daemon: DaemonStatus, style: Style) -> Iterator[str]:
     for board in daemon.boards:
         yield ""
         yield (
-            f"board {board.workspace}: {counted(board.servers, 'server')},"
+            f"board {board.number} {style.paths(board.workspace)}:"
+            f" {counted(board.servers, 'server')},"
             f" {counted(board.sessions, 'session')}"
         )
+        if board.differs:
+            yield f"  apart from another board of this folder by {', '.join(board.differs)}"
+            yield hint(style, '`share = "loose"` in an entry has both use one server')
         if board.problem:
             yield f"  its files cannot be used now: {board.problem}"
+        yield from (f"  left out: {name}: {why}" for name, why in board.left_out.items())
     if daemon.children:
         yield ""
         yield from _child_rows(daemon.children, style)
@@ -151,20 +156,21 @@ def _session_rows(sessions: Sequence[SessionStatus], style: Style) -> Iterator[s
             _span(each.age_s),
             str(each.calls),
             str(each.under_way),
-            each.workspace,
+            style.paths(each.workspace),
             each.last_failure[:_ERROR_CHARS] or "-",
         )
         for each in sessions
     ]
-    yield from columns(heads, rows, style, right=(2, 4, 5), elastic=(1, 6, 7))
+    yield from columns(heads, rows, style, right=(2, 4, 5), elastic=(1, 6, 7), spare=(7, 5))
 
 
 def _child_rows(children: Sequence[ChildStatus], style: Style) -> Iterator[str]:
-    heads = ("CHILD", "SCOPE", "PID", "SANDBOX PID", "AGE", "MEMORY", "CALLS", "LAST ERROR")
+    heads = ("CHILD", "SCOPE", "OF", "PID", "SANDBOX PID", "AGE", "MEMORY", "CALLS", "LAST ERROR")
     rows = [
         (
             f"{each.name} as {each.account}" if each.account else each.name,
             f"{each.scope} {each.session}".strip(),
+            _whose(each),
             (str(each.pid) if each.pid else "remote") if each.is_running else "not running",
             each.weaker_sandbox or (str(each.sandbox_pid) if each.sandbox_pid else "-"),
             _span(each.age_s) if each.is_running else "-",
@@ -174,19 +180,27 @@ def _child_rows(children: Sequence[ChildStatus], style: Style) -> Iterator[str]:
         )
         for each in children
     ]
-    yield from columns(heads, rows, style, right=(5, 6), elastic=(0, 1, 7))
+    yield from columns(heads, rows, style, right=(6, 7), elastic=(0, 1, 2, 8), spare=(4, 6))
+
+
+def _whose(child: ChildStatus) -> str:
+    """The boards that use it, and who is there."""
+    numbers = ", ".join(map(str, child.boards))
+    words = (f"board {numbers}" if numbers else "", ", ".join(child.clients))
+    return ": ".join(filter(None, words)) or "-"
 
 
 def _run_rows(runs: Sequence[RunStatus], style: Style) -> Iterator[str]:
     heads = ("RUN", "AGENT", "ENGINE", "STATE", "AGE", "WORKSPACE", "DOING")
     rows = [
         (
-            *(each.id, each.agent, each.engine, each.state, _span(each.age_s), each.workspace),
+            *(each.id, each.agent, each.engine, each.state, _span(each.age_s)),
+            style.paths(each.workspace),
             each.doing or "-",
         )
         for each in runs
     ]
-    yield from columns(heads, rows, style, elastic=(1, 5, 6))
+    yield from columns(heads, rows, style, elastic=(1, 5, 6), spare=(2, 5))
 
 
 def _span(seconds: float) -> str:

@@ -9,23 +9,30 @@ from switchboard.cli.render import columns, hint
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.table import TOKENIZER, loaded
+from switchboard.cli.verbs.parts.auditing.session_tokens import LAST, session_tokens
 from switchboard.cli.verbs.parts.board import IN_PROCESS, ask_board
 from switchboard.control.requests import TokensRequest
 from switchboard.control.tools import Failure, ServerTools, Subtool, TokensAnswer
 from switchkit.cli.style import Style
-from switchkit.cli.usage import Usage
+from switchkit.cli.usage import Option, Usage
 
 ENCODING = "o200k_base"
 
 USAGE = Usage(
     verb="tokens",
     summary="Count the tokens that suites save.",
-    options=(IN_PROCESS,),
+    options=(
+        Option(name="session", value="ID", about=f"what the calls of a session cost; `{LAST}` too"),
+        IN_PROCESS,
+    ),
     details=(
         "Every server is started and asked for its tools. `direct` is what a model reads when a\n"
         "client connects to the servers themselves: name, description and input schema of each\n"
-        f"tool. `shown` is the same for what it reads here. Counted with {ENCODING}, offline."
+        f"tool. `shown` is the same for what it reads here. Counted with {ENCODING}, offline.\n"
+        "`--session` sums up what a model wrote to call tools and read of their answers, from the\n"
+        "audit log, which holds estimates; `switchboard status` shows the sessions."
     ),
+    examples=("switchboard tokens", f"switchboard tokens --session {LAST}"),
 )
 
 
@@ -85,6 +92,9 @@ class _Read(Struct, rename="camel"):
 
 
 def run(request: CommandRequest) -> Report:
+    session = request.arguments.one("session")
+    if session is not None:
+        return session_tokens(request, session)
     answer = ask_board(request, TokensRequest(), TokensAnswer)
     servers = tuple(map(_measured, answer.servers))
     counted = [server for server in servers if server.failure is None]

@@ -10,7 +10,7 @@ from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.trusting.consent import TrustOffer, agreed, write_down
-from switchboard.cli.verbs.parts.trusting.trustees import Trustee, trustees
+from switchboard.cli.verbs.parts.trusting.trust_items import TrustItem, trust_items
 from switchboard.providers.table import TABLE
 from switchboard.settings.consent.trust_record import folder_now, read_trust
 from switchboard.settings.sections import Settings
@@ -50,7 +50,8 @@ USAGE = Usage(
         "A server of a workspace can run any program, so it waits until you have looked at it.\n"
         "Trust holds for exactly what is shown: a change of the command asks again.\n"
         "You are shown all of it, and asked; a client of Switchboard cannot answer for you.\n"
-        "The folder is trusted apart from it: your own servers do not start in one that is not."
+        "The folder is trusted apart from it: in one that is not, your own servers start in empty\n"
+        "folders, not there."
     ),
     examples=("switchboard trust", "switchboard trust notes", "switchboard trust --all"),
 )
@@ -75,14 +76,14 @@ class TrustReport(Report, frozen=True, kw_only=True, tag="switchboard.trust/1"):
     folder_changed: bool = False
     changed: tuple[str, ...]
     revoked: bool
-    entries: tuple[Trustee, ...]
+    entries: tuple[TrustItem, ...]
 
     def lines(self, style: Style) -> Iterator[str]:
         if self.entries:
             rows = [(each.name, each.state, each.origin, each.runs) for each in self.entries]
             yield from columns(("NAME", "TRUST", "FROM", "RUNS"), rows, style)
         for each in self.entries:
-            if each.state == "waiting":
+            if each.is_untrusted:
                 yield ""
                 yield from each.about(style)
 
@@ -93,23 +94,23 @@ class TrustReport(Report, frozen=True, kw_only=True, tag="switchboard.trust/1"):
         elif not self.entries:
             yield "this workspace brings nothing along that needs trust"
         yield self._of_the_folder()
+        if not self.folder_trusted and not self.revoked:
+            yield hint(style, "to let them start here: switchboard trust --folder")
         for each in self.entries:
             if each.state == "trusted":
                 yield from each.reminders()
             if each.left_out:
                 yield f"left out: {each.name}: {each.left_out}"
-        waiting = [
-            each.name for each in self.entries if each.state == "waiting" and not each.left_out
-        ]
+        waiting = [each.name for each in self.entries if each.waits]
         if waiting and not self.revoked:
-            yield f"{counted(len(waiting), 'entry').replace('entrys', 'entries')} not trusted yet"
+            yield f"{counted(len(waiting), 'entry', 'entries')} not trusted yet"
             yield hint(style, f"look at what would run, then: switchboard trust {_words(waiting)}")
 
     def _of_the_folder(self) -> str:
         now = "now " if self.folder_changed else ""
         if self.folder_trusted:
             return f"the folder is {now}trusted: your own servers may start in it"
-        return f"the folder is {now}not trusted: your own servers do not start in it"
+        return f"the folder is {now}not trusted: your own servers start in empty folders, not here"
 
 
 def run(request: CommandRequest) -> Report:
@@ -118,7 +119,7 @@ def run(request: CommandRequest) -> Report:
     # Only the record counts here, not a variable that trusts everything.
     settings = settings_for(request, trust_workspace="0")
     # What was trusted once may be gone from the files, and its trust can still be taken back.
-    known = {each.name for each in trustees(settings, request.environ)} | _recorded(settings)
+    known = {each.name for each in trust_items(settings, request.environ)} | _recorded(settings)
     for name in arguments.words:
         if name not in known:
             raise no_server(name, known, "this workspace brings nothing along that needs trust")
@@ -127,7 +128,7 @@ def run(request: CommandRequest) -> Report:
         decide = _revoke if arguments.has("revoke") else _trust
         done = decide(request, settings, with_folder=with_folder)
         settings = settings_for(request, trust_workspace="0")
-    shown = tuple(trustees(settings, request.environ))
+    shown = tuple(trust_items(settings, request.environ))
     waiting = [each for each in shown if each.waits]
     return TrustReport(
         workspace=settings.workspace,
@@ -159,7 +160,7 @@ def _check(arguments: Arguments) -> bool:
 def names(request: CommandRequest) -> Iterable[str]:
     """What a shell may complete."""
     settings = settings_for(request, trust_workspace="0")
-    return (each.name for each in trustees(settings, request.environ))
+    return (each.name for each in trust_items(settings, request.environ))
 
 
 def _trust(request: CommandRequest, settings: Settings, *, with_folder: bool) -> Done:
@@ -167,8 +168,8 @@ def _trust(request: CommandRequest, settings: Settings, *, with_folder: bool) ->
     names = request.arguments.words
     wanted = [
         each
-        for each in trustees(settings, request.environ)
-        if each.state == "waiting" and (each.name in names or request.arguments.has("all"))
+        for each in trust_items(settings, request.environ)
+        if each.is_untrusted and (each.name in names or request.arguments.has("all"))
     ]
     for each in wanted:
         if each.left_out and names:
@@ -192,7 +193,7 @@ def _revoke(request: CommandRequest, settings: Settings, *, with_folder: bool) -
     done = untrust(settings, names or None) if names or takes_all else []
     changed = with_folder and untrust_folder(settings.home, settings.workspace)
     taken = [
-        Trustee(name=name, kind="server", state="waiting", runs="", fingerprint=print_)
+        TrustItem(name=name, kind="server", state="waiting", runs="", fingerprint=print_)
         for name, print_ in ((each.name, each.fingerprint) for each in done)
     ]
     folder = folder_now(settings.workspace) if changed else ""
@@ -201,7 +202,7 @@ def _revoke(request: CommandRequest, settings: Settings, *, with_folder: bool) -
     return Done(names=tuple(dict.fromkeys(each.name for each in done)), folder=changed)
 
 
-def _offer(settings: Settings, waiting: Sequence[Trustee], *, with_folder: bool) -> TrustOffer:
+def _offer(settings: Settings, waiting: Sequence[TrustItem], *, with_folder: bool) -> TrustOffer:
     asks_folder = with_folder and not settings.folder_trusted
     folder = folder_now(settings.workspace) if asks_folder else ""
     return TrustOffer(workspace=settings.workspace, entries=tuple(waiting), folder=folder)

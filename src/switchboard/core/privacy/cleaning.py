@@ -21,6 +21,15 @@ _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 _MARK = r"[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]"
 _MARKS = re.compile(f"({_MARK}{{3}}){_MARK}+")
 _CUT = " … (cut)"
+# A blank as it is written out, in JSON or as it is; and more of them than a line has, or of one
+# code. Ends of lines count as blanks.
+_BLANK = re.compile(
+    r"[ \n]|\\[nrt]|\\u(?:000[9a-d]|001[c-f]|0085|00a0|1680|200[0-9ab]|202[89f]|205f|2800|3000"
+    r"|3164)"
+)
+_LONG_RUNS = re.compile(
+    rf"(?:{_BLANK.pattern}){{65,}}|(?P<same>\\u[0-9a-f]{{4}}|\\U[0-9a-f]{{8}})(?P=same){{15,}}"
+)
 
 
 def cleaned(text: str, limit: int) -> str:
@@ -50,6 +59,22 @@ def written_out(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(letter if _is_plain(letter) else _code(letter) for letter in text)
+
+
+def blanks_counted(text: str) -> str:
+    """What was written out, with long runs of blanks told by their number, in marks of ours.
+
+    A hundred lines of nothing would push what follows out of sight.
+    """
+    for mark in "⟦⟧":
+        text = text.replace(mark, _code(mark))
+    return _LONG_RUNS.sub(_counted, text)
+
+
+def _counted(run: re.Match[str]) -> str:
+    if (same := run["same"]) is not None:
+        return f"⟦{len(run[0]) // len(same):,} times {same}⟧"
+    return f"⟦{len(_BLANK.findall(run[0])):,} blanks⟧"
 
 
 def _is_seen(letter: str) -> bool:

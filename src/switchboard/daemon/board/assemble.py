@@ -14,7 +14,7 @@ from switchboard.core.catalog import Catalog
 from switchboard.core.visibility import Visibility
 from switchboard.providers.source import Listed, ListingContext
 from switchboard.providers.table import configured, is_reserved
-from switchboard.settings.sections import Settings
+from switchboard.settings.sections import Omission, Settings
 
 
 class Assembly(Struct, frozen=True):
@@ -26,6 +26,8 @@ class Assembly(Struct, frozen=True):
     listed: Mapping[str, Listed]
     # The servers that can run here, as they were judged for this listing.
     servers: tuple[ServerEntry, ...]
+    # Those that cannot, with the reason.
+    left_out: dict[str, str]
 
 
 def assemble(settings: Settings, environ: Mapping[str, str]) -> Assembly:
@@ -47,7 +49,9 @@ def assemble(settings: Settings, environ: Mapping[str, str]) -> Assembly:
     for refused in (refusals, *(each.refusals for each in listed.values())):
         omissions += [f"`{name}` is left out: {why}" for name, (why, _) in refused.items()]
     listed = {key: each for key, each in listed.items() if each.specs or each.offers}
-    return Assembly(catalog, tuple(omissions), listed, servers)
+    left_out = {name: why for name, (why, _) in refusals.items()}
+    left_out |= {each.entry.name: each.reason for each in settings.omitted}
+    return Assembly(catalog, tuple(omissions), listed, servers, left_out)
 
 
 def with_weaker_sandbox(entry: ServerEntry) -> ServerEntry:
@@ -68,11 +72,30 @@ def sandbox_refusals(settings: Settings) -> dict[str, tuple[str, str]]:
     from switchboard.sandbox.sandbox import platform_sandbox  # noqa: PLC0415 - few are confined
 
     sandbox = platform_sandbox()
-    refusals = (
-        (entry, sandbox.refusal(entry.sandbox_profile, entry.sandbox_fallback)) for entry in wanted
-    )
+    refusals = ((entry, sandbox.refusal_of(entry)) for entry in wanted)
     return {
         entry.name: (f"sandbox unavailable: {refusal.why}", refusal.fix)
         for entry, refusal in refusals
         if refusal is not None
     }
+
+
+def usable_here(settings: Settings) -> Settings:
+    """The settings with those servers left out that cannot run on this machine.
+
+    Whoever says of a server that it cannot be used says it by these: `list`, `doctor`, `status`,
+    and calls that name it.
+    """
+    refusals = sandbox_refusals(settings)
+    if not refusals:
+        return settings
+    left_out = (
+        Omission(entry=entry, reason=refusals[entry.name][0], hint=refusals[entry.name][1])
+        for entry in settings.servers
+        if entry.name in refusals
+    )
+    return replace(
+        settings,
+        servers=tuple(entry for entry in settings.servers if entry.name not in refusals),
+        omitted=(*settings.omitted, *left_out),
+    )

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from switchboard.children.connection import ChildLimits
 from switchboard.children.exposure import SuiteSettings
 from switchboard.children.listings.listing_cache import ListingCaches
-from switchboard.children.pool import ChildPool, ChildSource
+from switchboard.children.pool import ChildPool
+from switchboard.children.reaching.child_limits import ChildLimits
 from switchboard.children.schema import ServerEntry
+from switchboard.children.sharing.sources import ChildSource
 from switchboard.core.faults import Fault
 from switchboard.core.launches import Launch
 from switchboard.core.loop.tasks import TaskSet, close_all
@@ -39,6 +40,7 @@ from switchboard.procs.limits import leave_no_core
 from switchboard.providers.context import Context, GuardedRoad, State
 from switchboard.providers.table import is_reserved, source_of
 from switchboard.sandbox.server_sandbox import ServerSandbox
+from switchboard.settings.consent.start_watch import start_watch
 from switchboard.settings.sections import Settings
 from switchboard.settings.trust import still_trusted
 from switchkit.reaper_client import Reaper
@@ -101,13 +103,15 @@ class Engine:
             else cast("Reaper", self._own_reaper)
         )
         self._shared = shared_children.enter(environ) if shared_children is not None else None
+        # The pool of the workspace, entered by the first board with a server that wants it.
+        self._loose: ChildPool | None = None
+        self._workspace = workspace
+        self._caches = ListingCaches(home) if home else None
         self._own_vaults = Vaults() if shared_children is None else None
         vaults = shared_children.vaults if shared_children is not None else self._own_vaults
         self._secrets = VaultSecrets(environ, cast("Vaults", vaults), self._audit)
         self.egress = (
-            shared_children.egress
-            if shared_children is not None
-            else Egress(events, lambda: self._open_guard(cast("Settings", self._settings)))
+            shared_children.egress if shared_children is not None else self._own_egress(workspace)
         )
         self.pool = ChildPool(
             environ=environ,
@@ -116,12 +120,18 @@ class Engine:
             reaper=self._reaper,
             sessions=sessions,
             shared=self._shared,
-            caches=ListingCaches(home) if home else None,
+            caches=self._caches,
             is_trusted=lambda entry: still_trusted(entry, workspace),
+            start_watch=partial(start_watch, workspace=workspace),
             sandboxes=ServerSandbox(environ, workspace),
             book=self._book,
             logins=self._open_logins,
             egress=self.egress,
+            log_of=(
+                (lambda entry: shared_children.stderr_logs.of((workspace, entry.name)))
+                if shared_children is not None
+                else lambda _: None
+            ),
         )
         self._announce = announce
         self._guard: Guard | None = None
@@ -131,18 +141,33 @@ class Engine:
         self._settings: Settings | None = None
         self._state = State()
         self._tasks = TaskSet()
-        for pool in self._pools:
+        for pool in self.pools:
             pool.on_changed.add(announce)
+
+    def _own_egress(self, workspace: str) -> Egress:
+        """Where there is no daemon. Its environment is the client's, so no proxy is its own."""
+        settings = lambda: cast("Settings", self._settings)  # noqa: E731 - known later
+        egress = Egress(
+            self._events,
+            lambda: self._open_guard(settings()),
+            lambda: settings().approval_channel,
+        )
+        egress.workspaces = lambda: (workspace,)
+        return egress
 
     def build(self, settings: Settings, assembly: Assembly) -> Built:
         """What runs the calls of a board with these settings."""
         self._settings = settings
-        for pool in self._pools:
+        if any(entry.share == "loose" for entry in assembly.servers):
+            self._enter_loose()
+        for pool in self.pools:
             pool.book.learn(secret_values(settings, self._environ))
         self._secrets.use(settings.home, settings.vault)
         if self._shared_children is not None:
             self._shared_children.settings = settings
-            self._shared_children.use_vault(self._environ, settings.home, settings.vault)
+            self._shared_children.use_vault(
+                self._environ, settings.home, settings.vault, self._loosely_in
+            )
         limits = ChildLimits(
             spawn_s=settings.timeouts.child_spawn_ms / 1000,
             rpc_s=settings.timeouts.rpc_ms / 1000,
@@ -201,6 +226,18 @@ class Engine:
             children=tuple(sources.values()),
         )
 
+    def _enter_loose(self) -> None:
+        shared_children = self._shared_children
+        if self._loose is None and shared_children is not None:
+            self._loose = shared_children.enter_loose(self._environ, self._workspace, self._caches)
+            self._loose.on_changed.add(self._announce)
+            self.pool.loose = self._loose
+
+    @property
+    def _loosely_in(self) -> str | None:
+        """The workspace whose pool was entered."""
+        return self._workspace if self._loose is not None else None
+
     def retire(self, built: Built, needed: Iterable[Child]) -> None:
         """Nobody uses this board any more: let go of its children that no other needs."""
         self._tasks.start(built.aclose())
@@ -231,6 +268,8 @@ class Engine:
             self._hide,
             wait_s=settings.approval_timeout,
             ttl_s=ttl_s,
+            user_home=settings.user_home,
+            allow=settings.approvals.allow,
         )
 
     async def _held(self, settings: Settings, launches: Sequence[Launch]) -> AbstractSet[ToolSpec]:
@@ -286,19 +325,24 @@ class Engine:
         return self._guard.audit if self._guard is not None else None
 
     @property
-    def _pools(self) -> Iterator[ChildPool]:
+    def pools(self) -> Iterator[ChildPool]:
         yield self.pool
         if self._shared is not None:
             yield self._shared
+        if self._loose is not None:
+            yield self._loose
 
     def _hide(self, text: str) -> str:
         """A text without the secrets of this board, and of the children that it shares."""
-        text = self._book(text)
-        return text if self._shared is None else self._shared.book(text)
+        for pool in self.pools:
+            text = pool.book(text)
+        return text
 
     def leave(self, session_id: str) -> None:
         """A session has ended."""
         self.pool.leave(session_id)
+        if self._loose is not None:
+            self._loose.leave(session_id)
         self._state.leave(session_id)
         self._leave_guard(session_id)
 
@@ -326,12 +370,12 @@ class Engine:
             if self._own_reaper is not None:
                 then.callback(self._own_reaper.close)
             if self._shared_children is not None:
-                then.callback(self._shared_children.leave, self._environ)
+                then.callback(self._shared_children.leave, self._environ, self._loosely_in)
             if self._logins is not None:
                 then.push_async_callback(self._logins.aclose)
             then.push_async_callback(self.pool.aclose)
-            if self._shared is not None:
-                then.callback(self._shared.on_changed.discard, self._announce)
+            for pool in self.pools:
+                then.callback(pool.on_changed.discard, self._announce)
             then.push_async_callback(self._state.aclose)
             await self._tasks.aclose()
 

@@ -14,6 +14,7 @@ from switchboard.approvals.pins import Pins
 from switchboard.approvals.queue import ApprovalQueue
 from switchboard.approvals.queue_asker import HOLD_S, QueueAsker
 from switchboard.approvals.request import ApprovalRequests, LaunchOf
+from switchboard.approvals.rules import LastingRules
 from switchboard.approvals.store.owners import ProcessOwners
 from switchboard.approvals.store.sqlite import SqliteApprovals
 from switchboard.approvals.trail import ApprovalTrail
@@ -57,10 +58,13 @@ class Guard:
         *,
         wait_s: float | None = None,
         ttl_s: float | None = None,
+        user_home: str = "",
+        allow: Sequence[str] = (),
     ) -> Gates:
         """The gates of one board, where nobody is told what `hide` takes out.
 
-        A question waits for `wait_s`; with `ttl_s` that long, and whoever asks it does, too.
+        `allow` names tools that are silent about themselves and need no yes. A question waits for
+        `wait_s`; with `ttl_s` that long, and whoever asks it does, too.
         """
         requests = ApprovalRequests(
             launch_of,
@@ -69,6 +73,7 @@ class Guard:
             by_value=hide,
             wait_s=wait_s,
             ttl_s=ttl_s,
+            user_home=user_home,
         )
         # The end of the question comes first.
         hold_s = HOLD_S if ttl_s is None else 2 * ttl_s
@@ -78,6 +83,7 @@ class Guard:
             self._queue,
             Pins(self.approvals, by_value=hide),
             ApprovalTrail(events, self.audit),
+            rules=LastingRules(self.approvals, allow),
             fallback=None if channel == "none" else QueueAsker(self._queue, hold_s=hold_s),
             channel=channel,
             tasks=self._asking,

@@ -18,9 +18,11 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 
 from msgspec import Struct
 
+from switchboard.children.starting.runner_variables import is_harmless
 from switchboard.config.locate import WORKSPACE_VARIABLE
 from switchboard.config.problems import ConfigInvalid
 from switchboard.core.board_mark import board_mark
@@ -38,13 +40,16 @@ from switchboard.daemon.session_environment import (
     Lookup,
     absolute,
     first_environ,
+    is_named,
     names_in,
     wants_everything,
     with_absolute_paths,
 )
+from switchboard.daemon.sessions.login_path import LoginPath
 from switchboard.ipc.protocol import EVERYTHING
 from switchboard.settings.load import load_settings
 from switchboard.settings.sections import Settings
+from switchboard.settings.usable import StandIns, last_readings, usable_settings
 
 # Gives the values of variables as the client has them.
 Ask = Callable[[Sequence[str]], Awaitable[dict[str, str]]]
@@ -72,6 +77,8 @@ class BoardHandle:
 
     def __init__(self, key: BoardKey, runtime: Runtime, log: Log, load: Load) -> None:
         self.key = key
+        # Of the boards of this daemon, the how many-th.
+        self.number = 0
         self._log = log
         self.runtime = runtime
         # The settings for which a client was asked everything that they refer to.
@@ -124,6 +131,8 @@ class BoardRegistry:
         self._more = more
         self._shared_children = shared_children
         self._handles: dict[BoardKey, BoardHandle] = {}
+        self._count = 0
+        self._login_path = LoginPath(shared_children.reaper)
         # The variables that were asked for last time, so that once is enough this time.
         self._names: dict[tuple[str, str, str], frozenset[str]] = {}
 
@@ -167,7 +176,7 @@ class BoardRegistry:
         lookup = Lookup(environ)
         try:
             # Files are read and hashed, which others must not wait for.
-            settings = await asyncio.to_thread(_load, key, lookup)
+            settings = await asyncio.to_thread(_load, key, lookup, self._last_good())
         except ConfigInvalid:
             # It may be invalid only because a variable is not known yet.
             unknown = _unknown(lookup.missed, names)
@@ -176,10 +185,17 @@ class BoardRegistry:
             return unknown
         if unknown := _unknown(_named(settings, lookup), names):
             return unknown
+        longer = await self._login_path.longer(settings.servers, environ)
+        if longer != environ.get("PATH", ""):
+            return await self._try(hello, {**given, "PATH": longer}, names)
         if not wants_everything(settings):
             told = first_environ(hello)
             names = OWN_NAMES | names_in(settings) | (lookup.sought - told.keys())
-            given = {name: text for name, text in given.items() if name in names or name in told}
+            given = {
+                name: text
+                for name, text in given.items()
+                if name in told or (is_named(name, names) and is_harmless(name))
+            }
         key, environ = _key_for(hello, given, names)
         board = self._handles.get(key)
         if board is None:
@@ -204,9 +220,25 @@ class BoardRegistry:
             assembly=assembly,
         )
         runtime.on_retired = self.prune
-        board = BoardHandle(key, runtime, log, lambda: _load(key, environ))
+        board = BoardHandle(key, runtime, log, partial(_load, key, environ))
+        self._count += 1
+        board.number = self._count
         self._handles[key] = board
         return board
+
+    def differences(self, board: BoardHandle) -> tuple[str, ...]:
+        """The variables that keep a board apart from the first one of the same files."""
+        for other in self:
+            if other is board:
+                break
+            if (other.key.workspace, other.key.config) == (board.key.workspace, board.key.config):
+                pairs = other.key.environ ^ board.key.environ
+                return tuple(sorted({name for name, _ in pairs}))
+        return ()
+
+    def _last_good(self) -> StandIns:
+        """What files held when they could last be used: an edit must not cut off newcomers."""
+        return last_readings(board.runtime.settings for board in self)
 
     def prune(self) -> None:
         """Let go of shared children that no board leads to any more."""
@@ -231,7 +263,7 @@ class BoardRegistry:
         """Close every board."""
         boards = tuple(self._handles.values())
         self._handles.clear()
-        await close_all(each.aclose() for each in boards)
+        await close_all((self._login_path.aclose(), *(each.aclose() for each in boards)))
 
 
 def _key_for(
@@ -248,13 +280,15 @@ def _key_for(
     return key, environ
 
 
-def _load(key: BoardKey, environ: Mapping[str, str]) -> Settings:
-    return load_settings(
+def _load(key: BoardKey, environ: Mapping[str, str], last_good: StandIns) -> Settings:
+    load = partial(
+        load_settings,
         workspace=key.workspace,
         environ=environ,
         flags={"transport": "stdio"},
         config=key.config or None,
     )
+    return usable_settings(load, last_good)
 
 
 def _named(settings: Settings, lookup: Lookup) -> set[str]:

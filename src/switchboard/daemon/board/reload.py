@@ -12,10 +12,12 @@ from switchboard.core.loop.tasks import TaskSet
 from switchboard.daemon.board.runtime import Runtime, running
 from switchboard.daemon.logs.log import log_for
 from switchboard.settings.sections import Settings
+from switchboard.settings.usable import StandIns, last_readings
 
 POLL_S = 0.5
 
-Load = Callable[[], Settings]
+# Given what the files held when they could last be used.
+Load = Callable[[StandIns], Settings]
 Signature = tuple[tuple[int, int, int] | None, ...]
 
 
@@ -68,24 +70,35 @@ class Reloader:
         before = dict(zip(self._runtime.settings.watched, self._seen, strict=True))
         try:
             # Files are read and hashed, and a sandbox may be tried: others must not wait for it.
-            settings = await asyncio.to_thread(self._load)
+            last_good = last_readings([self._runtime.settings])
+            settings = await asyncio.to_thread(self._load, last_good)
             if settings != self._runtime.settings:
                 assembly = await asyncio.to_thread(self._runtime.assemble, settings)
                 self._runtime.adopt(settings, assembly)
         except ConfigInvalid as invalid:
-            problems = tuple(str(problem) for problem in invalid.problems)
-            self._runtime.events.emit(ConfigRejected(problems=problems))
-            self.invalid = invalid
+            self._reject(invalid)
             return
         except Exception as error:  # noqa: BLE001 - raised on, it would end the watch in silence
             problem = f"the configuration could not be used: {type(error).__name__}: {error}"
             self._runtime.events.emit(ConfigRejected(problems=(problem,)))
             return
         self.invalid = None
+        if settings.broken:
+            self._tell_broken(settings)
         self._seen = tuple(
             before[path] if path in before else _stat(path)
             for path in self._runtime.settings.watched
         )
+
+    def _tell_broken(self, settings: Settings) -> None:
+        """The rest is in use; what these files say now is not."""
+        problems = [problem for file in settings.broken for problem in file.problems]
+        self._reject(ConfigInvalid(problems, workspace=settings.workspace))
+
+    def _reject(self, invalid: ConfigInvalid) -> None:
+        problems = tuple(str(problem) for problem in invalid.problems)
+        self._runtime.events.emit(ConfigRejected(problems=problems))
+        self.invalid = invalid
 
 
 @asynccontextmanager

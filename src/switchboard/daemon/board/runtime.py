@@ -77,6 +77,12 @@ class Runtime:
             for source in board.built.children if board.built is not None else ():
                 yield from source.children()
 
+    def reachable(self) -> Iterator[Child]:
+        """Every child that calls may wait for, also those that are shared."""
+        if self._engine is not None:
+            for pool in self._engine.pools:
+                yield from pool
+
     def children(self) -> Iterator[tuple[str, Child]]:
         """Every child of its own, with the session that it belongs to."""
         if self._engine is not None:

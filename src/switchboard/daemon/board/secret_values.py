@@ -4,14 +4,20 @@ What references stand for is looked up at a start, or for a request, and noted t
 """
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 
+from switchboard.children.http.proxy import PROXY_NAMES
 from switchboard.children.schema import ServerEntry
 from switchboard.children.secrets.texts import is_reference
+from switchboard.children.starting.runner_variables import is_of_runner
 from switchboard.core.privacy.secret_names import is_secret_name
 from switchboard.ipc.environment import BASE_NAMES
 from switchboard.providers.table import configured
 from switchboard.settings.sections import Settings
+
+# What stands before the host of an address, wherever in a text.
+_LOGIN = re.compile(r"(?:^|//)([^/@\s,]+)@")
 
 
 def secret_values(settings: Settings, environ: Mapping[str, str]) -> set[str]:
@@ -26,9 +32,34 @@ def secret_values(settings: Settings, environ: Mapping[str, str]) -> set[str]:
         own = source.secrets(settings)
         names |= own.variables
         found |= own.values
+    found.update(_logins_in(environ))
     # `${HOME}/x` tells nothing that is hidden elsewhere.
     values = (environ.get(name, "") for name in names - {*BASE_NAMES})
     return found | {value for value in values if not _is_place(value)}
+
+
+def _logins_in(environ: Mapping[str, str]) -> Iterator[str]:
+    """The logins at proxies and registries, which servers see without having named them."""
+    for name, value in environ.items():
+        if name not in PROXY_NAMES and not is_of_runner(name):
+            continue
+        if is_secret_name(name) or name.upper().endswith("_AUTH"):
+            yield value
+        for login in _LOGIN.findall(value):
+            for form in {login, _decoded(login)}:
+                user, _, password = form.partition(":")
+                yield from (form, password)
+                # Whoever has the name of the account there would have every path of theirs hidden.
+                if user not in environ.get("HOME", "").split(os.sep):
+                    yield user
+
+
+def _decoded(text: str) -> str:
+    if "%" not in text:
+        return text
+    from urllib.parse import unquote  # noqa: PLC0415 - few have remote servers, or such logins
+
+    return unquote(text)
 
 
 def _is_place(value: str) -> bool:

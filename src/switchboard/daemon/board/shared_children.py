@@ -4,9 +4,11 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from switchboard.children.child import Child
+from switchboard.children.listings.listing_cache import ListingCaches
 from switchboard.children.pool import ChildPool
 from switchboard.core.loop.tasks import close_all
 from switchboard.core.ports import Events
@@ -17,14 +19,20 @@ from switchboard.daemon.board.egress import Egress
 from switchboard.daemon.board.sandbox_trail import SandboxTrail
 from switchboard.daemon.board.vault_secrets import VaultSecrets
 from switchboard.daemon.board.vaults import Vaults
+from switchboard.procs.stderr_log import StderrLogs
 from switchboard.runs.limits import RunLimits
 from switchboard.sandbox.server_sandbox import ServerSandbox
+from switchboard.settings.consent.start_watch import start_watch
+from switchboard.settings.trust import still_trusted
 from switchboard.vault.options import VaultOptions
 from switchkit.reaper_client import Reaper
 
 Environ = frozenset[tuple[str, str]]
+# Everyone with one environment; or everyone in a folder, whatever their environments.
+Sharers = Environ | str
 
 if TYPE_CHECKING:
+    from switchboard.daemon.board.egress_questions import Answering
     from switchboard.daemon.board.guard import Guard
     from switchboard.oauth.logins import Logins
     from switchboard.runs.service import RunService
@@ -32,6 +40,7 @@ if TYPE_CHECKING:
 
 
 _LIMITS = RunLimits()
+_EVERYWHERE = ""
 
 
 class SharedChildren:
@@ -50,20 +59,41 @@ class SharedChildren:
         # Nothing before the first board that may have runs.
         self.open_runs: RunService | None = None
         # Sessions share a child only where everything is alike that the child could see.
-        self._pools: dict[Environ, ChildPool] = {}
-        self._secrets: dict[Environ, VaultSecrets] = {}
+        self._pools: dict[Sharers, ChildPool] = {}
+        self._secrets: dict[Sharers, VaultSecrets] = {}
         self.vaults = Vaults(is_unlockable=True)
-        self.egress = Egress(events, self._home_guard)
-        self._boards: Counter[Environ] = Counter()
+        self.egress = Egress(events, self._home_guard, self._answering)
+        self._boards: Counter[Sharers] = Counter()
+        # What servers print on stderr, by their workspace and name.
+        self.stderr_logs = StderrLogs()
 
     def enter(self, environ: Mapping[str, str]) -> ChildPool:
         """The pool of everyone with this environment, for a board that leaves it some day."""
         # The vault of a team wants a token of the user, whichever session it came with.
         self._environ = environ
-        key = frozenset(environ.items())
+        return self._entered(frozenset(environ.items()), environ)
+
+    def enter_loose(
+        self, environ: Mapping[str, str], workspace: str, caches: ListingCaches | None
+    ) -> ChildPool:
+        """The pool of everyone in a workspace for servers that say so: who comes first decides.
+
+        Such children of scope `user` come from a pool of all workspaces.
+        """
+        return self._entered(
+            workspace,
+            environ,
+            shared=self._entered(_EVERYWHERE, environ),
+            caches=caches,
+            is_trusted=partial(still_trusted, workspace=workspace),
+            start_watch=partial(start_watch, workspace=workspace),
+        )
+
+    def _entered(self, key: Sharers, environ: Mapping[str, str], **more: Any) -> ChildPool:
         self._boards[key] += 1
         pool = self._pools.get(key)
         if pool is None:
+            folder = key if isinstance(key, str) and key else environ.get("HOME") or "/"
             book = SecretBook()
             secrets = self._secrets[key] = VaultSecrets(environ, self.vaults, self._audit)
             pool = self._pools[key] = ChildPool(
@@ -72,15 +102,24 @@ class SharedChildren:
                 events=SandboxTrail(DiscreetEvents(self._events, book), self._audit),
                 reaper=self.reaper,
                 book=book,
-                sandboxes=ServerSandbox(environ, environ.get("HOME") or "/"),
+                sandboxes=ServerSandbox(environ, folder),
                 logins=self.logins,
                 egress=self.egress,
+                log_of=lambda entry: self.stderr_logs.of(("", entry.name)),
+                **more,
             )
         return pool
 
-    def use_vault(self, environ: Mapping[str, str], home: str, options: VaultOptions) -> None:
-        """Where children of this environment have their secrets from."""
-        self._secrets[frozenset(environ.items())].use(home, options)
+    def use_vault(
+        self,
+        environ: Mapping[str, str],
+        home: str,
+        options: VaultOptions,
+        workspace: str | None = None,
+    ) -> None:
+        """Where children have their secrets from; with a workspace, those that it shares too."""
+        for key in _sharers(environ, workspace):
+            self._secrets[key].use(home, options)
 
     def unlock_vault(self, key_id: str, key: bytes) -> None:
         """Somebody has told us the key of the vault."""
@@ -92,9 +131,10 @@ class SharedChildren:
             held.forget()
         return self.vaults.lock()
 
-    def leave(self, environ: Mapping[str, str]) -> None:
-        """A board with this environment has been closed."""
-        self._boards[frozenset(environ.items())] -= 1
+    def leave(self, environ: Mapping[str, str], workspace: str | None = None) -> None:
+        """A board has been closed; with a workspace, one that had entered that too."""
+        for key in _sharers(environ, workspace):
+            self._boards[key] -= 1
 
     def close_unused(self) -> None:
         """Forget the pools, and with them the environments, that no board and no child needs."""
@@ -115,6 +155,10 @@ class SharedChildren:
 
             self._guard = Guard(home, self._events)
         return self._guard
+
+    def _answering(self) -> "Answering":
+        assert self.settings is not None, "a child belongs to a board"
+        return self.settings.approval_channel
 
     def _home_guard(self) -> "Guard":
         assert self.settings is not None, "a child belongs to a board"
@@ -185,3 +229,8 @@ class SharedChildren:
             if self.open_logins is not None:
                 then.push_async_callback(self.open_logins.aclose)
             await close_all(pool.aclose() for pool in self._pools.values())
+
+
+def _sharers(environ: Mapping[str, str], workspace: str | None) -> tuple[Sharers, ...]:
+    own = frozenset(environ.items())
+    return (own,) if workspace is None else (own, workspace, _EVERYWHERE)

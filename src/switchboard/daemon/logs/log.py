@@ -16,6 +16,7 @@ from switchboard.core.events import (
     CallStarted,
     ChildExited,
     ChildFailed,
+    ChildTalkedNonsense,
     ChildToolsSkipped,
     ConfigLoaded,
     ConfigRejected,
@@ -66,7 +67,7 @@ def level_of(event: Event) -> int:  # noqa: PLR0911 - a case for each kind of ev
             return LEVELS["warn"]
         case AuditFailed() | AuditRecovered() | AuditFlooded():
             return LEVELS["warn"]
-        case ProtectedFilesAppeared() | EgressRefused():
+        case ProtectedFilesAppeared() | EgressRefused() | ChildTalkedNonsense():
             return LEVELS["warn"]
         case RunEnded(state="failed") | RunEngineFailed() | RunUnwritten() | LoginRenewalFailed():
             return LEVELS["warn"]

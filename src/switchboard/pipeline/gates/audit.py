@@ -12,7 +12,8 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.timers import Timers
 from switchboard.core.ports import Next
 from switchboard.core.stores import AuditStore
-from switchboard.pipeline.call_records import CallRecords, figures_in, finished, size_of
+from switchboard.core.tokens import estimated_tokens
+from switchboard.pipeline.call_records import CallRecords, figures_in, finished, size_of, tokens_of
 
 # A call that changes nothing and is over by then is one record, not two.
 _SOON_S = 0.15
@@ -52,7 +53,7 @@ class AuditGates:
             self._end(call, FaultCode.INTERNAL, "unexpected")
             raise
         status = "tool_error" if outcome.is_error else "ok"
-        self._end(call, status, "", outcome.figures, size_of(outcome))
+        self._end(call, status, "", outcome.figures, outcome)
         return outcome
 
     async def begins(self, call: Call, proceed: Next, /) -> Outcome:
@@ -71,7 +72,7 @@ class AuditGates:
         status: str,
         reason: str,
         figures: Figures | None = None,
-        result_bytes: int | None = None,
+        outcome: Outcome | None = None,
     ) -> None:
         running = self._running.pop(call.id, None)
         if running is None:
@@ -82,7 +83,7 @@ class AuditGates:
         running.status = status
         running.reason = reason
         running.figures = figures
-        running.result_bytes = result_bytes
+        running.outcome = outcome
         self._log.post(running.finished)
 
     def _still_runs(self, running: "_Running") -> None:
@@ -103,7 +104,8 @@ class _Running(Struct, eq=False):
     status: str = ""
     reason: str = ""
     figures: Figures | None = None
-    result_bytes: int | None = None
+    # Until it is written down, when its client has it already.
+    outcome: Outcome | None = None
 
     def started(self) -> AuditRecord:
         if self.record is None:
@@ -111,11 +113,16 @@ class _Running(Struct, eq=False):
         return self.record
 
     def finished(self) -> AuditRecord:
+        outcome, self.outcome = self.outcome, None
+        tokens = None
+        if outcome is not None:
+            tokens = (estimated_tokens(bytes(self.call.arguments)), tokens_of(outcome))
         return finished(
             self.started(),
             self.ended,
             self.status,
             reason=self.reason,
             figures=self.figures,
-            result_bytes=self.result_bytes,
+            result_bytes=None if outcome is None else size_of(outcome),
+            tokens=tokens,
         )

@@ -3,23 +3,44 @@
 import asyncio
 from typing import cast
 
+from msgspec.json import encode
+
 from switchboard.core.calls import Call, Interrupted, Outcome
 from switchboard.core.clock import Clock
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.timers import Timers
 from switchboard.core.ports import Next
 
+# So long a client hears nothing before it is told that we still wait. Hosts give up after 60 s.
+SILENCE_S = 15.0
+_PROGRESS = "notifications/progress"
+
 
 class DeadlineGate:
     """Cancels a call that takes too long; what it was doing is told by the cancellation.
 
     A call that reports progress gets its time anew, up to a ceiling. While somebody is asked, the
-    clock stands still.
+    clock stands still. Of a call that reports nothing the client is told that it goes on: it has
+    its own patience, which begins anew with every word.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, silence_s: float = SILENCE_S) -> None:
         self._loop = asyncio.get_running_loop()
         self._running = Timers(self._loop, Clock.ring)
+        self._silence_s = silence_s
+        self._silent = Timers(self._loop, self._tell_silence)
+        # How often the client of a call was told.
+        self._told: dict[Call, int] = {}
+
+    def _tell_silence(self, call: Call) -> None:
+        assert call.channel is not None, "only a call with a client waits here"
+        if not call.clock.has_signs_of_life:
+            self._told[call] = count = self._told.get(call, 0) + 1
+            words = f"`{call.tool.name}` has not answered for {count * self._silence_s:.0f} s"
+            # So little that whatever the server itself reports later is more.
+            done = {"progress": count / 1_000_000, "message": words}
+            call.channel.notify(_PROGRESS, encode(done))
+            self._silent[self._silence_s][call] = self._loop.time() + self._silence_s
 
     async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
         limit = call.tool.policy.timeout_s if call.client_timeout_s is None else limit_of(call)
@@ -34,6 +55,9 @@ class DeadlineGate:
         clock.start(task, self._loop, limit, longest or limit)
         clocks = self._running[limit]
         clocks[clock] = clock.begun_at + limit
+        is_heard = call.channel is not None
+        if is_heard:
+            self._silent[self._silence_s][call] = clock.begun_at + self._silence_s
         try:
             return await proceed(call)
         except asyncio.CancelledError as cancelled:
@@ -46,6 +70,9 @@ class DeadlineGate:
             raise fault from None
         finally:
             clocks.pop(clock, None)
+            if is_heard:
+                self._silent.get(self._silence_s, {}).pop(call, None)
+                self._told.pop(call, None)
             if clock.handle is not None:
                 clock.handle.cancel()
             if clock.has_rung:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from switchboard.children.starting.bytecode import NOWHERE, without_bytecode
 from switchboard.core.calls import Call, Interrupted
 from switchboard.core.events import ProtectedFilesAppeared
 from switchboard.core.faults import Fault
@@ -40,7 +41,8 @@ class CommandRun:
         streams = self._teller if plan.entry.streaming else None
         run = ProcessRun(
             SpawnSpec(
-                argv=plan.argv,
+                # Of a workspace: only the sources were looked at.
+                argv=without_bytecode(plan.argv, NOWHERE) if plan.entry.fingerprint else plan.argv,
                 cwd=plan.place.cwd,
                 env=plan.place.env if way_out is None else {**plan.place.env, **way_out.env},
                 wrap=wrap,
@@ -104,6 +106,7 @@ class CommandRun:
             hint=fault.hint,
             details=details,
             private=redacted_text(self._secrets(fault.private)),
+            owner=fault.owner,
         )
 
     def _excerpt(self, text: str) -> str:

@@ -73,7 +73,7 @@ def _ground_of(settings: Settings, environ: Mapping[str, str]) -> CommandContext
 
 def _refusal(entry: CommandEntry, ground: CommandContext) -> tuple[str, str] | None:
     """Why a tool cannot be shown although it is written well."""
-    unusable = platform_sandbox().refusal(entry.sandbox_profile, entry.sandbox_fallback)
+    unusable = platform_sandbox().refusal_of(entry)
     if unusable is not None:
         return f"sandbox unavailable: {unusable.why}", unusable.fix
     try:

@@ -3,6 +3,7 @@
 # Strings of other programs, not paths of ours; links are followed on purpose.
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
@@ -12,6 +13,8 @@ from switchboard.core.faults import Fault, FaultCode
 
 _MAX_PATH = 4_096
 _MARK = "x-path"
+# Where a path may begin within a word: `@/x` of curl, `name:/x`, `a,/x`, `--file=/x`, `key=~/x`.
+_INNER = re.compile(r"[@:,;=|](?=/|~|\.\.(?:/|$))")
 _FORMATS = frozenset({"path", "file-path", "directory-path"})
 
 
@@ -53,7 +56,7 @@ class PathFilter(Struct, frozen=True):
             # Nobody names a file so, but programs that read lines do.
             parts = [line.strip() for line in whole.splitlines()]
         else:
-            parts = [text, whole]
+            parts = [text, whole, *_inner(whole)]
             # As in `--file=path` and `if=path`.
             _, equals, tail = whole.partition("=")
             if equals and tail:
@@ -67,6 +70,25 @@ class PathFilter(Struct, frozen=True):
         if text == "~" or text.startswith("~/"):
             return self.user_home + text[1:]
         return text
+
+
+def _inner(text: str) -> Iterator[str]:
+    """Paths within a text, behind what programs put before one."""
+    for found in _INNER.finditer(text):
+        tail = text[found.end() :]
+        if tail.startswith("//") and found[0] == ":" and not _is_there(tail[1:]):
+            # The rest of an address of the web.
+            continue
+        if len(text.split()) > 1 and not _is_there(tail.split()[0]):
+            # Words: `either,/or`.
+            continue
+        yield tail
+
+
+def _is_there(path: str) -> bool:
+    """Whether a path leads anywhere at all, by its first folder."""
+    first = path.lstrip("/").split("/")[0]
+    return not path.startswith("/") or (bool(first) and os.path.lexists(f"/{first}"))
 
 
 def _leads(line: str) -> bool:

@@ -79,6 +79,8 @@ class CommandsProvider:
             raise _changed(entry.name)
         run = CommandRun(plan, call, self._ground.workspace, self._events)
         way_out = self._way_out(plan) if entry.egress else None
+        if way_out is not None:
+            way_out.attend(lambda: call.channel)
         try:
             ended = await self._ended(run, plan, way_out)
         finally:
@@ -101,8 +103,8 @@ class CommandsProvider:
         """The way out of one call, with credentials as they are in the environment now."""
         assert self._open_way_out is not None, "a board with an engine has ways out"
         environ = self._ground.environ
-        wanted = {each.variable for each in plan.entry.egress if each.inject}
-        for name in wanted:
+        wanted = {each.inject: each.variable for each in plan.entry.egress if each.inject}
+        for name in wanted.values():
             if not environ.get(name):
                 raise Fault(
                     FaultCode.UNAUTHENTICATED,
@@ -112,10 +114,12 @@ class CommandsProvider:
                 )
 
         async def look_up() -> Mapping[str, str]:
-            return {name: environ[name] for name in wanted}
+            return {reference: environ[name] for reference, name in wanted.items()}
 
         return self._open_way_out(
             *(plan.entry, environ, look_up),
+            # As it is written: an answer for good holds whatever the arguments of a call are.
+            bound=shlex.join((plan.entry.command, *plan.entry.args)),
             runs=shlex.join(plan.argv),
             cwd=plan.place.cwd,
             hide=KnownSecrets(plan.secrets),

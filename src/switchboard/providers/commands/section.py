@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import replace
 
+from switchboard.children.starting.bytecode import shuts_bytecode
 from switchboard.config.key_positions import KeyPath
 from switchboard.config.keys import Field, Section
 from switchboard.config.layers import Layer, MergedLayers
@@ -32,6 +33,7 @@ from switchboard.settings.server_fields import ENV_NAME
 from switchboard.settings.servers import Resolution
 
 _SECTION = "mcp"
+_HOSTS = ("egress", "egress_ask")
 _NAME = Text(pattern=ENV_NAME, says="a name of letters, digits and `_`")
 
 
@@ -143,7 +145,13 @@ def _entry(
     binding = resolution.record is not None
     words = (entry.command, *entry.args)
     stated = bound_values(SECTION, fields)
-    seal = seal_of("command", name, stated, workspace, words=words, cwd=cwd, binding=binding)
+    seal = seal_of(
+        *("command", name, stated, workspace),
+        words=words,
+        cwd=cwd,
+        binding=binding,
+        is_shut=shuts_bytecode(words),
+    )
     print_ = fingerprint(seal, workspace) if is_theirs else ""
     return replace(entry, seal=seal, fingerprint=print_)
 
@@ -228,7 +236,8 @@ SECTION = Section(
     fills_late=True,
     admit=_undoubled,
     fields=tuple(
-        Field(name, kind, bound="value")
+        # Whatever a workspace says of hosts is dropped: see `without_foreign_egress`.
+        Field(name, kind, bound="value", workspace="never" if name in _HOSTS else "sets")
         for name, kind in {
             "command": Text(empty=False, about="The program. There is no shell."),
             "args": Items(
@@ -245,7 +254,7 @@ SECTION = Section(
                 name: SERVER_OBJECT.fields[name]
                 for name in ("read_roots", "writable_roots", "read_env_files", "limits")
             },
-            **{name: SERVER_OBJECT.fields[name] for name in ("egress", "egress_ask")},
+            **{name: SERVER_OBJECT.fields[name] for name in _HOSTS},
             "requires_approval": Truth(about="`false` counts in your home only, for a low risk."),
             "timeout_ms": Whole(minimum=1, about="How long a call may take; 120,000 by default."),
             "streaming": Truth(about="Pass on what it prints while it runs."),

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from msgspec import json
+
+from switchboard.children.http.proxy import PROXY_NAMES
 from switchboard.config.placeholders import has_placeholder, variables_in
 from switchboard.core.egress import reachable
 from switchboard.core.privacy.redaction import redacted_words
 from switchboard.core.privacy.secret_names import is_secret_name
-from switchboard.providers.commands.schema import CommandEntry, CommandTools
+from switchboard.providers.commands.schema import ANY_OBJECT, CommandEntry, CommandTools
 from switchboard.providers.commands.section import SECTION, read_commands
 from switchboard.providers.source import (
     Finding,
@@ -20,6 +23,7 @@ from switchboard.providers.source import (
     Source,
 )
 from switchboard.sandbox.limits import limits_in_words
+from switchboard.settings.consent.looking import one_look
 from switchboard.settings.consent.sealed_files import files_to_watch, hashed_files
 from switchboard.settings.fingerprints import fingerprint
 
@@ -31,6 +35,17 @@ if TYPE_CHECKING:
     from switchboard.providers.context import Context
     from switchboard.settings.sections import Settings
     from switchboard.settings.servers import Resolution
+
+
+# Which keys are told by words of their own: the command line, its surroundings, the sandbox.
+_TOLD = frozenset(
+    (
+        *("command", "args", "cwd", "env", "side_effects"),
+        *("allow_cwd_override", "allow_env_overrides"),
+        *("sandbox_profile", "allow_network", "read_roots", "writable_roots", "read_env_files"),
+        *("limits", "egress", "egress_ask"),
+    )
+)
 
 
 class CommandSource(Source[CommandTools]):
@@ -68,6 +83,12 @@ class CommandSource(Source[CommandTools]):
             start_s=settings.timeouts.child_spawn_ms / 1000,
             open_way_out=context.open_way_out,
         )
+
+    def env_names(self, settings: Settings) -> frozenset[str]:
+        """What is put on at the edge, and the person's own proxy, of tools with chosen hosts."""
+        reaching = [each for each in self._tools(settings).usable.values() if each.egress]
+        injected = {host.variable for each in reaching for host in each.egress if host.inject}
+        return frozenset(injected | PROXY_NAMES) if reaching else frozenset()
 
     def secrets(self, settings: Settings) -> Secrets:
         variables: set[str] = set()
@@ -131,6 +152,15 @@ class CommandSource(Source[CommandTools]):
         settings: Settings,
         refusals: Mapping[str, tuple[str, str]],
         said: Callable[[Iterable[str]], list[str]],
+    ) -> list[Item]:
+        with one_look():
+            return [*self._each_item(settings, refusals, said)]
+
+    def _each_item(
+        self,
+        settings: Settings,
+        refusals: Mapping[str, tuple[str, str]],
+        said: Callable[[Iterable[str]], list[str]],
     ) -> Iterator[Item]:
         tools = self._tools(settings)
         weaker = _weaker_sandboxes({**tools.usable, **tools.untrusted})
@@ -156,13 +186,24 @@ def _details(entry: CommandEntry, workspace: str) -> Iterator[str]:
     """What is not in the command line and decides what it does, as it is written."""
     yield f"folder {entry.cwd}" if entry.cwd else "folder of the session"
     yield from (f"variable {name}={value}" for name, value in entry.env.items())
+    for name in dict.fromkeys(variables_in((entry.command, entry.args, entry.cwd, entry.env))):
+        yield f"filled with your {name}"
     if entry.side_effects:
         yield f"says of itself: {', '.join(entry.side_effects)}"
     if entry.allow_cwd_override:
         yield "a session may choose its folder"
     if entry.allow_env_overrides:
         yield f"a session may set {', '.join(entry.allow_env_overrides)}"
+    for field in SECTION.fields:
+        value = getattr(entry, field.name)
+        is_said = value not in (SECTION.default(field), None, ANY_OBJECT)
+        if field.bound != "no" and field.name not in _TOLD and is_said:
+            yield f"{field.name} = {_written(value)}"
     yield from (f"file {each}" for each in hashed_files(entry.seal, workspace))
+
+
+def _written(value: Any) -> str:
+    return value if isinstance(value, str) else json.encode(value).decode()
 
 
 def _weaker_sandboxes(entries: Mapping[str, CommandEntry]) -> dict[str, str]:

@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
-from switchboard.children.pool import ChildSource
 from switchboard.children.server_launches import ServerLaunches
+from switchboard.children.sharing.sources import ChildSource
 from switchboard.core.origins import Origin
 from switchboard.core.visibility import Visibility
 

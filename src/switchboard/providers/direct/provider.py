@@ -23,8 +23,10 @@ from switchboard.core.launches import Launch, nothing_agreed
 from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
 from switchboard.core.tools import Policy, ToolSpec
+from switchboard.core.visibility import Visibility
 from switchboard.providers.direct.exposure import DirectExposure
 from switchboard.providers.direct.tool_index import (
+    EVERYTHING,
     PROVIDER,
     Found,
     ToolIndex,
@@ -48,6 +50,7 @@ class DirectProvider:
         is_guarded: bool = False,
         # Which tools nobody is told of, because their server has changed them.
         held: Held | None = None,
+        visibility: Visibility = EVERYTHING,
     ) -> None:
         self._exposures = {each.name: each for each in exposures}
         self._showing = tuple(each for each in self._exposures.values() if each.shows_tools)
@@ -55,6 +58,7 @@ class DirectProvider:
         self._has_accounts = any(each.children.accounts is not None for each in self._showing)
         self._is_guarded = is_guarded
         self._held = held
+        self._visibility = visibility
         self._collector = ListingCollector(announce)
         self._indexes: IdentityCache[ToolIndex] = IdentityCache()
         self.owners: Collection[str] = [each.name for each in self._relaying]
@@ -101,6 +105,7 @@ class DirectProvider:
             session,
             channel,
             is_enough=lambda: wanted in self._known_tools(session).tools,
+            failed=lambda exposure, fault: _tell_missing(channel, exposure.name, fault),
         )
         return self._index("tools", found)
 
@@ -109,8 +114,13 @@ class DirectProvider:
         return self._index("tools", found)
 
     def _index(self, kind: Kind, found: Sequence[Found]) -> ToolIndex:
-        index = index_tools if kind == "tools" else index_contents
-        return self._indexes.get(chain.from_iterable(found), lambda: index(found), kind=kind)
+        return self._indexes.get(
+            chain.from_iterable(found),
+            lambda: (
+                index_tools(found, self._visibility) if kind == "tools" else index_contents(found)
+            ),
+            kind=kind,
+        )
 
     # Calls
 
@@ -161,7 +171,7 @@ class DirectProvider:
             )
         except asyncio.CancelledError:
             if call.clock.has_rung:
-                child.doubt()
+                child.doubt(call.clock, call.tool.policy.timeout_s)
             raise
         return passed_through(result, is_modern=child.is_modern)
 
@@ -248,6 +258,14 @@ def _with_uri(raw: Raw, own: str, shown: str) -> Raw:
     except (msgspec.MsgspecError, KeyError, TypeError, AttributeError) as error:
         raise malformed_result(error) from None
     return Raw(encode({**body, "contents": contents}))
+
+
+def _tell_missing(channel: Channel | None, server: str, fault: Fault) -> None:
+    """Name the server whose tools the listing lacks: it looks like any other without them."""
+    if channel is not None:
+        words = f"the tools of `{server}` are missing: {fault.message}"
+        message = {"level": "warning", "logger": "switchboard", "data": words}
+        channel.log("warning", encode(message))
 
 
 def _gone(name: str) -> Fault:

@@ -53,6 +53,7 @@ class DirectSource(Source[Struct]):
             announce=context.announce,
             is_guarded=context.settings.is_guarded,
             held=context.held,
+            visibility=context.visibility,
         )
 
 

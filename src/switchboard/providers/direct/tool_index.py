@@ -12,9 +12,11 @@ from switchboard.children.listings.listing import Listing, ToolEntry, ToolListin
 from switchboard.core.names import fold, tool_name
 from switchboard.core.offers import Offer
 from switchboard.core.tools import Effects, Policy, ToolSpec
+from switchboard.core.visibility import Visibility
 from switchboard.providers.direct.exposure import DirectExposure
 
 PROVIDER = "direct"
+EVERYTHING = Visibility()
 
 Found = tuple[DirectExposure, Listing]
 
@@ -38,29 +40,56 @@ class ToolIndex(Struct, frozen=True, eq=False):
     tools: dict[str, ToolSpec] = {}
 
 
-def index_tools(found: Sequence[Found]) -> ToolIndex:
-    """Every tool that its server shows."""
+def index_tools(found: Sequence[Found], visibility: Visibility = EVERYTHING) -> ToolIndex:
+    """Every tool that its server shows.
+
+    A name that several servers have is nobody's: each has its tool with the server's name before
+    it. What is denied by its plain name stays away, and stands in no other's way.
+    """
+    listed = [
+        (exposure, entry, listing.entries[entry.name], tool_name(exposure.prefix + entry.name))
+        for exposure, listing in found
+        for entry in _shown(exposure, listing)
+    ]
+    listed = [each for each in listed if not _is_denied(visibility, each[3])]
+    names = _names_apart([(exposure.name, plain) for exposure, _, _, plain in listed])
     offers: list[Offer] = []
     places: dict[ToolSpec, ToolPlace] = {}
-    for exposure, listing in found:
-        for entry in _shown(exposure, listing):
-            shown = tool_name(exposure.prefix + entry.name)
-            raw = listing.entries[entry.name]
-            spec = _spec(shown, exposure, entry, raw)
-            offers.append(
-                Offer(
-                    name=shown,
-                    provider=PROVIDER,
-                    owner=exposure.name,
-                    own=entry.name,
-                    entry=raw if shown == entry.name else _renamed(raw, shown),
-                    spec=spec,
-                )
+    for (exposure, entry, raw, _), shown in zip(listed, names, strict=True):
+        spec = _spec(shown, exposure, entry, raw)
+        offers.append(
+            Offer(
+                name=shown,
+                provider=PROVIDER,
+                owner=exposure.name,
+                own=entry.name,
+                entry=raw if shown == entry.name else _renamed(raw, shown),
+                spec=spec,
             )
-            places[spec] = ToolPlace(exposure, entry.name)
+        )
+        places[spec] = ToolPlace(exposure, entry.name)
     holders = Counter(fold(offer.name) for offer in offers)
     tools = {spec.name: spec for spec in places if holders[fold(spec.name)] == 1}
     return ToolIndex(tuple(offers), places, tools)
+
+
+def _names_apart(listed: Sequence[tuple[str, str]]) -> list[str]:
+    """The name that each tool is shown under, given its server and its plain name."""
+    owners: dict[str, set[str]] = {}
+    for server, plain in listed:
+        owners.setdefault(fold(plain), set()).add(server)
+    prefixed = [tool_name(f"{server}_{plain}") for server, plain in listed]
+    shared = [len(owners[fold(plain)]) > 1 for _, plain in listed]
+    # Nobody gets a name by listing it that another's tool is shown under.
+    given = {fold(name) for name, is_shared in zip(prefixed, shared, strict=True) if is_shared}
+    return [
+        name if is_shared or fold(plain) in given else plain
+        for (_, plain), name, is_shared in zip(listed, prefixed, shared, strict=True)
+    ]
+
+
+def _is_denied(visibility: Visibility, name: str) -> bool:
+    return bool(visibility.deny) and not Visibility(None, visibility.deny).shows(name)
 
 
 def index_contents(found: Sequence[Found]) -> ToolIndex:

@@ -60,3 +60,13 @@ def read_arguments(raw: Raw) -> SuiteArguments:
 def checked_when_narrowed(raw: Raw) -> None:
     """Nothing: a suite reads its arguments when it is narrowed, and reading is checking."""
     del raw
+
+
+def wanted_names(subtool: str) -> list[str]:
+    """The names that an introspection asks for: one, or several with commas between them."""
+    return [name for name in (each.strip() for each in subtool.split(",")) if name]
+
+
+def is_pattern(name: str) -> bool:
+    """Whether it stands for several names."""
+    return "*" in name

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from switchboard.children.exposure import Introspection, SuiteSettings
-from switchboard.children.pool import ChildSource
+from msgspec.structs import replace
+
+from switchboard.children.exposure import Introspection, Results, SuiteSettings
 from switchboard.children.schema import ServerEntry
 from switchboard.children.server_launches import ServerLaunches
+from switchboard.children.sharing.sources import ChildSource
 from switchboard.core.visibility import Visibility
 from switchboard.providers.suites.specs import suite_spec
 from switchboard.providers.suites.suite import Suite
@@ -22,6 +24,7 @@ def build_suites(
     settings: Mapping[str, SuiteSettings],
     *,
     introspection: Introspection,
+    results: Results,
     sources: Mapping[str, ChildSource],
     interpreters: Mapping[str, Interpreter] = {},
 ) -> list[Suite]:
@@ -30,9 +33,10 @@ def build_suites(
         _suite(
             entry,
             settings.get(entry.name, SuiteSettings()),
-            introspection,
             sources[entry.name],
-            interpreters.get(entry.name),
+            introspection=introspection,
+            results=results,
+            interpreter=interpreters.get(entry.name),
         )
         for entry in servers
     ]
@@ -41,17 +45,21 @@ def build_suites(
 def _suite(
     entry: ServerEntry,
     own: SuiteSettings,
-    introspection: Introspection,
     source: ChildSource,
+    *,
+    introspection: Introspection,
+    results: Results,
     interpreter: Interpreter | None,
 ) -> Suite:
     return Suite(
         suite_spec(entry, own),
         source,
         subtools=Visibility(own.allow, own.deny),
-        mode=introspection.mode,
-        summary_max_chars=own.summary_max_chars or introspection.summary_max_chars,
-        result_mode=own.result_mode,
+        introspection=replace(
+            introspection,
+            summary_max_chars=own.summary_max_chars or introspection.summary_max_chars,
+        ),
+        result_mode=own.result_mode or results.mode,
         launches=ServerLaunches(entry, source.cwd),
         interpreter=interpreter,
         is_natural_only=entry.natural_only,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,6 +12,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from switchboard.children.child import Child
+from switchboard.children.greeting import Greeting
 from switchboard.children.listings.collector import ListingCollector
 from switchboard.children.listings.held_tools import Held, held_tools
 from switchboard.children.listings.listing import Listing, ToolListing
@@ -21,10 +23,17 @@ from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.identity_cache import IdentityCache
 from switchboard.core.launches import Launch, nothing_agreed
+from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
-from switchboard.providers.suites.arguments import SuiteArguments, read_arguments
+from switchboard.providers.suites.arguments import (
+    SuiteArguments,
+    is_pattern,
+    read_arguments,
+    wanted_names,
+)
+from switchboard.providers.suites.introspection.room import room_of
 from switchboard.providers.suites.natural.query import NAME, read_query
 from switchboard.providers.suites.results import outcome_from_result, with_choice
 from switchboard.providers.suites.specs import PROVIDER
@@ -33,6 +42,9 @@ from switchkit.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from switchboard.models.model import LanguageModel
+
+# Told the name of a suite, what its server said of itself, and the names of its tools.
+Learn = Callable[[str, Greeting, Iterable[str]], None]
 
 
 class SuitesProvider:
@@ -51,12 +63,18 @@ class SuitesProvider:
         # Which tools nobody is told of, because their server has changed them.
         held: Held | None = None,
         announce: Callable[[str, str], None] = lambda _kind, _session: None,
+        # Keeps what servers say of themselves, on a thread of its own.
+        learn: Learn | None = None,
     ) -> None:
         """Where somebody judges what calls do, each is narrowed to the tool as it is listed."""
         self._suites = {suite.spec.name: suite for suite in suites}
         self._shown = tuple(each for name, each in self._suites.items() if shows(name))
         self._is_guarded = is_guarded
         self._held = held
+        self._learn = learn
+        # What each suite was last found to have.
+        self._learned: dict[str, ToolListing] = {}
+        self._tasks = TaskSet()
         # Closed with the provider.
         self._model = model
         self._collector = ListingCollector(announce)
@@ -96,9 +114,10 @@ class SuitesProvider:
             narrowed = await self._natural(suite, call, arguments)
             if narrowed is not None:
                 return narrowed
-        if arguments.subtool:
-            self._check_shown(suite, arguments.subtool)
         if arguments.action == "introspect":
+            for name in wanted_names(arguments.subtool):
+                if not is_pattern(name):
+                    self._check_shown(suite, name)
             return replace(call, tool=suite.introspection, via=suite.spec)
         if not arguments.subtool:
             raise Fault(
@@ -107,6 +126,7 @@ class SuitesProvider:
                 f"`{suite.spec.name}` needs a `subtool` to call",
                 hint='send {"action": "introspect"} to see them',
             )
+        self._check_shown(suite, arguments.subtool)
         # Where something is denied, only names that the child lists are known not to mean it.
         if self._is_guarded or not suite.subtools.is_open:
             tool = await self._listed(suite, arguments.subtool, call)
@@ -198,28 +218,40 @@ class SuitesProvider:
             raise
         except asyncio.CancelledError:
             if call.clock.has_rung:
-                child.doubt()
+                child.doubt(call.clock, call.tool.policy.timeout_s)
             raise
         if suite.result_mode == "passthrough":
             outcome = passed_through(result, is_modern=child.is_modern)
         else:
-            outcome = outcome_from_result(result)
+            outcome = outcome_from_result(result, compact=suite.result_mode == "compact")
         if call.via is suite.interpreted:
             return with_choice(outcome, call.tool.name, call.arguments)
         return outcome
 
     async def _introspect(self, suite: Suite, child: Child, subtool: str, call: Call) -> Outcome:
+        host = room_of(call.session, call.channel.meta if call.channel is not None else b"")
         if suite.asks_nobody or subtool == NAME:
-            return Outcome(blocks=(TextBlock(suite.introspect(None)),))
+            return Outcome(blocks=(TextBlock(suite.introspect(None, host)),))
         listing = await self._unheld(suite, call.session, await child.tools(call.channel))
-        if not subtool:
-            return Outcome(blocks=(TextBlock(suite.introspect(listing)),))
-        if suite.is_natural(subtool, listing):
-            return Outcome(blocks=(TextBlock(suite.introspect(None)),))
-        tool = listing.tools.get(subtool)
-        if tool is None:
-            raise _unknown_subtool(suite, subtool, listing)
-        return Outcome(blocks=(TextBlock(suite.introspect_one(tool)),))
+        if subtool and suite.is_natural(subtool, listing):
+            return Outcome(blocks=(TextBlock(suite.introspect(None, host)),))
+        names = _found(suite, subtool, listing)
+        self._learn_from(suite, child, listing)
+        words = suite.news(call.session.holder, child.connection.greeting.instructions)
+        if not names:
+            text = suite.introspect(listing, host, words)
+        else:
+            text = suite.introspect_some(names, listing, host, words)
+        return Outcome(blocks=(TextBlock(text),))
+
+    def _learn_from(self, suite: Suite, child: Child, listing: ToolListing) -> None:
+        """Keep what a server says of itself, once for each of its listings."""
+        name = suite.spec.name
+        if self._learn is None or self._learned.get(name) is listing:
+            return
+        self._learned[name] = listing
+        about = child.connection.greeting
+        self._tasks.start(asyncio.to_thread(self._learn, name, about, tuple(listing.tools)))
 
     def _check_shown(self, suite: Suite, subtool: str) -> None:
         if not suite.shows(subtool):
@@ -248,6 +280,7 @@ class SuitesProvider:
     async def aclose(self) -> None:
         """The pool owns the children, and may keep them for the next board."""
         await self._collector.aclose()
+        await self._tasks.aclose()
         if self._model is not None:
             await self._model.aclose()
 
@@ -276,6 +309,21 @@ def _subtools(found: Iterable[tuple[Suite, Listing]]) -> Iterator[Offer]:
                     spec=suite.listed(name, tools),
                     via=suite.spec,
                 )
+
+
+def _found(suite: Suite, subtool: str, listing: ToolListing) -> list[str]:
+    """The subtools that a client asks to see, each once. Raises a fault for what is none."""
+    ours = [spec.name for spec in suite.own_tools]
+    shown = [*ours, *(name for name in listing.tools if suite.shows(name) and name not in ours)]
+    found: dict[str, None] = {}
+    for name in [subtool] if subtool in shown else wanted_names(subtool):
+        matched = [each for each in shown if each == name]
+        if not matched and is_pattern(name):
+            matched = [each for each in shown if fnmatchcase(each, name)]
+        if not matched:
+            raise _unknown_subtool(suite, name, listing)
+        found |= dict.fromkeys(matched)
+    return list(found)
 
 
 def _judged(

@@ -10,15 +10,18 @@ from msgspec import Struct
 from switchboard.children.exposure import SuiteSettings
 from switchboard.providers.source import Finding, Listed, ListingContext, Secrets, Source
 from switchboard.providers.suites.specs import PROVIDER, suite_spec
-from switchboard.settings.trust import still_trusted
+from switchboard.providers.suites.words.description import Description
+from switchboard.providers.suites.words.kept_words import kept_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from switchboard.children.greeting import Greeting
     from switchboard.children.schema import ServerEntry
     from switchboard.core.ports import Provider
     from switchboard.core.tools import ToolSpec
     from switchboard.providers.context import Context
+    from switchboard.providers.suites.provider import Learn
     from switchboard.settings.sections import Settings
 
 _DEFAULT = SuiteSettings()
@@ -33,8 +36,14 @@ class SuiteSource(Source[Struct]):
 
     def specs(self, listing: ListingContext) -> Listed:
         suites = listing.settings.suites
+        kept = kept_words(listing.settings.home)
         specs = tuple(
-            suite_spec(entry, suites.get(entry.name, _DEFAULT))
+            suite_spec(
+                entry,
+                own := suites.get(entry.name, _DEFAULT),
+                # What one account is listed is not for another to see.
+                None if entry.accounts else Description(entry, own, listing.environ, kept),
+            )
             for entry in listing.servers
             if entry.expose in _SHOWN_BY_SUITES
         )
@@ -52,6 +61,7 @@ class SuiteSource(Source[Struct]):
                 build_interpreters,
                 build_model,
             )
+            from switchboard.settings.trust import still_trusted  # noqa: PLC0415
 
             own = context.settings.interpreting
             model = build_model(
@@ -71,6 +81,7 @@ class SuiteSource(Source[Struct]):
             entries,
             context.settings.suites,
             introspection=context.settings.introspection,
+            results=context.settings.results,
             sources=context.children,
             interpreters=interpreters,
         )
@@ -81,6 +92,7 @@ class SuiteSource(Source[Struct]):
             is_guarded=context.settings.is_guarded,
             announce=context.announce,
             held=context.held,
+            learn=_learning(entries, context),
         )
 
     def env_names(self, settings: Settings) -> Iterable[str]:
@@ -137,6 +149,24 @@ class SuiteSource(Source[Struct]):
             )
             text += f" {servers} for trust: the user looks at them with `switchboard trust`."
         return text
+
+
+def _learning(entries: Iterable[ServerEntry], context: Context) -> Learn:
+    """Has what servers say of themselves kept, for the listings of later sessions."""
+    from switchboard.providers.suites.words.telling import words_of  # noqa: PLC0415 - see `build`
+
+    named = {
+        suite_spec(entry, context.settings.suites.get(entry.name, _DEFAULT)).name: entry
+        for entry in entries
+        if not entry.accounts
+    }
+    kept = kept_words(context.settings.home)
+
+    def learn(suite: str, greeting: Greeting, tools: Iterable[str]) -> None:
+        if suite in named:
+            kept.keep(named[suite], context.environ, words_of(greeting, tools))
+
+    return learn
 
 
 def _asks_model(settings: Settings) -> bool:

@@ -3,21 +3,25 @@
 from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
 from switchboard.core.names import suite_name, tool_name
-from switchboard.core.tools import ToolSpec
+from switchboard.core.tools import ToolSpec, Wording
 from switchboard.providers.suites.arguments import SUITE_SCHEMA, checked_when_narrowed
+from switchboard.providers.suites.words.description import plain_description
 
 PROVIDER = "suites"
 
 
-def suite_spec(entry: ServerEntry, settings: SuiteSettings) -> ToolSpec:
-    """The one tool that stands for a child."""
+def suite_spec(
+    entry: ServerEntry, settings: SuiteSettings, wording: Wording | None = None
+) -> ToolSpec:
+    """The one tool that stands for a child; `wording` describes it where nobody else does."""
     if entry.expose == "natural":
         return natural_spec(entry)
     name = tool_name(settings.suite_name) if settings.suite_name else suite_name(entry.name)
     return ToolSpec(
         name=name,
         provider=PROVIDER,
-        description=_description(entry, settings),
+        description=_chosen(entry, settings) or plain_description(entry),
+        wording=None if _chosen(entry, settings) else wording,
         input_schema=SUITE_SCHEMA,
         origin=entry.origin,
         check=checked_when_narrowed,
@@ -42,8 +46,7 @@ def natural_spec(entry: ServerEntry) -> ToolSpec:
     )
 
 
-def _description(entry: ServerEntry, settings: SuiteSettings) -> str:
+def _chosen(entry: ServerEntry, settings: SuiteSettings) -> str:
+    """The description that somebody wrote; nothing if nobody did."""
     own, chosen = entry.suite_description, settings.description
-    wanted = (chosen or own) if settings.override_description else (own or chosen)
-    subject = entry.description or entry.name
-    return wanted or f"Use this tool for {subject}. Actions: 'introspect' | 'call'"
+    return (chosen or own) if settings.override_description else (own or chosen)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec import Raw, Struct
-from msgspec.json import encode
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
-from switchboard.children.exposure import IntrospectionMode, ResultMode
+from switchboard.children.exposure import Introspection, ResultMode
 from switchboard.children.listings.listing import ToolEntry, ToolListing
-from switchboard.children.pool import ChildSource
 from switchboard.children.server_launches import ServerLaunches
+from switchboard.children.sharing.sources import ChildSource
 from switchboard.core.identity_cache import IdentityCache
 from switchboard.core.tools import Effects, Policy, ToolSpec
 from switchboard.core.visibility import Visibility
+from switchboard.providers.suites.introspection.answer import ShownSubtool, all_tools, chosen_tools
+from switchboard.providers.suites.introspection.room import AUTO_TOKENS, UNBOUNDED, Room, within
 from switchboard.providers.suites.natural import query
 from switchboard.providers.suites.summaries import summarise
 
@@ -26,16 +28,19 @@ _LONGEST_NAME = 256
 _MOST_NAMES = 1_024
 # Texts are long.
 _MOST_SHOWN = 8
+# Clients that have been told a server's instructions; those before them are told again.
+_MOST_TOLD = 1_024
 
 
-class _Shown(Struct, rename="camel"):
-    name: str
-    summary: str
-    input_schema: Raw
+class _Particulars(Struct, rename="camel"):
+    """What a server says of a tool beyond its name and arguments, as it wrote it."""
+
+    title: str | None = None
+    annotations: Raw | UnsetType = UNSET
+    output_schema: Raw | UnsetType = UNSET
 
 
-class _Introspection(Struct):
-    tools: list[_Shown]
+_read_particulars = msgspec.json.Decoder(_Particulars).decode
 
 
 class Suite:
@@ -47,8 +52,7 @@ class Suite:
         children: ChildSource,
         *,
         subtools: Visibility,
-        mode: IntrospectionMode,
-        summary_max_chars: int,
+        introspection: Introspection,
         result_mode: ResultMode,
         launches: ServerLaunches,
         interpreter: Interpreter | None = None,
@@ -58,14 +62,15 @@ class Suite:
         self.children = children
         self.subtools = subtools
         self.result_mode = result_mode
-        self._mode = mode
-        self._summary_max_chars = summary_max_chars
+        self._settings = introspection
         self._timeout = Policy(timeout_s=children.limits.rpc_s, longest_s=children.limits.longest_s)
         self._specs: dict[str, ToolSpec] = {}
         # The tools as the child lists them, and what was said of them, by the listing. A session
         # may have a child of its own.
         self._listed: IdentityCache[dict[str, ToolSpec]] = IdentityCache()
         self._shown: IdentityCache[str] = IdentityCache(_MOST_SHOWN)
+        # Who has been told what the server says of itself.
+        self._told: dict[str, None] = {}
         self.launches = launches
         # Who turns sentences into calls, where the owner of the child wants that.
         denied = not Visibility(None, subtools.deny).shows(query.NAME)
@@ -153,32 +158,67 @@ class Suite:
             )
         return specs.get(name)
 
-    def introspect(self, listing: ToolListing | None) -> str:
+    def news(self, holder: str, instructions: str) -> str:
+        """The instructions of its server, for a client that has not been told them yet."""
+        if not instructions or holder in self._told:
+            return ""
+        if len(self._told) >= _MOST_TOLD:
+            del self._told[next(iter(self._told))]
+        self._told[holder] = None
+        return instructions
+
+    def introspect(self, listing: ToolListing | None, host: Room, instructions: str = "") -> str:
         """Every subtool that is shown, as JSON. Without a listing, those that are ours."""
         if listing is None:
-            return encode(_Introspection(self._ours())).decode()
-        return self._shown.get((listing,), lambda: self._introspection(listing))
+            return chosen_tools(self._ours(), host=UNBOUNDED)
+        if not self._settings.is_bounded:
+            host = UNBOUNDED
+        if instructions:
+            return self._all(listing, host, instructions)
+        return self._shown.get((listing, host), lambda: self._all(listing, host))
 
-    def _introspection(self, listing: ToolListing) -> str:
-        ours = self._ours()
+    def _all(self, listing: ToolListing, host: Room, instructions: str = "") -> str:
+        mode, ours = self._settings.mode, self._ours()
         shown = [
-            self._describe(tool, full=self._mode == "full")
+            self._describe(tool, full=mode == "full")
             for tool in listing.tools.values()
             if self.shows(tool.name) and not (ours and tool.name == query.NAME)
         ]
-        return encode(_Introspection([*ours, *shown])).decode()
+        return all_tools(
+            [*ours, *shown],
+            most_chars=self._settings.summary_max_chars,
+            with_schemas=within(host, AUTO_TOKENS) if mode == "auto" else host,
+            host=host,
+            instructions=instructions,
+        )
 
-    def _ours(self) -> list[_Shown]:
+    def _ours(self) -> list[ShownSubtool]:
         return [
-            _Shown(name=spec.name, summary=spec.description, input_schema=spec.input_schema)
+            ShownSubtool(name=spec.name, summary=spec.description, input_schema=spec.input_schema)
             for spec in self.own_tools
         ]
 
-    def introspect_one(self, tool: ToolEntry) -> str:
-        """One subtool in full, as JSON."""
-        return encode(_Introspection([self._describe(tool, full=True)])).decode()
+    def introspect_some(
+        self, names: list[str], listing: ToolListing, host: Room, instructions: str = ""
+    ) -> str:
+        """These subtools in full, as JSON."""
+        ours = {tool.name: tool for tool in self._ours()}
+        shown = [ours[name] if name in ours else self._in_full(name, listing) for name in names]
+        if not self._settings.is_bounded:
+            host = UNBOUNDED
+        return chosen_tools(shown, host=host, instructions=instructions)
 
-    def _describe(self, tool: ToolEntry, *, full: bool) -> _Shown:
+    def _in_full(self, name: str, listing: ToolListing) -> ShownSubtool:
+        shown = self._describe(listing.tools[name], full=True)
+        more = _read_particulars(listing.entries[name])
+        return replace(
+            shown,
+            title=more.title or UNSET,
+            annotations=more.annotations,
+            output_schema=more.output_schema,
+        )
+
+    def _describe(self, tool: ToolEntry, *, full: bool) -> ShownSubtool:
         text = tool.description or tool.title or ""
-        summary = text if full else summarise(text, self._summary_max_chars)
-        return _Shown(name=tool.name, summary=summary, input_schema=tool.input_schema)
+        summary = text if full else summarise(text, self._settings.summary_max_chars)
+        return ShownSubtool(name=tool.name, summary=summary, input_schema=tool.input_schema)

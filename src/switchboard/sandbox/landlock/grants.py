@@ -70,7 +70,7 @@ def _shown(roots: Roots) -> tuple[str, ...]:
 def _asked_for(roots: Roots) -> Mapping[str, int]:
     found = {real: READ for _, real in roots.readable}
     found |= dict.fromkeys(roots.unchanging, READ)
-    return found | dict.fromkeys(roots.writable, CHANGE)
+    return found | dict.fromkeys((*roots.writable, *roots.caches), CHANGE)
 
 
 def _marks(roots: Roots, policy: SandboxPolicy) -> _Marks:

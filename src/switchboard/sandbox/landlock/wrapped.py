@@ -19,7 +19,7 @@ from switchboard.sandbox.landlock.orders import STARTER, written_orders
 from switchboard.sandbox.landlock.probe import Landlock
 from switchboard.sandbox.limits import most_processes, resource_limits
 from switchboard.sandbox.policy import SandboxPolicy
-from switchboard.sandbox.refusals import unavailable
+from switchboard.sandbox.probe import Unusable
 from switchboard.sandbox.roots import checked_roots
 from switchboard.sandbox.seccomp import MACHINES
 from switchboard.sandbox.walls.ground import shown_machine
@@ -63,15 +63,18 @@ class _ScratchUse:
         shutil.rmtree(self._path, ignore_errors=True)
 
 
+NO_PROCESSES = Unusable(
+    why="`processes` in `limits` needs bubblewrap, and only Landlock works here",
+    fix="remove `processes`, or let bubblewrap work: `switchboard doctor`",
+)
+
+
 def wrapped_in_landlock(
     argv: tuple[str, ...], policy: SandboxPolicy, env: Mapping[str, str], landlock: Landlock
 ) -> Wrapped:
     """The command line that runs a program locked in. Raises a fault or OSError."""
     if most_processes(policy.limits) is not None:
-        raise unavailable(
-            "`processes` in `limits` needs bubblewrap, and only Landlock works here",
-            "remove `processes`, or let bubblewrap work: `switchboard doctor`",
-        )
+        raise NO_PROCESSES.fault()
     command = resolved_command(argv[0], cwd=policy.cwd, path=policy.path)
     roots = checked_roots(policy, command, base=shown_machine())
     scratch = _Scratch()

@@ -30,11 +30,22 @@ _WRITTEN = re.compile(
 _SECRET = re.compile(
     r"\.env(?:rc|[._-].*)?|.+\.env|\.?_?netrc|\.npmrc|\.pypirc|\.pgpass|\.my\.cnf|\.htpasswd"
     r"|\.git-credentials|\.dockercfg|\.s3cfg|\.boto|\.terraformrc|\.vault-token"
-    r"|id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?|.+\.(?:tfvars|p12|pfx|jks|keystore|kdbx|ppk)"
+    # A key of ssh has no extension; what has one is its public half, or a source file.
+    r"|id_[A-Za-z0-9_-]+|.+\.(?:pem|key|p8|pk8|tfvars|p12|pfx|jks|keystore|kdbx|ppk)"
+)
+# Certificates are for everybody, and programs do not reach anything without them.
+_CERTIFICATE = re.compile(
+    r"(?:.*[._-])?(?:ca|cacerts?|certs?|certificates?|bundle|chain|fullchain|pub|public|roots?)"
+    r"(?:[._-].*)?\.pem"
 )
 _SECRET_FOLDERS = frozenset({".ssh", ".aws", ".gnupg", ".kube", ".azure", ".docker"})
-# Examples of environment files are part of the source.
-_EXAMPLE = re.compile(r".*[._-](?:example|sample|template|dist|defaults?|schema)(?:\..*)?")
+# Examples of environment files are part of the source. They say so at the end of their name, or
+# just before `.env`; what is made of one, as `.env.default.local`, is no example.
+_EXAMPLE = re.compile(
+    r"\.env(?:[._-].*)?[._-](?:example|sample|template|dist|defaults?|schema)"
+    r"|(?:example|sample|template|dist|defaults?|schema)\.env"
+    r"|.+[._-](?:example|sample|template|dist|schema)\.tfvars"
+)
 # In what others have written, of a repository's settings: a name with a password, or a header.
 _TOLD = re.compile(
     rb"://[^/\s@:]*:[^/\s@]+@|://[A-Za-z0-9_\-]{20,}@|extraheader\s*=|(?:password|token)\s*="
@@ -43,7 +54,11 @@ _TOLD = re.compile(
 
 def is_secret(name: str) -> bool:
     """Whether a file of this name most likely holds secrets."""
-    return _SECRET.fullmatch(name) is not None and _EXAMPLE.fullmatch(name) is None
+    return (
+        _SECRET.fullmatch(name) is not None
+        and _EXAMPLE.fullmatch(name) is None
+        and _CERTIFICATE.fullmatch(name) is None
+    )
 
 
 def is_secret_folder(name: str) -> bool:

@@ -29,6 +29,7 @@ class _Listing(Struct, frozen=True):
     folders: tuple[str, ...]
     secrets: tuple[str, ...]
     protected: tuple[str, ...]
+    sockets: tuple[str, ...]
 
 
 class Inventory(Struct):
@@ -38,6 +39,10 @@ class Inventory(Struct):
     secrets: list[str] = []
     # What says what runs, deeper than the folder itself.
     protected: list[str] = []
+    # What is neither file, folder nor link.
+    sockets: list[str] = []
+    # False where there were more folders than are looked at.
+    is_whole: bool = True
 
 
 _known: dict[str, _Listing] = {}
@@ -45,7 +50,7 @@ _known: dict[str, _Listing] = {}
 
 def inventory(root: str) -> Inventory:
     """Look through a folder."""
-    found = Inventory(repositories=[], secrets=[], protected=[])
+    found = Inventory(repositories=[], secrets=[], protected=[], sockets=[])
     near, late = deque([(root, False)]), deque[tuple[str, bool]]()
     looked = 0
     while (near or late) and looked < _MOST_FOLDERS:
@@ -59,9 +64,11 @@ def inventory(root: str) -> Inventory:
             elif not installed:
                 found.protected += [os.path.join(folder, name) for name in listing.protected]
         found.secrets += [os.path.join(folder, name) for name in listing.secrets]
+        found.sockets += [os.path.join(folder, name) for name in listing.sockets]
         for name in listing.folders:
             inner = installed or name in _INSTALLED
             (late if inner else near).append((os.path.join(folder, name), inner))
+    found.is_whole = not (near or late)
     return found
 
 
@@ -86,6 +93,7 @@ def _listing(folder: str) -> _Listing | None:
 
 def _sorted_out(entries: "list[os.DirEntry[str]]", status: os.stat_result) -> _Listing:
     folders, secrets, protected = list[str](), list[str](), list[str]()
+    sockets = list[str]()
     for entry in entries:
         # A link by the name of a repository is looked at by whoever guards that.
         if entry.name in _NAMES and (entry.name == _GIT or not entry.is_symlink()):
@@ -97,6 +105,13 @@ def _sorted_out(entries: "list[os.DirEntry[str]]", status: os.stat_result) -> _L
                 folders.append(entry.name)
         elif is_secret(entry.name) and not entry.is_symlink():
             secrets.append(entry.name)
+        elif not (entry.is_file(follow_symlinks=False) or entry.is_symlink()):
+            sockets.append(entry.name)
     return _Listing(
-        status.st_ctime_ns, status.st_ino, tuple(folders), tuple(secrets), tuple(protected)
+        changed=status.st_ctime_ns,
+        number=status.st_ino,
+        folders=tuple(folders),
+        secrets=tuple(secrets),
+        protected=tuple(protected),
+        sockets=tuple(sockets),
     )

@@ -1,6 +1,8 @@
 """The files that a command line leads to: which they are, what is in them, and who watches them."""
 
 import os
+from collections.abc import Iterator
+from contextlib import suppress
 
 from switchboard.children.schema import Seal
 from switchboard.settings.consent.digests import (
@@ -10,8 +12,10 @@ from switchboard.settings.consent.digests import (
     tree_digest,
     tree_folders,
 )
+from switchboard.settings.consent.looking import Unbound, counted, landed, one_look, reached
 from switchboard.settings.consent.named_files import named_files, named_folders
 
+_Found = list[tuple[str, str]]
 # How the names of files begin that no word names as a whole.
 _KINDS = ("part", "program", "module", "control", "link", "outside", "folder")
 
@@ -19,7 +23,11 @@ _KINDS = ("part", "program", "module", "control", "link", "outside", "folder")
 def hashed_files(seal: Seal, workspace: str) -> tuple[str, ...]:
     """The files whose change changes the fingerprint, as people see them."""
     found: dict[str, None] = {}
-    for name in digests_of_files(seal, workspace):
+    try:
+        names = digests_of_files(seal, workspace)
+    except Unbound:
+        return ()
+    for name in names:
         found[name.partition(":")[2] if name.partition(":")[0] in _KINDS else name] = None
     return tuple(found)
 
@@ -27,45 +35,75 @@ def hashed_files(seal: Seal, workspace: str) -> tuple[str, ...]:
 def files_to_watch(seal: Seal, workspace: str) -> list[str]:
     """The paths whose change may change a fingerprint: as they are named, and where they lie."""
     found: dict[str, None] = {}
+    # What is too much to be looked at is watched as far as that went.
+    with one_look(), suppress(Unbound):
+        for path in _watched(seal, workspace):
+            found[path] = None
+    return list(found)
+
+
+def _watched(seal: Seal, workspace: str) -> Iterator[str]:
     root = workspace.rstrip(os.sep) + os.sep
-    for name, named in named_files(seal, workspace):
-        if name not in seal.words and not os.path.lexists(named):
+    files, folders = _leads_to(seal, workspace)
+    words = frozenset(seal.words)
+    for name, named in files:
+        if "\0" in named or (name not in words and not os.path.lexists(reached(named))):
             continue
-        path = os.path.realpath(named)
+        path = landed(named)
         if not path.startswith(root) and not os.path.normpath(named).startswith(root):
             continue
         # A file that is not there yet may come; most words that are no file begin with a dash.
-        may_come = name in seal.words and not (name.startswith("-") or os.path.lexists(path))
+        may_come = name in words and not (name.startswith("-") or os.path.lexists(path))
         if os.path.isfile(path) or may_come:
-            found |= dict.fromkeys((os.path.normpath(named), path))
-    for _, folder in named_folders(seal, workspace):
-        found |= dict.fromkeys((folder, *tree_folders(folder)))
-    return list(found)
+            yield os.path.normpath(named)
+            yield path
+    for _, folder in folders:
+        yield folder
+        yield from tree_folders(folder)
 
 
 def digests_of_files(seal: Seal, workspace: str) -> dict[str, str]:
     """The digests of what a command line leads to, by the name that leads there.
 
-    `python server.py` stays the same command when the repository changes what it does.
+    `python server.py` stays the same command when the repository changes what it does. Raises
+    `Unbound` where that cannot be told.
     """
-    found: dict[str, str] = {}
+    with one_look() as look:
+        key = ("digests", seal, workspace)
+        if key not in look.known:
+            look.known[key] = dict(_digests(seal, workspace))
+        return look.known[key]
+
+
+def _digests(seal: Seal, workspace: str) -> Iterator[tuple[str, str]]:
     root = workspace.rstrip(os.sep) + os.sep
-    seen: set[str] = set()
-    for name, named in named_files(seal, workspace):
-        if "\0" in named or (name not in seal.words and named in seen):
+    words, seen = frozenset(seal.words), set[str]()
+    files, folders = _leads_to(seal, workspace)
+    for name, named in files:
+        if "\0" in named or (name not in words and named in seen):
             continue
         seen.add(named)
-        if name not in seal.words and not os.path.lexists(named):
+        # First: most words are no files, and a clone may bring thousands of them.
+        if not os.path.lexists(reached(named)):
             continue
-        path = os.path.realpath(named)
+        path = landed(named)
         if path.startswith(root):
             if os.path.isfile(path):
-                found[name] = file_digest_of(path)
-        elif os.path.normpath(named).startswith(root) and os.path.lexists(named):
+                yield name, file_digest_of(path)
+        elif os.path.normpath(named).startswith(root):
             # A link of the workspace that leads out of it.
-            found[f"link:{name}"] = f"{path} {outside_digest(path)}"
+            yield f"link:{name}", f"{path} {outside_digest(path)}"
         elif os.path.isabs(name) and is_code(path) and (digest := outside_digest(path)):
-            found[f"outside:{name}"] = digest
-    for name, folder in named_folders(seal, workspace):
-        found[name] = tree_digest(folder)
-    return found
+            yield f"outside:{name}", digest
+    for name, folder in folders:
+        yield name, tree_digest(folder, with_bytecode=not seal.shuts_bytecode)
+
+
+def _leads_to(seal: Seal, workspace: str) -> tuple[_Found, _Found]:
+    """The files and the folders that a command line leads to, found once in a look."""
+    with one_look() as look:
+        key = ("leads to", seal, workspace)
+        if key not in look.known:
+            files = [*counted(named_files(seal, workspace))]
+            look.known[key] = files, [*named_folders(seal, workspace)]
+        return look.known[key]

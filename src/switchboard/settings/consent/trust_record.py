@@ -13,12 +13,12 @@ import msgspec
 from msgspec import Struct
 
 from switchboard.config.documents import read_text
-from switchboard.config.problems import ConfigInvalid, Problem
-from switchboard.config.writing import write_whole
-from switchkit.files import NotPrivate, check_unforgeable, make_folder
-from switchkit.locks import FolderLock
+from switchboard.config.problems import Problem
+from switchkit.files import NotPrivate, check_unforgeable
 from switchkit.platform.system import folder_identity
 
+# The fingerprint of what holds too much to be looked at: nobody can have trusted that.
+UNBOUND = "unbound"
 _SCHEMA = "switchboard.trust/1"
 _PRIVATE = 0o600
 
@@ -39,6 +39,13 @@ class KnownFolder(Struct, frozen=True, kw_only=True, omit_defaults=True):
     trusted: bool = False
 
 
+class TrustedParts(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """When something was trusted, with a digest of each key and each file of it."""
+
+    at: float = 0.0
+    parts: dict[str, str] = {}
+
+
 class TrustRecord:
     """The fingerprints of each workspace, by the name of what they belong to.
 
@@ -51,11 +58,13 @@ class TrustRecord:
         workspaces: dict[str, dict[str, str]],
         grants: dict[str, dict[str, SecretGrant]],
         folders: dict[str, KnownFolder],
+        parts: dict[str, dict[str, TrustedParts]],
     ) -> None:
         self.path = path
         self._workspaces = workspaces
         self._grants = grants
         self._folders = folders
+        self._parts = parts
         self._same: dict[str, bool] = {}
 
     def is_same_folder(self, workspace: str) -> bool:
@@ -96,6 +105,8 @@ class TrustRecord:
         """Whether exactly this was trusted in exactly this folder, with these secrets."""
         if self._workspaces.get(workspace, {}).get(fingerprint) is None:
             return False
+        if is_unbound(fingerprint):
+            return False
         if not self.is_same_folder(workspace):
             return False
         grant = self.grant(workspace, fingerprint)
@@ -116,10 +127,17 @@ class TrustRecord:
                     yield workspace, name
 
     def add(
-        self, workspace: str, fingerprint: str, name: str, grant: SecretGrant | None = None
+        self,
+        workspace: str,
+        fingerprint: str,
+        name: str,
+        grant: SecretGrant | None = None,
+        parts: TrustedParts | None = None,
     ) -> None:
         self._know(workspace)
         self._workspaces.setdefault(workspace, {})[fingerprint] = name
+        if parts is not None:
+            self._parts.setdefault(workspace, {})[name] = parts
         if grant is not None and grant.references:
             self._grants.setdefault(workspace, {})[fingerprint] = grant
 
@@ -131,10 +149,12 @@ class TrustRecord:
         for print_ in gone:
             del known[print_]
             grants.pop(print_, None)
+        self._parts.get(workspace, {}).pop(name, None)
         if not grants:
             self._grants.pop(workspace, None)
         if not known:
             self._workspaces.pop(workspace, None)
+            self._parts.pop(workspace, None)
             self._forget(workspace)
         return gone
 
@@ -142,12 +162,24 @@ class TrustRecord:
         """The names that have something trusted in a workspace."""
         return set(self._workspaces.get(workspace, {}).values())
 
+    def before(self, workspace: str, name: str) -> TrustedParts | None:
+        """What was trusted last under a name, in this very folder; nothing if nothing was."""
+        if not self.is_same_folder(workspace) or name not in self.names(workspace):
+            return None
+        # Older records do not say.
+        return self._parts.get(workspace, {}).get(name) or TrustedParts()
+
     def save(self) -> None:
+        # Everyone reads the record, few change it.
+        from switchboard.config.writing import write_whole  # noqa: PLC0415
+
         record: dict[str, Any] = {"schema": _SCHEMA, "workspaces": self._workspaces}
         if self._grants:
             record["grants"] = self._grants
         if self._folders:
             record["folders"] = self._folders
+        if self._parts:
+            record["parts"] = self._parts
         text = msgspec.json.format(msgspec.json.encode(record, order="sorted"), indent=2)
         write_whole(self.path, text.decode() + "\n", mode=_PRIVATE)
 
@@ -158,6 +190,7 @@ class TrustRecord:
         if known is not None and known.identity != identity:
             self._workspaces.pop(workspace, None)
             self._grants.pop(workspace, None)
+            self._parts.pop(workspace, None)
             known = None
         was_trusted = known is not None and known.trusted
         self._folders[workspace] = KnownFolder(identity=identity, trusted=trusted or was_trusted)
@@ -173,13 +206,9 @@ class TrustRecord:
 @contextmanager
 def changed_record(home: str) -> Generator[TrustRecord]:
     """The record to be changed and saved; nobody else changes it meanwhile."""
-    try:
-        make_folder(home)
-        lock = FolderLock(home)
-    except OSError as refused:
-        why = f"the folder cannot be used: {(refused.strerror or '').lower()}"
-        raise ConfigInvalid([Problem(path=home, message=why)]) from refused
-    with lock:
+    from switchboard.settings.consent.home_lock import home_lock  # noqa: PLC0415 - as above
+
+    with home_lock(home):
         yield read_trust(home, [])
 
 
@@ -190,6 +219,7 @@ def read_trust(home: str, problems: list[Problem]) -> TrustRecord:
     workspaces: dict[str, dict[str, str]] = {}
     grants: dict[str, dict[str, SecretGrant]] = {}
     folders: dict[str, KnownFolder] = {}
+    parts: dict[str, dict[str, TrustedParts]] = {}
     read = read_text(path, found) if _is_believable(home, path, found) else None
     if read is not None:
         try:
@@ -200,9 +230,10 @@ def read_trust(home: str, problems: list[Problem]) -> TrustRecord:
             workspaces = msgspec.convert(tree.get("workspaces", {}), dict[str, dict[str, str]])
             grants = msgspec.convert(tree.get("grants", {}), dict[str, dict[str, SecretGrant]])
             folders = msgspec.convert(tree.get("folders", {}), dict[str, KnownFolder])
+            parts = msgspec.convert(tree.get("parts", {}), dict[str, dict[str, TrustedParts]])
         except (msgspec.DecodeError, ValueError, RecursionError):
             found.append(Problem(path=path, message="the record of trust is damaged"))
-            workspaces, grants, folders = {}, {}, {}
+            workspaces, grants, folders, parts = {}, {}, {}, {}
     problems += [
         Problem(
             path=problem.path,
@@ -212,7 +243,7 @@ def read_trust(home: str, problems: list[Problem]) -> TrustRecord:
         )
         for problem in found
     ]
-    return TrustRecord(path, workspaces, grants, folders)
+    return TrustRecord(path, workspaces, grants, folders, parts)
 
 
 def _is_believable(home: str, path: str, problems: list[Problem]) -> bool:
@@ -228,6 +259,11 @@ def _is_believable(home: str, path: str, problems: list[Problem]) -> bool:
         # Reading it says more, and there may be none.
         return True
     return True
+
+
+def is_unbound(fingerprint: str) -> bool:
+    """Whether it stands for what cannot be told apart. Some have a name before them."""
+    return fingerprint.endswith(UNBOUND)
 
 
 def folder_now(folder: str) -> str:

@@ -32,7 +32,8 @@ def reference() -> str:
 
 def _part(section: Section) -> str:
     place = f"`{section.name}.NAME`" if section.is_named else f"`{section.name}`"
-    title = f"{place} in `{section.file}`" if section.name else f"`{section.file}` itself"
+    files = " and ".join(f"`{file}`" for file in (section.file, *section.also))
+    title = f"{place} in {files}" if section.name else f"{files} itself"
     lines = [f"#### {title}", ""]
     if section.unused:
         lines += [f"Nothing uses this yet: {section.unused}.", ""]

@@ -15,22 +15,16 @@ from switchboard.config.problems import Problem, Severity
 from switchboard.config.strict import ProblemReport, Table
 from switchboard.core.names import fold
 from switchboard.core.origins import Scope
-from switchboard.settings.fields import OTHER_SPELLINGS
+from switchboard.settings.fields import OTHER_SPELLINGS, SPELLED_IN_TREE
 from switchboard.settings.files.file_shapes import FOREIGN_TOML, GIVEN, SIDECAR, SUITES, TOML
-from switchboard.settings.files.server_shapes import GIVEN_SERVER, SERVER_OBJECT
+from switchboard.settings.files.server_shapes import GIVEN_SERVER, SERVER_OBJECT, TRANSPORTS
 from switchboard.settings.server_rules import RENAME_IT, Habits, judge, name_fault
 
 SERVERS = "mcp_servers"
 _SERVER_KEYS = ("mcpServers", "mcp_servers")
 _FORMATS = ("json", "compact", "pretty")
-_TRANSPORTS = {
-    "streamable-http": "http",
-    "streamable_http": "http",
-    "streamableHttp": "http",
-    "streamablehttp": "http",
-    "local": "stdio",
-    "remote": "http",
-}
+# What other hosts write for it, beside the names that we take too.
+_FOREIGN_TRANSPORTS = {**TRANSPORTS, "local": "stdio", "remote": "http"}
 
 
 def sidecar_layer(document: Document, problems: list[Problem]) -> Layer:
@@ -96,6 +90,11 @@ def toml_layer(document: Document, problems: list[Problem], *, foreign: bool) ->
             report.say(at, f"it is another name of `{there}`, which says otherwise", "keep one")
         tree[there] = value
         written[there,] = at
+    for section, spelled in SPELLED_IN_TREE.items():
+        table = cast("dict[str, Any]", tree.get(section, {}))
+        for name in [each for each in table if spelled[each] != each]:
+            table[spelled[name]] = table.pop(name)
+            written[section, spelled[name]] = (section, name)
     settle_logging(tree, written)
     return Layer(scope=document.scope, tree=tree, document=document, written=written, expands=True)
 
@@ -166,6 +165,8 @@ def _json_layer(
                 if fields is None:
                     continue
             at = (key, raw)
+            if "type" in fields:
+                fields = _with_transport(name, fields, at, written, report)
 
             def say(
                 field: KeyPath, message: str, hint: str, severity: Severity, at: KeyPath = at
@@ -221,7 +222,7 @@ def _translated(
     kind = ours.pop("type", None)
     transport = ours.get("transport") or kind
     if transport:
-        transport = _TRANSPORTS.get(transport, transport)
+        transport = _FOREIGN_TRANSPORTS.get(transport, transport)
         if transport not in ("stdio", "http", "sse"):
             where = "transport" if ours.get("transport") else "type"
             message = f"`{where}` must be `stdio`, `http` or `sse`, not `{transport}`"
@@ -245,6 +246,8 @@ def _named(
         for name, raw in _trimmed(table, at, report).items():
             found[name] = table[raw]
             written[*canonical, name] = (*at, raw)
+            if "type" in table[raw]:
+                found[name] = _with_transport(name, table[raw], (*at, raw), written, report)
         return found
     for index, server in enumerate(cast("list[dict[str, Any]]", servers)):
         name = server["name"].strip()
@@ -257,4 +260,24 @@ def _named(
             continue
         found[name] = {key: value for key, value in server.items() if key != "name"}
         written[*canonical, name] = (*at, index)
+        if "type" in server:
+            found[name] = _with_transport(name, found[name], (*at, index), written, report)
     return found
+
+
+def _with_transport(
+    name: str,
+    fields: Mapping[str, Any],
+    at: KeyPath,
+    written: dict[KeyPath, KeyPath],
+    report: ProblemReport,
+) -> dict[str, Any]:
+    """The fields with `transport` in place of its other name."""
+    kept = {key: value for key, value in fields.items() if key != "type"}
+    transport = TRANSPORTS.get(fields["type"], fields["type"])
+    if kept.setdefault("transport", transport) != transport:
+        here = (*at, "type")
+        report.say(here, "it is another name of `transport`, which says otherwise", "keep one")
+    elif "transport" not in fields:
+        written[SERVERS, name, "transport"] = (*at, "type")
+    return kept

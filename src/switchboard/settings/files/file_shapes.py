@@ -60,9 +60,9 @@ _SHAPES = {
     file: {
         name: kind
         for section in SECTIONS
-        if section.file == file
+        if file in (section.file, *section.also)
         for name, kind in (
-            {section.name: section.kind()} if section.name else section.shape().fields
+            {section.name: section.kind(file)} if section.name else section.shape(file).fields
         ).items()
     }
     for file in ("config.toml", "switchboard.config.json")

@@ -9,7 +9,6 @@ from switchboard.config.placeholders import Unfilled, expand_tree
 from switchboard.config.problems import Problem
 from switchboard.core.origins import Scope
 from switchboard.settings.fields import ROOT, section_of
-from switchboard.settings.files.inheriting import disinherit
 from switchboard.settings.server_fields import SERVER
 from switchboard.settings.workspace_limits import admitted, with_users_limits
 
@@ -64,6 +63,9 @@ def lay_servers(
             replace_whole(merged, layer, ("mcp_servers", name), fields)
         else:
             if foreign:
+                # Few workspaces write servers field by field.
+                from switchboard.settings.files.inheriting import disinherit  # noqa: PLC0415
+
                 disinherit(merged, name, fields)
                 below = merged.tree.get("mcp_servers", {}).get(name, {})
                 fields = with_users_limits(below, fields)  # noqa: PLW2901 - those that count

@@ -9,13 +9,26 @@ from switchboard.settings.server_fields import SERVER
 
 # What must hold between the fields of a server, for the schema; `server_rules` says it with
 # positions.
+_STDIO: dict[str, Any] = {"const": "stdio"}
+_REMOTE: dict[str, Any] = {"enum": ["http", "sse", "streamable-http"]}
+
+
+def _says(key: str, value: dict[str, Any]) -> dict[str, Any]:
+    return {"properties": {key: value}, "required": [key]}
+
+
+def _silent(*keys: str) -> dict[str, Any]:
+    return {"not": {"anyOf": [{"required": [key]} for key in keys]}}
+
+
 _CONDITIONS: dict[str, Any] = {
     "allOf": [
         {
             "if": {
                 "anyOf": [
-                    {"properties": {"transport": {"const": "stdio"}}, "required": ["transport"]},
-                    {"not": {"anyOf": [{"required": ["transport"]}, {"required": ["url"]}]}},
+                    _says("transport", _STDIO),
+                    _says("type", _STDIO),
+                    _silent("transport", "type", "url"),
                 ]
             },
             "then": {
@@ -26,11 +39,9 @@ _CONDITIONS: dict[str, Any] = {
         {
             "if": {
                 "anyOf": [
-                    {
-                        "properties": {"transport": {"enum": ["http", "sse"]}},
-                        "required": ["transport"],
-                    },
-                    {"not": {"required": ["transport"]}, "required": ["url"]},
+                    _says("transport", _REMOTE),
+                    _says("type", _REMOTE),
+                    {**_silent("transport", "type"), "required": ["url"]},
                 ]
             },
             "then": {"required": ["url"], "properties": {"command": False, "secret_env": False}},
@@ -39,8 +50,22 @@ _CONDITIONS: dict[str, Any] = {
     ]
 }
 
+# Another name of `transport`, by which the READMEs of servers and other hosts call it.
+TRANSPORTS = {
+    "stdio": "stdio",
+    "http": "http",
+    "streamable-http": "http",
+    "streamable_http": "http",
+    "streamableHttp": "http",
+    "streamablehttp": "http",
+    "sse": "sse",
+}
+_TYPE = Text(
+    choices=("stdio", "http", "streamable-http", "sse"), about="Another name of `transport`."
+)
+
 # Strict: a field that is not known fails the file.
-SERVER_OBJECT = replace(SERVER.shape("mcp.json"), conditions=_CONDITIONS)
+SERVER_OBJECT = replace(SERVER.shape("mcp.json", type=_TYPE), conditions=_CONDITIONS)
 
 
 def _filled_later(kind: Any) -> Any:
@@ -55,6 +80,7 @@ def _filled_later(kind: Any) -> Any:
 
 _TOML_SERVER = SERVER.shape(
     "config.toml",
+    type=_TYPE,
     **{
         name: _filled_later(SERVER_OBJECT.fields[name])
         for name in ("transport", "command", "url", "auth", "accounts")

@@ -63,19 +63,26 @@ def scope_of_given(path: str, places: Places) -> Scope:
 
 
 def trusts_everything(
-    is_asked: bool, is_allowed: bool, record: TrustRecord, workspace: str, problems: list[Problem]
+    is_asked: bool, is_allowed: bool, record: TrustRecord, places: Places, problems: list[Problem]
 ) -> bool:
     """Whether everything is trusted without a question, as in a container.
 
-    In a home where other folders were judged one by one, a variable alone does not undo that.
+    A home that somebody has settled in is no container: there a variable alone, which a client's
+    project file can set, does not say that its user wants this.
     """
-    if not is_asked or is_allowed or record.knows_only(workspace):
+    if not is_asked or is_allowed:
         return is_asked
+    if any(os.path.lexists(file.path) for file in home_files(places)):
+        why = "this home has settings of its own"
+    elif not record.knows_only(places.workspace):
+        why = "in this home other folders were trusted one by one"
+    else:
+        return True
     problems.append(
         Problem(
             path=str(Scope.ENVIRONMENT),
             key=TRUST_VARIABLE,
-            message="it is ignored: in this home other folders were trusted one by one",
+            message=f"it is ignored: {why}",
             hint="switchboard trust; or `trust_variable = true` in the `config.toml` of your home",
             severity="warning",
         )

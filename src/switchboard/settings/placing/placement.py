@@ -11,12 +11,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from switchboard.children.schema import ServerEntry
+from switchboard.children.starting.bytecode import kept_for
 from switchboard.children.starting.runners import program_file, taken_from_folder
 from switchboard.config.problems import Problem
 from switchboard.settings.sections import Omission, Settings
 from switchkit.commands import lies_in
 
-_TRUST = "switchboard trust"
+_TRUST = "switchboard trust --folder"
 _SAY = 'add `start_in = "workspace"` to its entry'
 
 
@@ -66,7 +67,8 @@ def placed(entry: ServerEntry, ground: Ground) -> ServerEntry | Omission:
     is_asked_for = entry.start_in == "neutral"
     if entry.fingerprint:
         # Of the workspace, and trusted as it is written.
-        return replace(entry, neutral=is_asked_for, apart_from="")
+        kept = kept_for(entry, ground.workspace, ground.home)
+        return replace(entry, neutral=is_asked_for, apart_from="", bytecode=kept)
     place = _Place(entry, ground)
     refusal = None if is_asked_for else place.refusal()
     if refusal is not None:

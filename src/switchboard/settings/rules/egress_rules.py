@@ -9,9 +9,10 @@ from switchboard.core.egress import EgressHost, egress_from
 from switchboard.core.origins import Scope
 from switchboard.settings.secret_rules import Say, judge_reference, loads_code
 
-KEYS = ("egress", "egress_ask")
+KEYS = ("egress", "egress_ask", "sandbox_features")
 # Whose word it is which hosts are reached, and with which credentials.
-_OWN = frozenset({Scope.DEFAULT, Scope.HOME, Scope.ENVIRONMENT, Scope.FLAG})
+# No `--config` file: whoever writes the command line of a client may be a project's file.
+_OWN = frozenset({Scope.DEFAULT, Scope.HOME})
 
 
 def judge_egress(name: str, fields: Mapping[str, Any], say: Say) -> None:
@@ -76,7 +77,9 @@ def without_foreign_egress(
         return fields
     section = "mcp_servers" if kind == "server" else "mcp"
     key = next(key for key in KEYS if key in fields)
-    message = f"`{key}` is ignored: only your own files may decide what `{name}` reaches"
+    message = f"`{key}` is ignored: only the files of your home may decide what `{name}` reaches"
+    if key == "sandbox_features":
+        message = f"`{key}` is ignored: only the files of your home may open more in a sandbox"
     hint = f"declare the whole {kind} in your home"
     problems.append(other.problem((section, name, key), message, hint, "warning"))
     kept = {field: value for field, value in fields.items() if field not in KEYS}

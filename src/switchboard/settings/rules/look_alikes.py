@@ -1,5 +1,7 @@
 """Names that the eye takes for each other. The model is shown letters of ASCII; people are not."""
 
+import unicodedata
+
 from switchboard.core.names import fold
 
 # Letters of other scripts, after folding, and the Latin letter that each one is taken for.
@@ -15,9 +17,4 @@ _TAKEN_FOR = str.maketrans(
 
 def skeleton(name: str) -> str:
     """What is left of a name to the eye."""
-    if name.isascii():
-        return fold(name)
-    # Hardly anybody needs it, and everybody waits for the first listing.
-    import unicodedata  # noqa: PLC0415
-
     return fold(unicodedata.normalize("NFKC", name)).translate(_TAKEN_FOR)

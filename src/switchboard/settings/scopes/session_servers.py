@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from switchboard.children.schema import ServerEntry
-from switchboard.children.secrets.texts import references_of
+from switchboard.children.secrets.texts import grants_asked_by
 from switchboard.config.documents import Document, is_inside, read_json_document, read_toml_document
 from switchboard.config.front_matter import read_front_matter
 from switchboard.config.layers import Layer, MergedLayers
@@ -109,7 +109,7 @@ def _resolved(
             if name in below and name not in waiting and not below[name].fingerprint:
                 replaced.add(name)
             entry = sealed(entry, settings.workspace)
-            if not record.holds(settings.workspace, entry.fingerprint, references_of(entry)):
+            if not record.holds(settings.workspace, entry.fingerprint, grants_asked_by(entry)):
                 untrusted.append(entry)
                 continue
             entry = replace(entry, grants=granted_to(entry, settings.workspace, record))

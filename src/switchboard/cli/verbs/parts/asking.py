@@ -22,6 +22,12 @@ def tell_news(talk: Talk, news: ApprovalAsked | CallStep) -> None:
     if isinstance(news, CallStep):
         talk.step(news.text, is_passing=news.is_passing, ending=news.ending)
         return
+    if news.host:
+        talk.say(
+            f"`{news.tool}` wants to reach {news.host}, which is not on its list:"
+            f" switchboard approvals approve {news.approval_id}"
+        )
+        return
     talk.say(
         f"`{news.tool}` waits for the approval of a person:"
         f" switchboard approvals approve {news.approval_id}"

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from switchboard.audit.filter import record_in
+from switchboard.cli.moments import local_time
 from switchboard.cli.render import as_json, hint, warning
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.core.audit import AuditRecord, AuditRow, Verification
@@ -51,7 +52,8 @@ class PlacedRecord(Struct, frozen=True, kw_only=True):
             for name, value in named.items()
             if value
         )
-        return f"{self.seq:>6}  {style.dim(record.ts)} {style.bold(visible(record.event))} {rest}"
+        at = style.dim(local_time(record.ts))
+        return f"{self.seq:>6}  {at} {style.bold(visible(record.event))} {rest}"
 
 
 class AuditReport(Report, frozen=True, kw_only=True, tag="switchboard.audit/1"):
@@ -172,7 +174,9 @@ class AuditVerifyReport(Report, frozen=True, kw_only=True, tag="switchboard.audi
             yield warning(style, "some records found no room while the log could not be written")
         if self.whole and self.last:
             known = f"{self.last}:{self.hash[:_HASH_SHOWN]}"
-            yield hint(style, f"note {known} elsewhere; later: audit verify --expect {known}")
+            yield hint(
+                style, f"note {known} elsewhere; later: switchboard audit verify --expect {known}"
+            )
 
 
 class AuditLineReport(Report, frozen=True, kw_only=True, tag="switchboard.audit-line/1"):

@@ -12,6 +12,7 @@ from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.core.origins import Scope
 from switchboard.settings.edit import add_server
 from switchboard.settings.files.file_layers import given_layer
+from switchboard.settings.placing.workspace_needs import needed_of_workspace
 
 FOREIGN_FILES = (".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json")
 # How Claude Code, VS Code and Cursor name a variable of the environment.
@@ -24,6 +25,8 @@ class ImportedServer(Struct, frozen=True, kw_only=True):
     name: str
     file: str
     reason: str = ""
+    # Why `start_in = "workspace"` was written into it.
+    needs_workspace: str = ""
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
@@ -33,6 +36,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
     file: str
     fields: dict[str, Any]
     reason: str = ""
+    needs_workspace: str = ""
 
 
 def candidates(workspace: str) -> list[Candidate]:
@@ -48,7 +52,7 @@ def candidates(workspace: str) -> list[Candidate]:
         if document is None or errors:
             raise ConfigInvalid(errors, workspace=workspace)
         servers: dict[str, Any] = given_layer(document, []).tree.get("mcp_servers", {})
-        found += [_candidate(name, file, fields) for name, fields in servers.items()]
+        found += [_candidate(name, file, fields, workspace) for name, fields in servers.items()]
     return found
 
 
@@ -62,18 +66,33 @@ def take_over(candidate: Candidate, path: str, taken: set[str]) -> ImportedServe
             add_server(path, candidate.name, candidate.fields, scope=Scope.WORKSPACE)
         except ConfigInvalid as error:
             reason = "; ".join(problem.message for problem in error.problems)
-    return ImportedServer(name=candidate.name, file=candidate.file, reason=reason)
+    return outcome_of(candidate, reason)
 
 
-def _candidate(name: str, file: str, fields: dict[str, Any]) -> Candidate:
-    if is_switchboard(name, str(fields.get("command") or ""), fields.get("args") or ()):
+def outcome_of(candidate: Candidate, reason: str) -> ImportedServer:
+    """What becomes of a server, or why it stays where it is."""
+    return ImportedServer(
+        name=candidate.name,
+        file=candidate.file,
+        reason=reason,
+        needs_workspace="" if reason else candidate.needs_workspace,
+    )
+
+
+def _candidate(name: str, file: str, fields: dict[str, Any], workspace: str) -> Candidate:
+    command, args = str(fields.get("command") or ""), fields.get("args") or ()
+    if is_switchboard(name, command, args):
         return Candidate(name=name, file=file, fields={}, reason="it is Switchboard itself")
     ours = {key: value for key, value in fields.items() if key != "cwd"}
     reason = "it runs in a folder of its own" if fields.get("cwd") not in {None, "", "."} else ""
     ours, unfilled = _by_reference(ours)
     if unfilled:
         reason = f"Switchboard does not fill `{unfilled}`"
-    return Candidate(name=name, file=file, fields=ours, reason=reason)
+    needs = needed_of_workspace(command, args, workspace) if command else ""
+    if needs and "start_in" not in ours:
+        # Other hosts start everything there. Written down, it stays so wherever the entry goes.
+        ours["start_in"] = "workspace"
+    return Candidate(name=name, file=file, fields=ours, reason=reason, needs_workspace=needs)
 
 
 def _by_reference(fields: dict[str, Any]) -> tuple[dict[str, Any], str]:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from switchboard.cli.request import CommandRequest
@@ -9,18 +10,33 @@ from switchboard.config.locate import Places, find_places
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.settings.load import load_settings
 from switchboard.settings.sections import Settings
+from switchboard.settings.usable import StandIns, usable_settings
 
 
 def settings_for(request: CommandRequest, **flags: Any) -> Settings:
     """Read the configuration. Raises `ConfigInvalid` with every problem."""
     request.check_directory()
-    settings = load_settings(
+    return _noticed(request, _loader(request, flags)())
+
+
+def usable_for(request: CommandRequest, **flags: Any) -> Settings:
+    """The same without the files that cannot be used, as clients are served."""
+    request.check_directory()
+    return _noticed(request, usable_settings(_loader(request, flags)))
+
+
+def _loader(request: CommandRequest, flags: dict[str, Any]) -> "partial[Settings]":
+    return partial(
+        load_settings,
         workspace=request.workspace,
         environ=request.environ,
         flags=flags,
         config=request.config,
     )
-    if request.talk.is_read and not settings.guard_is_chosen:
+
+
+def _noticed(request: CommandRequest, settings: Settings) -> Settings:
+    if request.talk.is_read and request.had_home and settings.guard_from is None:
         # No client that waits for its listing reads along.
         from switchboard.cli.guard_notice import tell_once  # noqa: PLC0415
 
@@ -30,17 +46,25 @@ def settings_for(request: CommandRequest, **flags: Any) -> Settings:
 
 def followed_settings(
     request: CommandRequest, **flags: Any
-) -> tuple[Settings, Callable[[], Settings]]:
-    """The settings, and a way to read those of the very same workspace again later."""
-    settings = settings_for(request, **flags)
+) -> tuple[Settings, Callable[[StandIns], Settings]]:
+    """The settings, and a way to read those of the very same workspace again later.
+
+    That way is given what the files held when they could last be used.
+    """
+    settings = usable_for(request, **flags)
     config = request.config
     if config is not None and not config.startswith("~"):
         config = os.path.abspath(config)
 
-    def load() -> Settings:
-        return load_settings(
-            workspace=settings.workspace, environ=request.environ, flags=flags, config=config
+    def load(last_good: StandIns) -> Settings:
+        again = partial(
+            load_settings,
+            workspace=settings.workspace,
+            environ=request.environ,
+            flags=flags,
+            config=config,
         )
+        return usable_settings(again, last_good)
 
     return settings, load
 

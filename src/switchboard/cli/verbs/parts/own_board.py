@@ -15,7 +15,7 @@ from switchboard.cli.printer import Talk
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.asking import Terminal
 from switchboard.cli.verbs.parts.board import progress_of
-from switchboard.cli.verbs.parts.loading import settings_for
+from switchboard.cli.verbs.parts.loading import usable_for
 from switchboard.control.api import Hear
 from switchboard.control.requests import BoardRequest, CallRequest, IntrospectRequest
 from switchboard.core.bus import EventBus
@@ -38,7 +38,7 @@ def ask_own_board(
 
     Ctrl-C cancels the work, which ends its children.
     """
-    settings = settings_for(request)
+    settings = usable_for(request)
     if why:
         request.talk.say(f"warning: {why}; running in this process instead")
     answer = asyncio.run(_answer(request, settings, wanted, hear))
@@ -54,7 +54,7 @@ async def _answer(
         if isinstance(wanted, CallRequest):
             return await _called(caller, wanted, request.talk, hear)
         if isinstance(wanted, IntrospectRequest):
-            return await caller.introspect(wanted)
+            return await caller.introspect(wanted, hear=hear)
         return await caller.tokens()
 
 

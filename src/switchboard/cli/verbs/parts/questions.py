@@ -3,26 +3,35 @@
 from collections.abc import Iterator
 
 from switchboard.core.privacy.cleaning import written_out
-from switchboard.core.questions import Question
+from switchboard.core.questions import Extent, Question, Verdict
 from switchboard.core.stores import Held
 from switchkit.cli.style import Style
 
 # Lines of a question that nobody should miss.
 _ALARMS = (
-    *("Risk: HIGH", "Sandbox: NONE", "User: ROOT", "Leads elsewhere:", "Careful:"),
-    "The server has changed this tool",
+    *("Risk: HIGH", "Sandbox: NONE", "Careful:", "Leads elsewhere:", "Outside the workspace:"),
+    *("Hidden arguments:", "The server has changed this tool"),
 )
+# The answers about a host, in words.
+_MAY: dict[tuple[Verdict, Extent], str] = {
+    ("approved", "once"): "may reach {} this time",
+    ("approved", "always"): "may now always reach {}",
+    ("denied", "once"): "may not reach {}",
+    ("denied", "always"): "may never reach {}",
+}
 
 
 def question_lines(question: Question, style: Style) -> Iterator[str]:
     """A question for people, with what matters most marked."""
     for number, line in enumerate(question.prompt.splitlines()):
-        if number == 0:
-            yield style.bold(line)
-        elif line.startswith(_ALARMS):
-            yield style.red(line)
-        else:
-            yield line
+        yield marked(line, line, style, is_first=number == 0)
+
+
+def marked(line: str, row: str, style: Style, *, is_first: bool) -> str:
+    """A row of the terminal that is part of a line of a question."""
+    if is_first:
+        return style.bold(row)
+    return style.red(row) if line.startswith(_ALARMS) else row
 
 
 def change_lines(held: Held, changes: tuple[str, ...], style: Style) -> Iterator[str]:
@@ -36,3 +45,22 @@ def change_lines(held: Held, changes: tuple[str, ...], style: Style) -> Iterator
             yield style.red(line)
         else:
             yield line
+
+
+def in_words(question: Question) -> str:
+    """What a question is about, in one line."""
+    if question.host:
+        return f"{question.host}, which {question.tool} wants to reach"
+    if question.wish:
+        thing = " ".join(question.exactly.split())
+        # Who wants it stands beside it.
+        if question.is_permission and thing:
+            return thing
+        return f"{question.wish}: {thing}" if thing else question.wish
+    account = f" as {question.facts.account}" if question.facts.account else ""
+    return f"{question.tool} of {question.suite or question.facts.server}{account}"
+
+
+def about_host(verdict: Verdict, extent: Extent) -> str:
+    """What an answer about a host means, with a place for the host."""
+    return _MAY[verdict, extent]

@@ -36,6 +36,10 @@ class ListedServer(Struct, frozen=True, kw_only=True):
     sandbox: str = ""
     # How a model chooses its calls; empty where none does.
     natural_language: str = ""
+    # When it was trusted, and what has changed since; empty unless it waits for that reason.
+    changed: str = ""
+    # Its user has switched it off.
+    is_off: bool = False
     # Why it cannot be used although it is configured.
     left_out: str = ""
     # What to do about that, where it is not another name for its suite.
@@ -89,6 +93,7 @@ def sandbox_of(entry: ServerEntry) -> str:
         *(f"reads {each}" for each in entry.read_roots),
         *(f"writes {each}" for each in entry.writable_roots),
         *(("reads .env files",) if entry.read_env_files else ()),
+        *(f"for a {each}" for each in entry.sandbox_features),
         *limits_in_words(entry.limits or {}),
     ]
     return visible(", ".join(opened))
@@ -120,17 +125,21 @@ def _listed(
     entry: ServerEntry, settings: Settings, *, target: str, waits: bool, omission: Omission | None
 ) -> ListedServer:
     origin = entry.origin
+    changed = settings.changed.get(entry.name, "") if waits else ""
+    waiting = "changed" if changed else "waiting"
     return ListedServer(
         name=entry.name,
         suite=shown_name(entry, settings.suites),
         transport=entry.transport,
         target=target,
         scope=str(origin.scope),
-        trust="waiting" if waits else "trusted" if entry.fingerprint else "own",
+        trust=waiting if waits else "trusted" if entry.fingerprint else "own",
+        changed=changed,
         origin=shown_origin(str(origin.scope), origin.path, origin.line, settings.workspace),
         description=entry.description,
         sandbox=sandbox_of(entry),
         natural_language=natural_of(entry, settings.workspace),
-        left_out=omission.reason if omission is not None else "",
+        is_off=omission is not None and omission.is_off,
+        left_out=omission.reason if omission is not None and not omission.is_off else "",
         hint=omission.hint if omission is not None else "",
     )

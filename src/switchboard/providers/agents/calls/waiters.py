@@ -171,7 +171,7 @@ async def _asked(waiter: Waiter, question: Question) -> Answer | None:
         if not asking.done():
             return None
         answer = asking.result()
-        if answer.verdict == "expired":
+        if answer is None or answer.verdict == "expired":
             # The question has a deadline of its own, and the queue can be answered until then.
             return None
         if answer.verdict == "cancelled":

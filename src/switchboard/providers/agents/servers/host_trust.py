@@ -28,6 +28,7 @@ from switchboard.providers.agents.servers.hosts import (
     waiting_files,
 )
 from switchboard.providers.source import Item
+from switchboard.settings.consent.looking import one_look
 from switchboard.settings.consent.trust_record import read_trust
 from switchboard.settings.fingerprints import fingerprint
 from switchboard.settings.sections import Settings
@@ -47,8 +48,13 @@ def trusts_host_file(settings: Settings) -> TrustsFile:
     return lambda file, read: record.holds(workspace, print_of(file, read, workspace, home))
 
 
-def host_items(settings: Settings) -> Iterator[Item]:
+def host_items(settings: Settings) -> list[Item]:
     """The files that wait for trust, or have it, as people see them. Blocks: files are read."""
+    with one_look():
+        return [*_items(settings)]
+
+
+def _items(settings: Settings) -> Iterator[Item]:
     places = HostPlaces(workspace=settings.workspace, user_home=settings.user_home)
     trusts = trusts_host_file(settings)
     for file, read, entries in waiting_files(places):

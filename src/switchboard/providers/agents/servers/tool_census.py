@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from switchboard.children.connection import ChildLimits
 from switchboard.children.pool import ChildPool
+from switchboard.children.reaching.child_limits import ChildLimits
 from switchboard.children.schema import ServerEntry
 from switchboard.children.secrets.lookup import EnvironmentSecrets
 from switchboard.core.faults import Fault

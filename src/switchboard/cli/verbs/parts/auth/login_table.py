@@ -28,7 +28,7 @@ def login_rows(logins: Sequence[LoginStatus], style: Style) -> Iterator[str]:
         for each in logins
     ]
     if rows:
-        yield from columns(heads, rows, style)
+        yield from columns(heads, rows, style, elastic=(0, 5, 6, 7), spare=(5, 4))
 
 
 def when(at: float) -> str:

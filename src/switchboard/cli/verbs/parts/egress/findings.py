@@ -6,7 +6,7 @@ from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.daemon_answer import daemon_answer
 from switchboard.control.answers import EgressRows
 from switchboard.control.requests import EgressRequest
-from switchboard.core.egress import EgressRow
+from switchboard.core.egress import EgressRow, shown_host
 from switchboard.core.faults import Fault
 from switchboard.providers.source import Finding
 from switchkit.cli.columns import counted
@@ -15,12 +15,19 @@ from switchkit.cli.columns import counted
 _MOST = 5
 
 
-def egress_rows(request: CommandRequest, name: str = "") -> tuple[EgressRow, ...]:
+def egress_answer(
+    request: CommandRequest, name: str = "", *, forget: str = ""
+) -> EgressRows | None:
     """What the daemon remembers; nothing where none runs, or where it is too old to know."""
     try:
-        found = daemon_answer(request, EgressRequest(name=name), EgressRows)
+        return daemon_answer(request, EgressRequest(name=name, forget=forget), EgressRows)
     except Fault:
-        return ()
+        return None
+
+
+def egress_rows(request: CommandRequest) -> tuple[EgressRow, ...]:
+    """What the daemon remembers of all servers."""
+    found = egress_answer(request)
     return () if found is None else found.rows
 
 
@@ -34,13 +41,7 @@ def egress_findings(request: CommandRequest) -> Iterator[Finding]:
         yield Finding(
             severity="warning",
             subject=row.server,
-            message=f"egress-refused: it wanted {shown_host(row)} "
+            message=f"egress-refused: it wanted {shown_host(row.host, row.port)} "
             f"{counted(row.times, 'time')} ({row.why})",
-            hint=f'if it may, add "{shown_host(row)}" to its `egress` in your home',
+            hint=f'if it may, add "{shown_host(row.host, row.port)}" to its `egress` in your home',
         )
-
-
-def shown_host(row: EgressRow) -> str:
-    """A host and port as a file writes them."""
-    host = f"[{row.host}]" if ":" in row.host else row.host
-    return f"{host}:{row.port}" if row.host else "-"

@@ -70,7 +70,10 @@ def run_agent(request: CommandRequest, tool: str, task: str, cwd: str) -> AgentR
     seen: list[str] = []
     try:
         answer = ask_board(
-            request, wanted, CallAnswer, on_step=lambda step: seen.append(step.run_id)
+            request,
+            wanted,
+            CallAnswer,
+            on_step=lambda step: seen.extend(filter(None, (step.run_id,))),
         )
     except KeyboardInterrupt:
         if not seen:

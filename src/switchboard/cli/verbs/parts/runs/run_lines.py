@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 
+from switchboard.cli.moments import local_time
 from switchboard.runs.event_words import event_words, one_line
 from switchboard.runs.run import Run, RunEvent
 from switchkit.cli.style import Style
@@ -46,7 +47,7 @@ def run_lines(run: Run, style: Style) -> Iterator[str]:
 
 
 def _when(at: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at)) if at else ""
+    return local_time(at) if at else ""
 
 
 def _used(run: Run) -> str:

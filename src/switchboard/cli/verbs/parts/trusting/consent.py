@@ -11,31 +11,26 @@ from msgspec import Struct
 from switchboard.approvals.approver import Approver
 from switchboard.audit.store import SqliteAudit
 from switchboard.cli.request import CommandRequest
-from switchboard.cli.verbs.parts.daemon_answer import daemon_answer
-from switchboard.cli.verbs.parts.trusting.trustees import Trustee
-from switchboard.control.answers import SessionList
-from switchboard.control.requests import SessionsRequest
+from switchboard.cli.verbs.parts.loading import places_for
+from switchboard.cli.verbs.parts.trusting.trust_items import TrustItem
+from switchboard.control.served_clients import clients_of, served_now
 from switchboard.core.audit import AuditApproval, AuditRecord, Decision, new_record
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.daemon.ancestors import runs_above
+from switchkit.cli.columns import counted
 from switchkit.cli.style import is_terminal
 from switchkit.cli.typed import ask_at_terminal, says_yes
 from switchkit.cli.usage import UsageError
-from switchkit.platform import Unknown
-from switchkit.platform.system import command_line
-from switchkit.processes import children_of, parent_of
 
 # So much of a fingerprint is enough to name it.
 _LEAST = 16
-# Whoever loses a parent gets one of these, which is no client.
-_INITS = frozenset({"init", "launchd", "systemd", "tini", "docker-init", "dumb-init"})
 
 
 class TrustOffer(Struct, frozen=True, kw_only=True):
     """What somebody is asked to agree to: entries, and the folder if its identity is given."""
 
     workspace: str
-    entries: tuple[Trustee, ...] = ()
+    entries: tuple[TrustItem, ...] = ()
     folder: str = ""
 
     @property
@@ -50,7 +45,7 @@ class TrustOffer(Struct, frozen=True, kw_only=True):
 
 def agreed(request: CommandRequest, offer: TrustOffer) -> str:
     """How a person agreed to exactly this: at a terminal, or by its fingerprint. Raises a fault."""
-    check_no_client(request)
+    check_consent(request)
     given = request.arguments.one("fingerprint")
     if given is not None:
         if len(given) < _LEAST or not offer.fingerprint.startswith(given.lower()):
@@ -69,37 +64,47 @@ def agreed(request: CommandRequest, offer: TrustOffer) -> str:
         )
     for line in _question(offer, request):
         request.talk.say(line)
-    ask_at_terminal("\nTrust this? [y/N] ")
+    ask_at_terminal(f"\nTrust {_counted(offer)}? [y/N] ")
     if not says_yes():
         raise Fault(FaultCode.CANCELLED, "not-confirmed", "nothing was trusted")
     return "terminal"
 
 
-def check_no_client(request: CommandRequest) -> None:
-    """Raise a fault when a client of ours, or an agent, has started this command.
+def check_consent(request: CommandRequest) -> None:
+    """Raise a fault when nobody can agree here: a client, or an agent, has started this command.
 
-    What a client works on must not be trusted by itself: an agent with a shell could type the
-    command as well as a person can. This stops the plain way, as for approvals.
+    Every consent of a command passes here, and so the same rule as for approvals: whoever is served
+    by Switchboard, in whichever way, does not agree for a person.
     """
-    if is_below_client(request):
+    if runs_above(os.getpid()):
         raise Fault(
             FaultCode.PERMISSION_DENIED,
-            "own-trust",
-            "this command was started by a client of Switchboard, which cannot trust for a person",
+            "own-consent",
+            "this command was started by an agent of Switchboard, which cannot agree for a person",
             hint="type it in a terminal of your own",
+        )
+    approver = Approver.of_this_process()
+    served = served_now(places_for(request).home)
+    approver.check_no_client(clients_of(served))
+    if is_terminal(sys.stdin):
+        return
+    if not approver.chain or any(each.is_open for each in served):
+        raise Fault(
+            FaultCode.PERMISSION_DENIED,
+            "clients-unknown",
+            "it cannot be known here whether a client of Switchboard has started this command"
+            + (": one is served over HTTP" if approver.chain else ""),
+            hint="type it in a terminal",
         )
 
 
-def is_below_client(request: CommandRequest) -> bool:
-    """Whether a client, or an agent, is among those who started this command."""
-    if runs_above(os.getpid()):
-        return True
-    approver = Approver.of_this_process()
-    above = {each.pid for each in approver.chain[1:] if each.name not in _INITS}
-    answer = daemon_answer(request, SessionsRequest(), SessionList)
-    sessions = answer.sessions if answer is not None else ()
-    clients = {parent_of(each.pid) for each in sessions if each.pid}
-    return bool(above & clients) or any(_serves(pid) for pid in above)
+def why_no_consent(request: CommandRequest) -> str:
+    """What speaks against it that a person agrees here, in words; nothing if nothing does."""
+    try:
+        check_consent(request)
+    except Fault as refused:
+        return refused.message
+    return ""
 
 
 def write_down(home: str, offer: TrustOffer, decision: Decision, channel: str) -> None:
@@ -147,6 +152,13 @@ async def _append(home: str, records: Sequence[AuditRecord]) -> None:
         await log.aclose()
 
 
+def _counted(offer: TrustOffer) -> str:
+    """How much a yes would be for."""
+    parts = [counted(len(offer.entries), "entry", "entries")] if offer.entries else []
+    parts += ["the folder"] if offer.folder else []
+    return " and ".join(parts)
+
+
 def _question(offer: TrustOffer, request: CommandRequest) -> Iterator[str]:
     style = request.talk.style
     for each in offer.entries:
@@ -155,19 +167,3 @@ def _question(offer: TrustOffer, request: CommandRequest) -> Iterator[str]:
     if offer.folder:
         yield f"the folder {offer.workspace} as a whole:"
         yield "  your own servers may start in it, and find the settings that lie there"
-
-
-def _serves(pid: int) -> bool:
-    """Whether a process has a Switchboard of its own that serves it, without a daemon."""
-    try:
-        return any(_is_serving(child) for child in children_of(pid))
-    except Unknown:
-        return False
-
-
-def _is_serving(pid: int) -> bool:
-    words = command_line(pid).split()
-    if not any("switchboard" in word for word in words[:3]) or "mcp" not in words:
-        return False
-    # A person logs in with a command that begins in the same way.
-    return words[words.index("mcp") + 1 :][:1] != ["auth"]

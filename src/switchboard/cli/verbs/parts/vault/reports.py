@@ -41,7 +41,13 @@ class VaultListReport(Report, frozen=True, kw_only=True, tag="switchboard.vault-
                 )
                 for each in self.secrets
             ]
-            yield from columns(("REFERENCE", "CHANGED", "USED", "GIVEN TO"), rows, style)
+            yield from columns(
+                ("REFERENCE", "CHANGED", "USED", "GIVEN TO"),
+                rows,
+                style,
+                elastic=(3,),
+                spare=(2, 1),
+            )
 
     def notes(self, style: Style) -> Iterator[str]:
         if not self.secrets:

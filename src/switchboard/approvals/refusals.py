@@ -1,0 +1,92 @@
+"""What a client is told of a call that may not run: what happened, why, and what helps."""
+
+from switchboard.core.calls import Call
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.launches import Launch
+from switchboard.core.questions import UNATTENDED, USED, Answer, Question
+from switchboard.core.stores import Held
+
+
+def definition_changed(launch: Launch, held: Held) -> Fault:
+    return Fault(
+        FaultCode.PERMISSION_DENIED,
+        "definition-changed",
+        f"the server has changed `{launch.tool.name}` since it was first seen",
+        hint=f"the user can look with `switchboard approvals show {held.id}`, and approve it",
+        details={"approval_id": held.id},
+    )
+
+
+def too_many(call: Call, question: Question, most: int) -> Fault:
+    return Fault(
+        FaultCode.RESOURCE_EXHAUSTED,
+        "too-many-identical-calls",
+        f"{most} calls of `{call.tool.name}` with the same arguments"
+        " already wait for the answer to one question",
+        hint=f"have it answered first: switchboard approvals show {question.id}",
+        details={"approval_id": question.id},
+    )
+
+
+def stale(call: Call) -> Fault:
+    return Fault(
+        FaultCode.PERMISSION_DENIED,
+        "approval-stale",
+        f"what `{call.tool.name}` would do has changed since it was approved",
+        hint="make the call again, and have it approved as it is now",
+    )
+
+
+def unavailable(tool: str, why: str = "nobody can be asked") -> Fault:
+    return Fault(
+        FaultCode.PERMISSION_DENIED,
+        "approval-unavailable",
+        f"`{tool}` needs the approval of a person, and {why}",
+        hint="run it where somebody can be asked; `approval_channel` says who may be",
+    )
+
+
+def unattended(fault: Fault, question: Question) -> Fault:
+    """The same fault for a client whose program has answered by itself."""
+    return Fault(
+        fault.code,
+        fault.reason,
+        f"`{question.tool}` needs the approval of a person, who has not decided yet:"
+        f" {_by_itself(question)}",
+        hint=fault.hint,
+        details=fault.details,
+    )
+
+
+def _by_itself(question: Question) -> str:
+    return f"{question.client or 'the client'} answered at once, without asking its user"
+
+
+def refused(call: Call, question: Question, answer: Answer) -> Fault:
+    wish = call.launch.wish if call.launch is not None else None
+    what = f"`{call.tool.name}`" if wish is None else wish.noun
+    may = f"{what} may run" if wish is None else f"{what} is allowed"
+    if answer.by == USED:
+        reason, message = "approval-used", f"the approval of {what} was used by another call"
+        hint = "make the call again to ask again"
+    elif answer.verdict == "denied":
+        reason, hint = "approval-denied", "do not try again unless the user asks for it"
+        message = f"the user does not want {what} to run"
+        if wish is not None:
+            message = f"the user does not allow {what}"
+    elif answer.verdict == "expired":
+        reason, message = "approval-expired", f"nobody decided in time whether {may}"
+        hint = "make the call again to ask again"
+        if answer.by == UNATTENDED:
+            message = f"{message}: {_by_itself(question)}"
+            hint = f"{hint}; the user can answer with `switchboard approvals watch`"
+    else:
+        reason, message = "approval-cancelled", f"the question whether {may} was dismissed"
+        hint = "ask the user before making the call again"
+    return Fault(
+        FaultCode.PERMISSION_DENIED,
+        reason,
+        message,
+        hint=hint,
+        details={"approval_id": question.id},
+    )

@@ -1,0 +1,83 @@
+"""The text of a question: what is decided, the arguments, what is unusual, then the rest by weight.
+
+Plain lines, no markup. Every line of ours begins at the margin, and no line of the server can: its
+words stand behind a bar. So does what an agent wants to run or change, right below the sentence
+that says so. Some clients show the first three lines only, others the last that fit on the screen:
+the first three decide, and there are no more lines than are needed.
+"""
+
+from collections.abc import Iterator
+
+from switchboard.approvals.wording.barred import MAX_LINE, barred, plain
+from switchboard.approvals.wording.heading import MAX_NAME, heading, is_remote, name_of
+from switchboard.approvals.wording.unusual import unusual
+from switchboard.core.privacy.cleaning import cleaned, cleaned_line
+from switchboard.core.questions import Facts, Question
+
+_MAX_WORDS = 4_000
+_DIGEST_CHARS = 12
+_NOTHING = "{}"
+
+
+def prompt_of(question: Question, user_home: str = "") -> str:
+    """The whole question. Folders below the user's home are written with `~` in its first line."""
+    return "\n".join(_lines(question, user_home))
+
+
+def _lines(question: Question, user_home: str) -> Iterator[str]:
+    yield from heading(question, user_home)
+    if not question.wish:
+        yield question.brief
+    yield from unusual(question)
+    if not (question.arguments == _NOTHING if question.wish else question.brief_is_whole):
+        yield "With:" if question.exactly else "Arguments:"
+        yield from (f"  {line}" for line in question.arguments.splitlines())
+    if question.changes:
+        yield "The server has changed this tool since it was last approved:"
+        yield from (f"  | {line}" for line in question.changes)
+    risk = question.risk
+    yield f"Risk: {'; '.join((risk.level.upper(), *risk.reasons))}"
+    if not question.wish and len(name_of(question)) > MAX_NAME:
+        yield f"Tool: {name_of(question)}"
+    yield f"Side effects: {', '.join(map(plain, question.facts.effects))}"
+    yield from _surroundings(question)
+    client = cleaned_line(question.client, MAX_LINE) or "a client without a name"
+    bound = question.digest[:_DIGEST_CHARS]
+    # What the client calls itself comes last: nothing of ours stands behind it.
+    yield f"Approval: {question.id}, bound to {bound}, asked by {client}"
+    if question.title or question.description:
+        yield f"{question.speaker}:"
+        words = "\n".join(filter(None, (question.title, question.description)))
+        yield from barred(cleaned(words, _MAX_WORDS))
+
+
+def _surroundings(question: Question) -> Iterator[str]:
+    facts = question.facts
+    yield f"Folder: {plain(facts.cwd)}"
+    if question.is_permission:
+        # Of what an engine starts, nothing else is known.
+        return
+    if facts.writable:
+        yield f"Can write in: {', '.join(map(plain, facts.writable))}"
+    yield f"Variables: {_variables(question)}"
+    if not is_remote(facts):
+        sandbox = "NONE" if facts.sandbox == "none" else plain(facts.sandbox)
+        yield f"Sandbox: {sandbox}, network {_network(facts)}"
+    if facts.limits:
+        yield f"Limits: {', '.join(map(plain, facts.limits))}"
+    if facts.account:
+        yield f"Account: {plain(facts.account)} ({plain(facts.account_why)})"
+    yield f"Runs: {plain(facts.runs)}"
+
+
+def _network(facts: Facts) -> str:
+    if facts.hosts:
+        return f"only {', '.join(map(plain, facts.hosts))}"
+    return "on" if facts.network else "off"
+
+
+def _variables(question: Question) -> str:
+    facts = question.facts
+    shown = [f"{plain(name)}={plain(value)}" for name, value in facts.env.items()]
+    shown += [f"{plain(name)} is set (hidden)" for name in facts.secrets]
+    return ", ".join(shown) or "none"

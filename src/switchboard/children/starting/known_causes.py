@@ -1,0 +1,65 @@
+"""Why a server did not start, where its own words say so, and what helps."""
+
+import re
+from typing import NamedTuple
+
+from switchboard.children.starting.runners import fetches_packages, name_of
+
+
+class Cause(NamedTuple):
+    """What is wrong, and what to do about it."""
+
+    what: str
+    fix: str
+
+
+_CERTIFICATE = (
+    r"self[- _]signed|SELF_SIGNED|CERTIFICATE_VERIFY_FAILED|certificate verify failed"
+    r"|UNABLE_TO_(?:VERIFY|GET_ISSUER)|unable to (?:get local issuer|verify the first)"
+    r"|invalid peer certificate|UnknownIssuer|certificate signed by unknown authority"
+)
+_UNREACHED = (
+    r"\b(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENETUNREACH|ENOTCACHED)\b"
+    r"|dns error|Could not resolve|Temporary failure in name resolution|tunneling socket"
+    r"|Network (?:is )?unreachable|Failed to fetch|network (?:was|is) disabled|Proxy Authentication"
+)
+_NO_PACKAGE = (
+    r"\bE404\b|404 Not Found|could not be found in the (?:registry|package)|No solution found"
+    r"|was not found in the package registry|No matching distribution|Could not find a version"
+    r"|could not determine executable to run"
+)
+_OLD_NODE = (
+    r"EBADENGINE|Unsupported engine|ERR_UNKNOWN_BUILTIN_MODULE|requires? Node(?:\.js)?"
+    r"|Node(?:\.js)? (?:version )?v?\d[\d.]* (?:or (?:higher|newer|later) )?is required"
+    r"|No such built-in module"
+)
+
+
+def known_cause(command: str, words: str) -> Cause | None:
+    """The cause that a program's own words name, if it is one of the usual ones."""
+    runner = name_of(command)
+    if re.search(_CERTIFICATE, words):
+        return Cause(
+            f"`{runner}` does not believe the certificate that it was shown",
+            "behind a proxy that looks into TLS, export NODE_EXTRA_CA_CERTS, SSL_CERT_FILE and"
+            " REQUESTS_CA_BUNDLE with the file of its authority where your host starts",
+        )
+    if re.search(_OLD_NODE, words):
+        return Cause(
+            "it needs another version of Node",
+            "install it (`node --version` says which one is found), or name it by its full path",
+        )
+    if not fetches_packages(command):
+        return None
+    # Before the network: what is not there is not fetched either.
+    if re.search(_NO_PACKAGE, words):
+        return Cause(
+            f"`{runner}` does not find the package", "correct the name of the package in `args`"
+        )
+    if re.search(_UNREACHED, words):
+        return Cause(
+            f"`{runner}` does not reach its registry",
+            "export HTTPS_PROXY where your host starts if there is a proxy; in a sandbox the"
+            " entry needs `allow_network`",
+        )
+    return None

@@ -1,0 +1,130 @@
+"""Shows what waits for a person as it comes, and on a terminal takes the answers."""
+
+import select
+import sys
+import time
+from collections.abc import Callable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from switchboard.cli.report import Report, Silent
+from switchboard.cli.verbs.parts.approving.view import View
+from switchboard.cli.verbs.parts.approving.waiting import ANSWERS, Waiting
+from switchboard.control.requests import DecideRequest
+from switchboard.core.faults import Fault
+from switchkit.cli.keys import KeyScreen
+from switchkit.cli.style import Style, is_terminal
+
+# How soon a question is shown, and it is seen that another was answered elsewhere.
+_LOOK_S = 0.2
+# A key that is on its way while a question appears was meant for something else.
+_SEEING_S = 0.5
+_ENDED = frozenset({"decided-already", "unknown-approval", "changed-again"})
+_ENDS = frozenset({"q", "interrupt", "end"})
+_PAGES = {" ": 1, "page down": 1, "page up": -1}
+_MOVES = {"up": -1, "k": -1, "down": 1, "j": 1}
+
+
+class QuestionWatch(Struct, frozen=True, kw_only=True):
+    """Where questions come from, are shown, and go to with an answer."""
+
+    waiting: Callable[[], tuple[Waiting, ...]]
+    show: Callable[[Report], object]
+    # Gives the verdict; raises a fault.
+    decide: Callable[[DecideRequest], str]
+    style: Style
+    # Whether what is shown is for programs.
+    as_json: bool = False
+
+    def watch(self) -> Report:
+        """Stay, until interrupted or until the terminal is closed."""
+        if self.as_json or not is_terminal(sys.stdin) or not is_terminal(sys.stdout):
+            self._print()
+        with KeyScreen() as screen:
+            _Watching(self, screen).run()
+        return Silent()
+
+    def _print(self) -> None:
+        """Tell of each once, for whoever reads along."""
+        seen: set[str] = set()
+        while True:
+            # Those that ended are forgotten, so that the set stays small.
+            found = {each.id: each for each in self.waiting()}
+            seen &= found.keys()
+            for each in found.values():
+                if each.id not in seen:
+                    seen.add(each.id)
+                    self.show(each.report)
+            select.select([], [], [], _LOOK_S)
+
+
+class _Watching:
+    """One person at one terminal."""
+
+    def __init__(self, watch: QuestionWatch, screen: KeyScreen) -> None:
+        self._watch = watch
+        self._screen = screen
+        self._view = View()
+        # Since when what is on the screen could be read.
+        self._since = 0.0
+        self._drawn: list[str] = []
+
+    def run(self) -> None:
+        """Until the person ends it."""
+        while True:
+            self._look()
+            key = self._screen.key(_LOOK_S)
+            if key in _ENDS:
+                return
+            if key is not None:
+                self._press(key)
+
+    def _look(self) -> None:
+        view, found = self._view, self._watch.waiting()
+        known = {each.id for each in view.waiting}
+        is_new = any(each.id not in known for each in found)
+        view = replace(view, waiting=found)
+        if view.open is None:
+            # Who looks at one question is not taken to another; who looks at none is.
+            view = self._opened(view, view.neighbour(0))
+        self._view = view
+        self._draw(rings=is_new)
+
+    def _draw(self, *, rings: bool = False) -> None:
+        rows = self._view.rows(self._screen.size, self._watch.style)
+        if rows != self._drawn or rings:
+            self._screen.draw(rows, rings=rings)
+            self._drawn = rows
+
+    def _opened(self, view: View, wanted: str) -> View:
+        self._screen.forget()
+        self._since = time.monotonic()
+        return replace(view, chosen=wanted, first=0)
+
+    def _press(self, key: str) -> None:
+        view, size = self._view, self._screen.size
+        if key in _MOVES:
+            wanted = view.neighbour(_MOVES[key])
+            if wanted != view.chosen:
+                self._view = self._opened(replace(view, news=""), wanted)
+        elif key in _PAGES:
+            self._view = replace(view, first=view.page(size, _PAGES[key]))
+        elif view.open is not None and key in view.open.choices and self._may_decide(key):
+            self._decide(view.open, key)
+        self._draw()
+
+    def _may_decide(self, key: str) -> bool:
+        """Whether the person can have read what the key would answer."""
+        approves, _ = ANSWERS[key]
+        is_read = time.monotonic() - self._since >= _SEEING_S
+        return is_read and (not approves or self._view.is_seen(self._screen.size))
+
+    def _decide(self, waiting: Waiting, key: str) -> None:
+        approves, extent = ANSWERS[key]
+        wanted = DecideRequest(id=waiting.id, approves=approves, extent=extent)
+        try:
+            news = self._watch.decide(wanted)
+        except Fault as fault:
+            news = "it is no longer waiting" if fault.reason in _ENDED else fault.message
+        self._view = replace(self._view, news=f"{news}: {waiting.title}")

@@ -1,0 +1,267 @@
+"""What of a workspace waits for trust, with everything that trust would let happen."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from switchboard.children.schema import ServerEntry
+from switchboard.children.secrets.texts import references_of
+from switchboard.cli.render import shown_origin
+from switchboard.cli.verbs.parts.servers import (
+    ListedServer,
+    entries,
+    listed_servers,
+    program_of,
+    whole_target_of,
+)
+from switchboard.config.problems import shown_path
+from switchboard.providers.source import ItemKind
+from switchboard.providers.table import configured
+from switchboard.settings.consent.looking import one_look
+from switchboard.settings.consent.named_files import is_interpreter, is_runner
+from switchboard.settings.consent.sealed_files import hashed_files
+from switchboard.settings.consent.trust_record import is_unbound
+from switchboard.settings.sections import Settings
+from switchboard.settings.server_fields import OVERRIDES, SANDBOX, SERVER, SUITE
+from switchboard.settings.trust import grant_for
+from switchkit.cli.columns import visible
+from switchkit.cli.style import Style
+
+_ANYTHING = "other files of this workspace may decide what it runs, and a change does not ask again"
+_BESIDE = "other files that this code loads may change, and that does not ask again"
+_TOO_MUCH = (
+    "what this workspace names is too large to be looked through, or a pipe: name fewer files"
+)
+# Which keys of a server have a line of their own. Every other key that trust is bound to is shown
+# as it is written: see `_settings`.
+_TOLD: dict[str, str] = {
+    **dict.fromkeys(("command", "args", "url"), "runs"),
+    "env": "env",
+    "headers": "headers",
+    "secret_env": "secrets",
+    **dict.fromkeys(("auth", "accounts"), "login"),
+    "cwd": "folder",
+    "inherit_env": "inherits_env",
+    "scope": "shared_by",
+    **dict.fromkeys((*(field.name for field in SANDBOX), "limits"), "sandbox"),
+    **dict.fromkeys(("egress", "egress_ask"), "sandbox"),
+    **dict.fromkeys(("natural_language", "natural_only"), "natural_language"),
+}
+_SHARED = {"session": "one session", "workspace": "this workspace", "user": "all your workspaces"}
+
+
+class TrustItem(Struct, frozen=True, kw_only=True):
+    """Something of the workspace that runs only when it is trusted. Nothing is left out."""
+
+    name: str
+    kind: ItemKind
+    state: Literal["trusted", "waiting", "changed"]
+    runs: str
+    # When it was trusted, and what has changed since; empty unless it waits for that reason.
+    changed: str = ""
+    # What trust is bound to.
+    fingerprint: str = ""
+    origin: str = ""
+    # The program that the command means now, and the folder that it is started in.
+    program: str = ""
+    folder: str = ""
+    # As they are written: `${VAR}` is filled when it starts.
+    env: dict[str, str] = {}
+    headers: dict[str, str] = {}
+    # Where one would log in, with which client.
+    login: tuple[str, ...] = ()
+    inherits_env: bool = False
+    # Which values are filled with variables of the user, and with which.
+    filled: dict[str, tuple[str, ...]] = {}
+    # Everything else that is written of it and that trust is bound to.
+    settings: dict[str, str] = {}
+    # Who shares the running server.
+    shared_by: str = ""
+    # The files whose change asks again.
+    files: tuple[str, ...] = ()
+    # What else there is to know before it is trusted.
+    details: tuple[str, ...] = ()
+    # What its sandbox opens; empty where nothing confines it.
+    sandbox: str = ""
+    # How a model chooses its calls; empty where none does.
+    natural_language: str = ""
+    # Why it cannot be used, trusted or not.
+    left_out: str = ""
+    # The secrets that it asks for, and where they would go.
+    secrets: tuple[str, ...] = ()
+    secrets_to: str = ""
+    # Whether it takes the place of a server of the user's own.
+    replaces: bool = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether it could be trusted now."""
+        return self.is_untrusted and not self.left_out
+
+    @property
+    def is_untrusted(self) -> bool:
+        """Whether nobody has agreed to it as it is."""
+        return self.state != "trusted"
+
+    def about(self, style: Style) -> Iterator[str]:
+        """Everything of it, a line each."""
+        yield f"{style.bold(visible(self.name))} ({self.origin})"
+        if self.replaces:
+            yield style.yellow(f"  replaces your own `{visible(self.name)}` here")
+        if self.changed:
+            yield style.yellow(f"  changed   {visible(self.changed)}")
+        yield f"  runs      {visible(self.runs)}"
+        for label, text in self._facts():
+            yield f"  {label:9} {visible(text)}"
+        if self.fingerprint:
+            yield f"  fingerprint {self.fingerprint}"
+
+    def reminders(self) -> Iterator[str]:
+        """What should be known of one that is trusted already."""
+        if self.replaces:
+            yield f"`{self.name}` replaces your own `{self.name}` here"
+        for secret in self.secrets:
+            yield f"`{self.name}` has the secret {secret}, {self.secrets_to}"
+        for place, names in self.filled.items():
+            yield f"`{self.name}` has {place} filled with your {' and '.join(names)}"
+        if self.sandbox:
+            yield f"sandbox of {self.name}: {self.sandbox}"
+        if self.natural_language:
+            yield f"natural language of {self.name}: {self.natural_language}"
+
+    def _facts(self) -> Iterator[tuple[str, str]]:
+        if self.program:
+            yield "program", self.program
+        if self.folder:
+            yield "folder", self.folder
+        yield from (("variable", f"{name}={value}") for name, value in self.env.items())
+        yield from (("header", f"{name}: {value}") for name, value in self.headers.items())
+        for place, names in self.filled.items():
+            told = f"filled with your {' and '.join(names)}"
+            yield "filled", f"{place}: {told}, {self.secrets_to}"
+        yield from (("login", each) for each in self.login)
+        if self.inherits_env:
+            yield "inherits", "every variable of yours, secrets as well"
+        yield from (("secret", f"{each}, {self.secrets_to}") for each in self.secrets)
+        if self.shared_by:
+            yield "shared by", self.shared_by
+        if self.kind == "server" and not self.headers and not self.sandbox and self.program:
+            yield "sandbox", "none: it may do whatever you may"
+        elif self.sandbox:
+            yield "sandbox", self.sandbox
+        yield from (("setting", f"{key} = {value}") for key, value in self.settings.items())
+        yield from (("file", each) for each in self.files)
+        yield from (("also", each) for each in self.details)
+        if self.natural_language:
+            yield "model", self.natural_language
+
+
+def trust_items(settings: Settings, environ: Mapping[str, str]) -> list[TrustItem]:
+    """Everything of the workspace that is trusted or waits."""
+    with one_look():
+        return [*_items(settings, environ)]
+
+
+def _items(settings: Settings, environ: Mapping[str, str]) -> Iterator[TrustItem]:
+    listed = listed_servers(settings, whole_target_of)
+    for entry, server in zip(entries(settings), listed, strict=True):
+        if server.trust != "own":
+            yield _of_server(entry, server, settings, environ)
+    for source in configured(settings):
+        for item in source.trust_items(settings):
+            if item.trust != "own":
+                place = item.origin
+                yield TrustItem(
+                    name=item.name,
+                    kind=item.kind,
+                    state=item.trust,
+                    runs=item.runs,
+                    fingerprint=item.fingerprint,
+                    origin=shown_origin(place.scope, place.path, place.line, settings.workspace),
+                    details=item.details,
+                    sandbox=visible(item.sandbox),
+                    # One without a fingerprint is nothing that could be trusted.
+                    left_out=_unbound(item.fingerprint)
+                    or ("" if item.fingerprint else item.left_out),
+                )
+
+
+def _of_server(
+    entry: ServerEntry, server: ListedServer, settings: Settings, environ: Mapping[str, str]
+) -> TrustItem:
+    is_local = entry.transport == "stdio"
+    waits = server.trust in ("waiting", "changed")
+    return TrustItem(
+        name=server.name,
+        kind="server",
+        state="trusted" if server.trust == "own" else server.trust,
+        changed=server.changed,
+        runs=server.target,
+        fingerprint=entry.fingerprint,
+        origin=server.origin,
+        program=(program_of(entry, environ) or "not found") if is_local else "",
+        folder=shown_path(entry.cwd, user_home=settings.user_home) if is_local else "",
+        # Values of one that is trusted are filled by now, and nobody's business any more.
+        env=dict(entry.env) if waits else dict.fromkeys(entry.env, "…"),
+        headers=dict(entry.headers) if waits else dict.fromkeys(entry.headers, "…"),
+        login=tuple(_logins(entry)),
+        inherits_env=entry.inherit_env,
+        shared_by=_SHARED[entry.scope],
+        files=hashed_files(entry.seal, settings.workspace) if entry.seal else (),
+        filled=dict(entry.filled),
+        settings=dict(_settings(entry, settings)),
+        details=tuple(_beyond(entry)),
+        sandbox=server.sandbox,
+        natural_language=server.natural_language,
+        left_out=_unbound(entry.fingerprint) or server.left_out,
+        secrets=references_of(entry),
+        secrets_to=_destination(entry, environ),
+        replaces=server.name in settings.replaced,
+    )
+
+
+def _settings(entry: ServerEntry, settings: Settings) -> Iterator[tuple[str, str]]:
+    """What trust is bound to and no line of its own tells, by the rows of the table of keys."""
+    for field in SERVER.fields:
+        value = getattr(entry, field.name)
+        is_said = value not in (SERVER.default(field), None, "stdio")
+        if field.bound != "no" and field.name not in _TOLD and is_said:
+            yield field.name, _written(value)
+    suite = settings.suites.get(entry.name)
+    for field in SUITE.fields if suite is not None else ():
+        value = getattr(suite, field.name)
+        if field.bound != "no" and field.name not in OVERRIDES and value != SUITE.default(field):
+            yield f"suite {field.name}", _written(value)
+
+
+def _written(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _beyond(entry: ServerEntry) -> Iterator[str]:
+    """What may change although it was trusted."""
+    if entry.seal is not None and is_runner(entry.seal):
+        yield _ANYTHING
+    elif entry.seal is not None and is_interpreter(entry.seal):
+        yield _BESIDE
+
+
+def _unbound(fingerprint: str) -> str:
+    return _TOO_MUCH if is_unbound(fingerprint) else ""
+
+
+def _logins(entry: ServerEntry) -> Iterator[str]:
+    for auth in (entry.auth, *(each.auth for each in entry.accounts)):
+        if auth is not None:
+            places = (auth.issuer_url, auth.metadata_url, auth.authorization_url, auth.token_url)
+            scopes = f", scopes {' '.join(auth.scopes)}" if auth.scopes else ""
+            yield f"client {auth.client_id} at {', '.join(filter(None, places))}{scopes}"
+
+
+def _destination(entry: ServerEntry, environ: Mapping[str, str]) -> str:
+    """Where the secrets of a server go, in words."""
+    if entry.url:
+        return f"to be sent to {visible(grant_for(entry, environ).to)}"
+    return f"to be given to {visible(whole_target_of(entry))}"

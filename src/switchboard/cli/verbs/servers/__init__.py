@@ -1,0 +1,1 @@
+"""The verbs that are about one server, or all of them."""

@@ -1,0 +1,188 @@
+"""`switchboard add`: put a server into the `mcp.json` of the workspace, or of the home."""
+
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from switchboard.cli.render import hint, warning
+from switchboard.cli.report import Report
+from switchboard.cli.request import CommandRequest
+from switchboard.cli.verbs.parts.loading import places_for, settings_for
+from switchboard.cli.verbs.parts.servers import program_of, target_of
+from switchboard.cli.verbs.parts.trusting.consent import (
+    TrustOffer,
+    check_consent,
+    why_no_consent,
+    write_down,
+)
+from switchboard.cli.verbs.parts.trusting.trust_items import trust_items
+from switchboard.cli.verbs.servers.typed_server import OPTIONS, TypedServer, typed_server
+from switchboard.config.locate import Places
+from switchboard.config.problems import ConfigInvalid, Problem, shown_path
+from switchboard.config.writing import put_back_on_failure, refuse_linked_folders
+from switchboard.core.origins import Scope
+from switchboard.settings.edit import add_server
+from switchboard.settings.freeze import entry_from_fields
+from switchboard.settings.sections import Settings
+from switchboard.settings.trust import trust
+from switchboard.settings.validate import shown_name
+from switchkit.cli.style import Style, is_terminal
+from switchkit.cli.usage import Option, Usage, Word
+
+USAGE = Usage(
+    verb="add",
+    summary="Put an MCP server behind Switchboard.",
+    words=(Word(name="NAME", about="the name of the server; its suite is NAME_suite"),),
+    rest="COMMAND…",
+    options=(
+        *OPTIONS,
+        Option(name="global", about="for every workspace: write to your home"),
+        Option(name="replace", about="replace a server of this name"),
+    ),
+    details=(
+        "What you type at a terminal is trusted in this workspace. Added by a script, or below a\n"
+        "client of Switchboard, it waits for `switchboard trust`."
+    ),
+    examples=(
+        "switchboard add time -- uvx mcp-server-time",
+        "switchboard add github --secret-env GITHUB_TOKEN=env:GITHUB_TOKEN -- github-mcp stdio",
+        "switchboard add docs --url https://example.com/mcp --header Authorization=env:DOCS_AUTH",
+        "switchboard add files --sandbox default --scope user --timeout 5m -- files-mcp",
+    ),
+)
+
+
+class AddReport(Report, frozen=True, kw_only=True, tag="switchboard.add/1"):
+    """The server as it stands in the file."""
+
+    name: str
+    suite: str
+    path: str
+    scope: str
+    trusted: bool
+    runs: str
+    # What is not written down as it was typed.
+    remarks: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def lines(self, style: Style) -> Iterator[str]:
+        yield f"added {style.bold(self.name)} to {self.path}; its suite is {self.suite}"
+
+    def notes(self, style: Style) -> Iterator[str]:
+        yield from self.remarks
+        yield from (warning(style, text) for text in self.warnings)
+        if self.trusted:
+            yield hint(style, f"switchboard introspect {self.suite}")
+
+
+def run(request: CommandRequest) -> Report:
+    name = request.arguments.word(0)
+    typed = typed_server(request.arguments, request.environ)
+    if request.arguments.has("global"):
+        # What is in the home runs without another question.
+        check_consent(request)
+    places = places_for(request)
+    _check_home(places.home)
+    scope = Scope.HOME if request.arguments.has("global") else Scope.WORKSPACE
+    folder = places.home if scope is Scope.HOME else os.path.join(places.workspace, ".switchboard")
+    path = os.path.join(folder, "mcp.json")
+    shown = shown_path(path, workspace=places.workspace, user_home=places.user_home)
+    try:
+        if scope is Scope.WORKSPACE:
+            refuse_linked_folders(path, places.workspace)
+        # Where it cannot be trusted, as in a home that cannot be written, it is not added either.
+        with put_back_on_failure(path):
+            replaces = request.arguments.has("replace")
+            add_server(path, name, typed.fields, scope=scope, replace=replaces)
+            return _report(request, name, scope, shown, typed)
+    except ConfigInvalid as error:
+        raise _placed(error, places) from None
+
+
+def _check_home(home: str) -> None:
+    """Raise where nothing could be kept: an entry that nobody can trust is of no use."""
+    if os.path.lexists(home) and not (os.path.isdir(home) and os.access(home, os.W_OK)):
+        message = "the folder of Switchboard cannot be written, so no server can be trusted"
+        hint = "make it a folder that you can write, or name another with `--home`"
+        raise ConfigInvalid([Problem(path=home, message=message, hint=hint)])
+
+
+def _placed(error: ConfigInvalid, places: Places) -> ConfigInvalid:
+    """The same problems, told with paths as short as they can be."""
+    return ConfigInvalid(error.problems, workspace=places.workspace, user_home=places.user_home)
+
+
+def _trusted_or_why_not(
+    request: CommandRequest, settings: Settings, name: str, fields: Mapping[str, Any]
+) -> str:
+    """Trust what was typed, as it was typed. Gives the reason where nobody has agreed to it."""
+    entry = next((each for each in settings.untrusted if each.name == name), None)
+    if entry is None:
+        return ""
+    if reason := why_no_consent(request):
+        return reason
+    if not is_terminal(sys.stdin):
+        return "without a terminal nobody is there who could trust it"
+    typed = entry_from_fields(name, fields, entry.origin, settings.workspace)
+    if replace(typed, fingerprint=entry.fingerprint, seal=entry.seal) != entry:
+        # Other files of the workspace may say more of a server than its own entry does.
+        return "files of this workspace change what it does, so it waits for trust"
+    shown = (
+        each
+        for each in trust_items(settings, request.environ)
+        if each.fingerprint == entry.fingerprint
+    )
+    offer = TrustOffer(workspace=settings.workspace, entries=tuple(shown))
+    write_down(settings.home, offer, "approved", "add")
+    trust(settings, prints={entry.fingerprint}, environ=request.environ)
+    return ""
+
+
+def _report(
+    request: CommandRequest, name: str, scope: Scope, path: str, typed: TypedServer
+) -> AddReport:
+    try:
+        settings = settings_for(request, trust_workspace="0")
+    except ConfigInvalid:
+        broken = "other parts of the configuration are wrong, so the server cannot be used yet"
+        return AddReport(
+            name=name,
+            suite=f"{name}_suite",
+            path=path,
+            scope=scope,
+            trusted=False,
+            runs="",
+            remarks=typed.notes,
+            warnings=(*typed.warnings, f"{broken}: switchboard config check"),
+        )
+    known = (*settings.untrusted, *settings.servers)
+    entry = next((each for each in known if each.name == name), None)
+    doubt = _trusted_or_why_not(request, settings, name, typed.fields)
+    warnings = [
+        *typed.warnings,
+        *(
+            f"{problem.message} (`{problem.key}`)"
+            for problem in settings.warnings
+            if name in problem.key.split(".") and problem.key.split(".")[-1] not in typed.keys
+        ),
+    ]
+    if doubt:
+        warnings.append(f"{doubt}: switchboard trust {shlex.quote(name)}")
+    if entry is None:
+        warnings.append(f"`{name}` cannot be used yet: switchboard doctor")
+    elif entry.transport == "stdio" and program_of(entry, request.environ) is None:
+        warnings.append(f"the command `{entry.command}` was not found")
+    return AddReport(
+        name=name,
+        suite=shown_name(entry, settings.suites) if entry else f"{name}_suite",
+        path=path,
+        scope=scope,
+        trusted=entry is not None and not doubt,
+        runs=target_of(entry) if entry else "",
+        remarks=typed.notes,
+        warnings=tuple(warnings),
+    )

@@ -1,0 +1,1 @@
+"""What a command wants to know of servers, or has done to them."""

@@ -1,0 +1,1 @@
+"""Who is connected: with which environment, from which program, and with which children."""

@@ -1,0 +1,51 @@
+"""What a daemon tells of one child: what runs, and whose it is."""
+
+from switchboard.children.child import Child
+from switchboard.control.status import ChildStatus
+from switchboard.daemon.state import DaemonState
+from switchkit.platform.system import resident_bytes
+from switchkit.processes import program_behind
+
+_SILENT = "it does not answer"
+
+
+def child_status(
+    state: DaemonState, child: Child, workspace: str, session_id: str, *, is_connected: bool
+) -> ChildStatus:
+    """What is known of a child; `workspace` and `session_id` are empty for one that many share."""
+    weaker = child.entry.weaker_sandbox
+    is_confined = child.entry.sandbox_profile != "none"
+    inside = program_behind(child.pid, is_keeper=bool(weaker)) if is_confined else 0
+    pid = inside or child.pid
+    fault = child.connection.last_fault
+    # It is there, as far as we were told, and was just asked for a sign of life.
+    is_silent = not is_connected and child.connection.link is not None
+    boards = [
+        board for board in state.boards if any(each is child for each in board.runtime.needed())
+    ]
+    clients = {
+        session.client or "unnamed"
+        for each in state.attachments
+        if each.board in boards
+        for session in each.sessions()
+        if session_id in {"", session.id}
+    }
+    return ChildStatus(
+        name=child.entry.name,
+        account=child.entry.account,
+        scope=child.entry.scope,
+        workspace=workspace,
+        session=session_id,
+        boards=tuple(board.number for board in boards),
+        clients=tuple(sorted(clients)),
+        transport=child.entry.transport,
+        is_running=is_connected,
+        pid=pid,
+        sandbox_pid=child.pid if inside else 0,
+        weaker_sandbox=weaker,
+        age_s=round(child.connection.age_s, 3),
+        memory_bytes=(resident_bytes(pid) or 0) if pid else 0,
+        calls=child.calls,
+        under_way=child.connection.in_flight,
+        last_error=_SILENT if is_silent else fault.message if fault is not None else "",
+    )

@@ -1,0 +1,168 @@
+"""`switchboard approvals watch` at a real terminal: one key, no Enter, all that waits in view."""
+
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from approvals.asker_contract import a_question
+from approvals.ground import decision
+from support.requirements import attack, requirement
+from support.tmux import Pane, pane
+from support.workspace import Workspace
+from switchboard.approvals.store.database import Database
+from switchboard.approvals.store.owners import ProcessOwners
+from switchboard.approvals.store.question_table import QuestionTable
+
+SEEING_S = 0.7
+CHOICES = "y: this call, s: this session, n: no"
+
+
+@pytest.fixture
+def workspace() -> Generator[Workspace]:
+    # Short: the socket of a terminal has a name of so many letters at most.
+    with TemporaryDirectory(prefix="sb-", ignore_cleanup_errors=True) as folder:
+        yield Workspace(Path(folder))
+
+
+@pytest.fixture
+def table(workspace: Workspace) -> QuestionTable:
+    return QuestionTable(Database(str(workspace.home)), ProcessOwners(), clock=time.time)
+
+
+@contextmanager
+def watching(workspace: Workspace, size: tuple[int, int] = (80, 24)) -> Generator[Pane]:
+    with pane(
+        workspace.command("approvals", "watch"),
+        workspace.root.parent / "tmux",
+        cwd=workspace.root,
+        env=workspace.env,
+        size=size,
+    ) as shown:
+        yield shown
+
+
+def state(table: QuestionTable, question_id: str = "abcdefgh") -> tuple[str, str]:
+    found = table.find(question_id)
+    assert found is not None
+    return found.state, found.answer.extent if found.answer else ""
+
+
+def test_an_empty_queue_says_so_and_q_ends(workspace: Workspace) -> None:
+    with watching(workspace) as screen:
+        screen.until_shown("Nothing waits for an answer.")
+        screen.type("q")
+        screen.until_shown("Pane is dead")
+
+
+@requirement("S3.33")
+@pytest.mark.parametrize(
+    ("key", "wanted"),
+    [
+        ("y", ("approved", "once")),
+        ("s", ("approved", "session")),
+        ("a", ("approved", "always")),
+        ("n", ("denied", "once")),
+    ],
+)
+def test_one_key_answers_without_enter(
+    workspace: Workspace, table: QuestionTable, key: str, wanted: tuple[str, str]
+) -> None:
+    with watching(workspace) as screen:
+        screen.until_shown("Nothing waits")
+        table.post(a_question(offers=("once", "session", "always")), "")
+        screen.until_shown("a: always for this tool")
+        assert "1 waits for an answer" in screen.screen
+        time.sleep(SEEING_S)
+        screen.type(key)
+        screen.until_shown(f"{wanted[0]}: WRITES · notes.wipe")
+        assert "Nothing waits" in screen.screen
+    assert state(table) == wanted
+
+
+def test_all_that_waits_is_in_view_and_another_one_can_be_opened(
+    workspace: Workspace, table: QuestionTable
+) -> None:
+    table.post(a_question("firstxxx", digest="d1", prompt="WRITES · a.one\nfirst body"), "")
+    table.post(a_question("secondxx", digest="d2", prompt="DESTROYS · b.two\nsecond body"), "")
+    with watching(workspace) as screen:
+        shown = screen.until_shown("2 wait for an answer")
+        assert "> 1 WRITES · a.one" in shown
+        assert "  2 DESTROYS · b.two" in shown
+        assert "first body" in shown
+        assert "second body" not in shown
+        screen.press("Down")
+        shown = screen.until_shown("second body")
+        assert "> 2 DESTROYS · b.two" in shown
+        time.sleep(SEEING_S)
+        screen.type("n")
+        # The other one is still there, and open.
+        screen.until_shown("> 1 WRITES · a.one")
+    assert state(table, "secondxx") == ("denied", "once")
+    assert state(table, "firstxxx")[0] == "pending"
+
+
+def test_a_question_that_is_gone_disappears(workspace: Workspace, table: QuestionTable) -> None:
+    table.post(a_question(), "")
+    with watching(workspace) as screen:
+        screen.until_shown(CHOICES)
+        table.decide("abcdefgh", decision("denied"))
+        shown = screen.until_shown("Nothing waits for an answer.")
+        assert "notes.wipe" not in shown
+
+
+def test_the_bell_rings_for_a_new_question(workspace: Workspace, table: QuestionTable) -> None:
+    with watching(workspace) as screen:
+        screen.until_shown("Nothing waits")
+        # What a terminal hears is told where nobody looks at the window.
+        screen.tmux("set-option", "-g", "monitor-bell", "on")
+        screen.tmux("new-window", "-d", "-n", "other", "sleep", "1000")
+        screen.tmux("select-window", "-t", ":other")
+        table.post(a_question(), "")
+        deadline = time.monotonic() + 30
+        flag = ("list-windows", "-F", "#{window_index} #{window_bell_flag}")
+        while "0 1" not in screen.tmux(*flag).splitlines():
+            assert time.monotonic() < deadline, screen.tmux(*flag)
+            time.sleep(0.1)
+
+
+@requirement("S3.26")
+@attack("N10")
+def test_a_key_that_was_typed_ahead_answers_nothing(
+    workspace: Workspace, table: QuestionTable
+) -> None:
+    with watching(workspace) as screen:
+        screen.until_shown("Nothing waits")
+        screen.type("yyyy")
+        table.post(a_question(), "")
+        for _ in range(5):
+            screen.type("y")
+        screen.until_shown(CHOICES)
+        assert state(table)[0] == "pending"
+        # Several letters at once are pasted, or typed by a program.
+        time.sleep(SEEING_S)
+        screen.type("yes")
+        screen.press("Down")
+        assert state(table)[0] == "pending"
+
+
+def test_who_agrees_has_seen_the_end_of_the_question(
+    workspace: Workspace, table: QuestionTable
+) -> None:
+    body = "\n".join(f"row {number}" for number in range(60))
+    table.post(a_question(prompt=f"WRITES · notes.wipe\n{body}\nthe end"), "")
+    with watching(workspace) as screen:
+        screen.until_shown("more rows to read")
+        time.sleep(SEEING_S)
+        screen.type("y")
+        for _ in range(8):
+            screen.press("Space")
+        shown = screen.until_shown("the end")
+        assert CHOICES in shown
+        assert state(table)[0] == "pending"
+        screen.type("y")
+        screen.until_shown("approved: ")
+    assert state(table) == ("approved", "once")

@@ -1,0 +1,84 @@
+"""A suite that nobody described tells what its server said of itself, once that is known."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.daemons import shim
+from support.processes import until_true
+from support.requirements import requirement
+from support.workspace import Workspace, child_command
+from switchboard.providers.suites.words.telling import telling
+
+PLAIN = "Use this tool for {name}. Actions: 'introspect' | 'call'"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    workspace = Workspace(tmp_path, daemon=True)
+    yield workspace
+    workspace.stop_daemon()
+
+
+def known(workspace: Workspace) -> bool:
+    return (workspace.home / "cache" / "suite-words.json").exists()
+
+
+@requirement("S2.39", "S2.42")
+async def test_a_later_session_is_told_and_an_open_one_keeps_its_words(
+    workspace: Workspace,
+) -> None:
+    workspace.child("wide", child_command("wide_child", "12", "100", "400"))
+    async with shim(workspace) as first:
+        before = (await first.tools())["wide_suite"]
+        assert before["description"] == PLAIN.format(name="wide")
+        await first.introspect("wide_suite")
+        await until_true(lambda: known(workspace))
+        assert (await first.tools())["wide_suite"] == before
+        async with shim(workspace) as second:
+            told = (await second.tools())["wide_suite"]["description"]
+            assert told.startswith("Use this tool for wide. Begin with thing 0.")
+            assert "Tools: " in told
+            assert "page" in told
+            assert len(told) < 300
+            assert (await first.tools())["wide_suite"] == before
+    workspace.stop_daemon()
+    # Another daemon has it from the disk, and starts nobody for it.
+    async with shim(workspace) as third:
+        assert (await third.tools())["wide_suite"]["description"] == told
+
+
+@requirement("S2.39")
+async def test_what_somebody_wrote_stays_first_and_hidden_tools_stay_hidden(
+    workspace: Workspace,
+) -> None:
+    workspace.echo_child("own", switchboardDescription="Mine.")
+    workspace.echo_child("chosen")
+    workspace.echo_child("about", description="echoes of all kinds")
+    suites = {"chosen": {"description": "Theirs."}, "about": {"expose": {"deny": ["add"]}}}
+    workspace.config_json({"suites": suites})
+    async with shim(workspace) as client:
+        for name in ("own", "chosen", "about"):
+            await client.introspect(f"{name}_suite")
+        await until_true(lambda: known(workspace))
+
+    async def told() -> dict[str, str]:
+        async with shim(workspace) as later:
+            return {name: tool["description"] for name, tool in (await later.tools()).items()}
+
+    found = await told()
+    while "Tools:" not in found["about_suite"]:
+        found = await told()
+    assert (found["own_suite"], found["chosen_suite"]) == ("Mine.", "Theirs.")
+    assert found["about_suite"].startswith("Use this tool for echoes of all kinds. ")
+    names = found["about_suite"].partition("Tools: ")[2]
+    assert "echo" in names
+    assert "add" not in names.replace(",", " ").split()
+
+
+def test_the_most_telling_names_come_first() -> None:
+    names = ["list_users", "list_groups", "list_user_groups", "delete_user", "searchDocuments"]
+    assert telling(names) == [
+        *("list_user_groups", "searchDocuments", "list_users", "delete_user", "list_groups")
+    ]
