@@ -21,6 +21,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "models": {"core", "engines", "children:http", "wire:http_hosts"},
     "pipeline": {"core"},
     "directory": {"core"},
+    "search": set(),
     "sandbox": {"core", "config", "procs"},
     "children": {"core", "ipc", "wire", "config", "procs", "vault"},
     # Behind a port of `children`; it knows what an entry says, and dials as children do.
@@ -104,6 +105,7 @@ ALSO_MAY_IMPORT = (
     Allowance("cli/verbs/*.py", {"children:secrets"}, "it says which secrets servers ask for"),
     Allowance("cli/verbs/*.py", {"settings", "daemon"}, "a verb works on settings or on a board"),
     Allowance("cli/verbs/agents.py", {"providers/*"}, "it shows what agent files come to"),
+    Allowance("cli/verbs/find.py", {"search"}, "a catalogue is searched where no daemon runs, too"),
     Allowance("cli/verbs/egress.py", {"egress"}, "decisions are shown where no daemon runs, too"),
     Allowance("cli/verbs/*audit*.py", {"audit"}, "the log is read where no daemon runs, too"),
     Allowance("cli/verbs/approvals.py", {"approvals", "audit"}, "it decides daemon or not"),

@@ -32,6 +32,7 @@ VERBS: dict[str, Verb] = {
         ("vault", "vault", "Keep secrets out of files", "Set up"),
         ("list", "servers.list", "Show the configured servers, starting none", "Use"),
         ("agents", "agents", "Show, check or run the agents that clients have as tools", "Use"),
+        ("find", "find", "Find the tools that do what you have in mind", "Use"),
         ("introspect", "introspect", "Show the tools of one suite, or of all", "Use"),
         ("call", "call", "Call a tool of a suite", "Use"),
         ("approvals", "approvals", "Answer what clients want to do", "Use"),

@@ -1,0 +1,104 @@
+"""Tools by what they are for: the few that fit a query, or the honest word that none does."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from msgspec import Struct
+
+from switchboard.search.index import Hit, Index, Searched
+from switchboard.search.words import squeezed, words
+
+# Nearly always the right tool is among those that score this much of the best.
+_NEAR = 0.7
+_FEWEST, _MOST = 2, 8
+# A sentence of which no more fits than this, by the size of the catalogue, is about something else.
+# Of a few words, one that fits is enough.
+_LEAST, _SENTENCE = 0.5, 4
+_DOCUMENTED = 64
+
+
+class FoundTool(Struct, frozen=True):
+    """A tool as the search knows it. A tool of no server has an empty one."""
+
+    server: str
+    name: str
+    description: str = ""
+    input_schema: Mapping[str, Any] = {}
+
+    @property
+    def address(self) -> str:
+        """What it is called by: `server.tool`."""
+        return f"{self.server}.{self.name}" if self.server else self.name
+
+
+class Scored(Struct, frozen=True):
+    tool: FoundTool
+    score: float
+
+
+class Findings(Struct, frozen=True):
+    """What a query found, the best first."""
+
+    found: tuple[Scored, ...] = ()
+    # Nothing else comes near the first.
+    is_sure: bool = False
+
+
+class Finder:
+    """Finds among the tools of one catalogue."""
+
+    def __init__(
+        self, tools: Sequence[FoundTool], server_texts: Mapping[str, str] | None = None
+    ) -> None:
+        self._tools = tools
+        texts = server_texts or {}
+        self._index = Index([_searched(tool, texts.get(tool.server, "")) for tool in tools])
+
+    def ranked(self, query: str, most: int) -> list[Scored]:
+        """The best in their order, however little they fit."""
+        return self._scored(self._index.search(query, most))
+
+    def find(self, query: str, server: str = "", most: int = 0) -> Findings:
+        """Those that are worth reading: two to eight by score, or as many as were asked for."""
+        # One server's tools may be anywhere among the others.
+        wide = len(self._tools) if server else max(most, _MOST)
+        hits = [hit for hit in self._index.search(query, wide) if self._is_of(hit, server)]
+        if not hits or hits[0].score < self._least(query):
+            return Findings()
+        best = hits[0].score
+        near = sum(hit.score >= _NEAR * best for hit in hits)
+        kept = hits[: most or min(max(near, _FEWEST), _MOST)]
+        return Findings(tuple(self._scored(kept)), is_sure=near == 1)
+
+    def _is_of(self, hit: Hit, server: str) -> bool:
+        return not server or squeezed(self._tools[hit.place].server) == squeezed(server)
+
+    def _least(self, query: str) -> float:
+        is_sentence = len(set(words(query))) >= _SENTENCE
+        return _LEAST * math.log(len(self._tools) + 1) if is_sentence else 0.0
+
+    def _scored(self, hits: Sequence[Hit]) -> list[Scored]:
+        return [Scored(self._tools[hit.place], hit.score) for hit in hits]
+
+
+def _searched(tool: FoundTool, server_text: str) -> Searched:
+    properties = tool.input_schema.get("properties")
+    known = (
+        list(cast("Mapping[str, Any]", properties).items())[:_DOCUMENTED]
+        if isinstance(properties, Mapping)
+        else []
+    )
+    texts = (
+        cast("Mapping[str, Any]", member).get("description")
+        for _, member in known
+        if isinstance(member, Mapping)
+    )
+    return Searched(
+        tool.server,
+        tool.name,
+        tool.description,
+        tuple(name for name, _ in known),
+        tuple(text for text in texts if isinstance(text, str)),
+        server_text,
+    )

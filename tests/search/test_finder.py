@@ -1,0 +1,103 @@
+"""The search over tools: what comes first, what is worth reading, and what cannot win."""
+
+import pytest
+
+from switchboard.search.finder import Finder, FoundTool
+
+TOOLS = [
+    FoundTool("github", "create_issue", "Open a new issue in a repository."),
+    FoundTool("github", "list_issues", "List the issues of a repository, by state or label."),
+    FoundTool("github", "merge_pull_request", "Merge a pull request into its base branch."),
+    FoundTool("files", "read_file", "Read a file from the disk."),
+    FoundTool("files", "write_file", "Write text to a file on the disk."),
+    FoundTool("files", "list_directory", "List what a directory holds."),
+    FoundTool("weather", "forecast", "The weather of the next days at a place."),
+    FoundTool("mail", "send", "Send a message to somebody.", {"properties": {"recipient": {}}}),
+    FoundTool("", "switchyard_up", "Start the services of a branch."),
+]
+
+
+def found(query: str, server: str = "", most: int = 0) -> list[str]:
+    return [each.tool.address for each in Finder(TOOLS).find(query, server, most).found]
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("open a new ticket in a repository", "github.create_issue"),
+        ("show the entries of a folder", "files.list_directory"),
+        ("will it rain: weather at my place", "weather.forecast"),
+        ("merging PRs", "github.merge_pull_request"),
+        ("recipient", "mail.send"),
+        ("start services", "switchyard_up"),
+    ],
+)
+def test_a_need_in_ones_own_words_finds_the_tool(query: str, first: str) -> None:
+    assert found(query)[0] == first
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.address)
+def test_the_name_of_a_tool_finds_it_first_in_any_spelling(tool: FoundTool) -> None:
+    for name in (tool.name, tool.address, tool.name.upper(), tool.name.replace("_", "-")):
+        assert found(name)[0] == tool.address
+    assert found(f"read, write and list files with {tool.address}, please")[0] == tool.address
+
+
+def test_a_server_can_be_asked_alone() -> None:
+    assert set(found("list", server="files")) <= {"files.list_directory"}
+    assert found("list issues", server="mail") == []
+
+
+def test_two_to_eight_are_worth_reading_and_a_limit_is_kept() -> None:
+    many = Finder([FoundTool(f"s{k}", "list_things", "List things.") for k in range(30)])
+    assert len(many.find("list things").found) == 8
+    assert len(many.find("list things", most=12).found) == 12
+    assert not many.find("list things").is_sure
+    assert len(found("merge a pull request of the repository")) == 2
+    assert Finder(TOOLS).find("merge pull request into its base branch").is_sure
+
+
+@pytest.mark.parametrize("query", ["", "   ", "the of and", ".*", "🎉", "x" * 200_000])
+def test_a_query_that_says_nothing_finds_nothing(query: str) -> None:
+    assert found(query) == []
+
+
+def test_a_sentence_about_something_else_finds_nothing() -> None:
+    assert found("please turn off the coffee maker in the kitchen at seven") == []
+
+
+def test_a_query_in_another_script_finds_its_tool() -> None:
+    tools = [
+        *TOOLS,
+        FoundTool("tianqi", "yubao", "查询城市的天气预报"),
+        FoundTool("a", "b", "发送邮件"),
+    ]
+    assert Finder(tools).find("北京天气").found[0].tool.address == "tianqi.yubao"
+
+
+def test_nobody_wins_every_query_by_stuffing_words() -> None:
+    everything = " ".join(f"{each.name} {each.description}" for each in TOOLS)
+    tools = [*TOOLS, FoundTool("greedy", "best_tool", f"{everything} " * 50)]
+    finder = Finder(tools)
+    for tool in TOOLS:
+        assert finder.find(tool.description).found[0].tool == tool
+
+
+def test_look_alike_names_stay_apart() -> None:
+    tools = [FoundTool("a", "deploy", "Deploy."), FoundTool("b", "d\u0435ploy", "Deploy.")]
+    assert Finder(tools).find("deploy").found[0].tool.server == "a"
+
+
+def test_an_answer_never_depends_on_chance() -> None:
+    tools = [FoundTool(name, "same", "The same words.") for name in "abcdefgh"]
+    answers = {
+        tuple(each.tool.server for each in Finder(tools).ranked("same words", 8)) for _ in "12"
+    }
+    assert answers == {tuple("abcdefgh")}
+
+
+def test_schemas_of_any_shape_are_indexed() -> None:
+    shapes: list[object] = [{}, {"properties": []}, {"properties": {"a": 1}}, {"properties": None}]
+    tools = [FoundTool("s", f"t{k}", "", {"x": each}) for k, each in enumerate(shapes)]
+    tools += [FoundTool("s", "u", "", {"properties": {"a": {"description": ["no text"]}}})]
+    assert [each.tool.name for each in Finder(tools).find("u").found] == ["u"]
