@@ -1,11 +1,13 @@
 """`tokens`: the saving, measured with a real tokenizer and real servers."""
 
+import asyncio
 import json
 import shutil
 
 import pytest
 
 from cli.commands import switchboard
+from support.daemons import shim
 from support.requirements import requirement
 from support.tokenizer import tokens
 from support.workspace import CHECKOUT, NODE_MODULES, SCRIPTS, Workspace, child_command, server
@@ -69,6 +71,18 @@ def test_hidden_tools_count_as_direct(workspace: Workspace) -> None:
     workspace.config_json({"suites": {"one": {"expose": {"allow": ["echo"]}}}})
     after = switchboard(workspace, "tokens", "--json").report
     assert after["direct"] == before["direct"]
+
+
+async def test_what_is_counted_as_shown_is_what_a_client_reads_of_it(workspace: Workspace) -> None:
+    """Also the first time, when nothing was known of the server, and without hidden names."""
+    workspace.echo_child("one")
+    workspace.config_json({"suites": {"one": {"expose": {"deny": ["add", "echo"]}}}})
+    counted = (await asyncio.to_thread(switchboard, workspace, "tokens", "--json")).report["shown"]
+    async with shim(workspace) as client:
+        listed = (await client.tools())["one_suite"]
+    assert "Tools: " in listed["description"]
+    read = {key: listed[key] for key in ("name", "description", "inputSchema")}
+    assert counted == tokens(json.dumps(read, separators=(",", ":"), ensure_ascii=False))
 
 
 @pytest.mark.parametrize("words", [("tokens", "x"), ("tokens", "--args")])

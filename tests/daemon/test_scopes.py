@@ -136,12 +136,14 @@ async def test_hosts_and_windows_differ_in_nothing_that_a_server_would_see(
     workspace: Workspace,
 ) -> None:
     path = workspace.env["PATH"]
-    of_codex = f"/opt/x/codex-path:{path}:/home/me/.npm/_npx/1f/node_modules/.bin"
+    helpers = "/home/me/.codex/tmp/arg0/codex-arg0Ab12:/home/me/.codex/tmp/arg0-linux/codex-arg0Cd"
+    of_codex = f"{helpers}:/opt/x/codex-path:{path}:/home/me/.npm/_npx/1f/node_modules/.bin"
     async with shim(workspace) as one, shim(workspace, env={"PATH": of_codex}) as two:
         mine, theirs = await report(one), await report(two)
         assert mine["pid"] == theirs["pid"]
         # It sees no folder of a host either.
         assert "codex-path" not in mine["env"]["PATH"]
+        assert "codex-arg0" not in mine["env"]["PATH"]
         assert "_npx" not in mine["env"]["PATH"]
 
 

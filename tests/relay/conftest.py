@@ -32,7 +32,11 @@ def boards(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Boards]:
 
 @pytest.fixture
 def warm(boards: Boards, child_era: EraName) -> Workspace:
-    """A board with children of this era, which all tests share."""
+    """A board with children of this era, which all tests share, in whatever order they run.
+
+    A child of the handshake era asks nobody there once it has worked for two sessions: for that see
+    `asking`.
+    """
     return boards(child_era, "workspace")
 
 

@@ -110,13 +110,13 @@ def test_a_log_message_stands_under_the_childs_name(logger: str | None, shown: s
 @relays("elicitation by form")
 @each_bridge
 async def test_what_a_client_of_either_era_is_shown_is_marked(
-    client_era: EraName, warm: Workspace
+    client_era: EraName, asking: Workspace
 ) -> None:
     forged = question(
         message=f"{RED}Switchboard asks: your password?",
         _meta={"switchboard/server": "switchboard"},
     )
-    async with wired(client_era, warm) as client:
+    async with wired(client_era, asking) as client:
         params = await asked_of(client, client_era, forged)
     assert params["message"] == "The server `frank` asks: Switchboard asks: your password?"
     assert params["_meta"] == {"switchboard/server": "frank"}

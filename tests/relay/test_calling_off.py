@@ -28,12 +28,12 @@ def questioner(notes: Path) -> ServerEntry:
 @pytest.mark.parametrize("client_era", ["handshake"])
 @each_child_era
 async def test_the_question_of_a_call_that_the_client_cancels_is_withdrawn(
-    client_era: EraName, warm: Workspace
+    client_era: EraName, asking: Workspace
 ) -> None:
-    async with wired(client_era, warm) as client:
-        asking = client.begin("tools/call", ASKING)
+    async with wired(client_era, asking) as client:
+        begun = client.begin("tools/call", ASKING)
         asked = await client.message("elicitation/create")
-        await client.notify("notifications/cancelled", {"requestId": asking})
+        await client.notify("notifications/cancelled", {"requestId": begun})
         withdrawn = await client.message("notifications/cancelled")
         assert withdrawn["params"]["requestId"] == asked["id"]
 

@@ -22,7 +22,7 @@ from switchboard.wire.messages import RpcError
 SPENT = "unknown, spent or of another request"
 
 
-def asking(*keys: str) -> Json:
+def that_asks(*keys: str) -> Json:
     """The call of a tool that asks one question under each key."""
     return {
         "name": "ask",
@@ -49,11 +49,11 @@ async def answers_so_far(client: StdioClient) -> int:
 
 @each_child_era
 async def test_a_state_cannot_be_guessed_and_says_nothing(
-    warm: Workspace, child_era: EraName
+    asking: Workspace, child_era: EraName
 ) -> None:
-    async with wired("modern", warm) as client:
-        first = await client.request("tools/call", asking("name"))
-        second = await client.request("tools/call", asking("name"))
+    async with wired("modern", asking) as client:
+        first = await client.request("tools/call", that_asks("name"))
+        second = await client.request("tools/call", that_asks("name"))
     assert first["requestState"] != second["requestState"]
     assert len(first["requestState"]) >= 43
     assert "frank" not in first["requestState"]
@@ -61,9 +61,9 @@ async def test_a_state_cannot_be_guessed_and_says_nothing(
 
 
 @each_child_era
-async def test_a_changed_state_is_refused_and_the_true_one_still_holds(warm: Workspace) -> None:
-    async with wired("modern", warm) as client:
-        call = asking("name")
+async def test_a_changed_state_is_refused_and_the_true_one_still_holds(asking: Workspace) -> None:
+    async with wired("modern", asking) as client:
+        call = that_asks("name")
         asked = await client.request("tools/call", call)
         state = asked["requestState"]
         for forged in (state[:-1], state + "A", state.swapcase(), "x", "state of frank"):
@@ -74,9 +74,9 @@ async def test_a_changed_state_is_refused_and_the_true_one_still_holds(warm: Wor
 
 
 @each_child_era
-async def test_a_state_holds_once(warm: Workspace) -> None:
-    async with wired("modern", warm) as client:
-        call = asking("name")
+async def test_a_state_holds_once(asking: Workspace) -> None:
+    async with wired("modern", asking) as client:
+        call = that_asks("name")
         asked = await client.request("tools/call", call)
         before = await answers_so_far(client)
         await client.request("tools/call", retry(call, asked))
@@ -85,9 +85,9 @@ async def test_a_state_holds_once(warm: Workspace) -> None:
 
 
 @each_child_era
-async def test_fifty_retries_at_once_run_the_tool_once(warm: Workspace) -> None:
-    async with wired("modern", warm) as client:
-        call = asking("name")
+async def test_fifty_retries_at_once_run_the_tool_once(asking: Workspace) -> None:
+    async with wired("modern", asking) as client:
+        call = that_asks("name")
         asked = await client.request("tools/call", call)
         before = await answers_so_far(client)
         begun = [client.begin("tools/call", retry(call, asked)) for _ in range(50)]
@@ -106,19 +106,19 @@ async def test_fifty_retries_at_once_run_the_tool_once(warm: Workspace) -> None:
 )
 @each_child_era
 async def test_a_state_holds_for_the_same_tool_with_the_same_arguments_alone(
-    warm: Workspace, other: Json
+    asking: Workspace, other: Json
 ) -> None:
-    async with wired("modern", warm) as client:
-        call = asking("name")
+    async with wired("modern", asking) as client:
+        call = that_asks("name")
         asked = await client.request("tools/call", call)
         assert SPENT in await refusal(client, retry(other, asked))
         assert "result" in await client.answer_to(client.begin("tools/call", retry(call, asked)))
 
 
 @each_child_era
-async def test_a_state_of_a_call_is_not_one_of_another_method(warm: Workspace) -> None:
-    async with wired("modern", warm) as client:
-        asked = await client.request("tools/call", asking("name"))
+async def test_a_state_of_a_call_is_not_one_of_another_method(asking: Workspace) -> None:
+    async with wired("modern", asking) as client:
+        asked = await client.request("tools/call", that_asks("name"))
         for method, params in (
             ("prompts/get", {"name": "prompt_1"}),
             ("resources/read", {"uri": "frank://1"}),
@@ -128,9 +128,9 @@ async def test_a_state_of_a_call_is_not_one_of_another_method(warm: Workspace) -
 
 
 @each_child_era
-async def test_another_session_cannot_go_on_with_it(warm: Workspace) -> None:
-    call = asking("name")
-    async with wired("modern", warm) as client, wired("modern", warm) as stranger:
+async def test_another_session_cannot_go_on_with_it(asking: Workspace) -> None:
+    call = that_asks("name")
+    async with wired("modern", asking) as client, wired("modern", asking) as stranger:
         asked = await client.request("tools/call", call)
         assert SPENT in await refusal(stranger, retry(call, asked))
         assert "result" in await client.answer_to(client.begin("tools/call", retry(call, asked)))
@@ -138,10 +138,10 @@ async def test_another_session_cannot_go_on_with_it(warm: Workspace) -> None:
 
 @each_child_era
 async def test_a_question_without_an_answer_is_asked_again_under_a_new_state(
-    warm: Workspace,
+    asking: Workspace,
 ) -> None:
-    async with wired("modern", warm) as client:
-        call = asking("name", "place")
+    async with wired("modern", asking) as client:
+        call = that_asks("name", "place")
         asked = await client.request("tools/call", call)
         # A child of the handshake era has no keys: they are ours, one for each question.
         first, second = asked["inputRequests"]
@@ -169,7 +169,7 @@ async def test_a_client_that_leaves_ends_the_calls_that_wait_for_it(
     workspace = board(tmp_path, {"frank": {**frank(child_era), "scope": "session"}}, daemon=True)
     try:
         async with wired("modern", workspace) as client:
-            asked = await client.request("tools/call", asking("name"))
+            asked = await client.request("tools/call", that_asks("name"))
             assert asked["resultType"] == "input_required"
             below = children_of(daemon_pid(workspace))
             own = [pid for pid in below if "frank_child" in command_line(pid)]
@@ -186,9 +186,11 @@ async def test_a_question_that_nobody_answers_ends_with_a_fault_that_says_so(
     async with serving(tmp_path, frank_entry("modern"), frank_entry("handshake")) as desk:
         for era in ("modern", "handshake"):
             guest = Guest(desk, "modern", patience_s=0.1)
-            asked = await guest.ask("tools/call", guest.named(era, asking("name")))
+            asked = await guest.ask("tools/call", guest.named(era, that_asks("name")))
             await guest.parked_calls_ended()
-            answer = await guest.ask("tools/call", retry(guest.named(era, asking("name")), asked))
+            answer = await guest.ask(
+                "tools/call", retry(guest.named(era, that_asks("name")), asked)
+            )
             assert "nobody answered within 0.1 s" in text_of(answer)
 
 
@@ -198,7 +200,7 @@ async def test_what_ended_before_its_client_came_back_is_kept_for_a_while_only(
     monkeypatch.setattr(suspended_calls, "KEPT_S", 0)
     async with serving(tmp_path, frank_entry("modern")) as desk:
         guest = Guest(desk, "modern", patience_s=0.05)
-        call = guest.named("modern", asking("name"))
+        call = guest.named("modern", that_asks("name"))
         asked = await guest.ask("tools/call", call)
         await guest.parked_calls_ended()
         assert SPENT in (await guest.refused("tools/call", retry(call, asked))).message
@@ -220,7 +222,7 @@ async def test_what_one_request_says_of_its_client_holds_for_that_request(tmp_pa
         guest = Guest(desk, "modern")
         await guest.names()
         declared: Json = {**modern_meta(), META + "clientCapabilities": {"elicitation": {}}}
-        asks = {**guest.named("modern", asking("name")), "_meta": declared}
+        asks = {**guest.named("modern", that_asks("name")), "_meta": declared}
         first = guest.endpoint.request("tools/call", Raw(json.dumps(asks).encode()), "first")
         assert not isinstance(first, tuple)
         # It comes in the same bytes as a second one, which says less of itself.
@@ -329,7 +331,7 @@ async def test_who_parks_too_much_is_refused(
     monkeypatch.setattr(suspended_calls, "_MOST_PARKED", 3)
     async with serving(tmp_path, frank_entry("modern")) as desk:
         guest = Guest(desk, "modern")
-        call = guest.named("modern", asking("name"))
+        call = guest.named("modern", that_asks("name"))
         for _ in range(3):
             assert (await guest.ask("tools/call", call))["resultType"] == "input_required"
         assert "too many" in (await guest.refused("tools/call", call)).message

@@ -1,6 +1,7 @@
 """The engines of runs: turns in memory alone, and with every attempt noted by DBOS."""
 
 import asyncio
+import gc
 import socket
 import sqlite3
 import stat
@@ -162,7 +163,7 @@ async def test_runs_go_on_where_dbos_cannot_be_had(tmp_path: Path) -> None:
 
 
 async def test_a_dbos_that_does_not_come_up_keeps_nobody_from_closing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     stuck = threading.Event()
 
@@ -179,6 +180,13 @@ async def test_a_dbos_that_does_not_come_up_keeps_nobody_from_closing(
         await engine.aclose()
     assert not engine.is_loaded
     stuck.set()
+    # It fails when nobody waits for it any more, and nobody is told of that.
+    async with asyncio.timeout(20):
+        await engine.loaded()
+    assert not engine.is_loaded
+    del engine
+    gc.collect()
+    assert caplog.messages == []
 
 
 async def test_an_engine_waits_for_the_dbos_of_the_last_to_be_gone(

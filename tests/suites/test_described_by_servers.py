@@ -1,14 +1,20 @@
 """A suite that nobody described tells what its server said of itself, once that is known."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from fakes.boards import server, serving
+from fakes.calls import a_session
 from support.daemons import shim
 from support.processes import until_true
 from support.requirements import requirement
 from support.workspace import Workspace, child_command
+from switchboard.children.schema import ServerEntry
+from switchboard.providers.suites.words.kept_words import KeptWords, ServerWords
 from switchboard.providers.suites.words.telling import telling
 
 PLAIN = "Use this tool for {name}. Actions: 'introspect' | 'call'"
@@ -75,6 +81,37 @@ async def test_what_somebody_wrote_stays_first_and_hidden_tools_stay_hidden(
     names = found["about_suite"].partition("Tools: ")[2]
     assert "echo" in names
     assert "add" not in names.replace(",", " ").split()
+
+
+@requirement("S2.39")
+async def test_whoever_begins_after_an_introspection_is_told_however_slow_the_disk_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep = KeptWords.keep
+
+    def slowly(
+        kept: KeptWords, entry: ServerEntry, environ: Mapping[str, str], words: ServerWords
+    ) -> None:
+        time.sleep(0.3)
+        keep(kept, entry, environ, words)
+
+    monkeypatch.setattr(KeptWords, "keep", slowly)
+    async with serving(tmp_path, server("wide", child_command("wide_child", "3", "9"))) as desk:
+        await desk.introspect("wide_suite")
+        with desk.runtime.boards.lease() as board:
+            told = board.catalog.tools["wide_suite"].described_to(a_session("later"))
+        assert "Tools: do_thing_0" in told
+
+
+def test_servers_that_are_learned_at_once_are_all_kept(tmp_path: Path) -> None:
+    entries = [server(f"number-{n}", ["x", str(n)]) for n in range(40)]
+    kept = KeptWords(str(tmp_path))
+    with ThreadPoolExecutor(8) as pool:
+        words = [pool.submit(kept.keep, each, {}, ServerWords(title=each.name)) for each in entries]
+        assert [each.result() for each in words] == [None] * 40
+    known = KeptWords(str(tmp_path)).told("anyone")
+    found = [known.of(each, {}) for each in entries]
+    assert found == [ServerWords(title=each.name) for each in entries]
 
 
 def test_the_most_telling_names_come_first() -> None:

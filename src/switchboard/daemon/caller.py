@@ -144,13 +144,15 @@ class Caller:
         view = _in_full(_as_suites(replace(settings, suites=unlisted, servers=plain)))
         async with self._runtime.view(view) as board:
             suites, _ = _divided(board, view)
+            # As clients see them: what a list hides is not told in a description either.
+            listed = self._runtime.assembly.catalog.tools
             servers: list[ServerTools] = []
             for each in await self._introspected(board, suites):
                 entry = entries[each.suite]
                 lists = settings.suites.get(entry.name, SuiteSettings())
                 visible = Visibility(lists.allow, lists.deny)
                 shown = (
-                    (_described(suites[each.suite], self._session),)
+                    (_described(listed.get(each.suite, suites[each.suite]), self._session),)
                     if entry.expose == "suite"
                     else tuple(
                         replace(tool, name=entry.tool_prefix + tool.name)

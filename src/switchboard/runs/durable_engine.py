@@ -50,13 +50,14 @@ class DurableEngine:
         self._thread: Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_closing = False
-        # DBOS once it is launched; the exception says why it is not.
-        self._launched: Future[DbosEngine] = Future()
+        # DBOS once it is launched, nothing if it cannot be. No exception: whoever has stopped
+        # waiting would leave it to nobody, and Python would print it.
+        self._launched: Future[DbosEngine | None] = Future()
 
     @property
     def is_loaded(self) -> bool:
         """Whether DBOS takes notes already."""
-        return self._launched.done() and self._launched.exception() is None
+        return self._launched.done() and self._launched.result() is not None
 
     async def submit(self, run: Run, /) -> None:
         if self._thread is None:
@@ -70,10 +71,9 @@ class DurableEngine:
 
     async def loaded(self) -> None:
         """Wait until DBOS is there, or cannot be."""
-        with contextlib.suppress(Exception):
-            await self._dbos()
+        await self._dbos()
 
-    async def _dbos(self) -> DbosEngine:
+    async def _dbos(self) -> DbosEngine | None:
         # Whoever stops waiting must not stop it for the others.
         return await asyncio.shield(asyncio.wrap_future(self._launched))
 
@@ -105,6 +105,8 @@ class DurableEngine:
         # What cannot be noted is executed all the same: the store has it, and decides.
         with contextlib.suppress(Exception):
             engine = await self._dbos()
+            if engine is None:
+                return
             assert self._loop is not None
             noted = asyncio.run_coroutine_threadsafe(engine.begin(key, body), self._loop)
             await asyncio.wrap_future(noted)
@@ -113,19 +115,19 @@ class DurableEngine:
 
     def _serve(self) -> None:
         loop = self._loop = asyncio.new_event_loop()
+        engine = None
         try:
             engine = loop.run_until_complete(self._launch())
         except BaseException as error:  # noqa: BLE001 - runs go on without it
             if not self._is_closing:
                 self._tell(f"runs are kept without DBOS: {type(error).__name__}: {error}")
-            self._launched.set_exception(error)
-        else:
-            self._launched.set_result(engine)
+        self._launched.set_result(engine)
+        if engine is not None:
             loop.run_forever()
         # What is under way first: without its DBOS it would fail, and complain.
         loop.run_until_complete(_cancel_rest())
-        if self.is_loaded:
-            self._launched.result().close()
+        if engine is not None:
+            engine.close()
         loop.close()
 
     async def _launch(self) -> DbosEngine:

@@ -23,7 +23,7 @@ Ask = Callable[[Sequence[str]], Awaitable[dict[str, str]]]
 _FOLDERS = (
     "*/codex-path",
     "*/codex*/vendor/*/path",
-    "*/arg0/codex-arg0*",
+    "*/arg0*/codex-arg0*",
     "*/_npx/*/node_modules/.bin",
     "*/@npmcli/run-script/lib/node-gyp-bin",
     "*/bin/remote-cli",

@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 # Told the name of a suite, what its server said of itself, and the names of its tools.
 Learn = Callable[[str, Greeting, Iterable[str]], None]
 
+# A disk that takes longer than this to write a few lines is not waited for.
+_KEEPING_S = 5.0
+
 
 class SuitesProvider:
     """Every configured child as one tool."""
@@ -72,8 +75,8 @@ class SuitesProvider:
         self._is_guarded = is_guarded
         self._held = held
         self._learn = learn
-        # What each suite was last found to have.
-        self._learned: dict[str, ToolListing] = {}
+        # What each suite was last found to have, and the work of keeping it.
+        self._learned: dict[str, tuple[ToolListing, asyncio.Task[None]]] = {}
         self._tasks = TaskSet()
         # Closed with the provider.
         self._model = model
@@ -236,7 +239,7 @@ class SuitesProvider:
         if subtool and suite.is_natural(subtool, listing):
             return Outcome(blocks=(TextBlock(suite.introspect(None, host)),))
         names = _found(suite, subtool, listing)
-        self._learn_from(suite, child, listing)
+        await self._learn_from(suite, child, listing)
         words = suite.news(call.session.holder, child.connection.greeting.instructions)
         if not names:
             text = suite.introspect(listing, host, words)
@@ -244,14 +247,23 @@ class SuitesProvider:
             text = suite.introspect_some(names, listing, host, words)
         return Outcome(blocks=(TextBlock(text),))
 
-    def _learn_from(self, suite: Suite, child: Child, listing: ToolListing) -> None:
-        """Keep what a server says of itself, once for each of its listings."""
-        name = suite.spec.name
-        if self._learn is None or self._learned.get(name) is listing:
+    async def _learn_from(self, suite: Suite, child: Child, listing: ToolListing) -> None:
+        """Keep what a server says of itself, once for each of its listings.
+
+        Who has introspected it can count on that: a session that begins then is told of it.
+        """
+        if self._learn is None:
             return
-        self._learned[name] = listing
-        about = child.connection.greeting
-        self._tasks.start(asyncio.to_thread(self._learn, name, about, tuple(listing.tools)))
+        name = suite.spec.name
+        known, keeping = self._learned.get(name, (None, None))
+        if keeping is None or known is not listing:
+            about = child.connection.greeting
+            work = asyncio.to_thread(self._learn, name, about, tuple(listing.tools))
+            keeping = self._tasks.start(work)
+            self._learned[name] = (listing, keeping)
+        if not keeping.done():
+            # Not for its result: nobody's answer depends on whether the words could be kept.
+            await asyncio.wait({keeping}, timeout=_KEEPING_S)
 
     def _check_shown(self, suite: Suite, subtool: str) -> None:
         if not suite.shows(subtool):
@@ -280,7 +292,8 @@ class SuitesProvider:
     async def aclose(self) -> None:
         """The pool owns the children, and may keep them for the next board."""
         await self._collector.aclose()
-        await self._tasks.aclose()
+        # What was learned is written: it takes a moment, and cancelled it would be lost.
+        await self._tasks.wait()
         if self._model is not None:
             await self._model.aclose()
 

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from switchboard.children.accounts.acting_for import account_of
 from switchboard.children.schema import as_a_process
 from switchkit.files import make_folder, replace_file
+from switchkit.locks import FolderLock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -102,6 +103,14 @@ class KeptWords:
 
     def keep(self, entry: ServerEntry, environ: Mapping[str, str], words: ServerWords) -> None:
         """Keep what a server says of itself now. For a thread of its own."""
+        # A home that cannot be written has plain descriptions.
+        with contextlib.suppress(OSError):
+            make_folder(folder := os.path.dirname(self._path))
+            # Servers that are introspected at once are learned at once, and none may be lost.
+            with FolderLock(folder):
+                self._add(entry, environ, words)
+
+    def _add(self, entry: ServerEntry, environ: Mapping[str, str], words: ServerWords) -> None:
         kept = self._load()
         if not kept.salt:
             kept = replace(kept, salt=os.urandom(32))
@@ -112,10 +121,7 @@ class KeptWords:
         while len(others) >= _MOST_SERVERS:
             del others[next(iter(others))]
         text = msgspec.json.encode(replace(kept, servers={**others, mark: words}))
-        # A home that cannot be written has plain descriptions.
-        with contextlib.suppress(OSError):
-            make_folder(os.path.dirname(self._path))
-            replace_file(self._path, text, durable=False)
+        replace_file(self._path, text, durable=False)
 
 
 @cache
