@@ -29,6 +29,8 @@ _TOOLS: list[Json] = [
             "properties": {"bytes": {**_NUMBER, "description": "The length of the text."}},
             "required": ["bytes"],
         },
+        # Without this word a gate asks a person first, and nobody sits before a bench.
+        "annotations": {"readOnlyHint": True},
     },
 ]
 
