@@ -1,4 +1,4 @@
-"""Where every command begins. `mcp` goes to the shim, which must start in a blink."""
+"""Where every command begins. `mcp` and `call` go to the shim, which must start in a blink."""
 
 import gc
 import os
@@ -30,6 +30,14 @@ def main(words: "list[str] | None" = None) -> int:
             return code
         # What a session needs that this process is to go on with.
         os.environ.update(environ)
+    asked = None
+    if "call" in words and hasattr(os, "fork"):
+        # A daemon that runs is asked before anything is loaded that most answers do without.
+        from switchboard.shim.quick_call import call  # noqa: PLC0415
+
+        asked = call(words, dict(os.environ))
+        if isinstance(asked, int):
+            return asked
     from switchboard.cli.main import main as run_command  # noqa: PLC0415
 
-    return run_command(words)
+    return run_command(words, asked)

@@ -264,6 +264,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("children/inbound/attribution.py", "urllib.parse.urlsplit"): "few are led to a page",
     ("core/strict.py", "json"): "it takes four modules, and only guarded boards read so",
     ("entry.py", "switchboard.shim.main.serve"): "the command line does without the shim",
+    ("entry.py", "switchboard.shim.quick_call.call"): "as above",
     ("entry.py", "switchboard.cli.main.main"): "the shim does without the command line",
     ("ipc/paths.py", "hashlib.sha256"): "it loads slowly, and few homes have a path that long",
     ("cli/table.py", "*"): "one verb of many is loaded, by its name in the table",

@@ -17,6 +17,7 @@ from switchboard.cli.request import CommandRequest
 from switchboard.cli.table import VERBS, loaded
 from switchboard.config.environ import process_environ
 from switchboard.config.problems import ConfigInvalid
+from switchboard.ipc.lines import Line
 from switchboard.ipc.new_home import told
 from switchboard.ipc.paths import home_from
 from switchkit.suggest import did_you_mean
@@ -35,8 +36,11 @@ class VerbModule(Protocol):
         ...
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Run one command and give its exit code. A person never sees a traceback."""
+def main(words: Sequence[str] | None = None, asked: Line | None = None) -> int:
+    """Run one command and give its exit code. A person never sees a traceback.
+
+    With a line on which the request of the command was made, its answer is taken from there.
+    """
     _fill_closed_streams()
     words = sys.argv[1:] if words is None else words
     environ = process_environ()
@@ -44,7 +48,7 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         if not all(word.isascii() or _is_text(word) for word in words):
             raise UsageError("the command line is not UTF-8 text")
-        return _run(words, environ, printer)
+        return _run(words, environ, printer, asked)
     except _UNDERSTOOD as error:
         return _explain(error, words, environ, printer)
     except BrokenPipeError:
@@ -56,7 +60,9 @@ def main(words: Sequence[str] | None = None) -> int:
         return printer.show(save_crash(error, words, environ))
 
 
-def _run(words: Sequence[str], environ: dict[str, str], printer: Printer) -> int:
+def _run(
+    words: Sequence[str], environ: dict[str, str], printer: Printer, asked: Line | None
+) -> int:
     name, others = split_verb(PROGRAM, words)
     if not name:
         name, others = _verb_for_options(others)
@@ -77,6 +83,7 @@ def _run(words: Sequence[str], environ: dict[str, str], printer: Printer) -> int
         talk=printer.talk,
         show=printer.show,
         had_home=had_home,
+        asked=asked,
     )
     try:
         return printer.show(module.run(request))

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from switchboard.cli.printer import Talk
 from switchboard.cli.report import Report
+from switchboard.ipc.lines import Line
 from switchboard.shim.flags import wants_in_process
 from switchkit.cli.usage import Arguments, UsageError
 
@@ -21,6 +22,8 @@ class CommandRequest(Struct, frozen=True, kw_only=True, eq=False):
     show: Callable[[Report], int]
     # Whether there was a home before: whoever makes one now comes from no earlier version.
     had_home: bool = True
+    # Where the request of this command was made already: see `shim.quick_call`.
+    asked: Line | None = None
 
     @property
     def workspace(self) -> str | None:

@@ -52,6 +52,16 @@ class BoardClient:
     ) -> T:
         """The answer to one request. Raises a fault."""
         say(self._line, request)
+        return self.answer(kind, terminal=terminal, hear=hear)
+
+    def answer(
+        self,
+        kind: type[T],
+        *,
+        terminal: PersonAtTerminal | None,
+        hear: Callable[[ApprovalAsked | CallStep], None],
+    ) -> T:
+        """The answer to the request that was made. Raises a fault."""
         question: Question | None = None
         # Not told in the middle of a question: its answer is being typed there.
         steps: list[CallStep] = []

@@ -49,6 +49,10 @@ class Line:
         self._pending = [rest]
         return line.decode("utf-8", "replace")
 
+    def put_back(self, line: str) -> None:
+        """Have a line heard again, before whatever has come since."""
+        self._pending = [line.encode() + b"\n" + b"".join(self._pending)]
+
     @property
     def has_line(self) -> bool:
         """Whether a whole line has come already."""

@@ -15,7 +15,7 @@ from switchboard.cli.verbs.parts.board import ACCOUNT, IN_PROCESS, ask_board
 from switchboard.control.requests import CallRequest
 from switchboard.control.tools import CallAnswer
 from switchkit.cli.style import Style
-from switchkit.cli.usage import Option, Usage, UsageError, Word
+from switchkit.cli.usage import Arguments, Option, Usage, UsageError, Word
 
 USAGE = Usage(
     verb="call",
@@ -100,21 +100,31 @@ class CallReport(Report, frozen=True, kw_only=True, tag="switchboard.call/1"):
 
 
 def run(request: CommandRequest) -> Report:
-    name, *others = request.arguments.words
+    wanted = request_of(request.arguments)
+    answer = ask_board(request, wanted, CallAnswer)
+    return report_of(answer)
+
+
+def request_of(arguments: Arguments) -> CallRequest:
+    """The request that a command line means. Raises `UsageError`."""
+    name, *others = arguments.words
     # No tool has `=` in its name.
     subtool = others.pop(0) if others and "=" not in others[0] else ""
     for word in others:
         if "=" not in word:
             raise UsageError(f"`{word}` is not an argument", "write it as `key=value`")
-    wanted = CallRequest(
+    return CallRequest(
         name=name,
         subtool=subtool,
         pairs=tuple(others),
-        arguments=_arguments(request.arguments.one("args")),
-        account=request.arguments.one("account") or "",
+        arguments=_arguments(arguments.one("args")),
+        account=arguments.one("account") or "",
         asks=can_ask(),
     )
-    answer = ask_board(request, wanted, CallAnswer)
+
+
+def report_of(answer: CallAnswer) -> CallReport:
+    """An answer as it is told."""
     return CallReport(
         suite=answer.suite,
         tool=answer.tool,

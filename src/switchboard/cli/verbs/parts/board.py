@@ -45,17 +45,15 @@ def ask_board(
         if request.is_in_process:
             return _ask_own(request, wanted, kind, hear)
         try:
-            client = attach(request)
+            client = attach(request) if request.asked is None else BoardClient(request.asked)
         except Stranded as stranded:
             return _ask_own(request, wanted, kind, hear, str(stranded))
         request.talk.progress(progress_of(wanted))
+        terminal = Terminal(request.talk)
         try:
-            return client.ask(
-                wanted,
-                kind,
-                terminal=Terminal(request.talk),
-                hear=hear,
-            )
+            if request.asked is not None:
+                return client.answer(kind, terminal=terminal, hear=hear)
+            return client.ask(wanted, kind, terminal=terminal, hear=hear)
         finally:
             # Ctrl-C, too: the daemon then cancels what it does for us.
             client.close()
