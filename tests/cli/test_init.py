@@ -43,8 +43,6 @@ def test_a_fresh_workspace_gets_a_configuration(fresh: Workspace) -> None:
     assert done.out.startswith("wrote .switchboard/config.toml\n")
     text = (fresh.settings / "config.toml").read_text("utf-8")
     assert "Ask before a call that could do harm" in text
-    config = tomllib.loads(text)
-    assert config == {"results": {"mode": "passthrough"}, "timeouts": {"rpc_ms": 300_000}}
     assert "a model reads up to twice as much" in text
     assert switchboard(fresh, "config", "check").code == 0
 

@@ -202,8 +202,8 @@ RESULTS = Section(
 )
 
 INTROSPECTION = Section(
-    name="introspection", file="switchboard.config.json", noun="`introspection`",
-    into=Introspection, fields=(
+    name="introspection", file="switchboard.config.json", also=("config.toml",),
+    noun="`introspection`", into=Introspection, fields=(
         Field("mode", Text(choices=("summary", "full", "auto"), about=(
             "How much `introspect` says of each subtool; `auto` leaves schemas out of long answers."
             )), flag="introspection_mode"),

@@ -24,9 +24,10 @@ from switchboard.cli.verbs.parts.loading import places_for, settings_for
 from switchboard.cli.verbs.parts.servers import entries
 from switchboard.cli.verbs.parts.trusting.consent import TrustOffer, why_no_consent, write_down
 from switchboard.config.problems import ConfigInvalid
-from switchboard.config.writing import refuse_linked_folders, write_whole
+from switchboard.config.writing import refuse_linked_folders
 from switchboard.settings.consent.own_folder import not_ones_own
 from switchboard.settings.consent.trust_record import folder_now, read_trust
+from switchboard.settings.first_config import write_config
 from switchboard.settings.trust import trust_folder
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage
@@ -48,25 +49,7 @@ USAGE = Usage(
     examples=("switchboard init", "switchboard init --import --dry-run"),
 )
 
-_MODE = 0o644
 _TRUST = "switchboard trust --folder"
-_CONFIG = """\
-# Settings of Switchboard for this workspace. All of them: switchboard config show
-
-# Ask before a call that could do harm, and write down what runs: docs/approvals.md, docs/audit.md
-# That is so by default. With this line it is so here whatever the home of somebody says:
-# guard = true
-
-# Answer with a server's own contents. Without this a suite answers with the JSON of each result
-# (`json`), of which a model reads up to twice as much: docs/results.md
-[results]
-mode = "passthrough"
-
-# Let a call take five minutes without a sign of life, as hosts do. Without this it has one minute,
-# which is too short for crawls, builds and research.
-[timeouts]
-rpc_ms = 300_000
-"""
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -215,5 +198,5 @@ def _write(path: str, *, dry_run: bool) -> Step:
         return Step(path=path, state="kept")
     if dry_run:
         return Step(path=path, state="planned")
-    write_whole(path, _CONFIG, mode=_MODE)
+    write_config(path, "workspace")
     return Step(path=path, state="written")

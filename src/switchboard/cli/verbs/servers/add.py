@@ -26,6 +26,7 @@ from switchboard.config.problems import ConfigInvalid, Problem, shown_path
 from switchboard.config.writing import put_back_on_failure, refuse_linked_folders
 from switchboard.core.origins import Scope
 from switchboard.settings.edit import add_server
+from switchboard.settings.first_config import first_home_config, write_config
 from switchboard.settings.freeze import entry_from_fields
 from switchboard.settings.sections import Settings
 from switchboard.settings.trust import trust
@@ -45,7 +46,8 @@ USAGE = Usage(
     ),
     details=(
         "What you type at a terminal is trusted in this workspace. Added by a script, or below a\n"
-        "client of Switchboard, it waits for `switchboard trust`."
+        "client of Switchboard, it waits for `switchboard trust`.\n"
+        "Who has no settings yet is given a config.toml in the home, which says of each why."
     ),
     examples=(
         "switchboard add time -- uvx mcp-server-time",
@@ -65,6 +67,8 @@ class AddReport(Report, frozen=True, kw_only=True, tag="switchboard.add/1"):
     scope: str
     trusted: bool
     runs: str
+    # The first settings of somebody who had none, if they were written.
+    settings: str = ""
     # What is not written down as it was typed.
     remarks: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -73,6 +77,8 @@ class AddReport(Report, frozen=True, kw_only=True, tag="switchboard.add/1"):
         yield f"added {style.bold(self.name)} to {self.path}; its suite is {self.suite}"
 
     def notes(self, style: Style) -> Iterator[str]:
+        if self.settings:
+            yield f"wrote {self.settings}, your settings for every workspace: it says of each why"
         yield from self.remarks
         yield from (warning(style, text) for text in self.warnings)
         if self.trusted:
@@ -94,13 +100,24 @@ def run(request: CommandRequest) -> Report:
     try:
         if scope is Scope.WORKSPACE:
             refuse_linked_folders(path, places.workspace)
+        config = _first_settings(request, places, scope)
         # Where it cannot be trusted, as in a home that cannot be written, it is not added either.
-        with put_back_on_failure(path):
+        with put_back_on_failure(path), put_back_on_failure(config or path):
             replaces = request.arguments.has("replace")
             add_server(path, name, typed.fields, scope=scope, replace=replaces)
-            return _report(request, name, scope, shown, typed)
+            if config:
+                write_config(config, "home")
+            report = _report(request, name, scope, shown, typed)
+        told = shown_path(config, workspace=places.workspace, user_home=places.user_home)
+        return replace(report, settings=told) if config else report
     except ConfigInvalid as error:
         raise _placed(error, places) from None
+
+
+def _first_settings(request: CommandRequest, places: Places, scope: Scope) -> str:
+    """Where settings are written for whoever has none: by a person alone, as all of the home."""
+    is_persons = scope is Scope.HOME or (is_terminal(sys.stdin) and not why_no_consent(request))
+    return first_home_config(places) if is_persons else ""
 
 
 def _check_home(home: str) -> None:

@@ -1,0 +1,57 @@
+"""The `config.toml` that is written for whoever has none: better values, each with its reason.
+
+What counts where nothing is written is fixed for good, so that a file means tomorrow what it means
+today. Who begins now is given what has proved better since, in a file that they can read and edit.
+"""
+
+import os
+from typing import Literal
+
+from switchboard.config.locate import Places, home_files
+from switchboard.config.writing import write_whole
+
+_MODE = 0o644
+
+_HEADS = {
+    "workspace": """\
+# Settings of Switchboard for this workspace. All of them: switchboard config show
+
+# Ask before a call that could do harm, and write down what runs: docs/approvals.md, docs/audit.md
+# That is so by default. With this line it is so here whatever the home of somebody says:
+# guard = true
+""",
+    "home": """\
+# Your settings of Switchboard, for every workspace. All of them: switchboard config show
+
+# Ask before a call that could do harm, and write down what runs: docs/approvals.md, docs/audit.md
+guard = true
+""",
+}
+_VALUES = """
+# Answer with a server's own contents. Without this a suite answers with the JSON of each result
+# (`json`), of which a model reads up to twice as much: docs/results.md
+[results]
+mode = "passthrough"
+
+# Show the schemas of all tools of a server only while they are short, and otherwise names and
+# summaries. Without this (`summary`) a model reads every schema of a large server at once.
+[introspection]
+mode = "auto"
+
+# Let a call take five minutes without a sign of life, as hosts do. Without this it has one minute,
+# which is too short for crawls, builds and research.
+[timeouts]
+rpc_ms = 300_000
+"""
+
+
+def write_config(path: str, whose: Literal["workspace", "home"]) -> None:
+    """Write a first file of settings. Raises `ConfigInvalid`."""
+    write_whole(path, _HEADS[whose] + _VALUES, mode=_MODE)
+
+
+def first_home_config(places: Places) -> str:
+    """Where the settings of somebody would be written who has none yet; nothing for others."""
+    if any(os.path.lexists(file.path) for file in home_files(places)):
+        return ""
+    return os.path.join(places.home, "config.toml")
